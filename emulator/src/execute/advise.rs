@@ -1,5 +1,4 @@
-//! Which Query would have read less than a page whose filter discards items. Only while somebody watches does anything here
-//! run.
+//! Which Query would have read less than a page whose filter discards items. Runs only while requests are recorded.
 
 use crate::clock::Moment;
 use crate::expression::{Condition, ConditionPart, KeyClause, KeyOperator, Names};
@@ -8,14 +7,14 @@ use crate::plan::{PageRange, PageRead, ReadSource};
 use crate::schema::{Index, KeySchema, Projection};
 use crate::value::Name;
 
-/// Better reads that are remembered of a page.
+/// The maximum number of better reads recorded for a page.
 const MOST_BETTER: usize = 8;
 
-/// Parts of a filter that are looked at.
+/// The maximum number of filter parts that are examined.
 const MOST_PARTS: usize = 300;
 
-/// The clauses of a filter that each item it keeps meets: of those that AND connects, the ones that compare a whole attribute
-/// with a constant.
+/// The clauses of a filter that every matching item satisfies: of those connected by AND, the ones that compare a whole
+/// attribute with a constant.
 fn clauses<'r>(filter: &Condition<'r>) -> Vec<KeyClause<'r>> {
     let mut clauses = Vec::new();
     let mut parts = vec![filter.root()];
@@ -31,7 +30,7 @@ fn clauses<'r>(filter: &Condition<'r>) -> Vec<KeyClause<'r>> {
     clauses
 }
 
-/// What a filter looks at, and what could be queried instead.
+/// The attributes that a filter uses, and the Queries that could replace it.
 pub(super) fn filter_trace(read: &PageRead<'_>, range: &PageRange<'_>, now: Moment) -> Option<FilterTrace> {
     let filter = read.filter.as_ref()?;
     let mut names = Names::new();
@@ -64,8 +63,8 @@ fn is_read(read: &PageRead<'_>, index: Option<&Index>) -> bool {
     }
 }
 
-/// The Query of a table or index that the clauses of a filter allow, with what the Query at hand already says of its
-/// partition key.
+/// The Query of a table or index that the clauses of a filter permit, including the partition key condition of the
+/// present Query.
 fn better_read(
     index: Option<&Index>,
     schema: &KeySchema,
@@ -80,7 +79,7 @@ fn better_read(
     if !hash.iter().all(|name| equals(name) || known(name)) {
         return None;
     }
-    // Sort key attributes are restricted from the left, and after one that is not an equality nothing is.
+    // Sort key attributes are restricted from the left; nothing can follow one that is not an equality.
     let mut range = Vec::new();
     for attribute in &schema.range {
         if clause(&attribute.name).is_none() {

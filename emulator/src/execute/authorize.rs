@@ -13,12 +13,12 @@ use crate::plan::{Access, ItemAccess};
 use crate::schema::BillingMode;
 use crate::value::AttributeValue;
 
-/// What becomes of the entries of a request when one of them is refused.
+/// How the rejection of one entry affects the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalScope {
     /// The request fails.
     Request,
-    /// Throttled entries come back unprocessed; any other refusal fails the request when the entry is reached.
+    /// Throttled entries come back unprocessed; any other rejection fails the request when the entry is reached.
     Throttled,
     /// Each entry has its own result.
     Entry,
@@ -26,12 +26,12 @@ pub enum RefusalScope {
     Transaction,
 }
 
-/// Which entries of a request are refused, by their position. None of them takes no room.
+/// The rejected entries of a request, by position. An empty list takes no allocation.
 #[derive(Debug, Default)]
 pub struct Verdicts(Vec<Option<ApiError>>);
 
 impl Verdicts {
-    /// The verdict on each entry.
+    /// Creates the verdicts on each entry.
     pub(super) fn new(verdicts: Vec<Option<ApiError>>) -> Verdicts {
         Verdicts(verdicts)
     }
@@ -41,20 +41,21 @@ impl Verdicts {
         self.0.get_mut(entry).and_then(Option::take).map_or(Ok(()), Err)
     }
 
-    /// Whether an entry is refused.
+    /// Whether an entry is rejected.
     fn refuses(&self, entry: usize) -> bool {
         self.0.get(entry).is_some_and(Option::is_some)
     }
 
-    /// Whether any entry is refused.
+    /// Whether any entry is rejected.
     pub fn any(&self) -> bool {
         !self.0.is_empty()
     }
 }
 
-/// Decides whether a request may proceed, entry by entry: by the access policies, the settings that make requests fail and by the fault rules.
-/// Every request of every operation passes here once, between its plan and its execution; `each` hands over what the
-/// request does. Without rules, and without settings that concern its tables, an entry costs a look at its table's settings.
+/// Decides whether a request may proceed, entry by entry: by the access policies, the settings that make requests fail
+/// and the fault rules. Every request of every operation passes here once, between its plan and its execution; `each`
+/// calls back for every access of the request. Without rules, and without settings for its tables, an entry costs one
+/// lookup of its table's settings.
 #[inline]
 pub fn authorize(
     context: &Context<'_>,
@@ -69,7 +70,7 @@ pub fn authorize(
     authorize_each(context, refusal, &each)
 }
 
-/// Hands over what a request does, entry by entry.
+/// Calls back for every access of a request, entry by entry.
 pub(super) type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
 
 #[cold]
@@ -190,7 +191,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Applies the rules, settings and rates to a request of the control plane; `table` is empty if it names none.
+    /// Applies the rules, settings and rates to a request of the control plane; `table` is empty if the request names none.
     fn judge_control(&self, table: &str) -> Result<(), ApiError> {
         let conditions = self.engine.conditions_of(&self.scope, table);
         if let Some(latency) = &conditions.latency {
@@ -222,7 +223,7 @@ impl Context<'_> {
         }
     }
 
-    /// Carries out what a rule decided about a table and its encryption key.
+    /// Applies a rule's decision about a table and its encryption key.
     fn carry_out(
         &self,
         decided: &Decision,
@@ -258,7 +259,7 @@ impl Context<'_> {
 
 /// How a rule throttles.
 enum ThrottleForm {
-    /// For this reason, or for what the table's billing mode runs out of.
+    /// For this reason, or for the limit of the table's billing mode.
     As(Option<Exceeded>),
     /// With this exception.
     With(ErrorKind),
@@ -267,7 +268,7 @@ enum ThrottleForm {
 /// Operations that fill a new table with items.
 const FILLING: [&str; 3] = ["ImportTable", "RestoreTableFromBackup", "RestoreTableToPointInTime"];
 
-/// Whether an error is a throttle: in a batch its entry comes back unprocessed.
+/// Whether an error is a throttle: the entry of a batch is then returned as unprocessed.
 pub fn is_throttle(error: &ApiError) -> bool {
     matches!(
         error.kind(),
@@ -275,7 +276,7 @@ pub fn is_throttle(error: &ApiError) -> bool {
     )
 }
 
-/// A partition key as rules name it. Binary keys have no such name.
+/// A partition key in the notation of fault rules. Binary keys have none.
 fn key_text(value: &AttributeValue) -> Option<CompactString> {
     match value {
         AttributeValue::S(text) => Some(text.clone()),
@@ -284,8 +285,8 @@ fn key_text(value: &AttributeValue) -> Option<CompactString> {
     }
 }
 
-/// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of. A global
-/// index has throughput of its own, a local one its table's.
+/// The service's error for a throttled entry: by default for the limit of its table's billing mode. A global index has
+/// its own throughput, a local one uses its table's.
 fn throttled(entry: &ItemAccess<'_, '_>, index: Option<&str>, exceeded: Option<Exceeded>) -> ApiError {
     ApiError::throttled(vec![throttle(entry, index, exceeded)])
 }
@@ -309,7 +310,7 @@ fn throttle(entry: &ItemAccess<'_, '_>, index: Option<&str>, exceeded: Option<Ex
     }
 }
 
-/// `ThrottlingException` on whatever table: its key range is too hot.
+/// `ThrottlingException` on any table: its key range is too hot.
 fn on_demand_throttled(entry: &ItemAccess<'_, '_>, index: Option<&str>) -> ApiError {
     ApiError::throttled(vec![Throttle {
         provisioned: false,

@@ -1,4 +1,4 @@
-//! The fourth step of every entry: capacity for all that it touches, or for none of it.
+//! The fourth step of every entry: spends capacity for all that it touches, or for none of it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::value::{AttributeValue, Item};
 /// The demands of one request on one table.
 type Demands<'a> = SmallVec<[Demand<'a>; 4]>;
 
-/// What a change needs of the table and its global indexes; `factor` as in [`Change::consumed`].
+/// The demands of a change on the table and its global indexes; `factor` as in [`Change::consumed`].
 fn demands_of<'a>(
     change: &'a Change,
     key: Option<&'a AttributeValue>,
@@ -36,7 +36,7 @@ fn demands_of<'a>(
             key,
         });
     };
-    // Local indexes live in the table's partition, and on its capacity.
+    // Local indexes are in the table's partition, and use its capacity.
     let locals: Units = change.locals.iter().map(|arm| arm.units).sum();
     demand(None, change.key.token, change.units.times(factor) + locals);
     for arm in &change.globals {
@@ -55,7 +55,7 @@ fn demands_of<'a>(
     }
 }
 
-/// Spends what a write needs, or says what is lacking.
+/// Spends the capacity for a write; the error reports what is lacking.
 pub(super) fn reserve_write(
     context: &Context<'_>,
     table: &Table,
@@ -70,7 +70,7 @@ pub(super) fn reserve_write(
     Ok(())
 }
 
-/// What a transaction needs of the tables it touches: each table's demands together.
+/// The demands of a transaction, grouped by table.
 #[derive(Default)]
 pub(super) struct TransactionDemands<'a>(BTreeMap<u64, (Option<&'a Table>, Demands<'a>)>);
 
@@ -81,7 +81,7 @@ impl<'a> TransactionDemands<'a> {
         demands
     }
 
-    /// Adds a write. A transaction pays the table's part twice.
+    /// Adds a write. A transaction costs the table's part twice.
     pub(super) fn add_write(
         &mut self,
         entry: usize,
@@ -111,7 +111,7 @@ impl<'a> TransactionDemands<'a> {
         });
     }
 
-    /// Spends everything, under the locks of all ledgers, or nothing: then it says what each of so many entries lacked.
+    /// Spends everything, under the locks of all ledgers, or nothing: then the error lists what each of the `entries` lacked.
     pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), Vec<Option<ApiError>>> {
         let tables = self
             .0
@@ -142,7 +142,7 @@ impl<'a> TransactionDemands<'a> {
     }
 }
 
-/// Spends what a write costs whose condition has failed: as much as the item that is there.
+/// Spends the cost of a write whose condition has failed: as much as the stored item.
 pub(super) fn reserve_failed(
     context: &Context<'_>,
     table: &Table,
@@ -161,7 +161,7 @@ pub(super) fn reserve_failed(
     reserve(context, table, &[demand])
 }
 
-/// Spends what a read of one item costs.
+/// Spends the cost of a read of one item.
 #[cold]
 pub(super) fn reserve_read(
     context: &Context<'_>,
@@ -189,7 +189,7 @@ fn reserve(context: &Context<'_>, table: &Table, demands: &[Demand<'_>]) -> Resu
         .map_err(|shortages| throttled(table, shortages.iter()))
 }
 
-/// Whether a page can be read that begins at this token: it needs something to be there, and is paid for when it was read.
+/// Whether a page that starts at this token may be read: it needs capacity above zero, and is paid for after the read.
 #[cold]
 pub(super) fn admit_page(
     context: &Context<'_>,
@@ -235,18 +235,18 @@ pub(super) fn spend_page(
     }
 }
 
-/// Splits the shards of the table's stream where its partitions were split. Who calls this holds no lock of the table.
+/// Splits the shards of the table's stream where its partitions were split. The caller must not hold a lock of the table.
 #[cold]
 pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
     let splits = table.capacity.lock().as_mut().map(|ledger| ledger.take_splits());
     for token in splits.into_iter().flatten() {
         context.tell(|draft| draft.cause(context.now, &table.name, EventKind::PartitionSplit(token)));
-        // Refused, the shard stays as it is.
+        // If the commit fails, the shard is unchanged.
         let _ = table.split_stream(token, context.now);
     }
 }
 
-/// Tells the partitions how large they are after a change.
+/// Updates the sizes of the partitions after a change.
 pub(super) fn resize(table: &Table, change: &Change, now: Moment) {
     if !table.capacity.is_counted() {
         return;
@@ -257,7 +257,7 @@ pub(super) fn resize(table: &Table, change: &Change, now: Moment) {
     }
 }
 
-/// The service's error for what was lacking, table before indexes, each reason once.
+/// The service's error for exceeded limits, table before indexes, each reason once.
 pub(super) fn throttled<'s>(table: &Table, shortages: impl Iterator<Item = &'s Shortage>) -> ApiError {
     let mut throttles: Vec<Throttle> = Vec::new();
     for shortage in shortages {

@@ -1,4 +1,4 @@
-//! The twin in the hands of its owner: what a test does to it, and no request of the API can.
+//! The emulator's controls: what a test does to it, and no request of the API can.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::journal::Metric;
 use crate::storage::{AppendError, GlobalIndex, Region, RestoreError, Scope, StateSnapshot, Table, TableSettings};
 use crate::value::Name;
 
-/// A control was told of a table or index that is not there; its text says which.
+/// The error of a control that names a missing table or index.
 ///
 /// ```
 /// # use dynatwin_engine::clock::{Clock, Moment};
@@ -41,20 +41,20 @@ impl fmt::Display for NotFound {
 
 impl std::error::Error for NotFound {}
 
-/// A global index, as its controls see it.
+/// The status of a global index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexStatus {
     /// Its name.
     pub name: Name,
-    /// Whether nothing reaches it.
+    /// Whether it is paused.
     pub paused: bool,
-    /// How many changes are on their way to it.
+    /// The number of pending changes.
     pub waiting: usize,
-    /// The lag of its own, if it has one.
+    /// Its own lag, if set.
     pub lag: Option<Lag>,
 }
 
-/// Does all that is due in a region by `now`.
+/// Runs all work of a region that is due by `now`.
 fn run_region(region: &Region, now: Moment) {
     let tables: Vec<_> = region.tables.read().values().cloned().collect();
     for table in tables {
@@ -64,7 +64,7 @@ fn run_region(region: &Region, now: Moment) {
     region.trim_streams(now);
 }
 
-/// All controls of a twin. The engine's methods are these.
+/// All controls of an emulator. The engine's methods delegate to these.
 ///
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
@@ -82,14 +82,14 @@ fn run_region(region: &Region, now: Moment) {
 pub struct Controls<'e> {
     /// What the engine's requests share.
     pub state: &'e EngineState,
-    /// The clock it lives by.
+    /// The engine's clock.
     pub clock: &'e Clock,
-    /// Whether there is one set of tables for all callers.
+    /// Whether all callers share one set of tables.
     pub shared_db: bool,
 }
 
 impl Controls<'_> {
-    /// Whose tables a caller sees.
+    /// The scope of the tables that a caller uses.
     pub fn scope(&self, caller: &Caller) -> Scope {
         if self.shared_db {
             return Scope {
@@ -103,7 +103,7 @@ impl Controls<'_> {
         }
     }
 
-    /// A caller's table.
+    /// Finds a caller's table.
     pub fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotFound> {
         let found = self.state.catalog().table(&self.scope(caller), table);
         found.ok_or_else(|| {
@@ -127,31 +127,31 @@ impl Controls<'_> {
         }
     }
 
-    /// Moves the clock forward, and does what has become due before it returns.
+    /// Moves the clock forward, and runs the work that is due by then before it returns.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.run_due();
     }
 
-    /// Moves the clock to a moment, if that is ahead, and does what has become due; says whether it was.
+    /// Moves the clock to a moment if that is later, and runs the work that is due by then; returns whether the clock moved.
     pub fn set_clock(&self, moment: Moment) -> bool {
         let ahead = self.clock.set(moment);
         self.run_due();
         ahead
     }
 
-    /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
+    /// Removes all tables, rules, tokens, and conditions of single tables, and clears the journal.
     pub fn reset(&self) {
-        // Refused by the log, everything stays.
+        // If the commit fails, everything is unchanged.
         let _ = self.state.clear(self.clock.now());
     }
 
-    /// [Resets](Controls::reset) the twin to what it was made with: its clock and conditions too. Decisions begin anew with
-    /// the seed. Time goes back to the clock's start, so no request should run meanwhile.
+    /// [Resets](Controls::reset) the emulator to its initial state, clock and conditions included. Random decisions
+    /// start again from the seed. Time goes back to the clock's start, so no request should run concurrently.
     pub fn reset_all(&self) {
         self.clock.restart();
         let now = self.clock.now();
-        // Refused by the log, everything stays.
+        // If the commit fails, everything is unchanged.
         let _ = self
             .state
             .catalog()
@@ -160,15 +160,15 @@ impl Controls<'_> {
         self.state.access().restore();
     }
 
-    /// The present state, after what is due by now has happened.
+    /// A snapshot of the present state, after the work that is due has run.
     pub fn snapshot(&self) -> StateSnapshot {
         self.run_due();
         let now = self.clock.now();
         StateSnapshot::new(self.state.catalog().checkpoint(now), now)
     }
 
-    /// Replaces the state by that of a snapshot and sets the clock to its moment, or changes nothing. Fault rules are removed,
-    /// recorded requests are forgotten, and access control is what it was at first.
+    /// Replaces the state by that of a snapshot and sets the clock to its moment, or changes nothing. Fault rules and
+    /// recorded requests are removed, and access control is reset to its initial configuration.
     pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
         self.state.restore(snapshot)?;
         self.clock.restart();
@@ -177,7 +177,7 @@ impl Controls<'_> {
         Ok(())
     }
 
-    /// Does what is due.
+    /// Runs the work that is due.
     pub fn run_due(&self) {
         let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
@@ -187,7 +187,7 @@ impl Controls<'_> {
         self.state.catalog().look_at_all();
     }
 
-    /// Does what is due, and returns when something is due next. It looks only where requests were, and where something is
+    /// Runs the work that is due, and returns when more is due. It examines only regions with requests or with work
     /// known to be due.
     pub fn keep_up(&self) -> Moment {
         let _batch = self.state.journal().events().batch();
@@ -210,7 +210,8 @@ impl Controls<'_> {
         self.state.catalog().look_at_all();
     }
 
-    /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
+    /// Sets the conditions of one table, before or after its creation; `None` removes them, so that it follows the
+    /// others again.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
         let scope = self.scope(caller);
         let (name, now) = (Name::new(table), self.clock.now());
@@ -230,11 +231,11 @@ impl Controls<'_> {
         self.reshape(table, |shape| shape.conditions = *conditions);
     }
 
-    /// Changes a table's shape, after what is due by now has happened under the old one.
+    /// Changes a table's settings, after the work that is due by now has run under the old ones.
     fn reshape(&self, table: &Table, change: impl FnOnce(&mut TableSettings)) {
         let now = self.clock.now();
         due::run_due(table, now);
-        // Refused by the log, the table stays as it is.
+        // If the commit fails, the table is unchanged.
         let changed: Result<_, AppendError> = table.reshape(now, |shape| {
             change(shape);
             Ok(())
@@ -242,18 +243,18 @@ impl Controls<'_> {
         drop(changed);
     }
 
-    /// Lets no write reach a global index from now on, until [`resume_index`](Controls::resume_index): it can be read, and
-    /// stays as it is. What comes meanwhile waits in memory.
+    /// Pauses replication to a global index until [`resume_index`](Controls::resume_index). The index can still be
+    /// read; pending changes are kept in memory.
     pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         let (table, _) = self.index(caller, table, index)?;
         let now = self.clock.now();
         due::run_due(&table, now);
-        // Refused by the log, the index stays as it is.
+        // If the commit fails, the index is unchanged.
         let _ = table.pause_index(&Name::new(index), true, now);
         Ok(())
     }
 
-    /// Lets a paused index catch up, with all that would have reached it by now.
+    /// Resumes a paused index, and applies all changes that are due by now.
     pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         let (table, _) = self.index(caller, table, index)?;
         let _ = table.pause_index(&Name::new(index), false, self.clock.now());
@@ -261,7 +262,7 @@ impl Controls<'_> {
         Ok(())
     }
 
-    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    /// Sets how long future writes take to reach one global index; `None` lets it follow the table's conditions again.
     pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
         let (table, _) = self.index(caller, table, index)?;
         self.reshape(&table, |shape| {

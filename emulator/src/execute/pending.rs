@@ -1,5 +1,5 @@
-//! Work that is not done yet: deletions by time to live, index changes on their way, transactions in flight, stream records
-//! that cannot be read yet, and tables and indexes that are being made or changed.
+//! Pending work: deletions by time to live, queued index changes, transactions in flight, stream records that cannot be
+//! read yet, and tables and indexes that are being created or changed.
 
 use std::sync::Arc;
 
@@ -12,64 +12,64 @@ use crate::schema::{Definition, Index};
 use crate::storage::{Expiry, PendingTransaction, QueuedChange, Scope, Shape, Table};
 use crate::value::{Item, Map, Name};
 
-/// An item that something is to happen to.
+/// An item with pending work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingItem {
-    /// When it happens.
+    /// When the work is due.
     pub due: Moment,
-    /// What happens.
+    /// The kind of work.
     pub action: &'static str,
-    /// The item's key attributes, and the index's of an index change; `None` if all that is known is that there is no item.
+    /// The item's key attributes, and the index's for an index change; `None` if all that is known is that the item is missing.
     pub key: Option<Map>,
-    /// The token of the table's partition key, where it is known.
+    /// The token of the table's partition key, if known.
     pub token: Option<u64>,
 }
 
-/// Work of one kind: how much there is, when the next of it is due, and the first of it.
+/// Pending work of one kind: how much there is, when the next of it is due, and the first entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PendingWork {
-    /// How many.
+    /// The number of entries.
     pub count: usize,
     /// When the first is due.
     pub next: Option<Moment>,
-    /// The first of them, in the order in which they are due.
+    /// The first entries, in the order in which they are due.
     pub first: Vec<WaitingItem>,
 }
 
-/// Changes on their way to an index.
+/// Pending changes of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingIndex {
     /// The index.
     pub index: Name,
-    /// Whether nothing reaches it.
+    /// Whether it is paused.
     pub paused: bool,
     /// The changes.
     pub changes: PendingWork,
 }
 
-/// What a table has not done yet.
+/// The pending work of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pending {
-    /// Whose it is.
+    /// The table's scope.
     pub scope: Scope,
     /// The table.
     pub table: Name,
-    /// When anything of it is due next.
+    /// When the next work is due.
     pub next: Option<Moment>,
-    /// When it, or a change of it or of an index, is done that is being made.
+    /// When the table, or a change of it or of an index, becomes active.
     pub status: Option<Moment>,
-    /// Deletions by time to live of items that are there.
+    /// Deletions by time to live of existing items.
     pub time_to_live: PendingWork,
-    /// Items that transactions in flight hold.
+    /// Items locked by transactions in flight.
     pub transactions: PendingWork,
-    /// Changes on their way to global indexes.
+    /// Queued changes of global indexes.
     pub indexes: Vec<PendingIndex>,
     /// Stream records that cannot be read yet.
     pub stream: PendingWork,
 }
 
 impl PendingWork {
-    /// The first `most` of several lists, each in order.
+    /// The first `most` entries of several ordered lists.
     fn of(mut first: Vec<WaitingItem>, count: usize, most: usize) -> PendingWork {
         first.sort_by_key(|item| item.due);
         first.truncate(most);
@@ -172,7 +172,7 @@ fn records(shape: &Shape, now: Moment, most: usize) -> PendingWork {
     PendingWork::of(first.collect(), records.len(), most.max(1))
 }
 
-/// When the table, or a change of it, is done that is being made.
+/// When the table, or a change of it, becomes active.
 fn status(shape: &Shape, now: Moment) -> Option<Moment> {
     let jobs = shape.running(now).map(|job| job.until);
     let ends = jobs.chain([shape.active_at]).chain(shape.deleted_at);
@@ -180,7 +180,7 @@ fn status(shape: &Shape, now: Moment) -> Option<Moment> {
 }
 
 impl Pending {
-    /// What of a table is not done at `now`, with lists of at most so many elements.
+    /// The pending work of a table at `now`, with lists of at most `most` elements.
     fn of(scope: Scope, table: &Table, now: Moment, most: usize) -> Pending {
         due::run_due(table, now);
         let shape = table.shape();
@@ -214,13 +214,13 @@ impl Pending {
 }
 
 impl Controls<'_> {
-    /// What a caller's table has not done yet, with lists of at most so many elements.
+    /// The pending work of a caller's table, with lists of at most `most` elements.
     pub fn pending(&self, caller: &Caller, table: &str, most: usize) -> Result<Pending, NotFound> {
         let table = self.table(caller, table)?;
         Ok(Pending::of(self.scope(caller), &table, self.clock.now(), most))
     }
 
-    /// The same for all tables of a scope, or of all scopes.
+    /// The pending work of all tables of a scope, or of all scopes.
     pub fn all_pending(&self, scope: Option<&Scope>, most: usize) -> Vec<Pending> {
         let now = self.clock.now();
         let mut all = Vec::new();
@@ -233,8 +233,8 @@ impl Controls<'_> {
         all
     }
 
-    /// When anything that shows happens next, in any table: a deletion by time to live, the arrival of an index change, the
-    /// end of a transaction, a stream record that can be read, the end of a change of a table.
+    /// When the next visible event happens in any table: a deletion by time to live, the arrival of an index change,
+    /// the end of a transaction, a stream record that can be read, the end of a change of a table.
     pub fn next_event(&self) -> Option<Moment> {
         self.all_pending(None, 0)
             .iter()

@@ -1,4 +1,4 @@
-//! Access policies: whether a caller may do what a request does (docs/behavior: 07).
+//! Access policies: whether a caller may execute a request (docs/behavior: 07).
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::storage::{self, Scope, Shape};
 const FIRST_ENFORCED: Duration = Duration::from_secs(3);
 const CHANGE_ENFORCED: Duration = Duration::from_secs(229);
 
-/// What a policy that cannot be read stands for.
+/// The substitute for a policy that cannot be parsed.
 const DENY_ALL: &str = r#"{"Statement":{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*"}}"#;
 
-/// Decides by access policies about each entry of a request; fails if one is refused and the others go with it. Without a
-/// configuration of access control everything is allowed.
+/// Decides by access policies about each entry of a request; fails if a rejected entry fails the whole request. Without
+/// an access control configuration everything is allowed.
 pub(super) fn permit(
     context: &Context<'_>,
     refusal: RefusalScope,
@@ -33,7 +33,7 @@ pub(super) fn permit(
         requests.push(access.request(context).into_owned());
         requests.extend(access.also(context).into_iter().map(AccessRequest::into_owned));
     });
-    // A transaction that is sent again was allowed when it was sent first, and only looks at what it has done.
+    // A repeated transaction was allowed the first time, and only reads.
     requests.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
     if matches!(context.operation, "BatchGetItem" | "BatchWriteItem") {
         requests = by_table(requests);
@@ -55,7 +55,7 @@ pub(super) fn permit(
     Ok(Verdicts::new(verdicts))
 }
 
-/// What is answered if a request cannot be planned: a caller who may not use a table is not told that it is missing
+/// The error for a request that cannot be planned: callers who may not use a table do not learn that it is missing
 /// (docs/behavior: 07 8.1).
 #[cold]
 pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
@@ -80,7 +80,7 @@ pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
     for action in actions {
         refusals.extend(refused(context, identity, &AccessRequest::new(action, arn.clone())));
     }
-    // Which of the actions was meant is not known any more.
+    // Which of the actions was meant is no longer known.
     if refusals.len() == actions.len() {
         refusals.swap_remove(0)
     } else {
@@ -88,7 +88,7 @@ pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
     }
 }
 
-/// The refusal of one action.
+/// The error for a denied action.
 fn refused(context: &Context<'_>, identity: &Identity, request: &AccessRequest<'_>) -> Option<ApiError> {
     let facts = facts(context.engine, &context.scope, &request.resource, context.now);
     let evaluation = identity.evaluate(
@@ -106,7 +106,7 @@ fn refused(context: &Context<'_>, identity: &Identity, request: &AccessRequest<'
     refusal
 }
 
-/// The entries of a batch as policies see them: one for each table, with the keys and attributes of all of them.
+/// The entries of a batch as policies see them: one for each table, with the combined keys and attributes.
 fn by_table(entries: Vec<AccessRequest<'static>>) -> Vec<AccessRequest<'static>> {
     let mut tables: Vec<AccessRequest<'static>> = Vec::new();
     for entry in entries {
@@ -118,7 +118,7 @@ fn by_table(entries: Vec<AccessRequest<'static>>) -> Vec<AccessRequest<'static>>
     tables
 }
 
-/// What is known about the resource of an ARN: its tags, and the policy that is enforced.
+/// The facts about the resource of an ARN: its tags, and the policy in force.
 pub fn facts(state: &EngineState, scope: &Scope, arn: &str, now: Moment) -> ResourceFacts {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
@@ -157,7 +157,7 @@ pub fn facts(state: &EngineState, scope: &Scope, arn: &str, now: Moment) -> Reso
     }
 }
 
-/// The document that is enforced, which is an older one for a while where changes take time.
+/// The policy in force, which is the previous one until a change takes effect.
 fn enforced<'p>(policy: &'p storage::AttachedResourcePolicy, shape: &Shape, now: Moment) -> Option<&'p str> {
     let wait = match (shape.takes_time(), &policy.before) {
         (false, _) => Duration::ZERO,
@@ -172,7 +172,7 @@ fn enforced<'p>(policy: &'p storage::AttachedResourcePolicy, shape: &Shape, now:
     shown.as_ref().map(|(text, _)| &**text)
 }
 
-/// A resource's policy. One that cannot be read denies everything.
+/// A resource's policy. One that cannot be parsed denies everything.
 pub fn attached(arn: &str, text: &str) -> AttachedPolicy {
     let policy = PolicyDocument::parse(text, PolicyKind::Resource)
         .or_else(|_| PolicyDocument::parse(DENY_ALL, PolicyKind::Resource));

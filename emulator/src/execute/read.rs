@@ -15,14 +15,14 @@ pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiErro
     paid(context, get, find(context, get))
 }
 
-/// What was read, if it can be paid for.
+/// Pays for a read item.
 fn paid(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Option<Item>, ApiError> {
     let item = pay(context, get, item.as_ref()).map(|()| item);
     context.tell(|draft| trace::got(draft, get, item.as_ref().map(Option::as_ref)));
     item
 }
 
-/// Reads one item for which there are so many bytes of room. `None` if it is larger: then nobody pays.
+/// Reads one item of at most `room` bytes. Returns `None` if it is larger, at no cost.
 pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<Option<Option<Item>>, ApiError> {
     let item = find(context, get);
     if item.as_ref().is_some_and(|found| found.size() > room) {
@@ -56,7 +56,7 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
 
 /// Reads several items at one moment: all their partitions are locked, in order, before the first is read.
 ///
-/// A read that is throttled, or meets a running transaction, cancels all of them.
+/// A read that is throttled, or conflicts with a running transaction, cancels all of them.
 pub fn transact_get(
     context: &Context<'_>,
     gets: &[Get<'_>],
@@ -76,7 +76,7 @@ pub fn transact_get(
         .collect();
     for ((_, get), (_, contents)) in partitions.iter().zip(&guards) {
         if let Some(history) = contents.history() {
-            // It sees the present, and later reads of this caller may have to know.
+            // It sees the present state, which later reads of this caller may depend on.
             stale::state(context, &get.target.table, place(get).1, history, &[], true);
         }
     }
@@ -97,8 +97,8 @@ pub fn transact_get(
     Ok(items)
 }
 
-/// Reads several items, one after the other, and pays for all or for none: what a transaction costs that comes a second
-/// time. That another one holds an item is nothing to it.
+/// Reads several items, one after the other, and pays for all or for none: the cost of a repeated transaction.
+/// Conflicts with other transactions are ignored.
 pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], verdicts: Verdicts) -> Result<Vec<Option<Item>>, ApiError> {
     all_allowed(context, gets, verdicts)?;
     let items: Vec<Option<Item>> = gets.iter().map(|get| find(context, get)).collect();
@@ -107,7 +107,7 @@ pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], verdicts: Verdicts) -
     Ok(items)
 }
 
-/// One that is refused cancels all.
+/// A rejected read cancels all.
 fn all_allowed(context: &Context<'_>, gets: &[Get<'_>], mut verdicts: Verdicts) -> Result<(), ApiError> {
     if !verdicts.any() {
         return Ok(());

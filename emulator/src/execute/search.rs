@@ -1,4 +1,4 @@
-//! Searches of a vector index: every entry is measured, so what comes back is exact.
+//! Searches of a vector index: every entry is measured, so results are exact.
 
 use std::cmp::Ordering;
 
@@ -8,17 +8,16 @@ use crate::context::Context;
 use crate::limits;
 use crate::plan::VectorSearch;
 
-/// An entry that was found.
+/// A result of a search.
 #[derive(Clone, Debug)]
 pub struct SearchHit {
-    /// How near it is.
+    /// Its score.
     pub score: f32,
     /// The entry.
     pub entry: VectorEntry,
 }
 
-/// The nearest entries that the condition holds for, nearest first, as many as one answer can hold. Of those that are equally
-/// near, the first by key comes first.
+/// The nearest entries that satisfy the condition, nearest first, as many as fit in one response. Ties are ordered by key.
 pub fn search(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     let mut found = nearest(context, search);
     found.truncate(within_one_answer(&found));
@@ -47,7 +46,7 @@ fn nearest(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     nearest
 }
 
-/// How many of the results one answer can hold.
+/// The number of results that fit in one response.
 fn within_one_answer(found: &[SearchHit]) -> usize {
     let mut size = 0;
     let fits = |found: &&SearchHit| {

@@ -6,8 +6,8 @@ use crate::chance::{self, StableHash};
 use crate::context::Context;
 use crate::storage::{History, Table, Walk};
 
-/// The state in which a read sees a partition; `None` if it sees it as it is. `key` names what is read, so that each key
-/// has decisions of its own.
+/// The state in which a read sees a partition; `None` for the present one. `key` identifies what is read, so that each
+/// key has its own decisions.
 pub(super) fn state(
     context: &Context<'_>,
     table: &Table,
@@ -29,7 +29,7 @@ pub(super) fn state(
         }
     }
     if history.monotonic {
-        // Each word by itself: the two numbers are small, and one must not cancel the other.
+        // Hashed separately: the two numbers are small, and must not cancel each other.
         let reader = StableHash::new(0).word(table.ordinal).word(place as u64);
         let reader = reader.bytes(context.caller.access_key.as_bytes()).finish();
         let forget = context.now.minus(history.staleness.longest());
@@ -45,7 +45,7 @@ pub(super) fn state(
     stale
 }
 
-/// The same for a page, which is named by where it begins.
+/// The state in which a page sees a partition; the page is identified by its start.
 pub(super) fn state_of_page(
     context: &Context<'_>,
     table: &Table,

@@ -7,7 +7,7 @@ use crate::conditions::Capacity;
 use crate::context::Context;
 use crate::storage::{Sequence, ShardPage, ShardReadError, ShardReader, Stream, Table};
 
-/// The table whose records a stream takes; a closed stream has none.
+/// The table whose records a stream receives; `None` for a closed stream.
 fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<Arc<Table>> {
     let table = context
         .engine
@@ -18,14 +18,14 @@ fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<Arc<Table>> {
     takes.then_some(table)
 }
 
-/// What is due in the stream's table happens, so that the stream has its records.
+/// Runs the work that is due in the stream's table, so that the stream has its records.
 pub fn settle_stream(context: &Context<'_>, stream: &Arc<Stream>) {
     if let Some(table) = table_of(context, stream) {
         due::run_partitions(&table, context.now);
     }
 }
 
-/// How many may read a shard of a stream at a time.
+/// The maximum number of concurrent readers of a shard.
 fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
     let scope = context.scope_of(&stream.arn);
     match context.engine.conditions_of(&scope, &stream.table).capacity {
@@ -34,8 +34,9 @@ fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
     }
 }
 
-/// Reads a shard from a sequence number on, for the reader of this number, or for nobody in particular if it is 0. The partitions whose records it has
-/// are locked meanwhile: a reader that sees one record of a transaction finds all the others, in whichever shard.
+/// Reads a shard from a sequence number on, for the reader of this number (0: no particular reader). The partitions
+/// with its records are locked meanwhile: a reader that sees one record of a transaction finds all the others, in every
+/// shard.
 pub fn read_stream(
     context: &Context<'_>,
     stream: &Arc<Stream>,

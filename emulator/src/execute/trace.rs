@@ -1,4 +1,4 @@
-//! What the journal is told of entries. Only while somebody watches does anything here run.
+//! Records entries in the journal. Runs only while requests are recorded.
 
 use super::advise;
 use super::page::{PageCost, walked};
@@ -40,12 +40,12 @@ fn touch_of(act: ItemAction, target: &Target, attributes: &Map, token: u64) -> T
     touch
 }
 
-/// Notes which tokens were touched, and the capacity partitions that they belong to.
+/// Records the touched tokens, and the capacity partitions that they belong to.
 fn place(touch: &mut Touch, target: &Target, index: Option<&Index>, (first, last): (u64, u64)) {
     touch.tokens = Some((first, last));
     let capacity = &target.table.capacity;
     if capacity.is_counted() {
-        // A local index lives on the table's capacity.
+        // A local index uses the table's capacity.
         let global = index.filter(|index| !index.local).map(|index| index.name.as_str());
         let ledger = capacity.lock();
         let partition = |token| ledger.as_ref().map(|ledger| ledger.partition_of(global, token));
@@ -53,7 +53,7 @@ fn place(touch: &mut Touch, target: &Target, index: Option<&Index>, (first, last
     }
 }
 
-/// Notes what a touch failed with, and which limits it exceeded.
+/// Records the error of a touch, and the limits it exceeded.
 fn fail(touch: &mut Touch, error: &ApiError) {
     touch.error = Some(error.kind());
     if let Detail::Throttling(reasons) = error.detail() {
@@ -62,7 +62,7 @@ fn fail(touch: &mut Touch, error: &ApiError) {
     }
 }
 
-/// An entry that was refused before it was carried out.
+/// Records an entry that was rejected before its execution.
 #[cold]
 pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &ApiError) {
     let Access::Items(access) = access else { return };
@@ -74,12 +74,12 @@ pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &Ap
     });
 }
 
-/// The permissions that an entry needs.
+/// Records the permissions that an entry needs.
 #[cold]
 pub(super) fn permitted(context: &Context<'_>, access: &Access<'_, '_>) {
     let mut needed = access.also(context);
     needed.push(access.request(context));
-    // A transaction that is sent again needs what it needed first.
+    // A repeated transaction needs the same permissions as the first time.
     needed.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
     context.tell(|draft| {
         for request in needed {
@@ -92,13 +92,13 @@ pub(super) fn permitted(context: &Context<'_>, access: &Access<'_, '_>) {
     });
 }
 
-/// What lets an entry fail on purpose.
+/// Records an injected failure of an entry.
 #[cold]
 pub(super) fn injected(context: &Context<'_>, injected: Injected, error: &ApiError) {
     context.tell(|draft| draft.inject(injected, error.kind()));
 }
 
-/// A read of one item.
+/// Records a read of one item.
 #[cold]
 pub(super) fn got(draft: &mut RequestRecorder, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
     let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token);
@@ -117,7 +117,7 @@ pub(super) fn got(draft: &mut RequestRecorder, get: &Get<'_>, read: Result<Optio
     draft.touch(touch);
 }
 
-/// A write that stands alone. One whose condition has failed costs as much as the item that is there, of so many bytes.
+/// Records a single write. One whose condition has failed costs as much as the stored item, whose bytes are given.
 #[cold]
 pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
     let mut touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
@@ -139,7 +139,7 @@ pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Res
     draft.touch(touch);
 }
 
-/// The writes of a transaction that were carried out.
+/// Records the writes of a transaction that was executed.
 #[cold]
 pub(super) fn wrote_all<'c>(
     draft: &mut RequestRecorder,
@@ -157,7 +157,7 @@ pub(super) fn wrote_all<'c>(
     }
 }
 
-/// The writes of a transaction that was cancelled.
+/// Records the writes of a cancelled transaction.
 #[cold]
 pub(super) fn cancelled_writes(
     draft: &mut RequestRecorder,
@@ -171,7 +171,7 @@ pub(super) fn cancelled_writes(
     }
 }
 
-/// The reads of a transaction that was cancelled.
+/// Records the reads of a cancelled transaction.
 #[cold]
 pub(super) fn cancelled_gets(draft: &mut RequestRecorder, gets: &[Get<'_>], failures: &[Option<ApiError>]) {
     for (get, failure) in gets.iter().zip(failures) {
@@ -191,7 +191,7 @@ fn cancelled(draft: &mut RequestRecorder, mut touch: Touch, failure: Option<&Api
     draft.touch(touch);
 }
 
-/// What of a table can be queried: itself and its indexes, with the first attribute of each one's partition key.
+/// What can be queried of a table: itself and its indexes, with the first attribute of each partition key.
 fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
     let first = |key: &KeySchema| key.hash.first().map(|attribute| attribute.name.clone());
     let table = first(&definition.key).map(|name| (None, name));
@@ -201,7 +201,7 @@ fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
     table.into_iter().chain(indexes).collect()
 }
 
-/// A page that was read, or refused, and what it cost.
+/// Records a page that was read or rejected, and its cost.
 #[cold]
 pub(super) fn paged(
     draft: &mut RequestRecorder,
@@ -246,7 +246,7 @@ pub(super) fn paged(
     draft.touch(touch);
 }
 
-/// A search of a vector index that has found so many.
+/// Records a search of a vector index and its number of results.
 #[cold]
 pub(super) fn searched(draft: &mut RequestRecorder, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
     let mut touch = Touch::new(ItemAction::SearchVectors, search.target.table.name.clone());

@@ -1,6 +1,6 @@
-//! The write pipeline, for several items at once: all partitions are locked, in order, before the first item is looked at,
-//! and nothing is applied unless everything can be. While the dial is on, a transaction only takes hold of its items then,
-//! and is carried out later, when that is due.
+//! The write pipeline for several items: all partitions are locked, in order, before the first item is read, and
+//! nothing is applied unless everything can be. If transactions take time, the items are only locked at first, and the
+//! changes are applied later, when they are due.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
 use crate::plan::Write;
 use crate::storage::{Mutation, Origin, PendingTransaction, Shape};
 
-/// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
-/// like one that fails now.
+/// Executes all writes or none, now or at [`Context::done_at`]. An entry that could not be planned carries its error:
+/// it cancels the transaction like one that fails now.
 pub fn transact_write(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
@@ -102,7 +102,7 @@ fn carry_out(
     reserve(context, writes, &changes)?;
     context.tell(|draft| trace::wrote_all(draft, writes, changes.iter().map(|(_, _, change)| change)));
     let lands = context.now.plus(time_in_flight(context, writes));
-    // One is there: a transaction without actions is refused before.
+    // There is one: a transaction without actions is rejected earlier.
     let Some(first) = writes.iter().flatten().next() else {
         return Ok(Vec::new());
     };
@@ -150,7 +150,7 @@ fn carry_out(
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }
 
-/// What a transaction commits: its changes, or the holds on its items until it is carried out, and its client token.
+/// The mutations of a transaction: its changes, or the locks on its items until it is executed, and its client token.
 fn mutations(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
@@ -177,7 +177,7 @@ fn mutations(
     mutations
 }
 
-/// What a transaction that takes time does to an item when it is carried out.
+/// The pending effect of a transaction that takes time on one item.
 fn pending(applies: bool, change: &Change) -> PendingTransaction {
     if applies {
         PendingTransaction::Writes(change.new.clone())
@@ -186,7 +186,7 @@ fn pending(applies: bool, change: &Change) -> PendingTransaction {
     }
 }
 
-/// Capacity for all writes or for none. Only the log can refuse the transaction after it.
+/// Spends capacity for all writes or for none. Afterwards only the log can fail the transaction.
 fn reserve(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
@@ -213,7 +213,7 @@ fn cancelled(
     ApiError::transaction_cancelled(failures.into_iter().map(reason).collect())
 }
 
-/// How long a transaction runs: what the dials of its tables make of its first item, and the longest of them.
+/// How long a transaction runs: the longest delay that the conditions of its tables give for its first item.
 fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Duration {
     let dials = || {
         writes
@@ -235,7 +235,7 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
     dials().map(|dial| dial.of(decision)).max().unwrap_or_default()
 }
 
-/// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.
+/// Whether an entry's error cancels the transaction with a reason, instead of failing the whole request.
 pub(super) fn cancels(error: &ApiError) -> bool {
     let of_entry = matches!(
         error.kind(),
@@ -249,7 +249,7 @@ pub(super) fn cancels(error: &ApiError) -> bool {
     of_entry || is_throttle(error)
 }
 
-/// Why an action is at fault, from its error.
+/// The cancellation reason of an action, from its error.
 pub fn reason(failure: Option<ApiError>) -> CancellationReason {
     let Some(error) = failure else {
         return CancellationReason::NONE;

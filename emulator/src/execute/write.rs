@@ -1,4 +1,4 @@
-//! The write pipeline, for one item.
+//! The write pipeline for one item.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::storage::{Contents, Mutation, Origin, Shape, Table};
 use crate::value::{Item, Map, PartialItem};
 
 impl Write<'_> {
-    /// Checks the plan against a shape that is newer than the one it was made for.
+    /// Checks the plan against settings newer than those it was made for.
     fn replan(&self, shape: &Shape) -> Result<(), ApiError> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
@@ -24,8 +24,8 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Steps two and three: the condition on the current item, which no running transaction holds, and the whole change.
-    /// `pending` is what earlier writes of a transaction add to the item collection.
+    /// Steps two and three: checks that no running transaction locks the current item, evaluates the condition, and
+    /// computes the whole change. `pending` is what earlier writes of a transaction add to the item collection.
     pub(super) fn change(&self, shape: &Shape, contents: &Contents, pending: i64) -> Result<Change, ApiError> {
         if shape.epoch != self.target.shape.epoch {
             self.replan(shape)?;
@@ -64,7 +64,7 @@ impl Write<'_> {
         Ok(change)
     }
 
-    /// The attributes that the condition and the update look at.
+    /// The attributes that the condition and the update use.
     fn names(&self) -> Names<'_> {
         let mut names = Names::new();
         if let Some(condition) = &self.condition {
@@ -85,7 +85,7 @@ impl Write<'_> {
     }
 }
 
-/// Notes how large a change leaves its item collection. One that is too large may become smaller, but no larger.
+/// Records the item collection's size after a change. A collection over the limit may shrink, but not grow.
 fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) -> Result<(), ApiError> {
     let growth = change.growth();
     let there = contents.collection(change.key.token);
@@ -96,7 +96,7 @@ fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) 
     Ok(())
 }
 
-/// The finished item of an update, if there is one and it may be stored. `old` is the item that is there, and those of its
+/// The finished item of an update, if there is one and it may be stored. `old` is the stored item, and those of its
 /// attributes that the update names.
 fn updated(
     shape: &Shape,
@@ -129,7 +129,7 @@ fn updated(
     Ok(Some(item))
 }
 
-/// Step four: capacity for the change, or for the condition that has failed.
+/// Step four: capacity for the change, or for the failed condition.
 #[cold]
 fn pay(
     context: &Context<'_>,
@@ -148,7 +148,7 @@ fn pay(
     }
 }
 
-/// Tells the operator, once each, that a table's stream or its recovery logs have reached their limit in bytes.
+/// Notes for the operator, once each, that a table's stream or its recovery logs have reached their limit in bytes.
 #[cold]
 pub(super) fn note_limits(context: &Context<'_>, table: &Table, shape: &Shape) {
     let stream = shape.stream.as_ref();
@@ -167,7 +167,7 @@ pub(super) fn note_limits(context: &Context<'_>, table: &Table, shape: &Shape) {
     }
 }
 
-/// Carries out a write of one item. On success the change has happened; otherwise nothing has.
+/// Executes a write of one item. On success the change is applied; otherwise nothing is.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     let written = carry_out(context, write, true);
     if write.target.table.capacity.is_counted() {
@@ -176,8 +176,8 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     written
 }
 
-/// Carries out a write of a bulk operation, which costs no units: the operation is paid for by the byte, and the service
-/// retries what is throttled.
+/// Executes a write of a bulk operation, which costs no units: the operation is paid for by the byte, and the service
+/// retries throttled writes.
 pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     carry_out(context, write, false)
 }
@@ -189,7 +189,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
     let mut guard = partition.write();
     let mut shape = Arc::clone(&write.target.shape);
     if guard.epoch != shape.epoch {
-        // The lock keeps the shape as it is from here on.
+        // The lock keeps the settings unchanged from here on.
         shape = table.shape();
     }
     if partition.is_due(context.now) {
@@ -212,7 +212,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         let size = guard.get(&write.key).map_or(0, Item::size);
         trace::wrote(draft, write, change.as_ref(), size);
     });
-    // A change is large: it is returned where it is.
+    // A change is large: it is returned in place.
     let mut refused = None;
     if let Ok(change) = &change {
         if write.changes(change) {

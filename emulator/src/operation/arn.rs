@@ -1,4 +1,4 @@
-//! ARNs: of tables and streams in `ResourceArn` (docs/behavior: 04 8), and of what is made under tables (04 1.2).
+//! ARNs: of tables and streams in `ResourceArn` (docs/behavior: 04 8), and of resources under tables (04 1.2).
 
 use super::check;
 use crate::chance;
@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::{ApiError, ONE_VALIDATION_ERROR};
 use crate::value::Text;
 
-/// What a `ResourceArn` names.
+/// The resource that a `ResourceArn` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArnResource<'r> {
     /// The whole ARN.
@@ -19,7 +19,7 @@ pub struct ArnResource<'r> {
     pub stream: Option<&'r str>,
 }
 
-/// The form of a `ResourceArn`: a table's or a stream's.
+/// Parses a `ResourceArn`: a table's or a stream's.
 pub fn resource(arn: Option<&Text>) -> Result<ArnResource<'_>, ApiError> {
     let Some(arn) = arn.map(Text::as_str).filter(|arn| !arn.is_empty()) else {
         return Err(ApiError::validation("Invalid TableArn"));
@@ -55,7 +55,7 @@ pub fn resource(arn: Option<&Text>) -> Result<ArnResource<'_>, ApiError> {
     }
 }
 
-/// The form of an ARN in `TableName` on the control plane. Its region is looked at with its table.
+/// Checks an ARN in `TableName` on the control plane. Its region is checked when its table is looked up.
 pub fn table(arn: &str) -> Result<(), ApiError> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let fault = match parts[..] {
@@ -72,12 +72,12 @@ pub fn table(arn: &str) -> Result<(), ApiError> {
     Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{fault}")))
 }
 
-/// How the sentence begins was captured, not how it goes on.
+/// Only the beginning of this text has been recorded.
 const VALID_FORM: &str = "Valid ARN format is arn:<partition>:dynamodb:<region>:<account-id>:table/<table-name>";
 
 impl ArnResource<'_> {
-    /// Whether it is of another region than the caller's. Where all regions share one set of tables, a table keeps the
-    /// region and the account it was made in.
+    /// Whether it belongs to another region than the caller's. With tables shared by all regions, a table keeps the
+    /// region and the account it was created in.
     pub fn is_elsewhere(&self, context: &Context<'_>) -> bool {
         self.region != context.region && !context.scope.region.is_empty()
     }
@@ -87,19 +87,20 @@ impl ArnResource<'_> {
         self.arn.split_once("/stream/").map_or(self.arn, |(table, _)| table)
     }
 
-    /// Whether it is a stream that there is, or was until a day ago.
+    /// Whether it names a stream that exists, or existed until a day ago.
     pub fn is_stream(&self, context: &Context<'_>) -> bool {
         let region = context.engine.catalog().region(&context.scope_of(self.arn));
         region.is_some_and(|region| region.stream(self.arn, context.now).is_some())
     }
 
-    /// Whether it is of another account than the caller's.
+    /// Whether it belongs to another account than the caller's.
     pub fn is_foreign(&self, context: &Context<'_>) -> bool {
         self.account != context.account && !context.scope.region.is_empty()
     }
 }
 
-/// What an ARN of a table, or of something under one, says: `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
+/// The parts of the ARN of a table, or of a resource under one:
+/// `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubResource<'r> {
     /// The region.
@@ -110,7 +111,7 @@ pub struct SubResource<'r> {
     pub table: &'r str,
 }
 
-/// The parts of an ARN of this kind of thing under a table, if it is one.
+/// Parses the ARN of a resource of this kind under a table.
 pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
@@ -125,7 +126,7 @@ pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
     }
 }
 
-/// The parts of a table's ARN, if it is one.
+/// Parses a table's ARN.
 pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
@@ -135,8 +136,8 @@ pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
     Some(SubResource { region, account, table })
 }
 
-/// Refuses an ARN under a table of another account. Where all accounts share one set of tables, a table keeps the account
-/// it was made in.
+/// Rejects an ARN under a table of another account. With tables shared by all accounts, a table keeps the account it
+/// was created in.
 pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
     let account = arn.split(':').nth(4).unwrap_or_default();
     if account == context.account || context.scope.account.is_empty() {
@@ -145,7 +146,7 @@ pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
     Err(ApiError::access_denied(context.account, context.operation, arn))
 }
 
-/// The ARN of a new thing under a table: its id is the moment in milliseconds, and eight digits that nothing has yet.
+/// The ARN of a new resource under a table: its id is the moment in milliseconds, and eight unused digits.
 pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl Fn(&str) -> bool) -> String {
     let millis = context.now.micros().div_euclid(1000);
     let mut ordinal = 0;

@@ -1,4 +1,4 @@
-//! The framework's checks on members that several operations share, in the wording of each layer.
+//! The model's constraints on members that several operations share, in the wording of each layer.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::value::{Map, Name, Text};
 /// How long a table that is being deleted still answers calls on time to live, backups and insights (measured: 1 to 1.6 s).
 pub const LINGERS: Duration = Duration::from_secs(1);
 
-/// The sets of words, as the service prints them.
+/// Enumerations, as the service prints them.
 pub mod words {
     /// `ReturnConsumedCapacity`.
     pub const RETURN_CONSUMED_CAPACITY: &str = "[INDEXES, TOTAL, NONE]";
     /// `ReturnItemCollectionMetrics`.
     pub const RETURN_ITEM_COLLECTION_METRICS: &str = "[SIZE, NONE]";
-    /// `ReturnValues`; the misspelt word is the service's.
+    /// `ReturnValues`; the misspelling is the service's.
     pub const RETURN_VALUES: &str = "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
     /// `ReturnValues` in the older layer.
     pub const RETURN_VALUES_OLDER: &str = "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]";
@@ -37,7 +37,7 @@ pub mod words {
     pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
     /// `BillingMode`.
     pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
-    /// `ApproximateCreationDateTimePrecision`; this and the next four in the model's order, since none has been captured.
+    /// `ApproximateCreationDateTimePrecision`; this and the next four in the model's order, since none has been recorded.
     pub const DATE_TIME_PRECISION: &str = "[MILLISECOND, MICROSECOND]";
     /// `MultiRegionConsistency`.
     pub const MULTI_REGION_CONSISTENCY: &str = "[EVENTUAL, STRONG]";
@@ -51,7 +51,7 @@ pub mod words {
     pub const PROJECTION_TYPE: &str = "[ALL, INCLUDE, KEYS_ONLY]";
 }
 
-/// How much of its cost an answer tells.
+/// How much of its cost a response reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityReport {
     /// Nothing.
@@ -79,7 +79,7 @@ pub fn return_consumed_capacity(violations: &mut Violations, word: Option<&Text>
     }
 }
 
-/// `ReturnItemCollectionMetrics`: whether sizes are wanted.
+/// `ReturnItemCollectionMetrics`: whether sizes are requested.
 pub fn return_item_collection_metrics(violations: &mut Violations, word: Option<&Text>) -> bool {
     match word.map(Text::as_str) {
         None | Some("NONE") => false,
@@ -93,7 +93,7 @@ pub fn return_item_collection_metrics(violations: &mut Violations, word: Option<
 }
 
 impl CapacityReport {
-    /// The word in the request, if it is not the one that applies when there is none.
+    /// The value in the request, unless it is the default.
     pub fn name(self) -> Option<&'static str> {
         match self {
             CapacityReport::None => None,
@@ -114,7 +114,7 @@ pub fn key(key: Option<&Map>) -> &Map {
     key.unwrap_or(&NO_KEY)
 }
 
-/// What a write gives back of its item.
+/// Which attributes a write returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words
 pub enum ReturnValues {
@@ -126,7 +126,7 @@ pub enum ReturnValues {
 }
 
 impl ReturnValues {
-    /// The word in the request.
+    /// The value in the request.
     pub fn name(self) -> &'static str {
         match self {
             ReturnValues::None => "NONE",
@@ -138,7 +138,7 @@ impl ReturnValues {
     }
 }
 
-/// `ReturnValues`, if the word is one.
+/// Parses `ReturnValues`.
 pub fn return_values(word: Option<&Text>) -> Option<ReturnValues> {
     Some(match word.map(Text::as_str) {
         None | Some("NONE") => ReturnValues::None,
@@ -150,7 +150,7 @@ pub fn return_values(word: Option<&Text>) -> Option<ReturnValues> {
     })
 }
 
-/// The fault of an unknown word in `ReturnValues`, in the moved layer, which names neither value nor member.
+/// The violation of an unknown value in `ReturnValues`, in the moved layer, which names neither value nor member.
 pub fn unknown_return_values() -> String {
     format!(
         "Failed to satisfy constraint: {}",
@@ -158,7 +158,7 @@ pub fn unknown_return_values() -> String {
     )
 }
 
-/// `ReturnValuesOnConditionCheckFailure`: whether the item is wanted.
+/// `ReturnValuesOnConditionCheckFailure`: whether the item is requested.
 pub fn return_values_on_failure(violations: &mut Violations, word: Option<&Text>, path: &str) -> bool {
     match word.map(Text::as_str) {
         None | Some("NONE") => false,
@@ -170,7 +170,7 @@ pub fn return_values_on_failure(violations: &mut Violations, word: Option<&Text>
     }
 }
 
-/// A table's name that is there and not empty: its length and characters, unless it is an ARN.
+/// Checks a nonempty table name: its length and characters, unless it is an ARN.
 pub fn name(violations: &mut Violations, name: &str, path: &str) {
     if name.starts_with("arn:") {
         return;
@@ -178,12 +178,12 @@ pub fn name(violations: &mut Violations, name: &str, path: &str) {
     plain_name(violations, name, path);
 }
 
-/// A name that cannot be an ARN: its length and characters.
+/// Checks a name that cannot be an ARN: its length and characters.
 pub fn plain_name(violations: &mut Violations, name: &str, path: &str) {
     violations.name(name, path);
 }
 
-/// `TableName` of a data-plane operation in the moved layer. An empty one is a fault that stands alone.
+/// `TableName` of a data-plane operation in the moved layer. An empty name is reported separately.
 pub fn table_name(violations: &mut Violations, table: Option<&Text>) -> Result<(), ApiError> {
     match table.map(Text::as_str) {
         None => violations.missing("tableName"),
@@ -210,7 +210,7 @@ pub fn echoed_conditional_operator(violations: &mut Violations, word: Option<&Te
     }
 }
 
-/// The fault of an empty `TableName` in the moved layer.
+/// The error for an empty `TableName` in the moved layer.
 pub fn empty_table_name() -> ApiError {
     let mut violations = Violations::new();
     violations.silent_value("TableName", constraint::min_length(1));
@@ -236,7 +236,7 @@ pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
     Ok(table)
 }
 
-/// `AttributesToGet`: it may be left out, and not be empty. The bound of its names is the model's.
+/// `AttributesToGet`: optional, but not empty. The bound on its names is the model's.
 pub fn attributes_to_get(violations: &mut Violations, names: Option<&[Name]>, path: &str) {
     let Some(names) = names else { return };
     if names.is_empty() {
@@ -267,7 +267,7 @@ pub fn echoed_range(violations: &mut Violations, value: Option<i64>, path: &str,
     }
 }
 
-/// The legacy and expression parameters of a request, by whether they are there: both kinds together are refused.
+/// Rejects legacy parameters together with expression parameters; each comes with whether it is present.
 pub fn mixing(legacy: &[(&'static str, bool)], expressions: &[(&'static str, bool)]) -> Result<(), ApiError> {
     let any = |parameters: &[(&str, bool)]| parameters.iter().any(|(_, there)| *there);
     if !(any(legacy) && any(expressions)) {
@@ -283,7 +283,7 @@ pub fn mixing(legacy: &[(&'static str, bool)], expressions: &[(&'static str, boo
     Err(ApiError::mixed_parameters(&present(legacy), &present(expressions)))
 }
 
-/// Substitutions without an expression that could use them; `missing` is what the reads say of values.
+/// Rejects substitutions without an expression that could use them; `missing` is the text of reads for values.
 pub fn substitutions_need_expression(
     substitutions: &Substitutions,
     has_expression: bool,

@@ -1,12 +1,12 @@
-//! Requests as the service's older framework prints them in its errors (docs/behavior: 01 5.4). The members that no
-//! request has are the service's own.
+//! Requests as the service's older framework prints them in its errors (docs/behavior: 01 5.4). Members that no request
+//! has are internal to the service.
 
 use std::fmt::{self, Write};
 
 use crate::request::{BatchStatement, Substitutions, TransactGet, TransactGetItem, TransactWriteItem, WriteRequest};
 use crate::value::{AttributeValue, Map, Name, Text};
 
-/// How long a dump may become: the service's error is as long as the request, ours need not be.
+/// The maximum length of a dump: the service's error is as long as the request, the emulator's is cut.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// `RequestItems` of BatchWriteItem.
@@ -294,7 +294,7 @@ impl Dump {
         }
     }
 
-    /// A value prints every type it could have.
+    /// Prints a value, with a member for every type it could have.
     fn value(&mut self, value: &AttributeValue) -> fmt::Result {
         use AttributeValue as V;
         for (at, slot) in SLOTS.iter().enumerate() {

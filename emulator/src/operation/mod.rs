@@ -29,13 +29,13 @@ use crate::wire::control::ControlError;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
 
-/// An operation of the API: everything that dispatch needs to know of it.
+/// An operation of the API, with all that dispatch needs.
 pub struct Operation {
     /// Its service.
     pub service: Service,
     /// Its name in `X-Amz-Target`.
     pub name: &'static str,
-    /// Carries out a request: reads the body, appends the answer's body.
+    /// Runs a request: reads its body, writes the response body.
     pub run: fn(&Context<'_>, &[u8], &mut Writer) -> Result<(), ApiError>,
 }
 
@@ -51,7 +51,7 @@ macro_rules! operations {
     };
 }
 
-/// Operations that take time with the size of a table, or of what is read from a bucket.
+/// Operations whose duration depends on the size of a table, or of what is read from a bucket.
 const LONG: &[&[u8]] = &[
     b"CreateBackup",
     b"DeleteBackup",
@@ -67,20 +67,20 @@ const LONG: &[&[u8]] = &[
     b"UpdateTimeToLive",
 ];
 
-/// Whether the operation of an `X-Amz-Target` takes time with the size of a table or of a transfer.
+/// Whether the duration of the operation in an `X-Amz-Target` depends on the size of a table or of a transfer.
 pub fn may_take_long(target: &[u8]) -> bool {
     let name = target.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
     is_long(name)
 }
 
-/// Whether the operation of this name takes time with the size of a table or of a transfer.
+/// Whether the duration of the operation of this name depends on the size of a table or of a transfer.
 #[inline]
 pub fn is_long(name: &[u8]) -> bool {
-    // The shortest of them is longer than the names of most requests.
+    // The shortest of them is longer than the names of the most frequent operations.
     name.len() >= 11 && LONG.contains(&name)
 }
 
-/// Every operation there is, by name. What is not here answers `UnknownOperationException`.
+/// All operations, by name. Any other name is answered with `UnknownOperationException`.
 ///
 /// ```
 /// use dynatwin_engine::operation::OPERATIONS;
@@ -156,21 +156,21 @@ pub static OPERATIONS: &[Operation] = operations! {
     "UpdateTimeToLive" => tables::update_time_to_live,
 };
 
-/// A control of the twin: what its owner does to it over HTTP, and no request of the API can. `X-Amz-Target` leads to none.
+/// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
 pub struct Control {
-    /// Its name in the description that [`CONTROLS`] has.
+    /// Its name in [`CONTROLS`].
     pub name: &'static str,
-    /// Its HTTP method: what is not got changes something.
+    /// Its HTTP method: everything except GET mutates.
     pub method: &'static str,
-    /// Its path, with names in braces.
+    /// Its path, with parameters in braces.
     pub path: &'static str,
-    /// The body of a request for it.
+    /// The body of its requests.
     pub takes: Takes,
-    /// Carries it out: appends the answer's body.
+    /// Executes it: writes the response body.
     pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), ControlError>,
 }
 
-/// The body that a control takes.
+/// The request body of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// None.
@@ -199,7 +199,7 @@ macro_rules! controls {
     };
 }
 
-/// Every control there is. `openapi.json`, which one of them answers, describes the same ones.
+/// All controls. `openapi.json`, served by one of them, describes the same set.
 ///
 /// ```
 /// use dynatwin_engine::operation::CONTROLS;
@@ -262,17 +262,17 @@ pub static CONTROLS: &[Control] = controls! {
     "clearIndexLag" DELETE "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::clear_lag,
 };
 
-/// The words of an enumeration that the request may use.
+/// Returns the value of an enumeration, if it is one that the request may use.
 fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
     word.map(crate::value::Text::as_str)
 }
 
-/// A service's operation of this name.
+/// Finds a service's operation by name.
 pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
     of_name(name).filter(|operation| operation.service == service)
 }
 
-/// The operation of this name, of whichever service: no name is in both.
+/// Finds an operation of either service by name: no name is in both.
 pub fn of_name(name: &str) -> Option<&'static Operation> {
     let first = usize::from(*LENGTHS.get(name.len())?);
     let as_long = BY_LENGTH[first..].iter().map(|&at| &OPERATIONS[usize::from(at)]);
@@ -280,13 +280,13 @@ pub fn of_name(name: &str) -> Option<&'static Operation> {
     as_long.find(|operation| operation.name == name)
 }
 
-/// The places of the operations, the shorter name first: a name is compared with few others then.
+/// The positions of the operations, ordered by the length of their names, so that a lookup compares few names.
 static BY_LENGTH: [u8; OPERATIONS.len()] = by_length();
 
-/// From where on the names of a length stand there.
+/// The position in `BY_LENGTH` of the first name of each length.
 static LENGTHS: [u8; LONGEST + 1] = lengths();
 
-/// The longest name that there may be.
+/// An upper bound on the length of names.
 const LONGEST: usize = 63;
 
 const fn by_length() -> [u8; OPERATIONS.len()] {

@@ -1,4 +1,4 @@
-//! Parts of answers that several operations share, and checks on lists and maps of tables.
+//! Parts of responses that several operations share, and checks on lists and maps of tables.
 
 use super::check::{self, CapacityReport};
 use crate::capacity::units::Units;
@@ -8,7 +8,7 @@ use crate::value::{Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What the keys of a map of tables have to be, as the service lists it.
+/// The constraints on the keys of a map of tables, as the service prints them.
 pub const TABLE_NAME_KEYS: &str = "Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]";
 
 /// Whether a key of a map of tables can be a table's name or ARN.
@@ -16,7 +16,7 @@ pub fn is_table_name(name: &str) -> bool {
     name.starts_with("arn:") || ((3..=255).contains(&name.len()) && check::is_name(name))
 }
 
-/// A list that must have one element and may have `most`.
+/// Checks a list that must have one element and may have `most`.
 pub fn list_length(violations: &mut Violations, length: usize, path: &str, most: usize) {
     if length == 0 {
         violations.silent_value(path, constraint::min_length(1));
@@ -25,7 +25,7 @@ pub fn list_length(violations: &mut Violations, length: usize, path: &str, most:
     }
 }
 
-/// `ConsumedCapacity` of an operation on one table.
+/// Writes `ConsumedCapacity` of an operation on one table.
 pub fn consumed_capacity(out: &mut Writer, consumed: &Consumed, report: CapacityReport) {
     let mut object = Object::open(out);
     object.string("TableName", &consumed.table_name);
@@ -74,7 +74,7 @@ fn units(object: &mut Object<'_>, units: Units, direction: Option<Direction>) {
     }
 }
 
-/// `ConsumedCapacity` of an operation on several tables: a list.
+/// Writes `ConsumedCapacity` of an operation on several tables: a list.
 pub fn consumed_capacities<'c>(
     answer: &mut Object<'_>,
     consumed: impl Iterator<Item = &'c Consumed>,
@@ -87,15 +87,15 @@ pub fn consumed_capacities<'c>(
     list.close();
 }
 
-/// An item collection that a write is about.
+/// The item collection of a write.
 pub struct Collection {
     /// Its partition key.
     pub key: Map,
-    /// How many whole gigabytes it has.
+    /// Its size in whole gigabytes.
     pub gigabytes: u64,
 }
 
-/// Notes a collection, or its size after one more write.
+/// Adds a collection, or updates its size after one more write.
 pub fn note_collection(collections: &mut Vec<Collection>, collection: Collection) {
     match collections.iter_mut().find(|there| there.key == collection.key) {
         Some(there) => *there = collection,
@@ -103,7 +103,7 @@ pub fn note_collection(collections: &mut Vec<Collection>, collection: Collection
     }
 }
 
-/// Adds what a part of a request cost to what the request cost on the same table.
+/// Adds the cost of a part of a request to the request's cost on the same table.
 pub fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
     match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
         Some(sum) => sum.merge(cost),
@@ -111,7 +111,7 @@ pub fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
     }
 }
 
-/// `ItemCollectionMetrics` of a write: its collection, and a size in whole gigabytes.
+/// Writes `ItemCollectionMetrics` of a write: its collection, and a size in whole gigabytes.
 pub fn item_collection_metrics(out: &mut Writer, collection: &Collection) {
     let mut object = Object::open(out);
     object.map("ItemCollectionKey", &collection.key);
@@ -122,7 +122,7 @@ pub fn item_collection_metrics(out: &mut Writer, collection: &Collection) {
     object.close();
 }
 
-/// `ItemCollectionMetrics` of a batch or transaction: by table, each collection once; not there if there are none.
+/// Writes `ItemCollectionMetrics` of a batch or transaction: by table, each collection once; omitted if there are none.
 pub fn batch_collection_metrics(answer: &mut Object<'_>, tables: &[(Text, Vec<Collection>)]) {
     if tables.iter().all(|(_, collections)| collections.is_empty()) {
         return;

@@ -1,5 +1,5 @@
-//! Which scopes have to be looked at for what is due: those that were asked for lately, and any other when its time comes.
-//! So a look costs as much as there is to do, however many accounts there are.
+//! Which scopes to examine for work that is due: those with recent requests, and any other when its next work is due.
+//! The cost of a pass depends on the amount of work, not on the number of accounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,13 @@ use super::catalog::Scope;
 use crate::clock::Moment;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 
-/// For how many looks a scope counts as asked for: a request may change something long after it has found its table.
+/// The number of passes for which a scope counts as recently used: a request may change something long after it has
+/// found its table.
 const LOOKS: u32 = 8;
-/// Each so many looks are at all scopes, whatever is known of them.
+/// Every pass with this period examines all scopes.
 const LOOKS_AT_ALL: u64 = 240;
 
-/// What is known of the scopes.
+/// What is known about the scopes.
 #[derive(Debug, Default)]
 pub struct Agenda {
     touched: Mutex<Vec<Scope>>,
@@ -23,35 +24,35 @@ pub struct Agenda {
 #[derive(Debug, Default)]
 struct ScopeSchedule {
     count: u64,
-    /// For how many looks more a scope is looked at each time.
+    /// The number of passes that still examine each recently used scope.
     active: BTreeMap<Scope, u32>,
-    /// When something is due next in each of the others that have anything to come.
+    /// When the next work is due in each of the other scopes that have any.
     quiet: BTreeMap<Scope, Moment>,
-    /// The same in the order of time.
+    /// The contents of `quiet`, ordered by time.
     due: BTreeSet<(Moment, Scope)>,
 }
 
 impl Agenda {
-    /// Notes that a scope is asked for.
+    /// Records that a scope is used.
     pub fn touch(&self, scope: &Scope) {
         self.touched.lock().push(scope.clone());
     }
 
-    /// Lets the next look be at all scopes.
+    /// Makes the next pass examine all scopes.
     pub fn touch_all(&self) {
         self.all.store(true, Ordering::Release);
     }
 
-    /// Forgets all scopes: they are gone.
+    /// Forgets all scopes: they are removed.
     pub fn clear(&self) {
         let mut looks = self.looks.lock();
         self.touched.lock().clear();
         *looks = ScopeSchedule::default();
     }
 
-    /// Looks at every scope that may have something due by `now`: `look` does it and says when something is due there next,
-    /// or that the scope is gone. `touched` forgets that a scope was asked for, so that the next request notes it again.
-    /// Returns when something is due next.
+    /// Examines every scope that may have work due by `now`: `look` runs it and returns when more is due there, or that
+    /// the scope is removed. `touched` clears the mark of a used scope, so that the next request records it again.
+    /// Returns when more work is due.
     pub fn look(
         &self,
         now: Moment,
@@ -90,7 +91,7 @@ impl Agenda {
 }
 
 impl ScopeSchedule {
-    /// Lets a scope be looked at, now and for so many looks together.
+    /// Schedules a scope for this pass and the next ones, `looks` in total.
     fn wake(&mut self, scope: Scope, looks: u32) {
         if let Some(due) = self.quiet.remove(&scope) {
             self.due.remove(&(due, scope.clone()));
@@ -134,7 +135,7 @@ mod tests {
             (seen.get(), next)
         };
         assert_eq!(look(), (0, Moment::NEVER));
-        // What is asked for is looked at for a while.
+        // A used scope is examined for a while.
         let later = Moment::START.plus(Duration::from_hours(24));
         for number in 0..SCOPES {
             agenda.touch(&scope(number));
@@ -145,11 +146,11 @@ mod tests {
             assert_eq!(look(), (SCOPES, later));
         }
         assert_eq!(look(), (0, later));
-        // What is due is looked at once.
+        // Work that is due is examined at once.
         now.set(later);
         assert_eq!(look(), (1, later.plus(Duration::from_secs(1))));
         assert_eq!(look(), (0, later.plus(Duration::from_secs(1))));
-        // One that is asked for may have something earlier.
+        // A used scope may have work earlier.
         let soon = later.plus(Duration::from_millis(1));
         dues.borrow_mut().insert(scope(77), soon);
         assert_eq!(look().1, later.plus(Duration::from_secs(1)));
@@ -163,7 +164,7 @@ mod tests {
         agenda.touch_all();
         assert_eq!(look().0, SCOPES);
         assert_eq!(look().0, 0);
-        // Nothing is missed for ever.
+        // Nothing is missed forever.
         let most = (0..LOOKS_AT_ALL).map(|_| look().0).max();
         assert_eq!(most, Some(SCOPES));
     }

@@ -1,6 +1,6 @@
-//! What hangs on a table beside its items: where its changes are sent, who is watched, and who is allowed what.
+//! What a table has besides its items: Kinesis destinations, Contributor Insights, resource policies and stream tags.
 //!
-//! Each says by itself what shows at a moment, so nothing has to happen when a change of it is done.
+//! Each computes its visible state for a moment, so that no work is due when a change of it completes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::value::{Name, Text};
 
-/// How long a Kinesis destination that is off still shows (measured: minutes).
+/// How long a disabled Kinesis destination remains visible (measured: minutes).
 const LINGERS: Duration = Duration::from_mins(5);
 
-/// Everything that hangs on a table.
+/// The attachments of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attachments {
-    /// Kinesis destinations, one a stream, in the order in which they came.
+    /// Kinesis destinations, one per stream, in the order of their creation.
     pub destinations: Vec<Destination>,
     /// Contributor Insights, of the table and of its global indexes.
     pub insights: Vec<Insights>,
@@ -26,17 +26,17 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// The Kinesis destination of this stream, if it still shows.
+    /// The Kinesis destination of this stream, if it is still visible.
     pub fn destination(&self, stream_arn: &str, now: Moment) -> Option<&Destination> {
         self.shown_destinations(now).find(|each| each.stream_arn == stream_arn)
     }
 
-    /// The Kinesis destinations that show.
+    /// The visible Kinesis destinations.
     pub fn shown_destinations(&self, now: Moment) -> impl Iterator<Item = &Destination> {
         self.destinations.iter().filter(move |each| !each.is_gone(now))
     }
 
-    /// Puts a Kinesis destination in the place of the one with the same stream, and forgets those that are gone.
+    /// Replaces the Kinesis destination of the same stream, and removes those that are no longer visible.
     pub fn set_destination(&mut self, destination: Destination, now: Moment) {
         self.destinations
             .retain(|each| each.stream_arn != destination.stream_arn && !each.is_gone(now));
@@ -48,13 +48,13 @@ impl Attachments {
         self.insights.iter().find(|each| each.index.as_deref() == index)
     }
 
-    /// Puts insights in the place of those of the same table or index.
+    /// Replaces the insights of the same table or index.
     pub fn set_insights(&mut self, insights: Insights) {
         self.forget_insights(insights.index.as_deref());
         self.insights.push(insights);
     }
 
-    /// Forgets the insights of an index that is gone.
+    /// Removes the insights of a deleted index.
     pub fn forget_insights(&mut self, index: Option<&str>) {
         self.insights.retain(|each| each.index.as_deref() != index);
     }
@@ -64,45 +64,45 @@ impl Attachments {
         self.policies.iter().find(|each| each.stream.as_deref() == stream)
     }
 
-    /// Puts a policy in the place of that of the same resource.
+    /// Replaces the policy of the same resource.
     pub fn set_policy(&mut self, policy: AttachedResourcePolicy) {
         self.policies.retain(|each| each.stream != policy.stream);
         self.policies.push(policy);
     }
 }
 
-/// How far a Kinesis destination is.
+/// The phase of a Kinesis destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It goes on, or fails to, at a moment.
+    /// It becomes active, or fails, at a moment.
     Enabling {
-        /// When that is decided.
+        /// When it does.
         until: Moment,
         /// Whether it fails.
         fails: bool,
     },
     /// Its precision changes until a moment.
     Updating {
-        /// When that is done.
+        /// When the change completes.
         until: Moment,
         /// The precision before.
         was: Option<&'static str>,
     },
-    /// It goes off at a moment.
+    /// It is disabled at a moment.
     Disabling {
-        /// When.
+        /// When it is.
         until: Moment,
     },
 }
 
-/// A Kinesis stream that a table's changes are sent to.
+/// A Kinesis stream that receives a table's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     /// The stream's ARN.
     pub stream_arn: Text,
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
-    /// `MILLISECOND` or `MICROSECOND`, if one was asked for.
+    /// `MILLISECOND` or `MICROSECOND`, if requested.
     pub precision: Option<&'static str>,
 }
 
@@ -119,17 +119,17 @@ impl Destination {
         }
     }
 
-    /// Whether it stands in the way of another one.
+    /// Whether it prevents the creation of another one.
     pub fn is_live(&self, now: Moment) -> bool {
         !matches!(self.status(now), "ENABLE_FAILED" | "DISABLED")
     }
 
-    /// Whether it shows no more.
+    /// Whether it is no longer visible.
     pub fn is_gone(&self, now: Moment) -> bool {
         matches!(self.phase, Phase::Disabling { until } if until.plus(LINGERS) <= now)
     }
 
-    /// The precision that shows.
+    /// The visible precision.
     pub fn shown_precision(&self, now: Moment) -> Option<&'static str> {
         match &self.phase {
             Phase::Updating { until, was } if now < *until => *was,
@@ -141,22 +141,22 @@ impl Destination {
 /// Contributor Insights of a table or a global index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Insights {
-    /// The index, if it is one's.
+    /// The index; `None` for the table's.
     pub index: Option<Name>,
-    /// Whether they are on.
+    /// Whether they are enabled.
     pub on: bool,
-    /// Why they could not be switched on: the exception and its sentence.
+    /// Why they could not be enabled: the exception and its text.
     pub failure: Option<(&'static str, &'static str)>,
     /// `ContributorInsightsMode`.
     pub mode: &'static str,
-    /// When that was asked for.
+    /// When that was requested.
     pub asked: Moment,
-    /// When it was done.
+    /// When the change completes.
     pub until: Moment,
 }
 
 impl Insights {
-    /// What too many rules fail with (API Reference, `FailureException`).
+    /// The failure for too many rules (API Reference, `FailureException`).
     pub const TOO_MANY_RULES: (&'static str, &'static str) = (
         "LimitExceededException",
         "Per-account Amazon CloudWatch Contributor Insights rule limit reached. Please disable Contributor Insights for other tables/indexes OR disable Contributor Insights rules before retrying.",
@@ -186,23 +186,23 @@ impl Insights {
 /// A document, and the moment in milliseconds that names its revision.
 pub type Revision = (Arc<str>, i64);
 
-/// A resource policy. It stays as a mark of its last change when its document is gone.
+/// A resource policy. It remains as a record of its last change when its document is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedResourcePolicy {
-    /// The label of the stream, if it is one's.
+    /// The label of the stream; `None` for the table's.
     pub stream: Option<Text>,
-    /// The document as it is to be.
+    /// The document after the change.
     pub current: Option<Revision>,
-    /// The document that shows until the change is done.
+    /// The visible document until the change completes.
     pub before: Option<Revision>,
     /// When it was changed.
     pub changed: Moment,
-    /// When that change is done.
+    /// When that change completes.
     pub until: Moment,
 }
 
 impl AttachedResourcePolicy {
-    /// The document that shows.
+    /// The visible document.
     pub fn shown(&self, now: Moment) -> Option<&Revision> {
         if now < self.until {
             self.before.as_ref()

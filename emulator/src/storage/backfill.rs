@@ -1,8 +1,8 @@
-//! The filling of an index that a change of the shape has added: in slices, so that no request waits for all of it.
+//! Filling an index that was added to a table: in slices, so that no request waits for all of it.
 //!
-//! From that change on every write reaches the index by its queue. The backfill adds an entry for each item as it is under
-//! the lock of its partition, which is what the latest of its writes has put or will put there: so it does not matter in
-//! which order the two arrive, and an item that is gone adds nothing.
+//! From the addition on every write reaches the index through its queue. The backfill adds an entry for each item under
+//! the lock of its partition, which is the same that the item's latest write has put or will put there: so it does not
+//! matter in which order the two arrive, and a deleted item adds nothing.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::key::Key;
 use crate::schema::{Index, VectorIndex};
 use crate::value::{Item, Name};
 
-/// Items of a slice, for which the lock of their partition is held: a fraction of a millisecond.
+/// The number of items in a slice, for which the lock of their partition is held: a fraction of a millisecond.
 const SLICE: usize = 64;
 
-/// An index that is being filled: what it holds, to be told from a later one of its name.
+/// An index that is being filled: its entries, which distinguish it from a later one of its name.
 enum BackfilledIndex {
     Global(Arc<super::GlobalIndex>),
     Vector(Arc<super::VectorEntries>),
@@ -35,7 +35,7 @@ impl BackfilledIndex {
         Some(BackfilledIndex::Vector(Arc::clone(entries)))
     }
 
-    /// Adds the entries of some items, and returns what writing them costs; `None` if the index has been removed.
+    /// Adds the entries of some items, and returns their cost; `None` if the index has been removed.
     fn add(&self, shape: &Shape, items: &[(&Key, &Item)]) -> Option<Units> {
         match self {
             BackfilledIndex::Global(entries) => {
@@ -73,8 +73,8 @@ fn vector_entry(index: &VectorIndex, shape: &Shape, key: &Key, item: &Item) -> O
 }
 
 impl Table {
-    /// Fills an index of this name with an entry for each item, and returns what writing them costs. It stops if the index
-    /// is removed meanwhile.
+    /// Fills an index of this name with an entry for each item, and returns their cost. It stops if the index is
+    /// removed meanwhile.
     pub fn backfill(&self, name: &Name) -> Units {
         let mut cost = Units::default();
         let Some(filled) = BackfilledIndex::of(&self.shape(), name) else {
@@ -86,7 +86,7 @@ impl Table {
                 let contents = partition.read();
                 let items = contents.by_key().range((from.as_ref(), Bound::Unbounded));
                 let slice: Vec<(&Key, &Item)> = items.take(SLICE).collect();
-                // The lock of a partition keeps the shape as it is.
+                // The lock of a partition keeps the settings unchanged.
                 match filled.add(&self.shape(), &slice) {
                     Some(units) => cost += units,
                     None => return cost,

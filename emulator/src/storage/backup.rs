@@ -13,7 +13,7 @@ use crate::clock::Moment;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard};
 use crate::value::Name;
 
-/// Who made a backup.
+/// The creator of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackupKind {
     /// A caller.
@@ -32,20 +32,20 @@ impl BackupKind {
     }
 }
 
-/// A backup, without what is in it.
+/// A backup, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupRecord {
-    /// Its ARN: the table's, and an id that begins with the moment it was made.
+    /// Its ARN: the table's, and an id that begins with the moment of its creation.
     pub arn: String,
-    /// Its name, which others may have as well.
+    /// Its name, which need not be unique.
     pub name: String,
-    /// Who made it.
+    /// Its creator.
     pub kind: BackupKind,
-    /// When it was made.
+    /// When it was created.
     pub created: Moment,
-    /// From when on it is `AVAILABLE`.
+    /// When it becomes `AVAILABLE`.
     pub available: Moment,
-    /// When it goes by itself.
+    /// When it expires, if it does.
     pub expires: Option<Moment>,
     /// The table's name.
     pub table_name: Name,
@@ -55,14 +55,14 @@ pub struct BackupRecord {
     pub table_arn: String,
     /// When the table was created.
     pub table_created: Moment,
-    /// How much the table's descriptions said was in it.
+    /// The item count and size in the table's description.
     pub count: ItemCount,
 }
 
 impl BackupRecord {
-    /// A backup of a table as it is now, made at `created`, with this end of its id.
+    /// A backup of the present table, created at `created`, with this end of its id.
     pub fn new(table: &Table, name: String, kind: BackupKind, created: Moment, tail: u32) -> BackupRecord {
-        // The id says milliseconds, and the moment is the id's.
+        // The id has milliseconds, and the moment is the id's.
         let millis = created.micros().div_euclid(1000);
         let created = Moment::from_micros(millis * 1000);
         BackupRecord {
@@ -84,11 +84,11 @@ impl BackupRecord {
 /// A backup.
 #[derive(Debug)]
 pub struct Backup {
-    /// Everything about it but the table.
+    /// The backup, without its contents.
     pub record: BackupRecord,
-    /// The table.
+    /// The contents.
     pub snapshot: Snapshot,
-    /// Until when a table is being restored from it.
+    /// Until when it is being restored.
     restoring: Mutex<Moment>,
 }
 
@@ -101,28 +101,28 @@ impl Deref for Backup {
 }
 
 impl Backup {
-    /// Whether it can be seen at `now`.
+    /// Whether it is visible at `now`.
     pub fn is_there(&self, now: Moment) -> bool {
         self.created <= now && self.expires.is_none_or(|end| now < end)
     }
 
-    /// Whether a table is being restored from it.
+    /// Whether it is being restored.
     pub fn is_restoring(&self, now: Moment) -> bool {
         *self.restoring.lock() > now
     }
 
-    /// Until when a table is being restored from it.
+    /// Until when it is being restored.
     pub fn restored_until(&self) -> Moment {
         *self.restoring.lock()
     }
 
-    /// Notes until when a table is being restored from it.
+    /// Records until when it is being restored.
     pub(super) fn set_claim(&self, _: &Committed<'_>, until: Moment) {
         *self.restoring.lock() = until;
     }
 }
 
-/// The place of a backup in the order of time: the id at the end of its ARN, then the ARN.
+/// The position of a backup in order of time: the id at the end of its ARN, then the ARN.
 pub(super) type BackupOrder = (String, String);
 
 fn place(arn: &str) -> BackupOrder {
@@ -149,7 +149,7 @@ impl Backups {
         }
     }
 
-    /// Makes a backup of a table as it is, and lets go of those that have expired.
+    /// Creates a backup of the present table, and deletes expired ones.
     pub fn create(&self, table: &Table, record: BackupRecord, now: Moment) -> Result<Arc<Backup>, AppendError> {
         let guards = table.read_all();
         let mut backups = self.by_place.write();
@@ -170,18 +170,18 @@ impl Backups {
         insert(committed, &mut self.by_place.write(), record, snapshot);
     }
 
-    /// Whether an ARN is taken.
+    /// Whether an ARN is in use.
     pub fn has(&self, arn: &str) -> bool {
         self.by_place.read().contains_key(&place(arn))
     }
 
-    /// The backup of this ARN.
+    /// Finds the backup of this ARN.
     pub fn get(&self, arn: &str, now: Moment) -> Option<Arc<Backup>> {
         let backups = self.by_place.read();
         backups.get(&place(arn)).filter(|backup| backup.is_there(now)).cloned()
     }
 
-    /// Removes a backup if `check` lets it.
+    /// Removes a backup if `check` permits it.
     pub fn remove<E: From<AppendError>>(
         &self,
         arn: &str,
@@ -202,7 +202,7 @@ impl Backups {
         }
     }
 
-    /// Locks all of them, so that none comes or goes.
+    /// Locks all backups, so that none is created or deleted.
     pub(super) fn lock(&self) -> RwLockReadGuard<'_, BackupsByTime> {
         self.by_place.read()
     }
@@ -212,7 +212,7 @@ impl Backups {
         delete(committed, &mut self.by_place.write(), arn);
     }
 
-    /// Removes all that `matches` picks.
+    /// Removes all backups that match.
     pub fn forget(&self, now: Moment, matches: impl Fn(&Backup) -> bool) -> Result<(), AppendError> {
         let mut backups = self.by_place.write();
         let found: Vec<String> = backups
@@ -230,9 +230,9 @@ impl Backups {
         Ok(())
     }
 
-    /// Takes a backup for a restore that ends at `until`; says whether it was free.
+    /// Claims a backup for a restore that ends at `until`; returns whether it was free.
     pub fn claim(&self, backup: &Backup, now: Moment, until: Moment) -> Result<bool, AppendError> {
-        // Claims take turns.
+        // Serializes claims.
         let _backups = self.by_place.write();
         if backup.is_restoring(now) {
             return Ok(false);
@@ -248,12 +248,12 @@ impl Backups {
         Ok(true)
     }
 
-    /// The backup of this ARN, whether or not it can be seen.
+    /// Finds the backup of this ARN, whether or not it is visible.
     pub(super) fn find(&self, arn: &str) -> Option<Arc<Backup>> {
         self.by_place.read().get(&place(arn)).cloned()
     }
 
-    /// The first `most` backups behind `start`, oldest first, that `matches` picks.
+    /// The first `most` matching backups after `start`, oldest first.
     pub fn list(&self, start: Option<&str>, most: usize, matches: impl Fn(&Backup) -> bool) -> Vec<Arc<Backup>> {
         let lower = start.map_or(Bound::Unbounded, |start| Bound::Excluded(place(start)));
         let backups = self.by_place.read();

@@ -1,4 +1,4 @@
-//! A table's capacity behind its lock: there only while it is enforced, or somebody watches what it is spent on.
+//! A table's capacity behind its lock: present only while it is enforced or its use is watched.
 
 use super::job::{Job, JobKind};
 use super::table::Shape;
@@ -9,11 +9,11 @@ use crate::key::Key;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::value::Item;
 
-/// The ledger of a table and its global indexes. Its lock is a leaf; a transaction takes those of its tables in the order
-/// of the tables.
+/// The ledger of a table and its global indexes. Its lock is a leaf; a transaction takes those of its tables in the
+/// order of the tables.
 #[derive(Debug)]
 pub struct TableCapacity {
-    /// Whether there is a ledger, to be asked without its lock.
+    /// Whether there is a ledger, readable without its lock.
     counted: AtomicBool,
     watched: AtomicBool,
     ledger: Mutex<Option<Box<Ledger>>>,
@@ -31,22 +31,22 @@ impl TableCapacity {
         capacity
     }
 
-    /// Whether requests have to ask the ledger.
+    /// Whether requests must use the ledger.
     pub fn is_counted(&self) -> bool {
         self.counted.load(Ordering::Relaxed)
     }
 
-    /// The ledger, locked; `None` inside if nobody counts.
+    /// The ledger, locked; `None` inside if capacity is not counted.
     pub fn lock(&self) -> MutexGuard<'_, Option<Box<Ledger>>> {
         self.ledger.lock()
     }
 
-    /// Whether it is watched from the next [`adapt`](TableCapacity::adapt) on.
+    /// Whether its use is watched from the next [`adapt`](TableCapacity::adapt) on.
     pub fn set_watched(&self, watched: bool) {
         self.watched.store(watched, Ordering::Relaxed);
     }
 
-    /// Goes by a shape. Who changes the shape calls this under all locks of the table; `items` are those it has.
+    /// Adopts new settings. The caller holds all locks of the table; `items` are the table's.
     pub fn adapt<'i>(&self, shape: &Shape, items: impl Iterator<Item = (&'i Key, &'i Item)>, now: Moment) {
         let enforced = shape.conditions.capacity != Capacity::Reported;
         let watched = self.watched.load(Ordering::Relaxed);
@@ -67,8 +67,7 @@ impl TableCapacity {
     }
 }
 
-/// From when on the limits of the table or of an index hold as its definition has them: when the changes that are on their
-/// way are done.
+/// From when on the limits in the definition of the table or of an index are in force: when the pending changes complete.
 fn holds_from(shape: &Shape, index: Option<&str>, now: Moment) -> Moment {
     let concerns = |job: &&Job| match &job.work {
         JobKind::Billing => true,

@@ -1,4 +1,4 @@
-//! How much is in a table, as its descriptions say it: counted anew only so often, as the service does.
+//! The item count and size in a table's descriptions: updated only at intervals, as the service does.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::clock::Moment;
 use crate::sync::Mutex;
 use crate::value::Name;
 
-/// How many items there are, and their sizes together.
+/// The number of items, and their total size.
 pub type ItemCount = (usize, usize);
 
-/// What was counted.
+/// The counts of a table and its indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// The table's items.
@@ -20,14 +20,14 @@ pub struct Census {
 }
 
 impl Census {
-    /// The entries of an index; none if it was not there yet.
+    /// The entries of an index; zero if it did not exist yet.
     pub fn index(&self, name: &str) -> ItemCount {
         let mut indexes = self.indexes.iter();
         let found = indexes.find(|(index, _)| index == name);
         found.map(|(_, count)| *count).unwrap_or_default()
     }
 
-    /// Counts what is there.
+    /// Counts the present contents.
     fn take(table: &Table, shape: &Shape) -> Census {
         let definition = &shape.definition;
         let mut indexes = Vec::new();
@@ -50,13 +50,13 @@ impl Census {
     }
 }
 
-/// The last census of a table, and in which of the table's periods it was taken.
+/// The last census of a table, and the number of the period in which it was taken.
 #[derive(Debug, Default)]
 pub(super) struct Censuses(Mutex<(u128, Arc<Census>)>);
 
 impl Table {
-    /// What its descriptions say at `now`: what the first of them in this period of `statistics_age` has counted. A new
-    /// table is said to be empty for the first period.
+    /// The counts in its descriptions at `now`: those taken by the first description in this period of
+    /// `statistics_age`. A new table is described as empty during the first period.
     pub fn census(&self, shape: &Shape, now: Moment) -> Arc<Census> {
         let age = shape.conditions.statistics_age.as_micros();
         if age == 0 {

@@ -1,4 +1,4 @@
-//! The conditions of tables: those that all have, and those of single tables, there or not.
+//! The conditions of tables: common ones, and those of single tables, existing or not.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// These conditions, for all tables.
+    /// Defaults with these conditions for all tables.
     pub(super) fn new(conditions: &Conditions) -> Defaults {
         Defaults {
             conditions: RwLock::new(*conditions),
@@ -29,7 +29,7 @@ impl Defaults {
         *self.conditions.read()
     }
 
-    /// The conditions that a table has of its own.
+    /// A table's own conditions, if set.
     pub fn of_table(&self, scope: &Scope, table: &str) -> Option<Conditions> {
         let own = self.tables.read();
         if own.is_empty() {
@@ -38,7 +38,7 @@ impl Defaults {
         own.get(&(scope.clone(), Name::new(table))).copied()
     }
 
-    /// How many tables, there or not, have conditions of their own.
+    /// The number of tables, existing or not, with their own conditions.
     pub fn count(&self) -> usize {
         self.tables.read().len()
     }
@@ -60,7 +60,7 @@ impl Defaults {
         }
     }
 
-    /// Takes the conditions of others.
+    /// Replaces the conditions.
     pub(super) fn replace(&self, _: &Committed<'_>, by: Defaults) {
         *self.conditions.write() = by.conditions();
         *self.tables.write() = by.tables();

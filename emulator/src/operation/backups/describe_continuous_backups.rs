@@ -44,7 +44,7 @@ impl Stages for Operation {
     }
 }
 
-/// Appends an answer that is `ContinuousBackupsDescription`.
+/// Writes a response with `ContinuousBackupsDescription`.
 pub(super) fn describe(out: &mut Writer, shape: &Shape, now: Moment) {
     let mut answer = Object::open(out);
     let mut description = answer.object("ContinuousBackupsDescription");

@@ -126,7 +126,7 @@ fn check_start(context: &Context<'_>, start: &str) -> Result<(), ApiError> {
     let Some(place) = arn::sub_resource(start, "backup") else {
         return Err(ApiError::validation("Invalid Backup ARN"));
     };
-    // Where all regions share one set of tables, a backup keeps the region of its table.
+    // With tables shared by all regions, a backup keeps the region of its table.
     if place.region != context.region && !context.scope.region.is_empty() {
         return Err(foreign());
     }
@@ -140,7 +140,7 @@ fn is_asked_for(request: &ListBackups, backup: &Backup) -> bool {
         None | Some("USER") => backup.kind == BackupKind::User,
         Some("SYSTEM") => backup.kind == BackupKind::System,
         Some("ALL") => true,
-        // No other service makes backups here.
+        // Other services do not create backups in the emulator.
         Some(_) => false,
     };
     kind && table.is_none_or(is_table)

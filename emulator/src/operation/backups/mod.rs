@@ -1,5 +1,5 @@
-//! What the operations on backups and recovery share: which tables can be backed up, the form of a backup's ARN, and how
-//! backups are shown (docs/behavior: 04 4.2 and 9).
+//! Shared by the operations on backups and recovery: which tables can be backed up, the form of a backup's ARN, and how
+//! backups are described (docs/behavior: 04 4.2 and 9).
 
 pub(super) mod create_backup;
 pub(super) mod delete_backup;
@@ -27,15 +27,15 @@ use crate::storage::{Backup, BackupKind, BackupRecord, Region, Shape, Table};
 use crate::value::Text;
 use crate::wire::object::Object;
 
-/// How long a table that is made, and one that has just been made, knows nothing of backups, outside of `calm` (measured:
-/// about 3 s each).
+/// How long calls on backups fail to find a table while it is being created, and after that, outside of `calm`
+/// (measured: about 3 s each).
 const SETTLES: Duration = Duration::from_secs(3);
 /// How long a backup is `CREATING`, outside of `calm` (measured: it is `AVAILABLE` after 50 ms).
 const TAKES: Duration = Duration::from_millis(50);
-/// What ends the id of a backup that the service made.
+/// The end of the id of a system backup.
 pub const SYSTEM_TAIL: u32 = 0;
 
-/// Whether states take their time.
+/// Whether state changes take time.
 fn takes_time(shape: &Shape) -> bool {
     shape.conditions.table_status != Lag::None
 }
@@ -48,7 +48,7 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
     })
 }
 
-/// Checks that a table can be backed up. One that is being made or is going is not there.
+/// Checks that a table can be backed up. A table that is being created or deleted is not found.
 pub fn check_table(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     let shape = &target.shape;
     let young = context.now < shape.active_at && context.now < target.table.created.plus(SETTLES);
@@ -60,7 +60,7 @@ pub fn check_table(context: &Context<'_>, target: &Target) -> Result<(), ApiErro
     Ok(())
 }
 
-/// Checks that the backups of a table work, which they do some seconds after it is made.
+/// Checks that calls on a table's backups are possible yet, some seconds after its creation.
 pub fn check_backed_up(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     check_table(context, target)?;
     if !are_enabled(&target.shape, context.now) {
@@ -75,7 +75,7 @@ pub fn are_enabled(shape: &Shape, now: Moment) -> bool {
     now >= shape.active_at.plus(settles)
 }
 
-/// The framework's check on an ARN that must be there.
+/// The model's constraint on a required ARN.
 pub fn arn_length(violations: &mut Violations, arn: Option<&Text>, path: &str) {
     match arn.map(|arn| (arn, arn.chars().count())) {
         None => violations.missing(path),
@@ -85,7 +85,7 @@ pub fn arn_length(violations: &mut Violations, arn: Option<&Text>, path: &str) {
     }
 }
 
-/// The ARN of a request that names one backup, if it can be one of the caller's.
+/// The ARN of a request that names one backup, if it can belong to the caller.
 pub fn arn<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, ApiError> {
     let mut violations = Violations::new();
     arn_length(&mut violations, arn, "backupArn");
@@ -108,7 +108,7 @@ pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Backup>, ApiError> {
     found.ok_or_else(|| ApiError::backup_not_found(arn))
 }
 
-/// The region of a backup, which may be another than the caller's.
+/// The region of a backup, which may differ from the caller's.
 pub fn region(context: &Context<'_>, arn: &str) -> Option<Arc<Region>> {
     let mut scope = context.scope.clone();
     let own = context.engine.catalog().region(&scope);
@@ -120,7 +120,7 @@ pub fn region(context: &Context<'_>, arn: &str) -> Option<Arc<Region>> {
     context.engine.catalog().region(&scope)
 }
 
-/// Makes a backup of a table as it is now, at a moment that is not before now.
+/// Creates a backup of a table's present state, at a moment no earlier than now.
 pub fn make(
     context: &Context<'_>,
     table: &Table,
@@ -144,14 +144,14 @@ pub fn make(
     Ok(region.backups.create(table, backup, context.now)?)
 }
 
-/// Lets go of the backup that the service makes of a table that is being deleted.
+/// Deletes the system backup that was created for a table that is being deleted.
 pub fn forget_system_backup(context: &Context<'_>, table: &Table) -> Result<(), ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     let is_it = |backup: &Backup| backup.kind == BackupKind::System && backup.table_id == table.id;
     Ok(region.backups.forget(context.now, is_it)?)
 }
 
-/// A backup's status when it is looked at.
+/// A backup's status at `now`.
 pub fn status(backup: &Backup, now: Moment) -> &'static str {
     if now < backup.available {
         "CREATING"
@@ -169,7 +169,7 @@ pub fn details(object: &mut Object<'_>, backup: &Backup, status: &str) {
     details.close();
 }
 
-/// What details and summaries have in common.
+/// The members that details and summaries have in common.
 pub fn size_and_status(object: &mut Object<'_>, backup: &Backup, status: &str) {
     object.integer("BackupSizeBytes", backup.count.1 as i64);
     object.string("BackupStatus", status);
@@ -180,7 +180,7 @@ pub fn size_and_status(object: &mut Object<'_>, backup: &Backup, status: &str) {
     }
 }
 
-/// Appends an answer that is a backup's description.
+/// Writes a response with a backup's description.
 pub fn described(answer: &mut Object<'_>, backup: &Backup, status: &str) {
     let mut description = answer.object("BackupDescription");
     details(&mut description, backup, status);
@@ -213,7 +213,7 @@ fn units(object: &mut Object<'_>, read: u64, write: u64) {
     throughput.close();
 }
 
-/// What the table has besides items; a backup by the service tells nothing of it.
+/// The table's features besides items; omitted for system backups.
 fn features(object: &mut Object<'_>, backup: &Backup) {
     let mut features = object.object("SourceTableFeatureDetails");
     if backup.kind == BackupKind::User {

@@ -1,5 +1,5 @@
-//! What both restores share: what may be changed about the source, and the table that is made of it (docs/behavior: 04
-//! 9.3).
+//! Shared by both kinds of restore: which settings of the source can be overridden, and the table that is created
+//! (docs/behavior: 04 9.3).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::storage::{Items, Region, Restored, Table};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 
-/// The IAM actions on the new table that both need (docs/behavior: 07 2.1).
+/// The additional IAM actions on the new table that both require (docs/behavior: 07 2.1).
 pub const ACTIONS: &[&str] = &[
     "BatchWriteItem",
     "DeleteItem",
@@ -31,7 +31,7 @@ pub const ACTIONS: &[&str] = &[
     "UpdateItem",
 ];
 
-/// The framework's checks on what both restores take.
+/// The model's constraints on the members of both requests.
 pub fn check_members(violations: &mut Violations, target: Option<&Text>, overrides: &Overrides) {
     match target {
         None => violations.missing("targetTableName"),
@@ -58,7 +58,7 @@ pub fn check_members(violations: &mut Violations, target: Option<&Text>, overrid
     }
 }
 
-/// A source of another region takes a word on encryption.
+/// A restore from another region requires encryption settings.
 pub fn check_region(context: &Context<'_>, region: &str, overrides: &Overrides) -> Result<(), ApiError> {
     let foreign = region != context.region && !context.scope.region.is_empty();
     if foreign && overrides.sse_specification.is_none() {
@@ -69,8 +69,8 @@ pub fn check_region(context: &Context<'_>, region: &str, overrides: &Overrides) 
     Ok(())
 }
 
-/// What the restored table is: the source's definition with what is asked to be changed, without what no restore carries
-/// (tags, deletion protection, table class, the history of its throughput).
+/// The restored table's definition: the source's with overrides, without the settings that are never restored (tags,
+/// deletion protection, table class, the history of its throughput).
 pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overrides) -> Result<Definition, ApiError> {
     let (billing, throughput) = billing(source, overrides)?;
     let locals = match &overrides.local_secondary_indexes {
@@ -142,7 +142,7 @@ fn billing(source: &Definition, overrides: &Overrides) -> Result<(BillingMode, T
     }
 }
 
-/// The source's indexes that are asked for, under the names they are given.
+/// The requested subset of the source's indexes, under their new names.
 fn picked(asked: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiError> {
     let pick = |asked: &SecondaryIndex| {
         let name = asked.index_name.clone().unwrap_or_default();
@@ -150,7 +150,7 @@ fn picked(asked: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiEr
             return Err(no_such_index(&name));
         };
         if asked.warm_throughput.is_some() {
-            // The API model says that this fails; its sentence has not been recorded.
+            // According to the API model this fails; the text has not been recorded.
             return Err(ApiError::invalid_request(format_args!(
                 "WarmThroughput cannot be specified for index {name}"
             )));
@@ -166,14 +166,14 @@ fn picked(asked: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiEr
     asked.iter().map(pick).collect()
 }
 
-/// The sentence of secondary indexes; for vector indexes none has been recorded.
+/// The text for secondary indexes; for vector indexes none has been recorded.
 fn no_such_index(name: &str) -> ApiError {
     ApiError::invalid_request(format_args!(
         "Index {name} does not match a secondary index that existed in the source table and cannot be created during the restore operation"
     ))
 }
 
-/// The source's vector indexes that are asked for, under the names they are given.
+/// The requested subset of the source's vector indexes.
 fn picked_vectors(asked: &[VectorIndexRequest], there: &[VectorIndex]) -> Result<Vec<VectorIndex>, ApiError> {
     let pick = |asked: &VectorIndexRequest| {
         let name = asked.index_name.clone().unwrap_or_default();
@@ -201,7 +201,7 @@ fn is_same_vector(asked: &VectorIndexRequest, index: &VectorIndex) -> bool {
         && is_same_projection(asked.projection.as_ref(), &index.projection)
 }
 
-/// Whether keys and projection are an index's.
+/// Whether keys and projection equal those of an index.
 fn is_same(asked: &SecondaryIndex, index: &Index) -> bool {
     let kinds = [("HASH", &index.key.hash), ("RANGE", &index.key.range)];
     let named = |element: &KeySchemaElement| {
@@ -249,8 +249,7 @@ fn with_throughput(index: Index, billing: BillingMode) -> Result<Index, ApiError
     })
 }
 
-/// Makes the table and fills it. `claim` says whether the source is free until the table
-/// is there.
+/// Creates the table and fills it. `claim` returns whether the source remains free until the table exists.
 pub fn make(
     context: &Context<'_>,
     (name, definition): (&Text, Definition),
@@ -264,7 +263,7 @@ pub fn make(
     let items = items.iter().flat_map(Items::iter);
     table.fill(items.map(|(key, item)| (key.clone(), item.clone())), context.now)?;
     let mut tables = region.tables.write();
-    // Another request may have made a table of this name meanwhile.
+    // A concurrent request may have created a table of this name.
     check_named(context, tables.get(name))?;
     create_table::check_quota(context, name, &table.shape().definition, &tables)?;
     claim(&table)?;
@@ -273,10 +272,10 @@ pub fn make(
     Ok((table, context.now))
 }
 
-/// A table that was made of a backup or of another table's past, and when.
+/// A table created from a backup or from another table's past, and when.
 pub type RestoredTable = (Arc<Table>, Moment);
 
-/// Appends an answer that is the description of a restored table.
+/// Writes a response with the description of a restored table.
 pub fn encode((table, now): &RestoredTable, out: &mut Writer) {
     let look = TableView::Created(*now);
     description::table(out, "TableDescription", table, &table.shape(), look);
@@ -294,7 +293,7 @@ fn check_target(context: &Context<'_>, region: &Region, name: &str) -> Result<()
     Ok(())
 }
 
-/// Refuses a target that is there.
+/// Rejects a target that exists.
 fn check_named(context: &Context<'_>, there: Option<&Arc<Table>>) -> Result<(), ApiError> {
     let Some(table) = there else { return Ok(()) };
     let shape = table.shape();

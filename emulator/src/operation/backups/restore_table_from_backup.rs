@@ -62,7 +62,7 @@ impl Stages for Operation {
         restore::check_region(context, place.region, &request.overrides)?;
         let definition = restore::definition(context, &backup.snapshot.shape.definition, &request.overrides)?;
         if context.now < backup.available {
-            // The API names this error for a backup that is being created; its sentence has not been recorded.
+            // The API names this error for a backup that is being created; the text has not been recorded.
             return Err(ApiError::backup_in_use("Backup is being created", arn));
         }
         let restored = Restored {
@@ -88,7 +88,7 @@ impl Stages for Operation {
     }
 }
 
-/// The backup, which may be of another region.
+/// Finds the backup, which may belong to another region.
 fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Backup>, ApiError> {
     let region = backups::region(context, arn);
     region

@@ -74,7 +74,7 @@ impl Stages for Operation {
     }
 }
 
-/// The table that is named, one way or the other.
+/// The source table, by name or by ARN.
 fn source<'r>(context: &Context<'_>, request: &'r RestoreTableToPointInTime) -> Result<&'r str, ApiError> {
     match (&request.source_table_arn, &request.source_table_name) {
         (Some(_), Some(_)) => Err(ApiError::validation(
@@ -104,7 +104,7 @@ fn source<'r>(context: &Context<'_>, request: &'r RestoreTableToPointInTime) -> 
 fn check_moment(request: &RestoreTableToPointInTime) -> Result<(), ApiError> {
     let latest = request.use_latest_restorable_time == Some(true);
     match (latest, request.restore_date_time) {
-        // The end of this sentence has not been recorded.
+        // The end of this text has not been recorded.
         (true, Some(_)) => Err(ApiError::invalid_request(
             "Both RestoreDateTime and UseLatestRestorableTime cannot be set at the same time",
         )),
@@ -115,12 +115,12 @@ fn check_moment(request: &RestoreTableToPointInTime) -> Result<(), ApiError> {
     }
 }
 
-/// The moment to restore, which must be one that can be.
+/// The moment to restore, checked against the recovery window.
 fn moment(request: &RestoreTableToPointInTime, recovery: Recovery, now: Moment) -> Result<Moment, ApiError> {
     let (earliest, latest) = (recovery.earliest(now), recovery.latest(now));
     match request.restore_date_time {
         None => Ok(latest),
-        // Moments are asked for in whole seconds: the one in which recovery was turned on will do.
+        // Requests have whole seconds: the second in which recovery was enabled is accepted.
         Some(asked) if asked.seconds() >= earliest.seconds() && asked <= latest => Ok(asked.max(earliest)),
         Some(_) => Err(ApiError::invalid_restore_time(earliest, latest)),
     }

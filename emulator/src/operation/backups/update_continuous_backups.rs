@@ -44,7 +44,7 @@ impl Stages for Operation {
         let (target, enabled, days) = plan;
         backups::check_backed_up(context, target)?;
         let now = context.now;
-        // What is due belongs to the time before.
+        // Work that is due belongs to the time before the change.
         execute::run_due(&target.table, now);
         let shape = target.table.reshape(now, |shape| {
             if shape.deleted_at.is_some() && !shape.lingers(now, check::LINGERS) {
@@ -70,7 +70,7 @@ impl Stages for Operation {
     }
 }
 
-/// Whether recovery is wanted, and how many days are kept, if that is said.
+/// Whether to enable recovery, and the recovery period in days, if given.
 fn specification(request: &UpdateContinuousBackups) -> Result<(bool, Option<u32>), ApiError> {
     const PATH: &str = "pointInTimeRecoverySpecification";
     let mut violations = Violations::new();

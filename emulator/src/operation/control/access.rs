@@ -15,10 +15,10 @@ use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 use crate::wire::policy::Node;
 
-/// The levels of a session that are read.
+/// The maximum depth of a session.
 const MOST_DEPTH: usize = 16;
 
-/// Who is configured; no secrets.
+/// Writes the configuration, without secrets.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let access = asked.twin.state.access();
     let directory = access.directory();
@@ -76,7 +76,7 @@ pub fn remove(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<
     show(asked, writer)
 }
 
-/// Adds a session of a role, with credentials of the caller's choice.
+/// Adds a session of a role, with credentials chosen by the caller.
 pub fn add_session(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("session", &asked.body, SESSION)?;
     for name in ["role", "name", "accessKeyId", "secretAccessKey", "sessionToken"] {
@@ -119,7 +119,7 @@ const EXPLAIN: &[&str] = &[
     "keys",
 ];
 
-/// Says what would be decided about a request, and why; carries nothing out.
+/// Explains the decision about a request without executing it.
 pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("explain", &asked.body, EXPLAIN)?;
     let now = asked.twin.clock.now();
@@ -151,7 +151,7 @@ pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     Ok(())
 }
 
-/// The caller of a request that is to be explained.
+/// The caller of the explained request.
 fn identity(asked: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> ControlResult<Identity> {
     let access = asked.twin.state.access();
     if !access.is_configured() {
@@ -183,7 +183,7 @@ fn identity(asked: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> C
     }
 }
 
-/// The session in which a role is looked at.
+/// The assumed session of a role.
 fn session(json: Option<&Json>) -> ControlResult<SessionRequest> {
     let mut session = SessionRequest::new("");
     let Some(json) = json else { return Ok(session) };
@@ -213,7 +213,7 @@ fn texts(what: &str, json: Option<&Json>) -> ControlResult<Vec<(String, String)>
     read.collect::<Option<Vec<_>>>().ok_or_else(wrong)
 }
 
-/// Plans a request as if it were to be carried out, and stops where it is authorized.
+/// Plans a request as if to execute it, and stops after authorization.
 fn of_request(
     asked: &ControlRequest<'_>,
     identity: Identity,
@@ -245,7 +245,7 @@ fn of_request(
     }
 }
 
-/// One action on one resource, with whatever keys are given.
+/// One action on one resource, with the given condition keys.
 fn of_action(
     asked: &ControlRequest<'_>,
     identity: &Identity,
@@ -277,7 +277,7 @@ fn of_action(
     })
 }
 
-/// Condition keys: a text, or a list of texts of a key that is multivalued.
+/// Condition keys: a text, or a list of texts for a multivalued key.
 fn keys(json: Option<&Json>) -> ControlResult<ConditionKeys> {
     let mut keys = ConditionKeys::default();
     let wrong = || ControlError::malformed("keys is an object of texts and lists of texts.");

@@ -1,4 +1,4 @@
-//! The clock, looked at and moved.
+//! The controls of the clock.
 
 use super::ControlRequest;
 use crate::clock::Moment;
@@ -6,16 +6,16 @@ use crate::wire::control::{ControlError, ControlResult, Members, moment, seconds
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The last second that can be written as a moment: the clock goes no further.
+/// The last second that can be written as a moment: the limit of the clock.
 const LAST: Moment = Moment::from_seconds(253_402_300_799);
 
-/// What time it is, and how it passes.
+/// Writes the time and the state of the clock.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     write(asked, writer);
     Ok(())
 }
 
-/// Moves the clock to a moment ahead.
+/// Moves the clock to a later moment.
 pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("clock", &asked.body, &["now"])?;
     let Some(text) = members.text("now")? else {
@@ -49,13 +49,13 @@ pub fn advance(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     show(asked, writer)
 }
 
-/// Lets time stand.
+/// Freezes the clock.
 pub fn freeze(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.clock.freeze();
     show(asked, writer)
 }
 
-/// Lets time go on.
+/// Unfreezes the clock.
 pub fn unfreeze(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.clock.unfreeze();
     show(asked, writer)

@@ -1,4 +1,4 @@
-//! The conditions of the twin and of single tables.
+//! The controls of conditions, of the emulator and of single tables.
 
 use super::ControlRequest;
 use crate::limits;
@@ -6,20 +6,20 @@ use crate::wire::control::{ControlError, ControlResult, read_conditions, shorten
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Those of all tables without their own.
+/// Writes the conditions of all tables without their own.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     write_conditions(&asked.twin.state.conditions(), writer);
     Ok(())
 }
 
-/// Sets them.
+/// Sets the conditions of all tables without their own.
 pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let conditions = read_conditions(&asked.body, &asked.twin.state.conditions())?;
     asked.twin.set_conditions(conditions);
     show(asked, writer)
 }
 
-/// Those of one table, and whether they are its own.
+/// Writes the conditions of one table, and whether they are its own.
 pub fn show_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let (state, scope) = (asked.twin.state, asked.twin.scope(&caller));
@@ -35,7 +35,7 @@ pub fn show_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlRes
     Ok(())
 }
 
-/// Gives a table, there or not, conditions of its own: what is not said is as with all others.
+/// Sets a table's own conditions, before or after its creation; omitted ones follow those of all tables.
 pub fn set_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let state = asked.twin.state;
@@ -55,7 +55,7 @@ pub fn set_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResu
     show_table(asked, writer)
 }
 
-/// Lets a table follow the others again.
+/// Removes a table's own conditions.
 pub fn clear_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let own = asked.twin.state.own_conditions(&asked.twin.scope(&caller), table);

@@ -6,10 +6,10 @@ use crate::wire::control::{ControlResult, event_stream, write_event};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Events of a page, unless more or fewer are asked for.
+/// The default number of events on a page.
 const USUAL_EVENTS: usize = 1000;
 
-/// The events after a number, of who is named, or of everybody: as JSON, or as server-sent events if those are accepted.
+/// Writes the events after a number, of one caller or all: as JSON, or as server-sent events if the request accepts those.
 pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let query = asked.query(&["after", "limit"])?;
     let journal = asked.twin.state.journal();
@@ -36,7 +36,7 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// The events of a page that the caller is shown.
+/// The events of a page that the caller may see.
 fn shown<'p>(asked: &ControlRequest<'_>, page: &'p EventPage) -> impl Iterator<Item = &'p Event> {
     let named = asked.anybody().map(|caller| asked.twin.scope(&caller).owner());
     let events = page.events.iter().map(|event| &**event);

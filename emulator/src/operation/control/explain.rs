@@ -1,4 +1,4 @@
-//! Why a request cost what it cost and ended as it did, in sentences.
+//! Explains in sentences why a request cost what it cost and ended as it did.
 
 use super::ControlRequest;
 use crate::error::{ErrorKind, Exceeded};
@@ -59,7 +59,7 @@ fn write_better(touch: &Touch, read: &BetterRead, mut object: Object<'_>) {
     object.close();
 }
 
-/// A number and what is counted, in the plural if it is one.
+/// A number and its noun, in the plural unless it is one.
 fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
@@ -153,7 +153,7 @@ fn of_entry(request: &Request, touch: &Touch) -> Vec<String> {
     sentences
 }
 
-/// How many capacity partitions a range touched.
+/// The number of capacity partitions that a range touched.
 fn across(touch: &Touch) -> String {
     match touch.partitions {
         Some((first, last)) if first != last => format!(", from {} partitions", last - first + 1),
@@ -162,7 +162,7 @@ fn across(touch: &Touch) -> String {
     }
 }
 
-/// Why an entry was refused.
+/// Why an entry was throttled.
 fn refusal(touch: &Touch) -> Vec<String> {
     let Some(error) = touch.error else { return Vec::new() };
     let mut sentences: Vec<String> = match touch.injected {
@@ -196,7 +196,7 @@ fn refusal(touch: &Touch) -> Vec<String> {
     sentences
 }
 
-/// What a limit means that was exceeded.
+/// The meaning of an exceeded limit.
 fn limit(reason: &str, resource: &str) -> String {
     let Some((exceeded, _, writes)) = Exceeded::of_reason(reason) else {
         return format!("{reason} of {resource}.");

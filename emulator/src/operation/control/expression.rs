@@ -1,4 +1,4 @@
-//! How an expression is parsed and bound, where it fails, and what it gives for a table's items.
+//! Explains how an expression is parsed and bound, where it fails, and its results for a table's items.
 
 use super::ControlRequest;
 use super::items::read_cursor;
@@ -11,7 +11,7 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Items that an expression is evaluated for at most.
+/// The maximum number of items for which an expression is evaluated.
 const MOST_ITEMS: usize = 100;
 
 const KINDS: [ExpressionKind; 5] = [
@@ -134,7 +134,7 @@ fn write_node(text: &str, node: &OutlineNode, mut object: Object<'_>) {
     object.close();
 }
 
-/// A place in a text, in UTF-16 units, as JavaScript and the service count.
+/// Writes a range of a text, in UTF-16 units, as JavaScript and the service count.
 fn write_range(text: &str, range: &std::ops::Range<usize>, object: &mut Object<'_>) {
     let units = |end: usize| text.get(..end).unwrap_or(text).encode_utf16().count() as i64;
     object.integer("start", units(range.start));

@@ -1,4 +1,4 @@
-//! Fault rules: set, counted, taken out.
+//! The controls of fault rules.
 
 use super::ControlRequest;
 use crate::fault::{Rule, RuleId, RuleReport};
@@ -7,7 +7,7 @@ use crate::wire::control::{ControlError, ControlResult, read_outage, read_rule, 
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The rules and what they did, and those that never acted, also of those that were taken out.
+/// Writes the rules with their counts, and those that never acted, including removed ones.
 pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let faults = asked.twin.state.faults();
     let mut object = Object::open(writer);
@@ -20,7 +20,7 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// Sets a rule behind those there are.
+/// Adds a rule after the existing ones.
 pub fn add(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let rule = read_rule(&asked.body)?;
     for report in install(asked, vec![rule])? {
@@ -29,7 +29,7 @@ pub fn add(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()>
     Ok(())
 }
 
-/// Sets the rules of a named outage behind those there are.
+/// Adds the rules of a named outage after the existing ones.
 pub fn start_outage(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (outage, scope) = read_outage(&asked.body)?;
     let mut object = Object::open(writer);
@@ -54,7 +54,7 @@ fn install(asked: &ControlRequest<'_>, rules: Vec<Rule>) -> ControlResult<Vec<Ru
     Ok(reports)
 }
 
-/// One rule and what it did.
+/// Writes one rule with its counts.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let id = id(asked)?;
     let reports = asked.twin.state.faults().report();
@@ -63,14 +63,14 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// Takes a rule out; says what it did.
+/// Removes a rule, and writes its counts.
 pub fn remove(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let removed = asked.twin.state.faults().remove(id(asked)?);
     write_report(&removed.ok_or_else(|| no_rule(asked))?, writer);
     Ok(())
 }
 
-/// Takes all rules out, and forgets those that never acted.
+/// Removes all rules, and forgets those that never acted.
 pub fn clear(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.state.faults().clear();
     list(asked, writer)

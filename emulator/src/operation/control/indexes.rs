@@ -1,4 +1,4 @@
-//! Global indexes: paused, resumed, and given a lag of their own.
+//! The controls of global indexes: pause, resume, and lag.
 
 use super::ControlRequest;
 use crate::execute::IndexStatus;
@@ -17,21 +17,21 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// Lets nothing reach an index.
+/// Pauses an index.
 pub fn pause(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.pause_index(&caller, table, asked.part(3))?;
     show(asked, writer)
 }
 
-/// Lets an index catch up.
+/// Resumes an index.
 pub fn resume(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.resume_index(&caller, table, asked.part(3))?;
     show(asked, writer)
 }
 
-/// Gives an index a lag of its own.
+/// Sets an index's own lag.
 pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     if asked.body == Json::Null {
         return Err(ControlError::malformed(
@@ -44,7 +44,7 @@ pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     show(asked, writer)
 }
 
-/// Lets an index follow its table's conditions again.
+/// Removes an index's own lag.
 pub fn clear_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.set_index_lag(&caller, table, asked.part(3), None)?;
@@ -55,7 +55,7 @@ fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let indexes = asked.twin.indexes(&caller, table)?;
     let found = indexes.iter().find(|index| index.name == asked.part(3));
-    // Somebody else may have removed it meanwhile.
+    // A concurrent request may have removed it.
     let gone = || ControlError::not_found(format!("Table {table} has no global index {}.", asked.part(3)));
     write(found.ok_or_else(gone)?, writer);
     Ok(())

@@ -1,4 +1,4 @@
-//! What tables hold and what they have still to do, looked at without being metered.
+//! Unmetered reads of the items and pending work of tables.
 
 use super::ControlRequest;
 use crate::execute::{ItemsQuery, KeyPlacement, Pending, PendingWork, WaitingItem};
@@ -9,9 +9,9 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// Items of a page at most.
+/// The maximum number of items on a page.
 const MOST_ITEMS: usize = 1000;
-/// Elements of a list of pending work at most.
+/// The maximum length of a list of pending work.
 const MOST_WAITING: usize = 1000;
 
 /// A page of a table's items, or of an index's entries.
@@ -46,7 +46,7 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// Where a key is.
+/// Writes the position of a key: its token, storage partition and capacity partition.
 pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let query = asked.query(&["key"])?;
     let (caller, table) = asked.table()?;
@@ -65,7 +65,7 @@ pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
     Ok(())
 }
 
-/// What a table has still to do.
+/// Writes a table's pending work.
 pub fn pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let most = asked.query(&["limit"])?.limit(100, MOST_WAITING)?;
     let (caller, table) = asked.table()?;
@@ -73,7 +73,7 @@ pub fn pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     Ok(())
 }
 
-/// What the tables of who is named, or of everybody, have still to do.
+/// Writes the pending work of the tables of one caller, or of all.
 pub fn all_pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let most = asked.query(&["limit"])?.limit(10, MOST_WAITING)?;
     let scope = asked.anybody().map(|caller| asked.twin.scope(&caller));
@@ -148,18 +148,18 @@ fn write_place(place: KeyPlacement, object: &mut Object<'_>) {
     object.integer("partition", place.partition as i64);
 }
 
-/// A token as text: not every reader of JSON has whole numbers of 64 bits.
+/// A token as text: not every JSON parser supports integers of 64 bits.
 fn hex(token: u64) -> String {
     format!("{token:016x}")
 }
 
-/// A place as text.
+/// A position as text.
 fn cursor(key: &Key) -> String {
     let bytes = key.bytes.iter().map(|byte| format!("{byte:02x}"));
     std::iter::once(hex(key.token)).chain(bytes).collect()
 }
 
-/// The place of a [`cursor`].
+/// Parses a [`cursor`].
 pub(super) fn read_cursor(text: &str) -> ControlResult<Key> {
     let read = || {
         let (token, bytes) = text.split_at_checked(16)?;

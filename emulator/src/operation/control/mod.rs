@@ -1,4 +1,4 @@
-//! The controls of the twin over HTTP: found by method and path, checked, carried out, answered in JSON.
+//! The emulator's controls over HTTP: found by method and path, checked, executed, answered in JSON.
 #![allow(clippy::unnecessary_wraps)] // what stands in a table has one signature
 
 pub(super) mod access;
@@ -27,7 +27,7 @@ use crate::wire::control::{ControlError, ControlResult, Json, Query, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OCTET_STREAM};
 
-/// Which controls are carried out.
+/// Which controls are permitted.
 ///
 /// ```
 /// use dynatwin_engine::operation::Allowed;
@@ -43,14 +43,14 @@ pub enum Allowed {
     Looking,
 }
 
-/// A control that is being carried out: what it is told, and by whom.
+/// A control that is being executed: its input, and its caller.
 pub struct ControlRequest<'a> {
     twin: Controls<'a>,
     allowed: Allowed,
     named: Option<&'a Caller>,
     parts: &'a [Cow<'a, str>],
     parameters: &'a [(String, String)],
-    /// Whether it answers with server-sent events.
+    /// Whether the response is a stream of server-sent events.
     streams: bool,
     /// The number of the last server-sent event that was received.
     last_event: Option<u64>,
@@ -65,8 +65,8 @@ impl From<NotFound> for ControlError {
     }
 }
 
-/// Carries a control out for whoever's tables the credentials name; gives the answer's body, and its media type if that is
-/// not JSON.
+/// Executes a control on the tables of the caller named by the credentials. Returns the response body, and its media
+/// type if that is not JSON.
 pub fn answer(
     call: &ControlCall<'_>,
     named: Option<&Caller>,
@@ -123,7 +123,7 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'stati
     ))
 }
 
-/// The body, if it is one that the control takes: JSON, and bytes.
+/// The body, if the control takes one: JSON, and bytes.
 fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(Json, &'a [u8])> {
     let body = call.body.as_ref().map_err(ControlError::clone)?;
     let refusal = |problem: &str| ControlError::malformed(format!("{} {} {problem}.", control.method, control.path));
@@ -150,17 +150,17 @@ fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(J
 }
 
 impl Control {
-    /// Whether it changes the twin.
+    /// Whether it changes the emulator.
     pub fn changes(&self) -> bool {
         self.method != "GET"
     }
 
-    /// Whether it answers this call with server-sent events.
+    /// Whether the response to this call is a stream of server-sent events.
     fn streams(&self, call: &ControlCall<'_>) -> bool {
         self.name == "listEvents" && call.accepts_events
     }
 
-    /// The media type of its answer to this call, if that is not JSON.
+    /// The media type of the response to this call, if that is not JSON.
     fn media(&self, call: &ControlCall<'_>) -> Option<&'static str> {
         match self.name {
             "getSnapshot" => Some(OCTET_STREAM),
@@ -177,18 +177,18 @@ impl Control {
 }
 
 impl ControlRequest<'_> {
-    /// The parameters of the query, if there are none but these.
+    /// The query parameters; unknown ones are an error.
     fn query(&self, known: &[&str]) -> ControlResult<Query<'_>> {
         Query::of(self.parameters, known)
     }
 
-    /// The part of the path that is a name.
+    /// The name at this position of the path.
     fn part(&self, at: usize) -> &str {
         self.parts.get(at).map(Cow::as_ref).unwrap_or_default()
     }
 
-    /// The table that the path names, and whose it is: the caller's that the credentials name; without any, whoever's has
-    /// one of this name, if only one has.
+    /// The table named in the path, and its owner: the caller named by the credentials; without credentials, the only
+    /// owner of a table of this name.
     fn table(&self) -> ControlResult<(Caller, &str)> {
         let table = self.part(1);
         if let Some(caller) = self.anybody() {
@@ -219,7 +219,7 @@ impl ControlRequest<'_> {
         }
     }
 
-    /// The request in the log whose number the path has.
+    /// The logged request whose number is in the path.
     fn logged_request(&self) -> ControlResult<Arc<Request>> {
         let number = self.part(1);
         let found = number.parse().ok();
@@ -231,12 +231,12 @@ impl ControlRequest<'_> {
         })
     }
 
-    /// Whether what this caller has done is shown: to everybody who names nobody else.
+    /// Whether the work of this caller is shown: to callers without credentials, everything is.
     fn sees(&self, caller: &Caller) -> bool {
         self.named.is_none_or(|named| named == caller)
     }
 
-    /// Who is named, or anybody if all share their tables.
+    /// The named caller, or `None` without credentials or if all callers share their tables.
     fn anybody(&self) -> Option<Caller> {
         let nobody = || Caller {
             access_key: "".into(),

@@ -1,14 +1,14 @@
-//! The twin as a whole.
+//! Controls of the emulator as a whole.
 
 use super::{Allowed, ControlRequest, clock};
 use crate::wire::control::{ControlResult, Json, Members, write_conditions};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The controls, described for machines.
+/// The OpenAPI description of the controls.
 const OPENAPI: &[u8] = include_bytes!("openapi.json");
 
-/// Version, seed, clock, conditions and counts.
+/// Writes version, seed, clock, conditions and counts.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let state = asked.twin.state;
     asked.twin.run_due();
@@ -20,7 +20,7 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     let mut object = Object::open(writer);
     object.string("name", "Dynatwin");
     object.string("version", env!("CARGO_PKG_VERSION"));
-    // A text: not every reader of JSON has whole numbers of 64 bits.
+    // A text: not every JSON parser supports integers of 64 bits.
     object.string("seed", &state.seed().to_string());
     object.boolean("sharedTables", asked.twin.shared_db);
     object.boolean("controlled", asked.allowed == Allowed::All);
@@ -42,7 +42,7 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// The description of all controls.
+/// Writes the description of all controls.
 pub fn openapi(_: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     writer.json(OPENAPI);
     Ok(())

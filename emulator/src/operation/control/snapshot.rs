@@ -1,4 +1,4 @@
-//! The whole state as bytes.
+//! The controls of snapshots: the whole state as bytes.
 
 use super::{ControlRequest, overview};
 use crate::limits;
@@ -6,7 +6,7 @@ use crate::storage::{RestoreError, StateSnapshot};
 use crate::wire::control::{ControlError, ControlResult};
 use crate::wire::encode::Writer;
 
-/// The snapshot of the present state.
+/// Writes a snapshot of the present state.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let bytes = asked.twin.snapshot().to_bytes_within(limits::SNAPSHOT);
     let bytes = bytes.ok_or_else(|| {

@@ -1,11 +1,11 @@
-//! Tables: which there are, and what is done to one.
+//! The controls of tables.
 
 use super::ControlRequest;
 use crate::wire::control::{ControlResult, write_heat};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// The tables of who is named, or of everybody.
+/// Lists the tables of one caller, or of all.
 pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
     asked.twin.run_due();
@@ -32,7 +32,7 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// Deletes what has expired.
+/// Deletes expired items.
 pub fn expire_now(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let count = asked.twin.expire_now(&caller, table)?;
@@ -52,7 +52,7 @@ pub fn split_shards(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlR
     Ok(())
 }
 
-/// What the table's capacity was spent on.
+/// Writes what the table's capacity was spent on.
 pub fn heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let heat = asked.twin.heat(&caller, table)?;
@@ -62,13 +62,13 @@ pub fn heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     Ok(())
 }
 
-/// Begins to watch it, keys included.
+/// Starts to record a table's heat, keys included.
 pub fn watch_heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     watch(asked, true)?;
     heat(asked, writer)
 }
 
-/// Ends that.
+/// Stops to record a table's heat.
 pub fn unwatch_heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     watch(asked, false)?;
     heat(asked, writer)

@@ -13,7 +13,7 @@ use crate::wire::control::ControlResult;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// For each principal that has sent recorded requests, a policy that allows them and nothing else.
+/// For each principal with recorded requests, writes a policy that allows exactly those.
 pub fn report(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let query = asked.query(&["principal", "leadingKeys"])?;
     let (principal, restricts_keys) = (query.text("principal"), query.flag("leadingKeys")?);
@@ -45,7 +45,7 @@ pub fn report(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<
     Ok(())
 }
 
-/// Adds the permissions that a request has used. A request that was refused has used none.
+/// Adds the permissions that a request used; a rejected request used none.
 fn add(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
     if request.error == Some(ErrorKind::AccessDenied) {
         return;
@@ -66,7 +66,7 @@ fn add(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
     }
 }
 
-/// Adds the permission for what an entry of a request has touched.
+/// Adds the permission for what an entry of a request touched.
 fn add_touch(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request, touch: &Touch) {
     let caller = &request.caller;
     let table = asked
@@ -87,7 +87,7 @@ fn add_touch(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request, t
         resource = format!("{resource}/index/{index}");
     }
     let keys = leading_keys(table.as_deref(), touch);
-    // What was touched beyond the log is unknown.
+    // Touches beyond the limit of the log are unknown.
     let keys = keys.filter(|_| request.more == 0);
     usage.add(action(&request.operation, touch.act), &resource, keys.as_deref());
 }
@@ -110,7 +110,7 @@ fn action(operation: &str, act: ItemAction) -> &str {
     }
 }
 
-/// The values of `dynamodb:LeadingKeys`; `None` if the entry has none, or they are not known any more.
+/// The values of `dynamodb:LeadingKeys`; `None` if the entry has none, or they are no longer known.
 fn leading_keys(table: Option<&Table>, touch: &Touch) -> Option<Vec<Text>> {
     let value = match touch.act {
         ItemAction::Scan | ItemAction::SearchVectors => None,

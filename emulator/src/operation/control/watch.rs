@@ -1,4 +1,4 @@
-//! What was asked of the twin while somebody watched.
+//! The controls of the request log.
 
 use super::ControlRequest;
 use crate::journal::MOST_REQUESTS;
@@ -7,7 +7,7 @@ use crate::wire::control::{ControlResult, Json, Members, write_datapoint, write_
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// Begins to watch; with `bodies`, keeps the bodies of requests and answers too; with `events`, listens to events.
+/// Starts recording; with `bodies`, also the bodies of requests and responses; with `events`, also events.
 pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (bodies, events) = match &asked.body {
         Json::Null => (None, None),
@@ -24,7 +24,7 @@ pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
     Ok(())
 }
 
-/// Ends to watch; what was seen stays.
+/// Stops recording; the log is kept.
 pub fn unwatch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.watch(false);
     let journal = asked.twin.state.journal();
@@ -34,7 +34,7 @@ pub fn unwatch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     Ok(())
 }
 
-/// Whether somebody watches, and how much was seen.
+/// Writes whether recording is on, and the number of logged requests.
 fn show(asked: &ControlRequest<'_>, writer: &mut Writer) {
     let mut object = Object::open(writer);
     seen(asked, &mut object);
@@ -49,7 +49,7 @@ fn seen(asked: &ControlRequest<'_>, object: &mut Object<'_>) {
     object.integer("seen", journal.seen() as i64);
 }
 
-/// The latest requests, oldest first, of who is named, or of everybody.
+/// Lists the latest requests, oldest first, of one caller, or of all.
 pub fn requests(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let query = asked.query(&["after", "limit", "bodies"])?;
     let (after, bodies) = (query.whole("after")?.unwrap_or(0), query.flag("bodies")?);
@@ -67,20 +67,20 @@ pub fn requests(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResul
     Ok(())
 }
 
-/// One request, with its bodies if they were kept.
+/// Writes one request, with its bodies if they were recorded.
 pub fn request(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     write_request(&*asked.logged_request()?, true, writer);
     Ok(())
 }
 
-/// Forgets all requests, scans and counters.
+/// Clears all requests, scans and counters.
 pub fn forget(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.state.journal().clear();
     show(asked, writer);
     Ok(())
 }
 
-/// Who has read all of a table or an index: who is named, or anybody.
+/// Lists complete reads of tables and indexes, by one caller, or by all.
 pub fn scans(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let mut list = List::open(writer);
     for scan in asked.twin.state.journal().scans() {
@@ -92,7 +92,7 @@ pub fn scans(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
     Ok(())
 }
 
-/// Counters and gauges, of each account and region that was seen or has tables, or of the one that is named.
+/// Writes counters and gauges, of one account and region, or of each that was seen or has tables.
 pub fn metrics(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     by_scope(asked, writer, "metrics", |scope, list| {
         for metric in asked.twin.metrics(scope) {
@@ -102,7 +102,7 @@ pub fn metrics(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     Ok(())
 }
 
-/// Counters by the minute, of the same.
+/// Writes counters by the minute, of one account and region, or of each that was seen or has tables.
 pub fn minutes(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     by_scope(asked, writer, "datapoints", |scope, list| {
         for point in asked.twin.state.journal().by_minute(&scope.owner()) {
@@ -112,7 +112,7 @@ pub fn minutes(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     Ok(())
 }
 
-/// A list with an object for each account and region, in which `member` is a list that `write` fills.
+/// Writes a list with an object for each account and region, in which `member` is a list that `write` fills.
 fn by_scope(asked: &ControlRequest<'_>, writer: &mut Writer, member: &str, write: impl Fn(&Scope, &mut List<'_>)) {
     let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
     let mut list = List::open(writer);

@@ -21,7 +21,7 @@ use crate::wire::object::Object;
 
 const MOST: i64 = 100;
 
-/// An entry: table, place of the index among the table's (0 is the table's own), name of the index, status, mode.
+/// An entry: table, position of the index among the table's (0 is the table itself), name of the index, status, mode.
 type Summary = (Name, usize, Option<Name>, &'static str, &'static str);
 
 pub struct Operation;
@@ -62,7 +62,7 @@ impl Stages for Operation {
         Ok(Checked {
             name,
             start: request.next_token.as_deref().map(read_token).transpose()?,
-            // No least number is known of; none and less are taken as no number.
+            // No lower bound is known; zero and below count as no limit.
             most: request.max_results.filter(|most| *most > 0).unwrap_or(MOST) as usize,
         })
     }
@@ -120,7 +120,7 @@ impl Stages for Operation {
     }
 }
 
-/// A table's entries, the table before its indexes; what is off is left out.
+/// A table's entries, the table before its indexes, without disabled ones.
 fn summaries(table: &Table, now: Moment) -> Vec<Summary> {
     let shape = table.shape();
     if table.stage(&shape, now) == TableStage::Unknown {
@@ -140,13 +140,13 @@ fn summaries(table: &Table, now: Moment) -> Vec<Summary> {
         .collect()
 }
 
-/// Where the last page ended.
+/// Parses the position of the last entry from a token.
 fn read_token(token: &str) -> Result<(Name, usize), ApiError> {
     let read = || {
         let text = String::from_utf8(STANDARD.decode(token).ok()?).ok()?;
         let (at, table) = text.split_once('/')?;
         Some((Name::from(table), at.parse().ok()?))
     };
-    // Its sentence has not been captured.
+    // The text has not been recorded.
     read().ok_or_else(|| ApiError::invalid("Invalid NextToken"))
 }

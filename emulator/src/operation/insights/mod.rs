@@ -1,6 +1,6 @@
-//! What the operations on Contributor Insights share (docs/behavior: 04 12.2).
+//! Shared by the operations on Contributor Insights (docs/behavior: 04 12.2).
 //!
-//! Nothing is counted: CloudWatch is another service. The calls, their states and their errors are the service's.
+//! Nothing is counted, since CloudWatch is another service. The calls, their states and their errors match the service's.
 
 pub(super) mod describe_contributor_insights;
 pub(super) mod list_contributor_insights;
@@ -13,7 +13,7 @@ use crate::plan::{self, Target};
 use crate::request::ContributorInsights;
 use crate::schema::{Index, KeySchema};
 
-/// `IndexName`, checked with what else is wrong.
+/// Checks `IndexName`, together with the other members.
 pub fn check_index_name(violations: &mut Violations, request: &ContributorInsights) {
     if let Some(index) = &request.index_name {
         check::plain_name(violations, index, "indexName");
@@ -29,7 +29,7 @@ pub struct InsightsPlan<'r> {
 }
 
 impl<'r> InsightsPlan<'r> {
-    /// Plans a request that is checked.
+    /// Plans a checked request.
     pub fn new(context: &Context<'_>, request: &'r ContributorInsights) -> Result<InsightsPlan<'r>, ApiError> {
         let name = check::control_table_name(request.table_name.as_ref())?;
         Ok(InsightsPlan {
@@ -38,7 +38,7 @@ impl<'r> InsightsPlan<'r> {
         })
     }
 
-    /// Checks that the index is there.
+    /// Checks that the index exists.
     pub fn check_index(&self) -> Result<(), ApiError> {
         let globals = &self.target.definition().globals;
         match self.index {
@@ -54,7 +54,7 @@ impl<'r> InsightsPlan<'r> {
     }
 }
 
-/// The key of the table or of its index: how many rules watch it depends on that.
+/// The key of the table or of its index, which determines the number of its rules.
 pub fn key<'t>(target: &'t Target, index: Option<&str>) -> &'t KeySchema {
     let globals = &target.definition().globals;
     let found: Option<&Index> = index.and_then(|index| globals.iter().find(|each| each.name == index));

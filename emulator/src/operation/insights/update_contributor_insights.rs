@@ -17,7 +17,7 @@ use crate::storage::{Insights, TableSettings, TableStage};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Measured: 1 to 16 s until they are on, 2 s until they are off.
+/// Measured: 1 to 16 s until they are enabled, 2 s until they are disabled.
 const ENABLING: f64 = 1.2;
 const DISABLING: f64 = 0.33;
 
@@ -26,7 +26,7 @@ pub struct Operation;
 pub struct Plan<'r> {
     insights: InsightsPlan<'r>,
     request: &'r ContributorInsights,
-    /// Whether insights are to be on.
+    /// Whether to enable insights.
     on: bool,
 }
 
@@ -111,7 +111,7 @@ impl Stages for Operation {
     }
 }
 
-/// The members by themselves, and whether insights are to be on.
+/// Checks the members alone; returns whether to enable insights.
 fn check_members(request: &ContributorInsights) -> Result<bool, ApiError> {
     let mut violations = Violations::new();
     insights::check_index_name(&mut violations, request);
@@ -153,7 +153,7 @@ fn check_states(
     )))
 }
 
-/// Whether the caller's region has no room for the rules of one more key.
+/// Whether the caller's region has reached its limit on rules for one more key.
 fn rules_are_full(context: &Context<'_>, key: &KeySchema) -> bool {
     let Some(region) = context.engine.catalog().region(&context.scope) else {
         return false;

@@ -20,7 +20,7 @@ use crate::wire::object::Object;
 
 pub struct Operation;
 
-/// The request, and its `RequestItems` as they were received, if an error echoes them.
+/// The request, and its `RequestItems` as sent, if an error echoes them.
 pub struct Request {
     members: BatchGetItem,
     echo: Option<String>,
@@ -59,10 +59,10 @@ pub struct Plan<'r> {
     report: CapacityReport,
 }
 
-/// What was read of one table.
+/// The result of reading one table.
 pub struct TableRead {
     items: Vec<Item>,
-    /// The reads that were not made, by their position.
+    /// The positions of unprocessed reads.
     unprocessed: Vec<usize>,
     consumed: Consumed,
 }
@@ -90,7 +90,7 @@ impl Stages for Operation {
     }
 
     fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
-        // All tables are there before a key of any is held against its schema.
+        // All tables must exist before any key is checked against its schema.
         let targets = checked.tables.iter().map(|(name, _)| plan::table(context, name));
         let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
         let tables = checked.tables.iter().zip(checked.projections).zip(targets);
@@ -185,7 +185,7 @@ impl Stages for Operation {
     }
 }
 
-/// Appends the reads of a table that were not made, as they were sent.
+/// Appends the unprocessed reads of a table as they were sent.
 fn encode_unprocessed(unprocessed: &mut Object<'_>, read: &TableGets<'_>, rest: &[usize]) {
     let (name, asked) = read.asked;
     let mut table = unprocessed.object(name);
@@ -210,7 +210,7 @@ fn encode_unprocessed(unprocessed: &mut Object<'_>, read: &TableGets<'_>, rest: 
 }
 
 fn check_members(Request { members: request, echo }: &Request) -> Result<CapacityReport, ApiError> {
-    // What the moved layer says stands alone.
+    // Violations of the moved layer are reported separately.
     let mut violations = Violations::new();
     if let Some(tables) = &request.request_items {
         output::list_length(&mut violations, tables.len(), "RequestItems", limits::BATCH_GET_KEYS);
@@ -253,8 +253,7 @@ fn check_members(Request { members: request, echo }: &Request) -> Result<Capacit
     Ok(report)
 }
 
-/// The projection of each table. A projection here and legacy attributes there do not go together, even on different
-/// tables.
+/// The projection of each table. An expression and legacy attributes cannot be combined, even on different tables.
 fn check_kinds<'r>(tables: &'r [TableKeys], cache: &'r Cache) -> Result<Vec<Option<Projection<'r>>>, ApiError> {
     check::mixing(
         &[(
@@ -281,8 +280,8 @@ fn check_values(tables: &[TableKeys]) -> Result<(), ApiError> {
     keys.find_map(|key| key.violation.clone()).map_or(Ok(()), Err)
 }
 
-/// The same key twice is found before any table is looked up: keys are compared as they were sent, and numbers that were
-/// written differently are read once.
+/// Duplicate keys are found before any table is looked up: keys are compared as they were sent, and numbers that were
+/// written differently are parsed once.
 fn check_duplicates(tables: &[TableKeys]) -> Result<(), ApiError> {
     for (_, asked) in tables {
         let keys = asked.keys.as_deref().unwrap_or_default();
@@ -306,7 +305,7 @@ fn plan_table<'r>(
     for key in keys {
         let mut get = plan::get(target.clone(), &key.attributes)?;
         get.consistent = of_table.consistent_read.unwrap_or(false);
-        // Only numbers can be written differently and be the same.
+        // Only numbers can be written differently and be equal.
         if key.numbers.is_empty() || gets.iter().all(|(other, _)| other.key != get.key) {
             gets.push((get, key));
         }

@@ -49,7 +49,7 @@ pub struct Plan<'r> {
     metrics: bool,
 }
 
-/// What was done, by table.
+/// The result of the writes, by table.
 pub struct Outcome {
     consumed: Vec<Option<Consumed>>,
     unprocessed: Vec<Vec<usize>>,
@@ -121,7 +121,7 @@ impl Stages for Operation {
                     outcome.unprocessed[*at].push(*number);
                     throttle = Some(error);
                 }
-                // The operation knows no conflict: an item that a transaction holds is one that could not be processed.
+                // The operation never reports a conflict: an item locked by a transaction is returned as unprocessed.
                 Err(error) if error.kind() == ErrorKind::TransactionConflict => outcome.unprocessed[*at].push(*number),
                 Err(error) => return Err(error),
                 Ok(change) => outcome.add(*at, write, &change, plan.metrics),
@@ -156,7 +156,7 @@ impl Stages for Operation {
 }
 
 impl Outcome {
-    /// Adds what a write of a table has done.
+    /// Adds the result of a write.
     fn add(&mut self, table: usize, write: &Write<'_>, change: &Change, metrics: bool) {
         let cost = change.consumed(&write.target.asked_name(), 1);
         match &mut self.consumed[table] {
@@ -190,8 +190,9 @@ impl ItemWrite<'_> {
     }
 }
 
-/// The framework's checks: those of the model together, then an empty map, then the names of the tables. So an unknown
-/// word hides a bad name, and stands beside a list that is too long (us-east-1, October 2026).
+/// The model's constraints first, all reported together, then an empty map, then the names of the tables. So an unknown
+/// enumeration value hides an invalid name, and is reported together with a list that is too long (us-east-1, October
+/// 2026).
 fn check_members(request: &BatchWriteItem) -> Result<(CapacityReport, bool), ApiError> {
     let mut violations = Violations::new();
     let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
@@ -229,7 +230,7 @@ fn check_members(request: &BatchWriteItem) -> Result<(CapacityReport, bool), Api
     Ok((report, metrics))
 }
 
-/// What the list of a table's writes has to be, as the service lists it.
+/// The constraints on the list of a table's writes, as the service prints them.
 const WRITES_OF_A_TABLE: &str = "Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]";
 
 /// Checks that each write has an item or a key.
@@ -259,7 +260,7 @@ fn read(request: &BatchWriteItem) -> Result<Vec<TableWrites<'_>>, ApiError> {
 
 fn read_write(write: &WriteRequest) -> Result<ItemWrite<'_>, ApiError> {
     if write.put_request.is_some() == write.delete_request.is_some() {
-        // The text is the service's, for both and for neither.
+        // The service uses the same text for both and for neither.
         return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
     }
     write.violations.attributes.clone().map_or(Ok(()), Err)?;
@@ -273,7 +274,7 @@ fn read_write(write: &WriteRequest) -> Result<ItemWrite<'_>, ApiError> {
     )))
 }
 
-/// The key of a write. Whatever is wrong about a put's key has the words of a key that does not fit.
+/// The key of a write. Every error in a put's key has the text of a key that does not match the schema.
 fn key_of(target: &Target, write: ItemWrite<'_>) -> Result<Key, ApiError> {
     let schema = &target.definition().key;
     match write {
@@ -291,8 +292,8 @@ fn key_of(target: &Target, write: ItemWrite<'_>) -> Result<Key, ApiError> {
     }
 }
 
-/// The keys fit, and none comes twice: whichever fault comes first is said. A table may be asked for by its name and by its
-/// ARN, so `keys` has those of all tables.
+/// Checks that the keys match the schema and that none occurs twice, in order. A table may be named by its name and by
+/// its ARN, so `keys` has the keys of all tables.
 fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[ItemWrite<'_>]) -> Result<(), ApiError> {
     keys.reserve(writes.len());
     for write in writes {

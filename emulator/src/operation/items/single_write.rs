@@ -1,4 +1,4 @@
-//! What PutItem, UpdateItem and DeleteItem share.
+//! Shared by PutItem, UpdateItem and DeleteItem.
 
 use crate::change::Change;
 use crate::error::{ApiError, Violations};
@@ -11,7 +11,7 @@ use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What a write returns.
+/// The return options of a write.
 #[derive(Clone, Copy)]
 pub struct ReturnOptions {
     /// `ReturnConsumedCapacity`.
@@ -24,28 +24,28 @@ pub struct ReturnOptions {
     pub show_item: bool,
 }
 
-/// A write whose request is checked, before its table is known. `A` is what it does.
+/// A write whose request is checked, before its table is known. `A` is its action.
 pub struct CheckedWrite<'r, A> {
     /// `TableName`.
     pub table: &'r str,
     /// Its condition.
     pub condition: WriteCondition<'r>,
-    /// What it returns.
+    /// Its return options.
     pub returns: ReturnOptions,
-    /// What it does.
+    /// Its action.
     pub action: A,
 }
 
-/// A write that is planned, and what it returns.
+/// A planned write and its return options.
 pub struct WritePlan<'r> {
     /// The write.
     pub write: Write<'r>,
-    /// What it returns.
+    /// Its return options.
     pub returns: ReturnOptions,
 }
 
 impl<'r> WritePlan<'r> {
-    /// What the request does.
+    /// The access that the request requires.
     pub fn access(&self) -> Access<'_, 'r> {
         Access::Items(ItemAccess {
             return_values: Some(self.returns.values.name()),
@@ -55,7 +55,7 @@ impl<'r> WritePlan<'r> {
     }
 }
 
-/// The members of a request that say what it returns.
+/// The members of a request that set its return options.
 pub struct ReturnMembers<'r> {
     /// `ReturnConsumedCapacity`.
     pub capacity: Option<&'r Text>,
@@ -68,7 +68,7 @@ pub struct ReturnMembers<'r> {
 }
 
 impl ReturnMembers<'_> {
-    /// Checks the words, in the order in which PutItem and DeleteItem name their violations.
+    /// Checks the values, in the order in which PutItem and DeleteItem report violations.
     pub fn check(&self, violations: &mut Violations) -> ReturnOptions {
         let report = check::return_consumed_capacity(violations, self.capacity);
         if check::return_values(self.values).is_none() {
@@ -86,7 +86,7 @@ impl ReturnMembers<'_> {
     }
 }
 
-/// PutItem and DeleteItem return the old item or nothing.
+/// `ReturnValues` of PutItem and DeleteItem: the old item or nothing.
 pub fn old_or_nothing(word: Option<&Text>) -> Result<ReturnValues, ApiError> {
     match check::return_values(word) {
         None => Ok(ReturnValues::None),
@@ -95,7 +95,7 @@ pub fn old_or_nothing(word: Option<&Text>) -> Result<ReturnValues, ApiError> {
     }
 }
 
-/// For PutItem and DeleteItem: a condition and the legacy parameters do not go together, and substitutions need the
+/// For PutItem and DeleteItem: a condition and the legacy parameters cannot be combined, and substitutions require the
 /// condition.
 pub fn check_kinds(
     condition: bool,
@@ -109,7 +109,7 @@ pub fn check_kinds(
         .map_err(ApiError::enveloped)
 }
 
-/// Lowers `Expected` and `ConditionalOperator`, if either is there.
+/// Lowers `Expected` and `ConditionalOperator`, if given.
 pub fn expected<'r>(
     expected: Option<&'r Vec<(Name, Expected)>>,
     operator: Option<&Text>,
@@ -120,13 +120,13 @@ pub fn expected<'r>(
     legacy::expected(expected, operator.map(Text::as_str)).map(Some)
 }
 
-/// Binds a `ConditionExpression`, if there is one.
+/// Binds a `ConditionExpression`, if given.
 pub fn condition<'r>(scope: &mut Bindings<'r>, text: Option<&'r Text>) -> Result<Option<Condition<'r>>, ApiError> {
     text.map(|text| scope.condition(ExpressionKind::Condition, text))
         .transpose()
 }
 
-/// Appends the answer of a write.
+/// Writes the response.
 pub fn encode(plan: &WritePlan<'_>, change: &Change, out: &mut Writer) {
     let WritePlan { write, returns } = plan;
     let mut answer = Object::open(out);
@@ -141,7 +141,7 @@ pub fn encode(plan: &WritePlan<'_>, change: &Change, out: &mut Writer) {
     answer.close();
 }
 
-/// Appends what `ReturnValues` asks for, if anything of it is there.
+/// Writes the attributes requested by `ReturnValues`, unless there are none.
 fn attributes(write: &Write<'_>, returns: ReturnValues, change: &Change, answer: &mut Object<'_>) {
     let side = match returns {
         ReturnValues::None => return,
@@ -162,7 +162,7 @@ fn attributes(write: &Write<'_>, returns: ReturnValues, change: &Change, answer:
     }
 }
 
-/// The item collection that a write is about: its hash key attribute, and its size after the write.
+/// The item collection of a write: its hash key attribute, and its size after the write.
 pub fn collection(write: &Write<'_>, change: &Change) -> Collection {
     let gigabyte = (write.target.shape.conditions.item_collection_size / 10).max(1);
     let name = write

@@ -34,7 +34,7 @@ impl Stages for Operation {
         let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
             .map_err(ApiError::enveloped)?;
         if request.condition_expression.as_deref() == Some("") {
-            // An empty condition is found before any fault of the update, an empty one too.
+            // An empty condition is reported before any error of the update, even if that is empty too.
             scope
                 .condition(ExpressionKind::Condition, "")
                 .map_err(ApiError::enveloped)?;
@@ -81,7 +81,7 @@ impl Stages for Operation {
     }
 }
 
-/// Without a key the older layer speaks, all violations at once; with one the newer, one fault at a time.
+/// Without a key the older layer reports all violations at once; with one the newer layer reports one at a time.
 fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let capacity = request.return_consumed_capacity.as_ref();
     let on_failure = request.return_values_on_condition_check_failure.as_ref();
@@ -122,7 +122,7 @@ fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     })
 }
 
-/// Expressions and legacy parameters do not go together, and substitutions need an expression.
+/// Expressions and legacy parameters cannot be combined, and substitutions require an expression.
 fn check_kinds(request: &UpdateItem) -> Result<(), ApiError> {
     let has_expression = request.update_expression.is_some() || request.condition_expression.is_some();
     check::mixing(

@@ -12,7 +12,7 @@ use crate::request::TableOnly;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What a destination says that could not be enabled (measured).
+/// The description of a destination that could not be enabled (measured).
 const NO_PERMISSION: &str = "User does not have a permission to use kinesis stream";
 
 pub struct Operation;

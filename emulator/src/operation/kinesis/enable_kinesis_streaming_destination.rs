@@ -13,7 +13,7 @@ use crate::storage::{Destination, Phase};
 use crate::value::Text;
 use crate::wire::encode::Writer;
 
-/// The member that says how.
+/// The member with the configuration.
 const CONFIGURATION: &str = "EnableKinesisStreamingConfiguration";
 /// Measured: 2 to 7 s until it is `ACTIVE`, about 2 s until it has failed.
 const ENABLING: f64 = 0.75;
@@ -69,8 +69,8 @@ impl Stages for Operation {
     }
 }
 
-/// Whether an ARN can be that of a Kinesis stream which the table may write to: one of the table's region. The service
-/// finds out only after it has answered.
+/// Whether an ARN can be that of a Kinesis stream to which the table may write: one of the table's region. The service
+/// checks this only after it has responded.
 fn is_stream(context: &Context<'_>, arn: &str) -> bool {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", partition, "kinesis", region, account, resource] = parts[..] else {

@@ -1,6 +1,6 @@
-//! What the operations on Kinesis destinations share (docs/behavior: 04 12.1).
+//! Shared by the operations on Kinesis destinations (docs/behavior: 04 12.1).
 //!
-//! No stream receives anything: there is none. The calls, their states and their errors are the service's.
+//! No records are delivered, since there is no Kinesis. The calls, their states and their errors match the service's.
 
 pub(super) mod describe_kinesis_streaming_destination;
 pub(super) mod disable_kinesis_streaming_destination;
@@ -19,7 +19,7 @@ use crate::value::Text;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The precision that a configuration asks for; the framework's checks have seen the word.
+/// The precision of a configuration that the model's constraints have checked.
 pub fn precision(configuration: Option<&KinesisConfiguration>) -> Option<&'static str> {
     match configuration?.precision.as_deref()? {
         "MICROSECOND" => Some("MICROSECOND"),
@@ -27,7 +27,7 @@ pub fn precision(configuration: Option<&KinesisConfiguration>) -> Option<&'stati
     }
 }
 
-/// The members of a request by themselves: the table's name and the stream's ARN. `member` is its configuration.
+/// Checks the members alone: the table's name and the stream's ARN. `member` is the name of the configuration.
 pub fn check<'r>(request: &'r KinesisDestination, member: &str) -> Result<(&'r str, &'r Text), ApiError> {
     let name = check::control_table_name(request.table_name.as_ref())?;
     let mut violations = Violations::new();
@@ -58,12 +58,12 @@ pub struct DestinationPlan<'r> {
     pub name: &'r str,
     /// The ARN of the Kinesis stream.
     pub stream_arn: &'r Text,
-    /// The precision that its configuration asks for.
+    /// The precision of its configuration.
     pub precision: Option<&'static str>,
 }
 
 impl<'r> DestinationPlan<'r> {
-    /// Plans a request that is checked.
+    /// Plans a checked request.
     pub fn new(
         context: &Context<'_>,
         (name, stream_arn): (&'r str, &'r Text),
@@ -78,14 +78,14 @@ impl<'r> DestinationPlan<'r> {
     }
 }
 
-/// What is refused for the state that a destination is in.
+/// The error for a destination in the wrong state.
 pub fn not_in_state(why: impl std::fmt::Display) -> ApiError {
     ApiError::validation(format!(
         "Table is not in a valid state to enable Kinesis Streaming Destination: {why}"
     ))
 }
 
-/// Changes a table's destinations; `change` makes the one that is to be.
+/// Changes a table's destinations; `change` returns the new one.
 pub fn change(
     context: &Context<'_>,
     table: &Table,
@@ -94,7 +94,7 @@ pub fn change(
     let mut made = None;
     table.reshape(context.now, |shape| {
         if table.stage(shape, context.now) == TableStage::Deleting {
-            // Refused so (measured); what follows the colon is made after the other sentences of its kind.
+            // The error is measured; the text after the colon follows the pattern of the others.
             return Err(not_in_state("TableStatus must be ACTIVE to perform this operation."));
         }
         let destination = change(table, shape)?;
@@ -106,8 +106,8 @@ pub fn change(
     made.ok_or_else(ApiError::internal)
 }
 
-/// The answer to a change: what it has begun shows, even if it takes no time. `echo` is the configuration's member and its
-/// precision, which the answer has even if the request does not.
+/// Writes the response to a change: its intermediate state, even if it takes no time. `echo` is the member of the
+/// configuration and its precision, which the response has even if the request does not.
 pub fn answer(
     out: &mut Writer,
     table: &str,

@@ -12,7 +12,7 @@ use crate::storage::{Destination, Phase};
 use crate::value::Text;
 use crate::wire::encode::Writer;
 
-/// The member that says how.
+/// The member with the configuration.
 const CONFIGURATION: &str = "UpdateKinesisStreamingConfiguration";
 /// Measured: about 2 minutes.
 const UPDATING: f64 = 20.0;
@@ -61,7 +61,7 @@ impl Stages for Operation {
                     table.name
                 )));
             }
-            // A destination without a precision has that of milliseconds.
+            // The default precision of a destination is milliseconds.
             if there.precision.unwrap_or("MILLISECOND") == precision {
                 return Err(ApiError::validation(format!(
                     "Invalid Request: Precision is already set to the desired value of {precision} for tableId: {}, kdsArn: {stream_arn}",

@@ -14,7 +14,7 @@ use crate::wire::object::Object;
 
 pub struct Operation;
 
-/// A resource that has no policy answers without an id.
+/// For a resource without a policy, the response has no id.
 impl Stages for Operation {
     type Request = DeleteResourcePolicy;
     type Checked<'r> = &'r ResourcePolicy;

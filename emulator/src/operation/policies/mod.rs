@@ -1,4 +1,4 @@
-//! What the operations on resource policies share (docs/behavior: 04 12.3).
+//! Shared by the operations on resource policies (docs/behavior: 04 12.3).
 
 pub(super) mod delete_resource_policy;
 pub(super) mod get_resource_policy;
@@ -17,14 +17,14 @@ use crate::request::ResourcePolicy;
 use crate::storage::{AttachedResourcePolicy, Revision, TableSettings, TableStage};
 use crate::wire::policy::Document;
 
-/// Measured: a change shows after 1 to 2.7 s.
+/// Measured: a change is visible after 1 to 2.7 s.
 const CHANGING: f64 = 0.33;
-/// Measured: the next change may come 15 s after the last.
+/// Measured: the next change is accepted 15 s after the last.
 const COOLDOWN: Duration = Duration::from_secs(15);
-/// The expected revision of a resource that is to have no policy yet.
+/// The expected revision of a resource without a policy.
 const NO_POLICY: &str = "NO_POLICY";
 
-/// Reads a document: by the service's rules, and by those of the policy language that its texts do not cover.
+/// Parses a document, checked by the service's rules, and by those of the policy language that its texts do not cover.
 pub fn document(text: &str, of_stream: bool) -> Result<Document, ApiError> {
     let document = Document::read(text, of_stream)?;
     match access::PolicyDocument::parse(document.text(), PolicyKind::Resource) {
@@ -33,7 +33,7 @@ pub fn document(text: &str, of_stream: bool) -> Result<Document, ApiError> {
     }
 }
 
-/// Refuses a document that would forbid the caller to change the policy again (docs/behavior: 07 7.2).
+/// Rejects a document that would deny the caller further changes of the policy (docs/behavior: 07 7.2).
 pub fn check_lockout(context: &Context<'_>, arn: &str, document: &str) -> Result<(), ApiError> {
     let Some(identity) = context.identity() else {
         return Ok(());
@@ -57,7 +57,7 @@ pub fn check_lockout(context: &Context<'_>, arn: &str, document: &str) -> Result
     ))
 }
 
-/// The members of a request by themselves: its resource, of the caller's region and account.
+/// Checks the members alone: the resource, of the caller's region and account.
 fn check<'r>(
     context: &Context<'_>,
     request: &'r ResourcePolicy,
@@ -100,7 +100,7 @@ pub struct PolicyPlan<'r> {
     pub resource: ArnResource<'r>,
     /// Its table.
     pub target: Target,
-    /// The document that is to be its policy.
+    /// The new policy.
     pub document: Option<Document>,
     /// `ExpectedRevisionId`.
     pub expected: Option<&'r str>,
@@ -109,7 +109,7 @@ pub struct PolicyPlan<'r> {
 }
 
 impl<'r> PolicyPlan<'r> {
-    /// Plans a request; `needs_policy` says whether it brings a document.
+    /// Plans a request; `needs_policy` is whether it requires a document.
     pub fn new(
         context: &Context<'_>,
         request: &'r ResourcePolicy,
@@ -127,13 +127,13 @@ impl<'r> PolicyPlan<'r> {
         })
     }
 
-    /// What the request does.
+    /// The access that the request requires.
     pub fn access(&self) -> ControlAccess<'_> {
         ControlAccess::arn(self.resource.arn).on_table(&self.target.table.name)
     }
 }
 
-/// Checks that the stream of a resource is there, if it names one.
+/// Checks that the stream exists, if the resource is one.
 pub fn check_stream(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<(), ApiError> {
     match plan.resource.stream {
         Some(label) if !plan.resource.is_stream(context) => Err(ApiError::new(
@@ -147,7 +147,7 @@ pub fn check_stream(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<(), 
     }
 }
 
-/// The policy that a new table is made with.
+/// The policy given at a table's creation.
 pub fn first(context: &Context<'_>, document: &str) -> AttachedResourcePolicy {
     AttachedResourcePolicy {
         stream: None,
@@ -162,7 +162,7 @@ fn revision(context: &Context<'_>, document: &str) -> Revision {
     (Arc::from(document), context.now.micros() / 1000)
 }
 
-/// Gives a resource another policy, or none; answers the id of the revision that the change has made, if it was one.
+/// Sets or removes the policy of a resource; returns the id of the new revision, if anything changed.
 pub fn change(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<Option<i64>, ApiError> {
     check_stream(context, plan)?;
     let (table, resource) = (&plan.target.table, &plan.resource);
@@ -210,7 +210,7 @@ fn check_expected(
         Some(label) => ("stream", label),
         None => ("table", resource.table),
     };
-    // Captured of a table (October 2026).
+    // Recorded for a table (October 2026).
     Err(ApiError::new(
         ErrorKind::PolicyNotFound,
         format!(
@@ -219,7 +219,7 @@ fn check_expected(
     ))
 }
 
-/// Changes take their time, and the next one has to wait for longer than that.
+/// Rejects a change during the last one and its cooldown.
 fn check_turn(
     shape: &TableSettings,
     last: Option<&AttachedResourcePolicy>,

@@ -37,7 +37,7 @@ impl Stages for Operation {
         let request = &*request;
         let report = check_members(request)?;
         let (legacy_filter, legacy_projection) = check_kinds(request)?;
-        // An unknown ConditionalOperator is found before an unknown Select.
+        // An unknown ConditionalOperator is reported before an unknown Select.
         let mut violations = Violations::new();
         let select = reading::known_select(&mut violations, request.select.as_ref());
         violations.finish()?;
@@ -52,7 +52,7 @@ impl Stages for Operation {
         reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)
             .map_err(ApiError::enveloped)?;
         let keys = key_condition(request, &mut scope)?;
-        // A table's own key has two attributes at most; how many an index has, only its schema tells.
+        // A table's own key has two attributes at most; the number of an index is in its schema.
         if !on_index && keys.clauses.len() > 2 {
             return Err(ApiError::too_many_conditions(keys.clauses.len(), 2));
         }
@@ -105,7 +105,7 @@ impl Stages for Operation {
             },
             partition: partition(schema, &keys),
         };
-        // A partition of a table without a sort key has one item: no page of it is cut.
+        // A partition of a table without a sort key has one item, so its page is never cut.
         let one_item = index.is_none() && schema.range.is_empty();
         let read = PageRead {
             source,
@@ -156,7 +156,7 @@ fn key_condition<'r>(request: &'r Query, scope: &mut Bindings<'r>) -> Result<Key
     }
 }
 
-/// The framework's checks: an empty table name is reported with the violations of numbers, and before those of other words.
+/// The model's constraints: an empty table name is reported with the violations of numbers, and before those of enumerations.
 fn check_members(request: &Query) -> Result<check::CapacityReport, ApiError> {
     let mut violations = Violations::new();
     check::range(&mut violations, request.limit, "Limit", 1, i64::from(i32::MAX));
@@ -172,7 +172,7 @@ fn check_members(request: &Query) -> Result<check::CapacityReport, ApiError> {
     Ok(report)
 }
 
-/// Expressions and legacy parameters do not go together, and substitutions need an expression.
+/// Expressions and legacy parameters cannot be combined, and substitutions require an expression.
 fn check_kinds(request: &Query) -> Result<(Option<Condition<'_>>, Option<Projection<'_>>), ApiError> {
     let expressions = [
         ("ProjectionExpression", request.projection_expression.is_some()),
@@ -215,7 +215,7 @@ fn check_not_empty(request: &Query) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// A filter may not look at the keys of what is queried, nor at what an index does not project.
+/// Rejects filters on the keys of what is queried, and on attributes that an index does not project.
 fn check_filter(
     target: &Target,
     index: Option<&Index>,
@@ -238,7 +238,7 @@ fn check_filter(
     Err(ApiError::filter_not_projected(&index.name, &missing))
 }
 
-/// A filter may not look at the keys of what is queried.
+/// Rejects filters on the keys of what is queried.
 pub(in crate::operation) fn check_filter_keys(
     definition: &Definition,
     index: Option<&Index>,
@@ -260,7 +260,7 @@ pub(in crate::operation) fn check_filter_keys(
     Ok(())
 }
 
-/// The values of the partition key attributes that are queried.
+/// The queried values of the partition key attributes.
 fn partition<'v>(schema: &KeySchema, keys: &KeyCondition<'v>) -> SmallVec<[&'v AttributeValue; 1]> {
     let clause = |name: &str| keys.clauses.iter().find(|clause| clause.name == name);
     let mut values = SmallVec::new();

@@ -1,4 +1,4 @@
-//! What the reading operations share: projections, and the pages of Query and Scan.
+//! Shared by the reading operations: projections, and the pages of Query and Scan.
 
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::PageResult;
@@ -13,7 +13,7 @@ use crate::value::{Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Lowers `QueryFilter` or `ScanFilter` and `ConditionalOperator`, if either is there.
+/// Lowers `QueryFilter` or `ScanFilter` and `ConditionalOperator`, if given.
 pub fn filter<'r>(
     member: &str,
     filter: Option<&'r Vec<(Name, LegacyCondition)>>,
@@ -25,7 +25,7 @@ pub fn filter<'r>(
     legacy::filter(member, filter, operator.map(Text::as_str)).map(Some)
 }
 
-/// Names need any expression, and values one that takes them; `missing` says which of those there are.
+/// Names require any expression, and values one that can use them; `missing` describes the latter.
 pub fn check_substitutions(
     substitutions: &Substitutions,
     has_any: bool,
@@ -39,12 +39,12 @@ pub fn check_substitutions(
     Ok(())
 }
 
-/// Lowers `AttributesToGet`, if it is there.
+/// Lowers `AttributesToGet`, if given.
 pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>>, ApiError> {
     names.map(legacy::attributes_to_get).transpose()
 }
 
-/// The projection of a request that has no other expression. All of its violations come before the table lookup.
+/// The projection of a request that has no other expression. All of its violations are reported before the table lookup.
 pub fn projection<'r>(
     substitutions: &'r Substitutions,
     text: Option<&'r Text>,
@@ -57,7 +57,7 @@ pub fn projection<'r>(
     Ok(Some(projection))
 }
 
-/// Appends an item, or what a projection leaves of it.
+/// Writes an item, or its projection.
 pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection: Option<&Projection<'_>>) {
     match projection {
         None => answer.item(name, item),
@@ -65,7 +65,7 @@ pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection
     }
 }
 
-/// `Select`, which must be a word it knows.
+/// Parses `Select`, which must be a known value.
 pub fn known_select(violations: &mut Violations, word: Option<&Text>) -> Option<Select> {
     Some(match word.map(Text::as_str) {
         None => return None,
@@ -116,7 +116,7 @@ pub fn check_select(
     Err(ApiError::validation(text))
 }
 
-/// Checks what is asked of an index: consistency and attributes that it can give.
+/// Checks that an index supports the requested consistency and attributes.
 pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Select>) -> Result<(), ApiError> {
     let Some(index) = index.filter(|index| !index.local) else {
         return Ok(());
@@ -135,7 +135,7 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
     Ok(())
 }
 
-/// A filter's path that goes on below a key attribute, of the table or of the index that is read.
+/// Rejects a filter's path below a key attribute, of the table or of the index that is read.
 pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
     let name = path.name();
     if !path.is_nested() {
@@ -150,8 +150,7 @@ pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Pa
     }
 }
 
-/// The place that an `ExclusiveStartKey` names, which must be a key of what is read; `unfit` is the error of one that is
-/// not.
+/// The position of an `ExclusiveStartKey`, which must be a key of what is read; otherwise `unfit` is the error.
 pub fn start_key(
     target: &Target,
     index: Option<&Index>,
@@ -174,7 +173,7 @@ pub struct PagePlan<'r> {
 }
 
 impl PagePlan<'_> {
-    /// Hands over what the request does.
+    /// Calls `each` for every access that the request requires.
     pub fn access(&self, each: &mut dyn FnMut(Access<'_, '_>)) {
         for range in &self.read.ranges {
             each(Access::Items(ItemAccess {
@@ -186,7 +185,7 @@ impl PagePlan<'_> {
     }
 }
 
-/// Appends the answer of a Query or Scan.
+/// Writes the response of a Query or Scan.
 pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
     let PagePlan { read, report } = plan;
     let counts_only = read.select == Some(Select::Count);

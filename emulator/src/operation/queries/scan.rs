@@ -134,7 +134,7 @@ impl Stages for Operation {
     }
 }
 
-/// The framework's checks, all violations at once: us-east-1 has not moved Scan to the newer layer (October 2026).
+/// The model's constraints, all violations at once: us-east-1 has not moved Scan to the newer layer (October 2026).
 fn check_members(request: &Scan) -> Result<(CapacityReport, Option<Select>), ApiError> {
     let mut violations = Violations::new();
     let select = reading::known_select(&mut violations, request.select.as_ref());
@@ -157,7 +157,7 @@ fn check_members(request: &Scan) -> Result<(CapacityReport, Option<Select>), Api
     Ok((report, select))
 }
 
-/// Expressions and legacy parameters do not go together, and substitutions need an expression.
+/// Expressions and legacy parameters cannot be combined, and substitutions require an expression.
 fn check_kinds(request: &Scan) -> Result<(Option<Condition<'_>>, Option<Projection<'_>>), ApiError> {
     check::mixing(
         &[

@@ -156,7 +156,7 @@ fn check_index_name(violations: &mut Violations, name: &str) {
     }
 }
 
-/// Substitutions need an expression, and values one that takes them.
+/// Substitutions require an expression, and values one that can use them.
 fn check_kinds(request: &SearchVectors) -> Result<(), ApiError> {
     let has_values = request.search_condition_expression.is_some();
     let has_any = has_values || request.projection_expression.is_some();
@@ -170,8 +170,7 @@ fn check_kinds(request: &SearchVectors) -> Result<(), ApiError> {
     }
 }
 
-/// Holds the condition against the attributes by which the index can be narrowed. Returns the value of the one that divides
-/// it, which must be named.
+/// Checks the condition against the index's search attributes. Returns the value of the partition attribute, which is required.
 fn check_condition<'r>(
     index: &VectorIndex,
     condition: Option<&SearchCondition<'r>>,
@@ -202,7 +201,7 @@ fn check_condition<'r>(
     }
 }
 
-/// The part of the index that a value of the dividing attribute names, or all of it.
+/// The part of the index with this value of the partition attribute, or all of it.
 fn range(partition: Option<(&SearchAttribute, &AttributeValue)>) -> KeyRange {
     let Some((hash, value)) = partition else {
         return KeyRange::of_segment(Segment { at: 0, total: 1 });
@@ -237,7 +236,7 @@ fn write(
     }
     results.close();
     if report != CapacityReport::None {
-        // The service says only that it is at least this and varies: here it is what is searched for and what is found.
+        // The service documents only a minimum that varies: here the cost covers the query vector and the results.
         let bytes: usize = found.iter().map(|found| found.entry.size()).sum();
         let mut consumed = answer.object("ConsumedCapacity");
         let sought = 4 * index.dimensions;
@@ -247,7 +246,7 @@ fn write(
     answer.close();
 }
 
-/// What of an entry is shown: all but the vector, or what is asked for.
+/// Writes the requested attributes of an entry: by default all but the vector.
 fn shown(index: &VectorIndex, entry: &VectorEntry, projection: Option<&Projection<'_>>) -> Map {
     let mut map = entry.item().filter(|name| name != index.attribute);
     let Some(projection) = projection else { return map };
@@ -260,7 +259,7 @@ fn shown(index: &VectorIndex, entry: &VectorEntry, projection: Option<&Projectio
     projection.apply(&map)
 }
 
-/// Numbers as the index has them.
+/// Writes numbers as the index stores them.
 fn floats(object: &mut Object<'_>, name: &str, elements: &[AttributeValue]) {
     let mut value = object.object(name);
     let mut list: List<'_> = value.list("L");

@@ -49,9 +49,9 @@ pub struct Plan<'r> {
     report: CapacityReport,
 }
 
-/// A statement that is planned, or its fault.
+/// A planned statement, or its error.
 struct Entry<'r> {
-    /// The table, if the statement got as far as that.
+    /// The table, once the statement names one.
     table: Option<Name>,
     step: Result<StatementStep<'r>, ApiError>,
 }
@@ -65,7 +65,7 @@ enum StatementStep<'r> {
     },
 }
 
-/// What became of a statement.
+/// The result of a statement.
 #[derive(Default)]
 pub struct Outcome {
     item: Option<Map>,
@@ -196,14 +196,14 @@ fn prepare(sent: &mut BatchStatement) -> Result<Prepared, ApiError> {
     Ok(prepared)
 }
 
-/// A statement that is bound to its table, and the key of its item.
+/// A statement bound to its table, and the key of its item.
 struct Bound<'r> {
     statement: Statement<'r>,
     target: Target,
     key: Map,
 }
 
-/// Binds a statement to its table, and finds out which item it is about.
+/// Binds a statement to its table, and finds its item's key.
 fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, ApiError> {
     let statement = prepared.bind()?;
     let target = statement::table(context, prepared)?;
@@ -231,7 +231,7 @@ impl<'r> Bound<'r> {
             return Ok(StatementStep::Get(get, select.columns));
         }
         Ok(StatementStep::Write {
-            // The item of a failed condition is always asked for: its size is what the failure costs.
+            // The item of a failed condition is always read: its size determines the cost of the failure.
             write: statement::write(self.statement, self.target, self.key, true)?,
             returning: prepared.returning(),
             show_item: sent.return_values_on_condition_check_failure.as_deref() == Some("ALL_OLD"),
@@ -255,7 +255,7 @@ impl StatementStep<'_> {
         outcome.unwrap_or_else(|error| self.failed(error))
     }
 
-    /// The outcome of a statement that has failed. A failed condition costs as much as the item that is there.
+    /// The outcome of a failed statement. A failed condition costs as much as the stored item.
     fn failed(&self, error: ApiError) -> Outcome {
         let StatementStep::Write { write, show_item, .. } = self else {
             return Outcome::of_error(error);
@@ -338,7 +338,7 @@ impl Outcome {
     }
 }
 
-/// The codes that cancelled transactions do not have.
+/// The codes of errors that do not occur in cancelled transactions.
 fn code(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::RequestLimitExceeded => Some("RequestLimitExceeded"),

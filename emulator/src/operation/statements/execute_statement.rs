@@ -37,7 +37,7 @@ impl Decode for Request {
     }
 }
 
-/// What a statement was asked to do besides what it says.
+/// The return options of a statement.
 struct ResponseOptions {
     report: CapacityReport,
     show_item: bool,
@@ -46,7 +46,7 @@ struct ResponseOptions {
 pub struct Checked<'r> {
     request: &'r ExecuteStatement,
     options: ResponseOptions,
-    /// The statement, or its fault: that of its table may come first.
+    /// The statement, or its error: that of its table may come first.
     prepared: Result<&'r Prepared, ApiError>,
 }
 
@@ -147,7 +147,7 @@ fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, 
         };
         return page.plan(context, prepared, target, select).map(Plan::Select);
     }
-    // A statement that writes one item. `Limit`, `ConsistentRead` and `NextToken` mean nothing to it.
+    // A statement that writes one item ignores `Limit`, `ConsistentRead` and `NextToken`.
     let key = statement::written_key(&statement, &target)?;
     statement::check_key(&statement, &target, &key)?;
     Ok(Plan::Write {

@@ -20,7 +20,7 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// A statement that is bound to its table. One without a table cancels the transaction.
+/// A statement bound to its table. A missing table cancels the transaction.
 struct TransactionStatement<'r> {
     statement: Statement<'r>,
     target: Result<Target, ApiError>,
@@ -28,7 +28,7 @@ struct TransactionStatement<'r> {
     show_item: bool,
 }
 
-/// The key of a statement's item. A write without a whole key cancels the transaction, like one with a wrong key.
+/// The key of a statement's item. A write with an incomplete key cancels the transaction, like one with a wrong key.
 type StepKey = Result<Map, ApiError>;
 
 pub struct Operation;
@@ -62,13 +62,13 @@ pub struct Plan<'r> {
     report: CapacityReport,
 }
 
-/// What a transaction does.
+/// The entries of a transaction.
 enum Entries<'r> {
     /// Reads, with the columns of each.
     Reads(Vec<Get<'r>>, Vec<Option<Columns<'r>>>),
-    /// Writes and conditions. One that could not be planned cancels the transaction.
+    /// Writes and conditions. A write that cannot be planned cancels the transaction.
     Writes(Vec<Result<Write<'r>, ApiError>>),
-    /// Reads of what the same request has written before.
+    /// Reads of what the same request wrote before.
     Repeated(Vec<Get<'r>>),
 }
 
@@ -198,7 +198,7 @@ impl Stages for Operation {
     }
 }
 
-/// Plans reads. One that does not fit its table cancels all.
+/// Plans reads. A read that does not match its table cancels all.
 fn plan_reads(steps: Vec<TransactionStatement<'_>>) -> Result<Entries<'_>, ApiError> {
     let mut columns = Vec::with_capacity(steps.len());
     let planned = steps.into_iter().map(|step| {
@@ -237,7 +237,7 @@ fn check_members(request: &ExecuteTransaction) -> Result<CapacityReport, ApiErro
     Ok(report)
 }
 
-/// A statement's own fault is one of the request, and names the statement.
+/// An error in a statement itself fails the request, and names the statement.
 fn named(at: usize, error: ApiError) -> ApiError {
     match error.message() {
         Some(text) if error.kind() == ErrorKind::Validation => {
@@ -247,7 +247,7 @@ fn named(at: usize, error: ApiError) -> ApiError {
     }
 }
 
-/// What the statements alone tell: they are judged one after the other.
+/// Checks the statements alone, one after the other.
 fn prepare(sent: &mut [BatchStatement]) -> Result<Vec<Prepared>, ApiError> {
     let one = |sent: &mut BatchStatement| {
         let parameters = sent.parameters.take().unwrap_or_default();
@@ -270,7 +270,7 @@ fn prepare(sent: &mut [BatchStatement]) -> Result<Vec<Prepared>, ApiError> {
         .collect()
 }
 
-/// The tables and keys of the statements, each item once.
+/// The tables and keys of the statements; each item may occur once.
 fn steps<'r>(
     context: &Context<'_>,
     sent: &[BatchStatement],
@@ -304,7 +304,7 @@ fn steps<'r>(
     Ok(steps)
 }
 
-/// The key of a statement's item; a fault of the statement itself is one of the request.
+/// The key of a statement's item; an error in the statement itself fails the request.
 fn key(statement: &Statement<'_>, target: &Target) -> Result<StepKey, ApiError> {
     match statement {
         Statement::Select(select) => {
@@ -319,7 +319,7 @@ fn key(statement: &Statement<'_>, target: &Target) -> Result<StepKey, ApiError> 
         Statement::Exists(_) => statement::written_key(statement, target).map(Ok),
         Statement::Insert(_) | Statement::Update { .. } | Statement::Delete { .. } => {
             let written = statement::written_key(statement, target);
-            // Whatever is no key at all is the statement's own fault; of another type, or missing, the item's.
+            // A value that cannot be a key is the statement's error; a wrong type or a missing value is the item's.
             if let (Ok(key), false) = (&written, matches!(statement, Statement::Insert(_)))
                 && let Some((name, value)) = key.iter().find(|(_, value)| !value.can_be_key())
             {

@@ -1,4 +1,4 @@
-//! What the operations on PartiQL statements share: their members, their tables, and the plans that statements become.
+//! Shared by the operations on PartiQL statements: their members, their tables, and the plans of statements.
 
 use crate::capacity::Consumed;
 use crate::change::Change;
@@ -14,7 +14,7 @@ use crate::request::BatchStatement;
 use crate::schema::KeySchema;
 use crate::value::{AttributeValue, Map, Text};
 
-/// The framework's checks on a statement and its parameters; `path` is what stands before their names.
+/// The model's constraints on a statement and its parameters; `path` is the prefix of their names.
 pub fn check_members(
     violations: &mut Violations,
     path: &str,
@@ -37,7 +37,7 @@ pub fn check_members(
     }
 }
 
-/// The table of a statement. Statements know no keys of several attributes.
+/// The table of a statement. Statements do not support keys of several attributes.
 pub fn table(context: &Context<'_>, prepared: &Prepared) -> Result<Target, ApiError> {
     let target = plan::table(context, &prepared.table)?;
     if has_keys_of_several_attributes(&target) {
@@ -57,7 +57,7 @@ fn several_attributes() -> ApiError {
     )
 }
 
-/// That a table has keys of several attributes is said before anything else that is wrong about a statement that parses.
+/// For a statement that parses, a key of several attributes is reported before any other error.
 pub fn overruled(context: &Context<'_>, statement: Option<&str>, error: ApiError) -> ApiError {
     let validates = error.kind() == ErrorKind::Validation;
     let table = statement.filter(|_| validates).and_then(Prepared::table_of);
@@ -67,7 +67,7 @@ pub fn overruled(context: &Context<'_>, statement: Option<&str>, error: ApiError
     }
 }
 
-/// The key of the item that a statement writes, or looks at with EXISTS; of a SELECT nothing.
+/// The key of the item that a statement writes, or reads with EXISTS; `None` for SELECT.
 pub fn written_key(statement: &Statement<'_>, target: &Target) -> Result<Map, ApiError> {
     let schema = &target.definition().key;
     match statement {
@@ -85,14 +85,14 @@ pub fn written_key(statement: &Statement<'_>, target: &Target) -> Result<Map, Ap
     }
 }
 
-/// Checks that the key of an item is there, and of the table's types. Transactions leave that to their actions.
+/// Checks that the key is complete, and of the table's types. Transactions leave that to their actions.
 pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Result<(), ApiError> {
     let inserts = matches!(statement, Statement::Insert(_));
     for attribute in target.definition().key.attributes() {
         let value = key
             .get(&attribute.name)
             .ok_or_else(|| ApiError::statement_key_missing(&attribute.name))?;
-        // An item's key is only held against the table's type, whatever it is.
+        // An item's key is only checked against the table's types, whatever its value.
         if inserts && !value.can_be_key() {
             return Err(ApiError::statement_key_type(&attribute.name));
         }
@@ -101,7 +101,7 @@ pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Resul
     Ok(())
 }
 
-/// Plans a statement that writes. A SELECT writes nothing, and is none.
+/// Plans a statement that writes; `None` for SELECT.
 pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: bool) -> Result<Write<'r>, ApiError> {
     let guard = |condition: Option<Condition<'r>>| WriteCondition { condition, show_item };
     match statement {
@@ -114,7 +114,7 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
                 update: Some(update),
                 charged: false,
             };
-            // The clause names the key, so it holds of no item that is not there.
+            // The clause contains the key, so it never holds for a missing item.
             plan::keyed(target, key, action, guard(condition))
         }
         Statement::Delete { condition, .. } => {
@@ -128,7 +128,7 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
     }
 }
 
-/// What a write gives back by its RETURNING clause, if anything of it is there.
+/// The item requested by a write's RETURNING clause, unless it is empty.
 pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change) -> Option<Map> {
     let returning = returning?;
     let item = match returning {
@@ -146,12 +146,12 @@ pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change
     }
 }
 
-/// What a write of one item cost.
+/// The cost of a write of one item.
 pub fn cost(write: &Write<'_>, change: &Change) -> Consumed {
     change.consumed(&write.target.asked_name(), 1)
 }
 
-/// The framework's checks on one of several statements.
+/// The model's constraints on one of several statements.
 pub fn check_element(violations: &mut Violations, path: &str, sent: &BatchStatement) {
     check_members(violations, path, sent.statement.as_ref(), sent.parameters.as_ref());
     let on_failure = sent.return_values_on_condition_check_failure.as_ref();

@@ -57,7 +57,7 @@ impl Stages for Operation {
             shards.retain(|shard| shard.parent.as_deref() == filter.shard_id.as_deref());
         }
         if let Some(start) = &request.exclusive_start_shard_id {
-            // One that is gone had its place in the same order.
+            // A shard that no longer exists had its position in the same order.
             shards.retain(|shard| shard.id.as_str() > start.as_str());
         }
         let limit = request.limit.unwrap_or(limits::STREAM_LIST) as usize;

@@ -15,7 +15,7 @@ use crate::storage::{Position, Sequence, ShardReadError};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// In the model's order; the service's own is not recorded.
+/// In the model's order; the service's order is not recorded.
 const TYPES: &str = "[TRIM_HORIZON, LATEST, AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_NUMBER, AT_TIMESTAMP]";
 
 pub struct Operation;
@@ -23,7 +23,7 @@ pub struct Operation;
 pub struct Plan<'r> {
     stream: ArnResource<'r>,
     shard: &'r str,
-    /// Where the iterator is to stand; `None` if that is at a number that no shard has.
+    /// The position of the iterator; `None` for a sequence number outside all shards.
     position: Option<Position>,
 }
 
@@ -98,7 +98,7 @@ fn check_members(request: &GetShardIterator) -> Result<(), ApiError> {
     violations.finish()
 }
 
-/// Where the iterator is to stand; `None` if that is at a number that no shard has.
+/// The position of the iterator; `None` for a sequence number outside all shards.
 fn position(request: &GetShardIterator, now: Moment) -> Result<Option<Position>, ApiError> {
     let kind = request.shard_iterator_type.as_deref().unwrap_or_default();
     let by_number = matches!(kind, "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER");
@@ -123,7 +123,7 @@ fn position(request: &GetShardIterator, now: Moment) -> Result<Option<Position>,
     })
 }
 
-/// That these are refused is documented; their sentences have not been captured.
+/// These errors are documented; their texts have not been recorded.
 fn timestamp(request: &GetShardIterator, now: Moment) -> Result<Moment, ApiError> {
     match request.timestamp {
         None => Err(ApiError::invalid("Timestamp cannot be null")),

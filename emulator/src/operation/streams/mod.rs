@@ -1,4 +1,4 @@
-//! What the operations on streams share: ARNs, shard iterators, and checks of members.
+//! Shared by the operations on streams: ARNs, shard iterators, and checks of members.
 
 pub(super) mod describe_stream;
 pub(super) mod get_records;
@@ -18,7 +18,7 @@ use crate::operation::arn::{self, ArnResource};
 use crate::storage::{Sequence, ShardReadError, Stream};
 use crate::value::Text;
 
-/// The framework's check of a text's length.
+/// The model's constraint on a text's length.
 pub fn length(violations: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
     let Some(text) = text else { return };
     match text.chars().count() {
@@ -28,7 +28,7 @@ pub fn length(violations: &mut Violations, text: Option<&Text>, path: &str, leas
     }
 }
 
-/// The same for one that has to be there.
+/// The model's constraints on a required text.
 pub fn required(violations: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
     match text {
         None => violations.missing(path),
@@ -41,26 +41,26 @@ pub fn stream_arn(violations: &mut Violations, arn: Option<&Text>) {
     required(violations, arn, "streamArn", 37, 1024);
 }
 
-/// `ShardId` and its like.
+/// `ShardId` and similar members.
 pub fn shard_id(violations: &mut Violations, shard: Option<&Text>, path: &str) {
     length(violations, shard, path, 28, 65);
 }
 
-/// `Limit`; what is too large is not the framework's to say.
+/// `Limit`; the model has no upper bound.
 pub fn limit(violations: &mut Violations, limit: Option<i64>) {
     if let Some(limit) = limit.filter(|limit| *limit < 1) {
         violations.value(limit, "limit", constraint::min_value(1));
     }
 }
 
-/// What the ARN of a stream names.
+/// Parses the ARN of a stream.
 pub fn parse(arn: &Text) -> Result<ArnResource<'_>, ApiError> {
     let resource = arn::resource(Some(arn)).ok();
     let resource = resource.filter(|resource| resource.stream.is_some());
     resource.ok_or_else(|| ApiError::validation("Invalid StreamArn"))
 }
 
-/// The stream of an ARN.
+/// Finds the stream of an ARN.
 pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Stream>, ApiError> {
     let region = context.engine.catalog().region(&context.scope_of(arn));
     region
@@ -68,47 +68,47 @@ pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Stream>, ApiError> {
         .ok_or_else(|| ApiError::stream_not_found(arn))
 }
 
-/// What the service says of a shard that cannot be read.
+/// The error for a shard that cannot be read.
 pub fn unreadable(why: ShardReadError) -> ApiError {
     match why {
         ShardReadError::NoShard => ApiError::shard_not_found(),
         ShardReadError::NotOfShard => ApiError::validation("Invalid SequenceNumber for the shard"),
         ShardReadError::Trimmed => ApiError::trimmed(),
-        // Seen of GetRecords in 2018 (aws-sdk-java-v2, issue 470); AWS's own reader library expects this exception.
+        // Seen from GetRecords in 2018 (aws-sdk-java-v2, issue 470); AWS's own reader library expects this exception.
         ShardReadError::Busy => ApiError::rate_exceeded(),
     }
 }
 
-/// A place in a shard, as callers carry it from one request to the next.
+/// A position in a shard, as callers pass it from one request to the next.
 ///
-/// Its text is the stream's ARN and, encoded, the shard, the place, when it was handed out, and to which reader.
+/// Its text is the stream's ARN and, encoded, the shard, the position, the time of issue, and the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardIterator {
     /// The stream's ARN.
     pub stream: Text,
     /// The shard's id.
     pub shard: String,
-    /// The number to go on from.
+    /// The next sequence number to read.
     pub from: Sequence,
-    /// When it was handed out.
+    /// When it was issued.
     pub created: Moment,
-    /// The number of the reader that it was handed to.
+    /// The number of the reader that it was issued to.
     pub reader: u64,
 }
 
-/// What stands between the parts.
+/// The separator of the parts.
 const BETWEEN: char = '|';
-/// The version of the form.
+/// The version of the encoding.
 const VERSION: &str = "2";
 
 impl ShardIterator {
-    /// A checksum, so that a text that was changed is not taken for another place.
+    /// A checksum, to reject altered texts.
     fn checksum(stream: &str, place: &str) -> String {
         let hash = StableHash::new(0).bytes(stream.as_bytes()).bytes(place.as_bytes());
         format!("{:016x}", hash.finish())
     }
 
-    /// As a text.
+    /// Encodes the iterator as a text.
     pub fn encode(&self) -> String {
         let ShardIterator { stream, shard, .. } = self;
         let (from, created, reader) = (self.from.ordinal(), self.created.micros(), self.reader);
@@ -118,7 +118,7 @@ impl ShardIterator {
         format!("{stream}{BETWEEN}{VERSION}{BETWEEN}{encoded}")
     }
 
-    /// From a text.
+    /// Decodes an iterator.
     pub fn decode(text: &str) -> Option<ShardIterator> {
         let mut parts = text.rsplitn(3, BETWEEN);
         let (encoded, version, stream) = (parts.next()?, parts.next()?, parts.next()?);

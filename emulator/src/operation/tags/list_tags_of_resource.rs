@@ -15,7 +15,7 @@ use crate::wire::object::Object;
 
 pub struct Operation;
 
-/// All tags are one page: a resource has at most fifty. So no token is ever handed out, and one that comes is ignored.
+/// All tags fit on one page: a resource has at most fifty. So no token is ever issued, and tokens in requests are ignored.
 impl Stages for Operation {
     type Request = ListTagsOfResource;
     type Checked<'r> = Option<&'r Text>;

@@ -1,5 +1,4 @@
-//! What the operations on tags share: the checks of tags, the resource they hang on, and their change (docs/behavior: 04
-//! 8).
+//! Shared by the operations on tags: checks of tags, the tagged resource, and changes of tags (docs/behavior: 04 8).
 
 pub(super) mod list_tags_of_resource;
 pub(super) mod tag_resource;
@@ -25,12 +24,12 @@ pub type Tags = Vec<(String, String)>;
 const SETTLES: Duration = Duration::from_millis(1500);
 /// How long before a table is `ACTIVE` calls on its tags begin to find it (measured: about a second).
 const APPEARS: Duration = Duration::from_secs(1);
-/// How long the tags of a table that is being deleted are known (measured).
+/// How long after its deletion a table's tags can be read (measured).
 const LINGERS: Duration = Duration::from_millis(1600);
 const MOST_KEY: usize = 128;
 const MOST_VALUE: usize = 256;
 
-/// The tags of a request, checked one by one.
+/// The tags of a request, each checked.
 pub fn read(asked: &[Tag]) -> Result<Tags, ApiError> {
     let mut tags = Tags::new();
     for tag in asked {
@@ -67,7 +66,7 @@ fn check_key(key: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether a text has only characters that tags may have, and at most so many.
+/// Whether a text has only characters allowed in tags, and at most `most`.
 fn allowed(text: &str, most: usize) -> bool {
     text.chars().count() <= most
         && text
@@ -75,7 +74,7 @@ fn allowed(text: &str, most: usize) -> bool {
             .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
 }
 
-/// Checks how many tags a resource has.
+/// Checks the number of tags of a resource.
 pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
     if tags.len() > limits::TAGS {
         return Err(ApiError::validation(
@@ -85,7 +84,7 @@ pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The form of a `ResourceArn`: of the caller's region, and of its account unless access policies decide about another's.
+/// Checks a `ResourceArn`: of the caller's region, and of its account unless access policies decide about other accounts.
 pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<ArnResource<'r>, ApiError> {
     let resource = arn::resource(arn)?;
     let arn = resource.arn;
@@ -100,7 +99,7 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<ArnR
     Ok(resource)
 }
 
-/// The table that a resource is or belongs to. One that is being created is there at the very end, without tags.
+/// The table that a resource is or belongs to. One that is being created is found only at the very end, without tags.
 pub fn table(context: &Context<'_>, resource: &ArnResource<'_>) -> Result<Arc<Table>, ApiError> {
     let now = context.now;
     let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
@@ -121,7 +120,7 @@ pub fn table(context: &Context<'_>, resource: &ArnResource<'_>) -> Result<Arc<Ta
         })
 }
 
-/// The tags of a table, or of its stream with this label. Those a table was made with show when it is.
+/// The tags of a table, or of its stream with this label. Tags given at creation are visible once the table is active.
 pub fn of<'s>(shape: &'s TableSettings, stream: Option<&str>, now: Moment) -> &'s [(String, String)] {
     match stream {
         None if now < shape.active_at => &[],
@@ -130,8 +129,8 @@ pub fn of<'s>(shape: &'s TableSettings, stream: Option<&str>, now: Moment) -> &'
     }
 }
 
-/// Changes the tags of a table or of its stream with this label. What changes nothing takes no time and needs no turn, and
-/// what gives all that is on its way (measured) need not wait for it.
+/// Changes the tags of a table or of its stream with this label. A change without effect takes no time, even while
+/// another is pending, and one that repeats the pending tags need not wait for it (measured).
 pub fn change(
     context: &Context<'_>,
     table: &Table,
@@ -176,7 +175,7 @@ pub fn change(
     Ok(())
 }
 
-/// Whether the last change of a table's tags is still on its way.
+/// Whether the last change of a table's tags is still pending.
 pub fn are_settling(shape: &TableSettings, now: Moment) -> bool {
     shape.conditions.table_status != Lag::None && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
 }

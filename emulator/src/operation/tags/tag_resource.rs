@@ -13,7 +13,7 @@ use crate::wire::encode::Writer;
 
 pub struct Operation;
 
-/// Success has no body at all, not even `{}`.
+/// The response has no body at all, not even `{}`.
 impl Stages for Operation {
     type Request = TagResource;
     type Checked<'r> = &'r TagResource;

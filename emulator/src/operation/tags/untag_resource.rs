@@ -14,7 +14,7 @@ use crate::wire::encode::Writer;
 
 pub struct Operation;
 
-/// Success has no body at all, not even `{}`. Keys that no tag has are passed over.
+/// The response has no body at all, not even `{}`. Keys without a tag are ignored.
 impl Stages for Operation {
     type Request = UntagResource;
     type Checked<'r> = &'r UntagResource;

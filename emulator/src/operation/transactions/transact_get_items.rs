@@ -119,7 +119,8 @@ fn check_members(request: &TransactGetItems) -> Result<CapacityReport, ApiError>
     Ok(report)
 }
 
-/// The tables, no item twice, and keys that fit: one that does not cancels the transaction.
+/// Finds the tables, rejects duplicate items, and plans the reads: a key that does not match the schema cancels the
+/// transaction.
 fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
     let mut targets = Vec::with_capacity(asked.len());
     let mut seen = TransactionItems::default();

@@ -57,11 +57,11 @@ pub struct Plan<'r> {
     metrics: bool,
 }
 
-/// What a transaction does.
+/// The entries of a transaction.
 enum Entries<'r> {
-    /// Its actions. One that could not be planned cancels the transaction.
+    /// Its actions. An action that cannot be planned cancels the transaction.
     Writes(Vec<Result<Write<'r>, ApiError>>),
-    /// Reads, since the same request has been carried out before.
+    /// Reads, since the same request was executed before.
     Repeated(Vec<Get<'r>>),
 }
 
@@ -178,7 +178,7 @@ fn check_members(request: &TransactWriteItems) -> Result<(CapacityReport, bool),
     Ok((report, metrics))
 }
 
-/// The required members of an action, and the bounds of its words.
+/// The required members of an action, and its enumerations.
 fn check_action(violations: &mut Violations, action: &TransactWriteItem, path: &str) {
     let mut required = |kind: &str, table: Option<&Text>, members: &[(&str, bool)], on_failure: Option<&Text>| {
         let path = format!("{path}.{kind}");
@@ -227,7 +227,7 @@ fn check_action(violations: &mut Violations, action: &TransactWriteItem, path: &
     }
 }
 
-/// One action: exactly one kind, and its expressions.
+/// Binds one action: exactly one kind, and its expressions.
 fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAction<'r>, ApiError> {
     let kinds = [
         action.condition_check.is_some(),
@@ -248,7 +248,7 @@ fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAc
             ));
         }
     }
-    // Expressions are judged before the item or key, and their values before their text.
+    // Expressions are checked before the item or key, and their values before their text.
     action.violations.substitutions.clone().map_or(Ok(()), Err)?;
     let step = bind_kind(action, cache)?;
     action.violations.attributes.clone().map_or(Ok(()), Err)?;
@@ -328,7 +328,7 @@ impl<'r> Members<'r> {
     }
 }
 
-/// The tables, and no item twice: action by action, so that the first fault met wins.
+/// Finds the tables and rejects duplicate items, action by action, so that the first error wins.
 fn find_targets(context: &Context<'_>, steps: &[CheckedAction<'_>]) -> Result<Vec<Target>, ApiError> {
     let mut targets: Vec<Target> = Vec::with_capacity(steps.len());
     let mut seen = TransactionItems::default();
@@ -379,7 +379,7 @@ fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), Api
     }
 }
 
-/// What a transaction carries, items and keys together, is bounded.
+/// Checks the size of a transaction, items and keys together.
 fn check_size(steps: &[CheckedAction<'_>]) -> Result<(), ApiError> {
     let size = |step: &CheckedAction<'_>| match &step.kind {
         ActionKind::Put(sent) => sent.item.size(),
@@ -419,7 +419,7 @@ fn key_of((step, target): (CheckedAction<'_>, Target)) -> (Target, Map) {
     (target, key)
 }
 
-/// The item collections that were written to, by table.
+/// The item collections written to, by table.
 fn collections_of(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<(Text, Vec<output::Collection>)> {
     let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
     let written = writes.iter().flatten().zip(changes);
@@ -434,7 +434,7 @@ fn collections_of(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) ->
     collections
 }
 
-/// What a token stands for: the actions, whatever the order of their members was.
+/// A hash of the actions for the client token, independent of the order of their members.
 fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
     let mut sorted = actions.to_vec();
     for action in &mut sorted {

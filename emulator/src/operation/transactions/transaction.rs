@@ -1,4 +1,4 @@
-//! What transactions share, whether their actions come as such or as statements.
+//! Shared by transactions of actions and of statements.
 
 use std::cell::Cell;
 
@@ -25,7 +25,7 @@ pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
     }
 }
 
-/// `TransactItems`: how many there may be. `dump` prints them.
+/// `TransactItems`: checks the number of entries. `dump` prints them.
 pub fn check_count(violations: &mut Violations, count: usize, dump: impl FnOnce() -> String) {
     if count == 0 {
         violations.value("[]", "transactItems", constraint::min_length(1));
@@ -35,17 +35,17 @@ pub fn check_count(violations: &mut Violations, count: usize, dump: impl FnOnce(
     }
 }
 
-/// A transaction's hold on its client token, if it has one. The token is free again unless the transaction succeeds.
+/// A transaction's claim on its client token, if it has one. The claim is released unless the transaction succeeds.
 pub struct Attempt<'r> {
     context: &'r Context<'r>,
-    /// The token, while it is held.
+    /// The token, while it is claimed.
     held: Cell<Option<&'r Text>>,
-    /// Whether the transaction was carried out before.
+    /// Whether the transaction was executed before.
     pub is_repeated: bool,
 }
 
 impl<'r> Attempt<'r> {
-    /// Takes the token of a transaction, if it has one; `fingerprint` says what it stands for.
+    /// Claims the token of a transaction, if it has one; `fingerprint` identifies the request.
     pub fn begin(
         context: &'r Context<'_>,
         token: Option<&'r Text>,
@@ -79,7 +79,7 @@ impl<'r> Attempt<'r> {
         }
     }
 
-    /// Remembers the token as that of a transaction that was carried out.
+    /// Remembers the token of an executed transaction.
     pub fn succeed(&self) {
         self.end(true);
     }
@@ -98,7 +98,7 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// A hash of what a request says.
+/// A hash of a request.
 pub fn fingerprint(request: &impl std::fmt::Debug) -> u64 {
     struct Hashed(StableHash);
     impl std::fmt::Write for Hashed {
@@ -108,17 +108,17 @@ pub fn fingerprint(request: &impl std::fmt::Debug) -> u64 {
         }
     }
     let mut hashed = Hashed(StableHash::new(0));
-    // Writing to a hash does not fail.
+    // Writing to a hash never fails.
     let _ = std::fmt::Write::write_fmt(&mut hashed, format_args!("{request:?}"));
     hashed.0.finish()
 }
 
-/// The items that a request names, each of which it may name once.
+/// The items named by a request, each at most once.
 #[derive(Default)]
 pub struct TransactionItems(Vec<(u64, Key)>);
 
 impl TransactionItems {
-    /// Adds an item by a key or by its attributes; `false` if it is there. What is no key of the table names nothing.
+    /// Adds an item by its key or its attributes; returns `false` for a duplicate. Attributes without a valid key are ignored.
     pub fn add(&mut self, target: &Target, attributes: &Map) -> bool {
         let Some(key) = Key::read(&target.definition().key, attributes) else {
             return true;
@@ -132,7 +132,7 @@ impl TransactionItems {
     }
 }
 
-/// The items that are read together are bounded.
+/// Checks the total size of the items that are read.
 pub fn check_response(items: &[Option<Item>]) -> Result<(), ApiError> {
     let total: usize = items.iter().flatten().map(Item::size).sum();
     if total > limits::TRANSACTION_SIZE {
@@ -150,7 +150,7 @@ fn read_cost(get: &Get<'_>, item: Option<&Item>) -> Consumed {
     cost
 }
 
-/// What reads cost, by table.
+/// The cost of reads, by table.
 pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
     let mut consumed = Vec::new();
     for (get, item) in gets.iter().zip(items) {
@@ -159,7 +159,7 @@ pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
     consumed
 }
 
-/// What writes cost, by table.
+/// The cost of writes, by table.
 pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<Consumed> {
     let mut consumed = Vec::new();
     for (write, change) in writes.iter().flatten().zip(changes) {
@@ -170,7 +170,7 @@ pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Ve
     consumed
 }
 
-/// Plans what it takes to find out that items were written before: a read of each.
+/// Plans the reads that answer a repeated write: one of each item.
 pub fn plan_repeated<'r>(places: impl Iterator<Item = (Target, Map)>) -> Result<Vec<Get<'r>>, ApiError> {
     places.map(|(target, key)| plan::transact_get(target, key)).collect()
 }

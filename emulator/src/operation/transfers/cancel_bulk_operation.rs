@@ -17,7 +17,7 @@ use crate::wire::object::Object;
 
 pub struct Operation;
 
-/// What is done stays as it is.
+/// What is already written is kept.
 impl Stages for Operation {
     type Request = BulkOperationOnly;
     type Checked<'r> = &'r str;

@@ -15,7 +15,7 @@ use crate::storage::{IndexBytes, Transfer, TransferCounts, TransferKind, Transfe
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What is said of an ARN and of a member that names no bulk operation; the sentence has not been recorded.
+/// The member and the error for an ARN that does not name a bulk operation; the text has not been recorded.
 pub(super) const WORDS: (&str, &str) = ("bulkOperationArn", "Invalid Bulk Operation ARN");
 
 pub struct Operation;
@@ -48,7 +48,7 @@ impl Stages for Operation {
     }
 }
 
-/// The status when somebody looks. One that is asked to end does so when it would have been done.
+/// The status at `now`. A cancelled operation ends when it would have completed.
 pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
     let progress = transfer.progress();
     match (now < progress.end, progress.cancelled, &progress.failure) {
@@ -61,7 +61,7 @@ pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
     }
 }
 
-/// Appends an answer that is a bulk operation's description; one that has just begun goes on, even if it takes no time.
+/// Writes the description of a bulk operation; one that has just begun is in progress, even if it takes no time.
 pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun: bool) {
     let TransferRequest::BulkPut(request) = &transfer.about else {
         return;

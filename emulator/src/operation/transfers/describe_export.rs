@@ -49,7 +49,7 @@ impl Stages for Operation {
     }
 }
 
-/// The status when somebody looks.
+/// The status at `now`.
 pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
     let progress = transfer.progress();
     match &progress.failure {
@@ -59,7 +59,7 @@ pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
     }
 }
 
-/// Appends an answer that is an export's description; one that has just begun goes on, even if it takes no time.
+/// Writes the description of an export; one that has just begun is in progress, even if it takes no time.
 pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun: bool) {
     let TransferRequest::Export(request) = &transfer.about else {
         return;

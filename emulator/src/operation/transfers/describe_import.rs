@@ -50,7 +50,7 @@ impl Stages for Operation {
     }
 }
 
-/// Appends an answer that is an import's description; one that has just begun goes on, even if it takes no time.
+/// Writes the description of an import; one that has just begun is in progress, even if it takes no time.
 pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun: bool) {
     let TransferRequest::Import(request) = &transfer.about else {
         return;
@@ -82,7 +82,7 @@ pub(super) fn status(transfer: &Transfer, now: Moment, begun: bool) -> &'static 
     }
 }
 
-/// What descriptions and summaries have in common.
+/// The members that descriptions and summaries have in common.
 pub(super) fn head(object: &mut Object<'_>, transfer: &Transfer, request: &ImportTable, status: &str) {
     let place = crate::operation::arn::sub_resource(&transfer.arn, "import");
     let (region, account) = place.map_or(("", ""), |place| (place.region, place.account));
@@ -101,7 +101,7 @@ pub(super) fn head(object: &mut Object<'_>, transfer: &Transfer, request: &Impor
     }
 }
 
-/// A bucket, with its owner filled in.
+/// Writes a bucket, with its owner filled in.
 fn source(object: &mut Object<'_>, name: &str, place: Option<&S3BucketSource>, account: &str) {
     let Some(place) = place else { return };
     let mut source = object.object(name);

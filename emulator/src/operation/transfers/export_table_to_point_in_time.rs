@@ -151,7 +151,7 @@ fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What is exported: a moment, or a span of time, that lies within what is kept.
+/// What is exported: a moment, or a span of time, within the recovery window.
 fn span(
     context: &Context<'_>,
     request: &ExportTableToPointInTime,
@@ -160,13 +160,13 @@ fn span(
 ) -> Result<ExportRange, ApiError> {
     let invalid = || ApiError::invalid_export_time("Export Time is invalid");
     let earliest = recovery.earliest(context.now);
-    // Moments are asked for in whole seconds: the one in which recovery was turned on will do.
+    // Requests have whole seconds: the second in which recovery was enabled is accepted.
     let is_kept = |moment: Moment| moment.seconds() >= earliest.seconds();
     if one_of(request.export_type.as_ref()) != Some("INCREMENTAL_EXPORT") {
         let at = request.export_time.unwrap_or(context.now);
         let latest = recovery.latest(context.now).seconds();
         if request.export_time.is_some() && at <= context.now && at.seconds() > latest {
-            // Recorded of a time that had just passed. Without one, what is exported is the present.
+            // Recorded for a time that had just passed. By default the present is exported.
             return Err(ApiError::invalid_export_time(
                 "Point in Time Recovery is not available for specified export time",
             ));
@@ -219,7 +219,7 @@ fn bounds(
         ));
     }
     if seconds > most {
-        // The limit is documented; its sentence has not been recorded.
+        // The limit is documented; its text has not been recorded.
         return Err(ApiError::invalid_export_time(
             "Difference between export period from time and export period to time is greater than 24 hours",
         ));
@@ -227,7 +227,7 @@ fn bounds(
     Ok((from, to))
 }
 
-/// Passes the export to the object store; its outcome shows when it is done.
+/// Passes the export to the object store; its outcome is visible when it completes.
 fn carry_out(
     context: &Context<'_>,
     transfer: &Transfer,

@@ -77,7 +77,7 @@ impl Stages for Operation {
         let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
         let place = (Name::clone(name), context.table_arn(name), String::new());
         let about = TransferRequest::Import(Box::new(request.clone()));
-        // A token that goes on is looked at before the table, which it has made itself.
+        // The token of a running import is checked before the table, which that import has created.
         if let Some(token) = &request.client_token
             && let Some(there) = running(context, token)
         {
@@ -106,7 +106,7 @@ impl Stages for Operation {
     }
 }
 
-/// The import with this token that goes on.
+/// The running import with this token.
 fn running(context: &Context<'_>, token: &Text) -> Option<Arc<Transfer>> {
     let region = context.engine.catalog().region(&context.scope)?;
     let kind = TransferKind::Import;
@@ -225,7 +225,7 @@ fn check_free(context: &Context<'_>, name: &Name, definition: &Definition) -> Re
     let goes_on = |there: &Transfer| context.now < there.progress().end;
     let kind = TransferKind::Import;
     if region.transfers.list(kind, None, limits::IMPORTS, goes_on).len() >= limits::IMPORTS {
-        // Of restores the sentence was recorded; that imports have the same limit is said by the API Reference.
+        // The text was recorded for restores; the API Reference states the same limit for imports.
         return Err(ApiError::subscriber_limit(
             "Only 50 import operations can be done simultaneously",
         ));
@@ -234,7 +234,7 @@ fn check_free(context: &Context<'_>, name: &Name, definition: &Definition) -> Re
     create_table::check_quota(context, name, definition, &tables)
 }
 
-/// Reads the items and makes the table of them. What becomes of it shows when it is done.
+/// Reads the items and creates the table from them. The outcome is visible when the import completes.
 fn carry_out(
     context: &Context<'_>,
     transfer: &Transfer,
@@ -252,13 +252,13 @@ fn carry_out(
     Ok(transfer.finish((context.now, end), failure, counts, table_id)?)
 }
 
-/// A table that was imported, and what was wrong with some of its items.
+/// An imported table, and the errors of rejected items.
 struct Imported {
     table: Arc<Table>,
     failure: Option<Failure>,
 }
 
-/// Makes the table. The inner error is the import's outcome, the outer one the request's.
+/// Creates the table. The inner error is the import's outcome, the outer one the request's.
 fn import(
     context: &Context<'_>,
     (request, table): (&ImportTable, &CreateTable),
@@ -289,7 +289,7 @@ fn import(
     let made = create_table::make(context, &region, name.clone(), definition, Extras::default())?;
     made.fill(items, context.now)?;
     if made.shape().active_at < end {
-        // The table is there when its items are.
+        // The table becomes active when its items are complete.
         made.reshape(context.now, |settings| {
             settings.active_at = end;
             Ok::<(), ApiError>(())
@@ -333,7 +333,7 @@ fn source(request: &ImportTable, definition: &Definition) -> ImportSource {
     }
 }
 
-/// A record's item and its key, if the table may have it.
+/// A record's item and its key, if it is valid for the table.
 fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let attributes = record.item?;
     let item = Item::new(&attributes);

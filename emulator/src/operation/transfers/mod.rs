@@ -1,4 +1,4 @@
-//! What exports, imports and bulk operations share: buckets, tokens, how long they take, and their lists.
+//! Shared by exports, imports and bulk operations: buckets, tokens, durations, and lists.
 
 pub(super) mod cancel_bulk_operation;
 pub(super) mod describe_bulk_operation;
@@ -33,11 +33,11 @@ use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 use crate::wire::reader;
 
-/// How many times as long as the creation of a table a transfer takes (an export takes some minutes).
+/// The duration of a transfer, as a multiple of the creation of a table (an export takes some minutes).
 const TAKES: f64 = 50.0;
-/// How many of a list are shown at most.
+/// The maximum number of entries on a page of a list.
 const MOST: i64 = 25;
-/// Digits of a token that goes on with a list (measured: at least 112).
+/// The number of digits of a pagination token (measured: at least 112).
 const TOKEN_DIGITS: usize = 112;
 
 /// The name of a kind in ARNs.
@@ -58,17 +58,17 @@ fn not_found(kind: TransferKind, arn: &str) -> ApiError {
     }
 }
 
-/// What a request is about when it is not new.
+/// The result of starting a transfer.
 pub enum TransferStart {
-    /// It is new, and has been noted.
+    /// The request is new, and has been recorded.
     New(Arc<Transfer>),
     /// It was sent before.
     Same(Arc<Transfer>),
-    /// Its token was sent with something else.
+    /// Its token was used for a different request.
     Conflict,
 }
 
-/// Notes a request, unless its token was used.
+/// Records a request, unless its token was used.
 pub fn begin(
     context: &Context<'_>,
     (name, table_arn, table_id): (Name, String, String),
@@ -97,7 +97,7 @@ pub fn begin(
         token: token.map(|token| (token.to_string(), fingerprint)),
     };
     let holds = |there: &Transfer| match kind {
-        // An import's token holds only while it goes on.
+        // An import's token is valid only while the import is running.
         TransferKind::Import => context.now < there.progress().end,
         _ => {
             context.now
@@ -113,7 +113,7 @@ pub fn begin(
     })
 }
 
-/// When a transfer that is asked for now is done.
+/// When a transfer that starts now completes.
 pub fn end(context: &Context<'_>, table: &str, arn: &str) -> Moment {
     let conditions = context.engine.conditions_of(&context.scope, table);
     let decision = chance::decide(context.engine.seed(), "transfer", arn.as_bytes(), 0);
@@ -121,12 +121,12 @@ pub fn end(context: &Context<'_>, table: &str, arn: &str) -> Moment {
     context.now.plus(Duration::try_from_secs_f64(lag).unwrap_or_default())
 }
 
-/// The buckets; without any, no bucket is there.
+/// The object store; without one, no bucket exists.
 pub fn object_store<'e>(context: &Context<'e>) -> Result<&'e dyn ObjectStore, Failure> {
     context.engine.object_store().ok_or_else(Failure::no_such_bucket)
 }
 
-/// The members of the body that answers show as they were sent.
+/// The members of the body that responses repeat as they were sent.
 pub fn echoed(body: &[u8], names: &[&'static str]) -> Vec<(&'static str, String)> {
     let member = |name: &&'static str| {
         let text = reader::member_text(body, name).filter(|text| *text != "null")?;
@@ -149,7 +149,7 @@ pub fn text(object: &mut Object<'_>, name: &str, text: Option<&Text>) {
     }
 }
 
-/// Why it has failed.
+/// Writes the reason of a failure.
 pub fn failure(object: &mut Object<'_>, failure: Option<&Failure>) {
     if let Some(failure) = failure {
         object.string("FailureCode", failure.code);
@@ -157,7 +157,7 @@ pub fn failure(object: &mut Object<'_>, failure: Option<&Failure>) {
     }
 }
 
-/// The framework's checks on a bucket, its owner, and what keys begin with.
+/// The model's constraints on a bucket, its owner, and the key prefix.
 pub fn check_place(violations: &mut Violations, place: &S3BucketSource, paths: [&str; 3], needs_bucket: bool) {
     let [bucket, owner, prefix] = paths;
     match place.s3_bucket.as_deref() {
@@ -203,7 +203,7 @@ fn is_bucket(name: &str) -> bool {
         && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// The framework's check on a word, printed as one of a set.
+/// The model's constraint on an enumeration.
 pub fn check_word(violations: &mut Violations, word: Option<&Text>, path: &str, words: &[&str], set: &str) {
     if let Some(word) = one_of(word)
         && !words.contains(&word)
@@ -217,7 +217,7 @@ pub fn check_compression(violations: &mut Violations, word: Option<&Text>, path:
     check_word(violations, word, path, &["ZSTD", "NONE", "GZIP"], "[ZSTD, NONE, GZIP]");
 }
 
-/// How input is compressed.
+/// The compression of the input.
 pub fn compression(word: Option<&Text>) -> Compression {
     one_of(word).and_then(Compression::named).unwrap_or_default()
 }
@@ -233,31 +233,31 @@ pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
     }
 }
 
-/// The transfer that a request is about.
+/// The transfer of a start request.
 pub struct StartedTransfer {
     /// The transfer.
     pub transfer: Arc<Transfer>,
-    /// When it was asked for.
+    /// When it was requested.
     pub now: Moment,
-    /// Whether the request has begun it. Otherwise the request was sent before.
+    /// Whether this request has started it, rather than an earlier one.
     pub begun: bool,
 }
 
 impl StartedTransfer {
-    /// A transfer that the request has begun.
+    /// A transfer that this request has started.
     pub fn now(transfer: Arc<Transfer>, now: Moment) -> StartedTransfer {
         let begun = true;
         StartedTransfer { transfer, now, begun }
     }
 
-    /// A transfer that was begun before.
+    /// A transfer that an earlier request has started.
     pub fn before(transfer: Arc<Transfer>, now: Moment) -> StartedTransfer {
         let begun = false;
         StartedTransfer { transfer, now, begun }
     }
 }
 
-/// A request, with its body as it was sent.
+/// A request, with its body as sent.
 pub struct RequestWithBody<R> {
     /// The request.
     pub request: R,
@@ -274,7 +274,7 @@ impl<R: Decode> Decode for RequestWithBody<R> {
     }
 }
 
-/// The ARN in a request that names a transfer; `bad` is what is said of an ARN that is none.
+/// The ARN in a request that names a transfer; `bad` is the error for an invalid one.
 pub fn arn<'r>(
     arn: Option<&'r Text>,
     kind: TransferKind,
@@ -297,32 +297,32 @@ pub fn find(context: &Context<'_>, kind: TransferKind, arn: &str) -> Result<Arc<
     found.ok_or_else(|| not_found(kind, arn))
 }
 
-/// What a list is asked for.
+/// A request for a list.
 pub struct Listing<'r> {
-    /// What is listed.
+    /// The kind of transfers.
     pub kind: TransferKind,
-    /// The table's, if only those.
+    /// The table's ARN, to list only its transfers.
     pub table_arn: Option<&'r Text>,
-    /// How many are wanted.
+    /// The maximum number of entries.
     pub most: Option<i64>,
-    /// The name of that member, and how many there are without it.
+    /// The name of that member, and its default.
     pub limit: (&'static str, usize),
-    /// Behind which it goes on.
+    /// The position after which the page starts.
     pub next_token: Option<&'r Text>,
-    /// The list's name in the answer.
+    /// The list's name in the response.
     pub member: &'static str,
 }
 
-/// A page of a list: its transfers, whether there are more, and when it was made.
+/// A page of a list: its transfers, whether there are more, and its moment.
 pub struct TransferPage {
     found: Vec<Arc<Transfer>>,
     more: bool,
-    /// When the list was made.
+    /// The moment of the list.
     pub now: Moment,
 }
 
 impl Listing<'_> {
-    /// Checks what is asked.
+    /// Checks the request.
     pub fn check(&self) -> Result<(), ApiError> {
         let mut violations = Violations::new();
         streams::length(&mut violations, self.table_arn, "tableArn", 1, 1024);
@@ -337,12 +337,12 @@ impl Listing<'_> {
         self.start().map(drop)
     }
 
-    /// Behind which id the list goes on.
+    /// The id after which the page starts.
     fn start(&self) -> Result<Option<String>, ApiError> {
         self.next_token.map(|token| read_token(token)).transpose()
     }
 
-    /// What the request does.
+    /// The access that the request requires.
     pub fn access(&self) -> ControlAccess<'_> {
         match self.table_arn {
             Some(arn) => ControlAccess::arn(arn),
@@ -365,7 +365,7 @@ impl Listing<'_> {
         Ok(TransferPage { found, more, now })
     }
 
-    /// Appends the answer.
+    /// Writes the response.
     pub fn encode(&self, page: &TransferPage, out: &mut Writer, summary: impl Fn(&mut Object<'_>, &Transfer)) {
         let mut answer = Object::open(out);
         let mut list = answer.list(self.member);
@@ -382,7 +382,7 @@ impl Listing<'_> {
     }
 }
 
-/// The framework's check on a token, which the lists of exports do not have.
+/// The model's constraint on a pagination token, which the lists of exports do not have.
 fn check_next_token(violations: &mut Violations, kind: TransferKind, token: Option<&Text>) {
     let least = match kind {
         TransferKind::Export => return,
@@ -397,7 +397,7 @@ fn check_next_token(violations: &mut Violations, kind: TransferKind, token: Opti
     streams::length(violations, Some(token), "nextToken", least, 1024);
 }
 
-/// Exports of a table are not listed any more when that is gone.
+/// Exports of a deleted table are not listed.
 fn is_listed(context: &Context<'_>, transfer: &Transfer, table_arn: Option<&str>) -> bool {
     let Some(arn) = table_arn else { return true };
     if transfer.table_arn != arn {
@@ -408,12 +408,12 @@ fn is_listed(context: &Context<'_>, transfer: &Transfer, table_arn: Option<&str>
     !is_export || there().is_some_and(|table| table.id == transfer.table_id())
 }
 
-/// The token that goes on behind something: its id in hexadecimal.
+/// The pagination token of the last transfer on a page: its id in hexadecimal.
 fn token(last: &Transfer) -> String {
     let id = last.arn.rsplit('/').next().unwrap_or_default();
     let mut digits = String::new();
     for byte in id.bytes() {
-        // Writing to a text does not fail.
+        // Writing to a text never fails.
         let _ = write!(digits, "{byte:02x}");
     }
     format!("{digits:0<TOKEN_DIGITS$}")

@@ -158,7 +158,7 @@ fn check_output(violations: &mut Violations, output: &OutputS3Configuration) {
     }
 }
 
-/// The table must be there, and no index of it on its way.
+/// Checks that the table is active, and none of its indexes is being created or deleted.
 fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     let shape = &target.shape;
     let name = &target.table.name;
@@ -179,7 +179,7 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Reads the records and writes their items. What becomes of it shows when it is done; the items are there before.
+/// Reads the records and writes their items, which are visible at once. The outcome is visible when the operation completes.
 fn carry_out(
     context: &Context<'_>,
     transfer: &Transfer,
@@ -200,7 +200,7 @@ fn carry_out(
     Ok(transfer.finish((context.now, end), failure, load.counts, None)?)
 }
 
-/// Write units a second that a bulk operation is let have: what was asked for at most, and no more than the table serves.
+/// The write units per second of a bulk operation: at most the requested rate, and the table's throughput.
 fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> {
     let most = most.and_then(|most| u64::try_from(most).ok());
     let mut ledger = table.capacity.lock();
@@ -210,12 +210,12 @@ fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> 
     most.into_iter().chain(serves).min()
 }
 
-/// A bulk operation that is being carried out.
+/// A bulk operation that is being executed.
 struct BulkLoad<'l> {
     context: &'l Context<'l>,
     target: &'l Target,
     counts: TransferCounts,
-    /// What the writes would cost one by one.
+    /// The cost of the writes, if they were made one by one.
     units: f64,
     errors: Vec<Rejected>,
     unmet: Vec<Rejected>,
@@ -306,7 +306,7 @@ impl BulkLoad<'_> {
         execute::load(self.context, &write)
     }
 
-    /// When all is written at the operation's rate; at once where nothing takes time.
+    /// When all writes complete at the operation's rate; at once where nothing takes time.
     fn paced(&self, most: Option<i64>) -> Moment {
         let table = &self.target.table;
         let rate = rate(self.context, table, most).filter(|_| self.target.shape.takes_time());

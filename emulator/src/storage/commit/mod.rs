@@ -36,20 +36,20 @@ pub enum Origin {
     Clock,
 }
 
-/// A change of the state: all of it happens, or none.
+/// A change of the state, applied atomically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Commit {
-    /// When it happens.
+    /// When it is applied.
     pub time: Moment,
     /// Its cause.
     pub origin: Origin,
-    /// Its place in the order of all commits, from 1.
+    /// Its position in the order of all commits, from 1.
     pub sequence: u64,
-    /// What changes, in order.
+    /// Its changes, in order.
     pub mutations: Vec<Mutation>,
 }
 
-/// A sink has not taken a commit. The change does not happen.
+/// A sink has rejected a commit, which is not applied.
 ///
 /// ```
 /// use dynatwin_engine::storage::AppendError;
@@ -82,8 +82,8 @@ impl From<AppendError> for ApiError {
 
 /// A subscriber to all commits, such as a durable log.
 pub trait CommitSink: Send + Sync {
-    /// Takes a commit that is about to be applied, with locks of its tables held: it should buffer the commit and return. An
-    /// error means that the commit does not happen, and the request fails with an `InternalServerError`.
+    /// Takes a commit that is about to be applied, with locks of its tables held: it should buffer the commit and
+    /// return. On an error the commit is not applied, and the request fails with an `InternalServerError`.
     fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError>;
 }
 
@@ -154,7 +154,7 @@ type Sink = Option<Arc<dyn CommitSink>>;
 /// A commit that is being applied: permission to change the state. No other commit is appended until it is dropped.
 #[derive(Debug)]
 pub struct Committed<'l> {
-    /// When it happens.
+    /// When it is applied.
     pub time: Moment,
     _turn: Option<ApplyGuard<'l>>,
 }
@@ -171,15 +171,15 @@ impl fmt::Debug for ApplyGuard<'_> {
 }
 
 impl Committed<'_> {
-    /// A commit that is replayed: the sink of the state, if it has one, does not see it.
+    /// A commit that is replayed: a sink of the state, if there is one, does not receive it.
     pub(super) fn replayed(time: Moment) -> Committed<'static> {
         Committed { time, _turn: None }
     }
 }
 
 impl CommitLog {
-    /// Gives all commits from now on to a sink; the next has the sequence number after `last`. Requests that are being
-    /// carried out may be missed: attach the sink before the engine is shared, or while all tables are locked.
+    /// Passes all commits from now on to a sink; the next has the sequence number after `last`. Changes of concurrent
+    /// requests may be missed: attach the sink before the engine is shared, or while all tables are locked.
     pub fn attach(&self, sink: Arc<dyn CommitSink>, last: u64) {
         let mut there = self.sink.lock();
         self.last.store(last, Ordering::Relaxed);
@@ -193,12 +193,12 @@ impl CommitLog {
         self.attached.load(Ordering::Relaxed)
     }
 
-    /// The sequence number of the last commit that was appended; what an answer shows depends on no later one.
+    /// The sequence number of the last appended commit; no response depends on a later one.
     pub fn last(&self) -> u64 {
         self.last.load(Ordering::Acquire)
     }
 
-    /// Lets no commit be appended until the result is dropped, if there is a sink.
+    /// Blocks commits until the result is dropped, if there is a sink.
     pub(super) fn pause(&self, time: Moment) -> Committed<'_> {
         Committed {
             time,
@@ -208,8 +208,8 @@ impl CommitLog {
         }
     }
 
-    /// Appends a commit that happens at `time`. The caller holds the locks of what is changed, and applies the change before
-    /// it drops the result.
+    /// Appends a commit with the time `time`. The caller holds the locks of what is changed, and applies the change
+    /// before it drops the result.
     #[inline]
     pub fn begin(
         &self,
@@ -252,8 +252,8 @@ impl CommitLog {
     }
 }
 
-/// The commit log for what belongs to one region. Once the region is removed from the state, its changes are not part of the
-/// state, and are not appended.
+/// The commit log for one region. Once the region is removed from the state, its changes are not part of the state, and
+/// are not appended.
 #[derive(Clone, Debug, Default)]
 pub struct RegionLog {
     log: Arc<CommitLog>,
@@ -261,7 +261,7 @@ pub struct RegionLog {
 }
 
 impl RegionLog {
-    /// The same log for another region.
+    /// Creates the log of another region.
     pub(super) fn of_another(&self) -> RegionLog {
         RegionLog {
             log: Arc::clone(&self.log),
@@ -274,7 +274,7 @@ impl RegionLog {
         &self.log
     }
 
-    /// Lets no later change of the region be appended.
+    /// Rejects all later changes of the region.
     pub(super) fn end(&self, _: &Committed<'_>) {
         self.removed.store(true, Ordering::Relaxed);
     }
@@ -284,8 +284,8 @@ impl RegionLog {
         self.removed.load(Ordering::Relaxed)
     }
 
-    /// Appends a commit that happens at `time`. The caller holds the locks of what is changed, and applies the change before
-    /// it drops the result.
+    /// Appends a commit with the time `time`. The caller holds the locks of what is changed, and applies the change
+    /// before it drops the result.
     #[inline]
     pub fn begin(
         &self,
@@ -300,8 +300,8 @@ impl RegionLog {
         }
     }
 
-    /// Appends a commit that follows from earlier ones by the clock alone. It happens even if the sink refuses it: whoever
-    /// replays the commits finds it due again.
+    /// Appends a commit that follows from earlier ones by the clock alone. It is applied even if the sink rejects it:
+    /// after a replay of the commits the same work is due again.
     #[inline]
     pub fn begin_due(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
         match self.begin(time, Origin::Clock, mutations) {

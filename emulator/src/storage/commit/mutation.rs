@@ -1,4 +1,4 @@
-//! What a commit changes.
+//! The changes in a commit.
 
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
@@ -10,10 +10,10 @@ use crate::storage::{
 };
 use crate::value::{Item, Name};
 
-/// The number of a table: no two tables of an engine share one, whatever their names.
+/// The number of a table, unique among the tables of an engine.
 pub type TableId = u64;
 
-/// A change of one thing. It has all values that a replay needs: none of them is decided again.
+/// A change of one thing. It has all values that a replay needs, including the results of random decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mutation {
     /// An item is put, or removed.
@@ -22,39 +22,39 @@ pub enum Mutation {
         table: TableId,
         /// The item's key.
         key: Key,
-        /// The item from now on.
+        /// The new item; `None` removes it.
         item: Option<Item>,
-        /// What changes it.
+        /// The cause of the change.
         cause: Cause,
         /// When it was due, if that was before the commit.
         due: Option<Moment>,
     },
-    /// A transaction holds an item until it is carried out.
+    /// A transaction locks an item until it is executed.
     HoldItem {
         /// The table.
         table: TableId,
         /// The item's key.
         key: Key,
-        /// When the transaction is carried out.
+        /// When the transaction is executed.
         until: Moment,
-        /// What it does to the item then.
+        /// Its pending effect on the item.
         then: PendingTransaction,
     },
-    /// A transaction holds an item no longer. What it does to the item follows as a `ChangeItem`.
+    /// A transaction releases an item. Its effect on the item follows as a `ChangeItem`.
     ReleaseItem {
         /// The table.
         table: TableId,
         /// The item's key.
         key: Key,
     },
-    /// A table is made. No request sees it before it is listed.
+    /// A table is created. Requests do not see it before it is listed.
     CreateTable {
-        /// What it is.
+        /// Its identity.
         identity: TableIdentity,
         /// Its settings.
         settings: Box<TableSettings>,
     },
-    /// A table appears under its name, in the place of a deleted one.
+    /// A table becomes visible under its name, replacing a deleted one.
     ListTable {
         /// The table.
         table: TableId,
@@ -68,10 +68,10 @@ pub enum Mutation {
     ChangeTable {
         /// The table.
         table: TableId,
-        /// All its settings from now on.
+        /// All its new settings.
         settings: Box<TableSettings>,
     },
-    /// A new index has all entries of the items that were there before it.
+    /// A new index has the entries of all items that existed before it.
     EndBackfill {
         /// The table.
         table: TableId,
@@ -80,7 +80,7 @@ pub enum Mutation {
         /// When the index becomes `ACTIVE`.
         end: Moment,
     },
-    /// A global index takes no more changes, or takes them again.
+    /// A global index is paused or resumed.
     PauseIndex {
         /// The table.
         table: TableId,
@@ -96,16 +96,16 @@ pub enum Mutation {
         /// The first token of the second half.
         at: u64,
     },
-    /// Shards of a stream whose time is over are replaced.
+    /// Expired shards of a stream are replaced.
     RotateShards {
-        /// Whose stream.
+        /// The scope of the stream.
         scope: Scope,
         /// The stream's ARN.
         stream: String,
     },
-    /// A backup is made of a table as it is.
+    /// A backup of a table's present state is created.
     CreateBackup {
-        /// Whose backup.
+        /// The scope of the backup.
         scope: Scope,
         /// The table.
         table: TableId,
@@ -114,112 +114,112 @@ pub enum Mutation {
     },
     /// A backup is deleted.
     DeleteBackup {
-        /// Whose backup.
+        /// The scope of the backup.
         scope: Scope,
         /// Its ARN.
         arn: String,
     },
     /// A table is being restored from a backup.
     ClaimBackup {
-        /// Whose backup.
+        /// The scope of the backup.
         scope: Scope,
         /// Its ARN.
         arn: String,
-        /// Until when.
+        /// When the restore completes.
         until: Moment,
     },
     /// An export, import or bulk operation begins.
     StartTransfer {
-        /// Whose.
+        /// Its scope.
         scope: Scope,
-        /// What was asked for.
+        /// The request.
         record: Box<TransferRecord>,
-        /// The id of its table, if that is there.
+        /// The id of its table, if that exists.
         table_id: String,
-        /// How far it is.
+        /// Its progress.
         progress: Box<Progress>,
     },
-    /// An export, import or bulk operation goes on or ends.
+    /// The progress of an export, import or bulk operation.
     ChangeTransfer {
-        /// Whose.
+        /// Its scope.
         scope: Scope,
         /// Its kind.
         kind: TransferKind,
         /// Its ARN.
         arn: String,
-        /// The id of its table, if that is there.
+        /// The id of its table, if that exists.
         table_id: String,
-        /// How far it is.
+        /// Its progress.
         progress: Box<Progress>,
     },
-    /// A client token was used for a request that is done at a moment.
+    /// A client token is used by a request that is executed at a moment.
     UseToken {
         /// The token.
         token: ClientToken,
     },
-    /// The conditions of all tables without their own change. The tables' settings change by mutations of their own.
+    /// The conditions of all tables without their own change. The tables' settings change in separate mutations.
     SetConditions {
-        /// The conditions from now on.
+        /// The new conditions.
         conditions: Box<Conditions>,
     },
-    /// The conditions of one table change, there or not.
+    /// The conditions of one table change, existing or not.
     SetTableConditions {
-        /// Whose table.
+        /// The scope of the table.
         scope: Scope,
         /// Its name.
         table: Name,
-        /// Its conditions from now on, unless it follows the others.
+        /// Its new conditions, or `None` to follow those of all tables.
         conditions: Option<Box<Conditions>>,
     },
-    /// A checkpoint's part of a table that is not listed yet: items.
+    /// Part of a checkpoint of a table that is not listed yet: items.
     RestoreItems {
         /// The table.
         table: TableId,
         /// The items and their keys.
         items: Vec<(Key, Item)>,
     },
-    /// A checkpoint's part of a table that is not listed yet: a global or vector index. All items come before it.
+    /// Part of a checkpoint of a table that is not listed yet: a global or vector index. It follows all items.
     RestoreIndex {
         /// The table.
         table: TableId,
         /// The index.
         index: Name,
-        /// The changes on their way to it.
+        /// The pending changes of the index.
         state: Box<SavedIndex>,
     },
-    /// A checkpoint's part of a table that is not listed yet: more of an index that has been restored.
+    /// Part of a checkpoint of a table that is not listed yet: more of an index that has been restored.
     RestoreEntries {
         /// The table.
         table: TableId,
         /// The index.
         index: Name,
-        /// Further entries and changes on their way.
+        /// Further entries and pending changes.
         state: Box<SavedIndex>,
     },
-    /// A checkpoint's part of a table that is not listed yet: what point-in-time recovery keeps, or more of it.
+    /// Part of a checkpoint of a table that is not listed yet: history for point-in-time recovery.
     RestoreRecovery {
         /// The table.
         table: TableId,
         /// Earlier versions of items, in the order of their changes.
         versions: Vec<PriorItem>,
-        /// The newest change that was dropped for want of room.
+        /// The newest change that was dropped because of the size limit.
         dropped: Moment,
     },
-    /// A checkpoint's stream, without its records. It comes before its table.
+    /// Part of a checkpoint: a stream, without its records. It precedes its table.
     RestoreStream {
-        /// Whose stream.
+        /// The scope of the stream.
         scope: Scope,
         /// The stream.
         stream: Box<StreamState>,
     },
-    /// A global table has these replicas from now on, all of which have been made.
+    /// The replicas of a global table change; all of them exist already.
     ChangeReplicas {
-        /// All of its state.
+        /// Its new state.
         group: Box<GroupState>,
     },
-    /// Records of a checkpoint's stream, behind those that its shard has.
+    /// Part of a checkpoint: further records of a shard of a stream.
     RestoreRecords {
-        /// Whose stream.
+        /// The scope of the stream.
         scope: Scope,
         /// The stream's ARN.
         stream: String,
@@ -233,7 +233,7 @@ pub enum Mutation {
 }
 
 impl Mutation {
-    /// The mutation of an item's change.
+    /// The mutation for a change of an item.
     pub fn of_change(table: TableId, change: &Change) -> Mutation {
         Mutation::ChangeItem {
             table,

@@ -36,14 +36,14 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Applies commits to a state, in their order. No request may run meanwhile.
+/// Applies commits to a state, in order. No request may run concurrently.
 pub struct Replay<'c> {
     catalog: &'c Catalog,
     tables: BTreeMap<TableId, Arc<Table>>,
 }
 
 impl<'c> Replay<'c> {
-    /// Goes on from the state as it is.
+    /// Continues from the present state.
     pub fn new(catalog: &'c Catalog) -> Replay<'c> {
         let tables = catalog.all().into_iter();
         Replay {
@@ -63,7 +63,7 @@ impl<'c> Replay<'c> {
         })
     }
 
-    /// Ends the replay at `now`: what no commit has finished is finished, and capacity is counted anew.
+    /// Ends the replay at `now`: completes work that no commit has completed, and recounts capacity.
     pub fn finish(self, now: Moment) {
         let groups = self.tables.values().filter_map(|table| table.replica_group());
         let groups: BTreeMap<_, _> = groups.map(|group| (group.state().id, group)).collect();
@@ -246,7 +246,7 @@ impl<'c> Replay<'c> {
     }
 }
 
-/// Changes a table's settings, and fills the indexes that are new at once.
+/// Changes a table's settings, and fills new indexes at once.
 fn change_table(committed: &Committed<'_>, table: &Table, settings: &TableSettings) {
     let before = table.shape();
     table.replay_settings(committed, settings.clone());

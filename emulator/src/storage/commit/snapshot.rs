@@ -6,12 +6,12 @@ use super::{AppendError, Checkpoint, Commit, Mutation, Origin, Replay, ReplayErr
 use crate::clock::Moment;
 use crate::storage::Catalog;
 
-/// What the bytes of a snapshot begin with, and the version of their form.
+/// The first bytes of a snapshot, which include the version of the encoding.
 const MAGIC: &[u8] = b"dynatwin snapshot\x01";
 
-/// The state of an engine at one moment: tables with all that belongs to them, conditions, and the clock's moment. Fault rules,
-/// access control and recorded requests are not part of it. It shares its items with the engines that it was taken from and
-/// restored into.
+/// The state of an engine at one moment: tables with all that belongs to them, conditions, and the clock's moment.
+/// Fault rules, access control and recorded requests are not part of it. It shares its items with the engines that it
+/// was taken from and restored into.
 ///
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
@@ -57,7 +57,7 @@ impl fmt::Display for InvalidSnapshot {
 
 impl std::error::Error for InvalidSnapshot {}
 
-/// A snapshot was not restored. The state is as before.
+/// A snapshot was not restored. The state is unchanged.
 ///
 /// ```
 /// use dynatwin_engine::storage::{AppendError, RestoreError};
@@ -67,9 +67,9 @@ impl std::error::Error for InvalidSnapshot {}
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreError {
-    /// The snapshot is not one of an engine's state.
+    /// The snapshot does not contain an engine's state.
     Inconsistent(ReplayError),
-    /// The commit log refuses the change.
+    /// The commit log rejects the change.
     Refused(AppendError),
 }
 
@@ -98,7 +98,7 @@ impl From<AppendError> for RestoreError {
 }
 
 impl StateSnapshot {
-    /// The snapshot that a checkpoint makes, at the clock's moment.
+    /// A snapshot from a checkpoint, at the clock's moment.
     pub fn new(checkpoint: Checkpoint, now: Moment) -> StateSnapshot {
         StateSnapshot {
             commits: checkpoint.collect(),
@@ -111,8 +111,8 @@ impl StateSnapshot {
         self.now
     }
 
-    /// The snapshot as bytes, in a form that every build of this version reads: what they begin with, the clock's moment, and
-    /// the commits, each behind its length; then a checksum of all of it.
+    /// The snapshot as bytes, in an encoding that every build of this version reads: the magic number, the clock's
+    /// moment, and the commits, each after its length; then a checksum of all of it.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.to_bytes_within(usize::MAX).unwrap_or_default()
     }
@@ -136,7 +136,7 @@ impl StateSnapshot {
         (bytes.len() <= most).then_some(bytes)
     }
 
-    /// The snapshot of its bytes.
+    /// Decodes a snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<StateSnapshot, InvalidSnapshot> {
         let damaged = || InvalidSnapshot("its checksum is wrong");
         let rest = bytes
@@ -166,9 +166,9 @@ impl StateSnapshot {
 }
 
 impl Catalog {
-    /// Replaces the whole state by that of a snapshot, or leaves it as it is. For the log this is one commit.
+    /// Replaces the whole state by that of a snapshot, or leaves it unchanged. In the log this is one commit.
     ///
-    /// The new state is made beside the old one, so nothing that a snapshot has can fail halfway.
+    /// The new state is built beside the old one, so that a restore cannot fail halfway.
     pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
         let staged = self.staged();
         let mut replay = Replay::new(&staged);

@@ -1,4 +1,4 @@
-//! A page of a SELECT: its ranges one after the other, until one of them is cut short.
+//! A page of a SELECT: its ranges one after the other, until one is cut short.
 
 use smallvec::SmallVec;
 
@@ -18,7 +18,7 @@ use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What is asked of a SELECT besides what it says.
+/// The members of a SELECT's request.
 pub struct Page<'r> {
     /// `Limit`.
     pub limit: Option<i64>,
@@ -32,15 +32,15 @@ pub struct Page<'r> {
     pub report: CapacityReport,
 }
 
-/// A SELECT that is planned.
+/// A planned SELECT.
 pub struct SelectPlan<'r> {
-    /// What is read.
+    /// The page to read.
     pub page: PagePlan<'r>,
     /// The names of the columns; none for `*`.
     names: Option<&'r [Name]>,
-    /// The number of the first range that is read.
+    /// The number of the first range to read.
     first: usize,
-    /// What a token belongs to.
+    /// The fingerprint in tokens, which identifies the statement.
     fingerprint: u64,
 }
 
@@ -102,12 +102,12 @@ impl<'r> Page<'r> {
         })
     }
 
-    /// What a token belongs to: the statement with its values, and the table.
+    /// The fingerprint in tokens: a hash of the statement with its values, and the table.
     fn fingerprint(&self, prepared: &Prepared, target: &Target) -> u64 {
         transaction::fingerprint(&(self.statement, prepared.values())) ^ target.table.ordinal
     }
 
-    /// Checks that what is read can give what is asked of it.
+    /// Checks that the table or index supports the request.
     fn check(&self, target: &Target, index: Option<&Index>, select: &Select<'_>) -> Result<(), ApiError> {
         let definition = target.definition();
         if self.consistent && index.is_some_and(|index| !index.local) {
@@ -132,7 +132,7 @@ impl<'r> Page<'r> {
 }
 
 impl SelectPlan<'_> {
-    /// Appends the answer.
+    /// Writes the response.
     pub fn encode(&self, result: &PageResult, out: &mut Writer) {
         let PagePlan { read, report } = &self.page;
         let columns = read.projection.as_ref().zip(self.names);
@@ -159,7 +159,7 @@ impl SelectPlan<'_> {
         answer.close();
     }
 
-    /// Where the next page begins.
+    /// Where the next page starts.
     fn next(&self, result: &PageResult) -> Option<NextToken> {
         let (range, last) = result.next.as_ref()?;
         let read = &self.page.read;

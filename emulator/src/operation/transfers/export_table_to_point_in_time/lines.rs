@@ -1,4 +1,4 @@
-//! The lines of an export: what a table was at a moment or what changed in a span, as far as the filter lets it.
+//! The lines of an export: a table's items at a moment, or the changes in a span, restricted by the filter.
 
 use crate::context::Context;
 use crate::error::ApiError;
@@ -13,7 +13,7 @@ use crate::storage::{ItemChange, KeyRange, Snapshot};
 use crate::transfer::{ExportRange, Line};
 use crate::value::Item;
 
-/// Which items are exported, and what of them.
+/// Which items are exported, and which of their attributes.
 #[derive(Default)]
 pub(super) struct Filter<'r> {
     keys: Option<KeyRange>,
@@ -74,7 +74,7 @@ impl<'r> Filter<'r> {
     }
 }
 
-/// The lines of each partition, and the bytes that are paid for: those of the table, or of the items that changed.
+/// The lines of each partition, and the billed bytes: those of the table, or of the items that changed.
 pub(super) fn of(snapshot: &Snapshot, span: ExportRange, filter: &Filter<'_>) -> (Vec<Vec<Line>>, u64) {
     let mut bytes = 0;
     match span {
