@@ -52,6 +52,8 @@ pub enum Cause {
     Request,
     /// Time to live has deleted the item.
     TimeToLive,
+    /// A change of another region has arrived.
+    Replication,
 }
 
 /// A change of one item.

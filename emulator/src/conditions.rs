@@ -270,6 +270,11 @@ pub struct Conditions {
     pub monotonic_reads: bool,
     /// How long a TransactWriteItems holds its items before it is applied and answered.
     pub transaction_time: Lag,
+    /// How long a write takes to reach each other replica of its global table, with eventual consistency between regions.
+    pub replication_lag: Lag,
+    /// How long a write or a strongly consistent read waits for another region, in a global table with strong consistency
+    /// between regions. Until then a write of the same item in another region is a conflict.
+    pub region_round_trip: Lag,
     /// How long a change takes to become readable in a stream. A record also waits for those before it in its shard.
     pub stream_lag: Lag,
     /// How many shards a new stream has.
@@ -317,6 +322,12 @@ const STALENESS: Lag = Lag::Seeded {
     longest: Duration::from_secs(1),
 };
 
+/// "Typically within a second or less" a write is in the other regions (docs/behavior: 08 6).
+const REPLICATION: Lag = Lag::Seeded {
+    typical: Duration::from_millis(700),
+    longest: Duration::from_secs(3),
+};
+
 impl Conditions {
     /// Nothing surprises: what is due happens at once, and nothing fails by itself.
     pub const CALM: Conditions = Conditions {
@@ -326,6 +337,8 @@ impl Conditions {
         stale_reads: 1.0,
         monotonic_reads: false,
         transaction_time: Lag::None,
+        replication_lag: Lag::None,
+        region_round_trip: Lag::None,
         stream_lag: Lag::None,
         stream_shards: Shards::Fixed(1),
         table_status: Lag::None,
@@ -356,6 +369,11 @@ impl Conditions {
         transaction_time: Lag::Seeded {
             typical: Duration::from_millis(3),
             longest: Duration::from_millis(10),
+        },
+        replication_lag: REPLICATION,
+        region_round_trip: Lag::Seeded {
+            typical: Duration::from_millis(60),
+            longest: Duration::from_millis(200),
         },
         stream_lag: Lag::Seeded {
             typical: Duration::from_millis(100),
@@ -395,6 +413,14 @@ impl Conditions {
         monotonic_reads: false,
         transaction_time: Lag::Seeded {
             typical: Duration::from_millis(1500),
+            longest: Duration::from_secs(5),
+        },
+        replication_lag: Lag::Seeded {
+            typical: Duration::from_mins(1),
+            longest: Duration::from_mins(10),
+        },
+        region_round_trip: Lag::Seeded {
+            typical: Duration::from_millis(500),
             longest: Duration::from_secs(5),
         },
         stream_lag: Lag::Seeded {

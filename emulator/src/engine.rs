@@ -11,7 +11,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
-pub use crate::execute::NotFound;
+pub use crate::execute::{NotFound, ReplicationState};
 pub use crate::storage::{InvalidSnapshot, RestoreError, StateSnapshot};
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 pub use watch::Meter;
@@ -502,6 +502,34 @@ impl Engine {
     /// Sets the propagation delay of one global index for later writes; `None` makes it follow the table's conditions again.
     pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
         self.controls().set_index_lag(caller, table, index, lag)
+    }
+
+    /// Lets no write get from a table to its replica in a region, or to any, nor from there, until
+    /// [`resume_replication`](Engine::resume_replication). What is written meanwhile waits, combined into one change of each item.
+    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.controls().pause_replication(caller, table, region)
+    }
+
+    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
+    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.controls().resume_replication(caller, table, region)
+    }
+
+    /// Sets how long writes of a table from now on take to reach its replica in a region; `None` lets them follow the table's
+    /// conditions again.
+    pub fn set_replication_lag(
+        &self,
+        caller: &Caller,
+        table: &str,
+        region: &str,
+        lag: Option<Lag>,
+    ) -> Result<(), NotFound> {
+        self.controls().set_replication_lag(caller, table, region, lag)
+    }
+
+    /// Replication between a table and each of its replicas.
+    pub fn replication(&self, caller: &Caller, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
+        self.controls().replication(caller, table)
     }
 
     /// Deletes every expired item of a table at once, as time to live would; returns how many there were. Items that

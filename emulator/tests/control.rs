@@ -97,6 +97,8 @@ fn conditions() -> BoxedStrategy<String> {
         "indexPropagation",
         "readStaleness",
         "transactionTime",
+        "replicationLag",
+        "regionRoundTrip",
         "tableStatus",
     ];
     let mut members: Vec<_> = lags.map(|name| member(name, lag())).into();

@@ -638,3 +638,70 @@ fn transactions_on_two_ledgers_do_not_block_each_other() {
         other.join().unwrap();
     });
 }
+
+const HERE: &str = "us-east-1";
+const THERE: &str = "eu-west-1";
+
+/// A twin whose table has a replica in another region.
+fn global() -> Twin {
+    let twin = Twin(Arc::new(Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    })));
+    twin.ok_in(HERE, "CreateTable", TABLE);
+    let replica = r#"{"TableName":"tab","ReplicaUpdates":[{"Create":{"RegionName":"eu-west-1"}}]}"#;
+    twin.ok_in(HERE, "UpdateTable", replica);
+    twin
+}
+
+impl Twin {
+    fn send_in(&self, region: &str, operation: &str, body: &str) -> (u16, String) {
+        let caller = Caller {
+            access_key: "loom".into(),
+            region: region.into(),
+        };
+        let answer = self.0.dispatch(&caller, operation, body.as_bytes());
+        (answer.status, String::from_utf8(answer.body).unwrap())
+    }
+
+    fn ok_in(&self, region: &str, operation: &str, body: &str) -> String {
+        let (status, answer) = self.send_in(region, operation, body);
+        assert_eq!(status, 200, "{region} {operation}: {answer}");
+        answer
+    }
+
+    fn put_in(&self, region: &str, key: &str, value: &str) {
+        let body = format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}},"v":{{"S":"{value}"}}}}}}"#);
+        self.ok_in(region, "PutItem", &body);
+    }
+
+    fn get_in(&self, region: &str, key: &str) -> String {
+        let body = format!(r#"{{"TableName":"tab","Key":{{"pk":{{"S":"{key}"}}}},"ConsistentRead":true}}"#);
+        self.ok_in(region, "GetItem", &body)
+    }
+}
+
+#[test]
+fn regions_that_write_one_item_agree_in_the_end() {
+    explore(|| {
+        let twin = global();
+        let other = twin.spawn(|twin| twin.put_in(THERE, "a", "there"));
+        twin.put_in(HERE, "a", "here");
+        other.join().unwrap();
+        assert_eq!(twin.get_in(HERE, "a"), twin.get_in(THERE, "a"));
+    });
+}
+
+#[test]
+fn nothing_that_arrives_is_missed() {
+    explore(|| {
+        let twin = global();
+        twin.put_in(HERE, "a", "old");
+        let other = twin.spawn(|twin| twin.get_in(THERE, "a"));
+        twin.put_in(HERE, "a", "new");
+        assert!(other.join().unwrap().contains(r#""S":"#));
+        assert!(twin.get_in(THERE, "a").contains("new"));
+    });
+}

@@ -41,6 +41,7 @@ export interface Pending {
   timeToLive: Waiting;
   transactions: Waiting;
   streamRecords: Waiting;
+  arrivals: Waiting;
   indexes: (Waiting & { index: string; paused: boolean })[];
 }
 

@@ -235,6 +235,21 @@ pub(super) fn spend_page(
     }
 }
 
+/// Spends what a change of another region costs here, whatever is left: what is then lacking, later requests lack.
+pub(super) fn spend_replicated(table: &Table, change: &Change, now: Moment) {
+    if !table.capacity.is_counted() {
+        return;
+    }
+    let mut demands = Demands::new();
+    demands_of(change, None, 0, 1, &mut demands);
+    if let Some(ledger) = table.capacity.lock().as_mut() {
+        // What has come in until now is counted first.
+        let _ = ledger.check(&demands, now);
+        ledger.spend(&demands, now);
+    }
+    resize(table, change, now);
+}
+
 /// Splits the shards of the table's stream where its partitions were split. The caller must not hold a lock of the table.
 #[cold]
 pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {

@@ -181,10 +181,17 @@ impl Controls<'_> {
     pub fn run_due(&self) {
         let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
-        for (_, region) in self.state.catalog().scopes() {
+        let catalog = self.state.catalog();
+        for (_, region) in catalog.scopes() {
             run_region(&region, now);
         }
-        self.state.catalog().look_at_all();
+        // What was due in one region may have reached another.
+        for scope in catalog.host().wakes.take() {
+            if let Some(region) = catalog.region(&scope) {
+                run_region(&region, now);
+            }
+        }
+        catalog.look_at_all();
     }
 
     /// Runs the work that is due, and returns when more is due. It examines only regions with requests or with work
@@ -192,7 +199,13 @@ impl Controls<'_> {
     pub fn keep_up(&self) -> Moment {
         let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
-        self.state.catalog().look(now, |region| run_region(region, now))
+        let catalog = self.state.catalog();
+        let mut next = catalog.look(now, |region| run_region(region, now));
+        if !catalog.host().wakes.is_empty() {
+            // What was due in one region has reached another.
+            next = catalog.look(now, |region| run_region(region, now));
+        }
+        next
     }
 
     /// Sets the conditions of all tables without their own.
@@ -232,7 +245,7 @@ impl Controls<'_> {
     }
 
     /// Changes a table's settings, after the work that is due by now has run under the old ones.
-    fn reshape(&self, table: &Table, change: impl FnOnce(&mut TableSettings)) {
+    pub(super) fn reshape(&self, table: &Table, change: impl FnOnce(&mut TableSettings)) {
         let now = self.clock.now();
         due::run_due(table, now);
         // If the commit fails, the table is unchanged.

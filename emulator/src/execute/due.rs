@@ -1,11 +1,11 @@
-//! What is due happens before the next request looks: transactions are carried out, and time to live deletes, by the same
-//! change as everybody else.
+//! What is due happens before the next request looks: transactions are carried out, changes of other regions arrive, and time
+//! to live deletes, by the same change as a request's.
 
 use super::{capacity, happen};
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::storage::{Contents, DueWork, Expiry, Mutation, Partition, PendingTransaction, Shape, Table};
+use crate::storage::{Arrival, Contents, DueWork, Expiry, Mutation, Partition, PendingTransaction, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
@@ -110,13 +110,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
     }
     let most = if table.is_sliced() { SLICE } else { usize::MAX };
     let mut count = 0;
-    loop {
-        let due = if count < most {
-            contents.take_due(now)
-        } else {
-            contents.take_landing(now)
-        };
-        let Some(due) = due else { break };
+    while let Some(due) = partition.take_due(contents, now, count < most) {
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
             DueWork::Expiry(Expiry { due, key }) => {
@@ -136,6 +130,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
                 change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
             DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
+            DueWork::Arrival(at, arrival) => arrive(table, shape, (partition, contents), (at, arrival), now),
         }
     }
     partition.publish_due(contents);
@@ -215,10 +210,35 @@ fn change(
                 .chain([Mutation::of_change(table.ordinal, &change)])
                 .collect()
         });
-        partition.apply(&committed, contents, shape, &change);
+        table.apply(&committed, partition, contents, shape, &change);
         drop(committed);
         happen::tell_due(table, shape, &change, (at, now));
         capacity::resize(table, &change, now);
+    }
+}
+
+/// Lets a change of another region arrive. While a transaction holds its item, it waits.
+#[cold]
+fn arrive(
+    table: &Table,
+    shape: &Shape,
+    (partition, contents): (&Partition, &mut Contents),
+    (at, arrival): (Moment, Arrival),
+    now: Moment,
+) {
+    if let Some(until) = contents.held_until(&arrival.key) {
+        partition.inbox.defer(until, arrival);
+        return;
+    }
+    let (change, comparison) = table.receive((partition, contents), shape, (at, &arrival), now);
+    let latency = at.since(arrival.happened);
+    table
+        .replicated
+        .add(&arrival.version.stamp.region, latency, change.as_ref());
+    let there = contents.get(&arrival.key);
+    happen::tell_arrival(table, shape, (&arrival, change.as_ref(), there, &comparison), (at, now));
+    if let Some(change) = &change {
+        capacity::spend_replicated(table, change, now);
     }
 }
 

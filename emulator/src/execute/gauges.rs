@@ -1,7 +1,7 @@
 //! What tables show of themselves, by the names that CloudWatch has.
 
 use crate::clock::Moment;
-use crate::journal::{Metric, dimension};
+use crate::journal::{Dimension, Metric, dimension};
 use crate::schema::{BillingMode, OnDemandThroughput, Throughput};
 use crate::storage::{JobKind, Shape, Table};
 use crate::value::Name;
@@ -12,6 +12,7 @@ pub(super) fn gauges(table: &Table, now: Moment, metrics: &mut Vec<Metric>) {
     let name = dimension::table(&table.name);
     let own = std::slice::from_ref(&name);
     Metric::count(metrics, "TimeToLiveDeletedItemCount", own, table.expired());
+    replication(table, &name, metrics);
     let definition = &shape.definition;
     let units = shown(&shape, None, definition.throughput, now);
     given(metrics, own, &shape, units, definition.on_demand);
@@ -26,6 +27,29 @@ pub(super) fn gauges(table: &Table, now: Moment, metrics: &mut Vec<Metric>) {
                 dimensions,
                 value: percent,
             });
+        }
+    }
+}
+
+/// How long the table's writes took to reach its replicas, and what the writes of other regions have consumed here.
+fn replication(table: &Table, name: &Dimension, metrics: &mut Vec<Metric>) {
+    let peers = table.replica_group().map(|group| group.peers(table.ordinal));
+    for peer in peers.into_iter().flatten() {
+        if let Some(latency) = peer.replicated.latency_from(&table.scope.region) {
+            let dimensions = [name.clone(), dimension::receiving_region(&peer.scope.region)];
+            Metric::amount(metrics, "ReplicationLatency", &dimensions, latency.average());
+        }
+    }
+    for (index, units) in table.replicated.units() {
+        let mut dimensions = vec![name.clone()];
+        dimensions.extend(index.as_ref().map(dimension::index));
+        let consumed = "ConsumedWriteCapacityUnits";
+        let there = metrics
+            .iter_mut()
+            .find(|metric| metric.name == consumed && metric.dimensions == dimensions);
+        match there {
+            Some(metric) => metric.value += units.as_f64(),
+            None => Metric::amount(metrics, consumed, &dimensions, units.as_f64()),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::journal::{EventKind, EventSubject};
 use crate::key;
 use crate::plan::Write;
 use crate::schema::Definition;
-use crate::storage::{Shape, Table};
+use crate::storage::{Arrival, Comparison, Shape, Table};
 use crate::value::{Item, Map, Name};
 
 fn subject(definition: &Definition, change: &Change, action: &'static str) -> EventSubject {
@@ -73,6 +73,17 @@ fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMu
     }
 }
 
+/// Tells when a change of this region arrives in the others.
+fn departures(table: &Table, shape: &Shape, change: &Change, mut tell: impl FnMut(EventKind)) {
+    let Some(group) = table.replica_group() else { return };
+    for peer in group.peers(table.ordinal) {
+        let partition = peer.partition(peer.partition_of(change.key.token));
+        let arrives = partition.inbox.last_arrival(&table.scope.region, &change.key);
+        let subject = subject(&shape.definition, change, action(change));
+        tell(EventKind::Replication(peer.scope.region.clone(), subject, arrives));
+    }
+}
+
 impl Context<'_> {
     /// Tells what a change that this request has applied to a table has caused.
     pub(super) fn tell_change(&self, table: &Table, shape: &Shape, change: &Change) {
@@ -80,6 +91,9 @@ impl Context<'_> {
             if draft.collects_events() {
                 let now = self.now;
                 consequences(shape, change, now, |kind| draft.cause(now, &table.name, kind));
+                if table.is_replica() {
+                    departures(table, shape, change, |kind| draft.cause(now, &table.name, kind));
+                }
             }
         });
     }
@@ -111,8 +125,41 @@ pub(super) fn tell_due(table: &Table, shape: &Shape, change: &Change, (at, now):
         at,
         match change.cause {
             Cause::TimeToLive => EventKind::Expiry(subject),
-            Cause::Request => EventKind::TransactionLanding(subject),
+            Cause::Request | Cause::Replication => EventKind::TransactionLanding(subject),
         },
     );
     consequences(shape, change, now, |kind| events.tell(at, kind));
+    departures(table, shape, change, |kind| events.tell(at, kind));
+}
+
+/// Tells of a change of another region that has arrived at one moment and is applied at another: what it has caused, and
+/// which write was lost, if neither writer had seen the other's.
+pub(super) fn tell_arrival(
+    table: &Table,
+    shape: &Shape,
+    (arrival, change, there, comparison): (&Arrival, Option<&Change>, Option<&Item>, &Comparison),
+    (at, now): (Moment, Moment),
+) {
+    let events = table.events();
+    if !events.are_listened_to() {
+        return;
+    }
+    let schema = &shape.definition.key;
+    let old = change.and_then(|change| change.old.as_ref());
+    let item = arrival.item.as_ref().or(old).or(there);
+    let subject = EventSubject {
+        action: if arrival.item.is_some() { "put" } else { "delete" },
+        key: item.map_or_else(Map::new, |item| key::key_attributes(item, schema, None)),
+        token: Some(arrival.key.token),
+    };
+    let source = arrival.version.stamp.region.clone();
+    if let Some((lost, won)) = &comparison.conflict {
+        let conflict =
+            EventKind::ReplicationConflict(subject.clone(), Box::new((lost.clone().into(), won.clone().into())));
+        events.tell(at, conflict);
+    }
+    events.tell(at, EventKind::ReplicationArrival(source, subject, comparison.replaces));
+    if let Some(change) = change {
+        consequences(shape, change, now, |kind| events.tell(at, kind));
+    }
 }

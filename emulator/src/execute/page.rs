@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use super::{capacity, due, stale, trace};
+use super::{capacity, due, stale, strong, trace};
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};
 use crate::context::Context;
@@ -29,6 +29,9 @@ pub struct PageResult {
 /// Reads ranges of keys, one after the other, up to a limit. The items of each are read if there is capacity where that is
 /// enforced, and paid for afterwards.
 pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, ApiError> {
+    if read.consistent && read.target.table.is_replica() {
+        strong::admit_read(context, &read.target.table, None)?;
+    }
     let mut limit = PageLimit::new(read.limit.and_then(|limit| usize::try_from(limit).ok()));
     let fetch = read.fetches().then_some(&read.target.definition().key);
     let mut all = Page::default();

@@ -66,6 +66,8 @@ pub struct Pending {
     pub indexes: Vec<PendingIndex>,
     /// Stream records that cannot be read yet.
     pub stream: PendingWork,
+    /// Changes on their way from the other regions of a global table; `first` has those that are not paused.
+    pub arrivals: PendingWork,
 }
 
 impl PendingWork {
@@ -119,6 +121,24 @@ fn transactions(table: &Table, definition: &Definition, most: usize) -> PendingW
         };
         count += contents.holds().len();
         first.extend(contents.holds().take(most.max(1)).map(hold));
+    }
+    PendingWork::of(first, count, most.max(1))
+}
+
+fn arrivals(table: &Table, definition: &Definition, most: usize) -> PendingWork {
+    let (mut first, mut count) = (Vec::new(), 0);
+    for partition in table.partitions() {
+        let contents = partition.read();
+        count += partition.inbox.count();
+        for (due, arrival) in partition.inbox.first(most.max(1)) {
+            let item = arrival.item.as_ref().or_else(|| contents.get(&arrival.key));
+            first.extend(due.map(|due| WaitingItem {
+                due,
+                action: if arrival.item.is_some() { "put" } else { "delete" },
+                key: item.map(|item| key::key_attributes(item, &definition.key, None)),
+                token: Some(arrival.key.token),
+            }));
+        }
     }
     PendingWork::of(first, count, most.max(1))
 }
@@ -194,10 +214,16 @@ impl Pending {
             transactions: transactions(table, definition, most),
             indexes: indexes(&shape, most),
             stream: records(&shape, now, most),
+            arrivals: arrivals(table, definition, most),
         };
         let arrivals = pending.indexes.iter().filter(|index| !index.paused);
         let arrivals = arrivals.filter_map(|index| index.changes.next);
-        let others = [&pending.time_to_live, &pending.transactions, &pending.stream];
+        let others = [
+            &pending.time_to_live,
+            &pending.transactions,
+            &pending.stream,
+            &pending.arrivals,
+        ];
         let others = others.into_iter().filter_map(|waiting| waiting.next);
         pending.next = arrivals.chain(others).chain(pending.status).min();
         if most == 0 {
@@ -206,6 +232,7 @@ impl Pending {
                 &mut pending.time_to_live,
                 &mut pending.transactions,
                 &mut pending.stream,
+                &mut pending.arrivals,
             ];
             indexes.chain(others).for_each(|waiting| waiting.first.clear());
         }

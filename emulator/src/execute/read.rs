@@ -3,7 +3,7 @@
 use super::authorize::Verdicts;
 use super::capacity::{self, TransactionDemands};
 use super::transact::reason;
-use super::{due, stale, trace};
+use super::{due, stale, strong, trace};
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::plan::Get;
@@ -12,7 +12,16 @@ use crate::value::Item;
 
 /// Reads one item.
 pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
+    admit(context, get)?;
     paid(context, get, find(context, get))
+}
+
+/// A strongly consistent read of a replica may need another region.
+fn admit(context: &Context<'_>, get: &Get<'_>) -> Result<(), ApiError> {
+    if get.consistent && get.target.table.is_replica() {
+        return strong::admit_read(context, &get.target.table, Some(&get.key));
+    }
+    Ok(())
 }
 
 /// Pays for a read item.
@@ -24,6 +33,7 @@ fn paid(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Opti
 
 /// Reads one item of at most `room` bytes. Returns `None` if it is larger, at no cost.
 pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<Option<Option<Item>>, ApiError> {
+    admit(context, get)?;
     let item = find(context, get);
     if item.as_ref().is_some_and(|found| found.size() > room) {
         return Ok(None);
@@ -63,6 +73,8 @@ pub fn transact_get(
     verdicts: Verdicts,
 ) -> Result<Vec<Option<Item>>, ApiError> {
     all_allowed(context, gets, verdicts)?;
+    gets.iter()
+        .try_for_each(|get| strong::admit_transaction(&get.target.table))?;
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
     let mut partitions: Vec<_> = gets.iter().map(|get| (place(get), get)).collect();
     partitions.sort_by_key(|(place, _)| *place);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::authorize::{Verdicts, is_throttle};
 use super::capacity::{self, TransactionDemands};
 use super::due;
+use super::strong;
 use super::trace;
 use super::write::note_limits;
 use crate::chance::{self, StableHash};
@@ -40,6 +41,9 @@ fn carry_out(
     writes: &[Result<Write<'_>, ApiError>],
     mut verdicts: Verdicts,
 ) -> Result<Vec<Change>, ApiError> {
+    for write in writes.iter().flatten() {
+        strong::admit_transaction(&write.target.table)?;
+    }
     let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
     let mut planned = 0;
     for write in writes {
@@ -122,10 +126,10 @@ fn carry_out(
         context.answer_at(lands);
         return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
     }
-    for (at, applies, change) in &changes {
+    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
         let (_, guard, shape, partition) = &mut locked[*at];
         if *applies {
-            partition.apply(&committed, guard, shape, change);
+            write.target.table.apply(&committed, partition, guard, shape, change);
         }
     }
     drop(committed);

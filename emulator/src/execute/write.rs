@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{capacity, due, trace};
+use super::{capacity, due, strong, trace};
 use crate::change::{self, Change};
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
@@ -169,7 +169,11 @@ pub(super) fn note_limits(context: &Context<'_>, table: &Table, shape: &Shape) {
 
 /// Executes a write of one item. On success the change is applied; otherwise nothing is.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
-    let written = carry_out(context, write, true);
+    let written = if write.target.table.is_replica() {
+        strong::write(context, write, || carry_out(context, write, true))
+    } else {
+        carry_out(context, write, true)
+    };
     if write.target.table.capacity.is_counted() {
         capacity::follow_splits(context, &write.target.table);
     }
@@ -218,7 +222,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         if write.changes(change) {
             let mutations = || vec![Mutation::of_change(table.ordinal, change)];
             match table.log().begin(context.now, Origin::Request, mutations) {
-                Ok(committed) => partition.apply(&committed, &mut guard, &shape, change),
+                Ok(committed) => table.apply(&committed, partition, &mut guard, &shape, change),
                 Err(error) => refused = Some(error),
             }
         }

@@ -29,6 +29,15 @@ pub struct EventSubject {
     pub token: Option<u64>,
 }
 
+/// A write in a region of a global table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionalWrite {
+    /// The region.
+    pub region: Name,
+    /// When it was written.
+    pub at: Moment,
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
@@ -50,6 +59,12 @@ pub enum EventKind {
     Expiry(EventSubject),
     /// The table's stream has a new record, which can be read from this moment on.
     StreamRecord(EventSubject, Moment),
+    /// A change sets out to a region, and arrives at this moment; `None`: nothing arrives there.
+    Replication(Name, EventSubject, Option<Moment>),
+    /// A change has arrived from a region; whether it is newer than what was there, and applied.
+    ReplicationArrival(Name, EventSubject, bool),
+    /// Two regions have written an item without seeing the other's write: the first write is lost, to the second.
+    ReplicationConflict(EventSubject, Box<(RegionalWrite, RegionalWrite)>),
     /// A capacity partition was split at this token, for heat or size.
     PartitionSplit(u64),
     /// The shard of a stream was split at this token.
@@ -90,7 +105,10 @@ impl Event {
             | EventKind::TransactionLanding(subject)
             | EventKind::ExpirySchedule(subject, _, _)
             | EventKind::Expiry(subject)
-            | EventKind::StreamRecord(subject, _) => Some(subject),
+            | EventKind::StreamRecord(subject, _)
+            | EventKind::Replication(_, subject, _)
+            | EventKind::ReplicationArrival(_, subject, _)
+            | EventKind::ReplicationConflict(subject, _) => Some(subject),
             EventKind::Request(_) | EventKind::Entry(..) | EventKind::PartitionSplit(_) | EventKind::ShardSplit(_) => {
                 None
             }

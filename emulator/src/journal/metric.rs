@@ -19,6 +19,10 @@ pub(crate) mod dimension {
         ("Operation", name.clone())
     }
 
+    pub fn receiving_region(region: &Name) -> (&'static str, Name) {
+        ("ReceivingRegion", region.clone())
+    }
+
     pub fn stream(label: &Name) -> (&'static str, Name) {
         ("StreamLabel", label.clone())
     }

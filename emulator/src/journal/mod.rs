@@ -15,9 +15,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use draft::{RequestEnd, RequestRecorder};
-pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, EventSubject, MOST_EVENTS, TableEvents};
+pub use event::{
+    Event, EventBatch, EventKind, EventLog, EventPage, EventSubject, MOST_EVENTS, RegionalWrite, TableEvents,
+};
 pub(crate) use metric::dimension;
-pub use metric::{Datapoint, Metric, Samples};
+pub use metric::{Datapoint, Dimension, Metric, Samples};
 pub use request::{
     BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Permission, Request, Touch,
 };

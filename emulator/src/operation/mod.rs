@@ -260,6 +260,13 @@ pub static CONTROLS: &[Control] = controls! {
     "resumeIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/resume" => indexes::resume,
     "setIndexLag" PUT "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::set_lag takes body,
     "clearIndexLag" DELETE "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::clear_lag,
+    "listReplication" GET "/_dynatwin/tables/{table}/replication" => replication::list,
+    "pauseAllReplication" POST "/_dynatwin/tables/{table}/replication/pause" => replication::pause_all,
+    "resumeAllReplication" POST "/_dynatwin/tables/{table}/replication/resume" => replication::resume_all,
+    "pauseReplication" POST "/_dynatwin/tables/{table}/replication/{region}/pause" => replication::pause,
+    "resumeReplication" POST "/_dynatwin/tables/{table}/replication/{region}/resume" => replication::resume,
+    "setReplicationLag" PUT "/_dynatwin/tables/{table}/replication/{region}/lag" => replication::set_lag takes body,
+    "clearReplicationLag" DELETE "/_dynatwin/tables/{table}/replication/{region}/lag" => replication::clear_lag,
 };
 
 /// Returns the value of an enumeration, if it is one that the request may use.

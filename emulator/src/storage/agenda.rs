@@ -13,6 +13,30 @@ const LOOKS: u32 = 8;
 /// Every pass with this period examines all scopes.
 const LOOKS_AT_ALL: u64 = 240;
 
+/// The scopes that others have left something to do for, until the next look. Its lock is a leaf.
+#[derive(Debug, Default)]
+pub struct Wakes(Mutex<BTreeSet<Scope>>);
+
+impl Wakes {
+    /// Lets the next look be at a scope.
+    pub fn add(&self, scope: &Scope) {
+        let mut wakes = self.0.lock();
+        if !wakes.contains(scope) {
+            wakes.insert(scope.clone());
+        }
+    }
+
+    /// Whether the next look is at any scope.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
+    /// Takes them all.
+    pub fn take(&self) -> BTreeSet<Scope> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
 /// What is known about the scopes.
 #[derive(Debug, Default)]
 pub struct Agenda {

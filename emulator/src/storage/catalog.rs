@@ -425,6 +425,9 @@ impl Catalog {
     /// Looks at every scope that may have something due by `now`; `look` does what is due there. Returns when something is
     /// due next.
     pub fn look(&self, now: Moment, mut look: impl FnMut(&Region)) -> Moment {
+        for scope in self.host.wakes.take() {
+            self.agenda.touch(&scope);
+        }
         self.agenda.look(
             now,
             || self.regions.iter().map(|entry| entry.key().clone()).collect(),

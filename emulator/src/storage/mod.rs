@@ -1,7 +1,7 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
 //! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams,
-//! recovery logs, and ledgers are leaves.
+//! recovery logs, ledgers, and the inboxes of other regions' changes are leaves.
 
 mod agenda;
 mod attached;
@@ -22,6 +22,7 @@ mod partition;
 mod range;
 mod recovery;
 mod replica;
+mod replication;
 mod settings;
 mod snapshot;
 mod stream;
@@ -29,6 +30,7 @@ mod table;
 mod tokens;
 mod transfers;
 
+pub use agenda::Wakes;
 pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, Phase, Revision};
 pub use backup::{Backup, BackupKind, BackupRecord, Backups};
 pub use capacity::TableCapacity;
@@ -51,6 +53,10 @@ pub use partition::{Contents, DueWork, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, PriorItem, Recovery, RecoveryLog, RecoveryLogs};
 pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Witness};
+pub use replication::{
+    Arrival, Claims, Comparison, Inbox, ItemClaim, ReplicaVersion, ReplicaVersions, ReplicationCounts, SavedInbox,
+    Stamp,
+};
 pub use settings::{TableSettings, TableStage, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{

@@ -9,6 +9,7 @@ use super::index::IndexUpdate;
 use super::items::Items;
 use super::range::{KeyRange, Page, PageLimit};
 use super::recovery::RecoveryLog;
+use super::replication::{Arrival, Inbox, ReplicaVersions};
 use super::snapshot::PartitionSnapshot;
 use super::table::Shape;
 use crate::change::Change;
@@ -37,6 +38,8 @@ pub struct Partition {
     next_due: AtomicI64,
     /// When a transaction is carried out here next.
     next_landing: AtomicI64,
+    /// The changes on their way from other regions.
+    pub inbox: Inbox,
 }
 
 /// What a partition holds.
@@ -56,6 +59,8 @@ pub struct Contents {
     marks: BTreeMap<Key, TransactionHold>,
     /// When those transactions are carried out.
     landings: BTreeSet<(Moment, Key)>,
+    /// The versions of the items, once the table has replicas.
+    versions: Option<Box<ReplicaVersions>>,
     reclaimer: Reclaimer,
 }
 
@@ -94,6 +99,8 @@ pub enum DueWork {
     PendingTransaction(Moment, Key, PendingTransaction),
     /// Time to live deletes an item.
     Expiry(Expiry),
+    /// A change of another region has arrived at a moment.
+    Arrival(Moment, Arrival),
 }
 
 impl Partition {
@@ -109,6 +116,7 @@ impl Partition {
             contents: RwLock::new(contents),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
             next_landing: AtomicI64::new(Moment::NEVER.micros()),
+            inbox: Inbox::default(),
         }
     }
 
@@ -124,17 +132,35 @@ impl Partition {
 
     /// Whether something is due by `now`.
     pub fn is_due(&self, now: Moment) -> bool {
-        self.next_due.load(Ordering::Acquire) <= now.micros()
+        self.next_due.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
-    /// Whether a transaction is due by `now`, and has not been carried out.
+    /// Whether a transaction is due by `now`, and has not been carried out, or a change of another region has arrived.
     pub fn is_landing(&self, now: Moment) -> bool {
-        self.next_landing.load(Ordering::Acquire) <= now.micros()
+        self.next_landing.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
     /// When something is due next.
     pub fn next_due(&self) -> Moment {
-        Moment::from_micros(self.next_due.load(Ordering::Acquire))
+        Moment::from_micros(self.next_due.load(Ordering::Acquire)).min(self.inbox.next())
+    }
+
+    /// Takes out the first of what is due by `now`; no deletion unless `deletes`. At the same time transactions come first, then
+    /// changes of other regions, then deletions.
+    pub fn take_due(&self, contents: &mut Contents, now: Moment, deletes: bool) -> Option<DueWork> {
+        let next = self.inbox.next();
+        if next <= now
+            && next < contents.next_landing()
+            && next <= contents.next_due()
+            && let Some((arrived, arrival)) = self.inbox.pop(now)
+        {
+            return Some(DueWork::Arrival(arrived, arrival));
+        }
+        if deletes {
+            contents.take_due(now)
+        } else {
+            contents.take_landing(now)
+        }
     }
 
     /// Makes what `contents` has due known to those who ask without the lock. The caller holds the lock for writing.
@@ -284,7 +310,7 @@ impl Contents {
     }
 
     /// Takes out the first transaction that is due by `now`, though deletions are that are due before it.
-    pub fn take_landing(&mut self, now: Moment) -> Option<DueWork> {
+    fn take_landing(&mut self, now: Moment) -> Option<DueWork> {
         self.landings.first().filter(|(lands, _)| *lands <= now)?;
         let (lands, key) = self.landings.pop_first()?;
         let mark = self.marks.remove(&key)?;
@@ -294,7 +320,7 @@ impl Contents {
 
     /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the
     /// transaction is carried out, and happens then if the item is still there as it was.
-    pub fn take_due(&mut self, now: Moment) -> Option<DueWork> {
+    fn take_due(&mut self, now: Moment) -> Option<DueWork> {
         loop {
             let next = self.next_due();
             if next > now || next == Moment::NEVER {
@@ -327,6 +353,27 @@ impl Contents {
         let Some(mark) = self.marks.remove(key) else { return };
         self.landings.remove(&(mark.lands, key.clone()));
         self.due.extend(mark.expired);
+    }
+
+    /// When the transaction ends that holds an item.
+    pub fn held_until(&self, key: &Key) -> Option<Moment> {
+        self.marks.get(key).map(|mark| mark.lands)
+    }
+
+    /// The versions of the items, once the table has replicas.
+    #[inline]
+    pub fn versions(&self) -> Option<&ReplicaVersions> {
+        self.versions.as_deref()
+    }
+
+    /// The versions of the items, for a table that has replicas.
+    pub(super) fn versions_mut(&mut self) -> &mut ReplicaVersions {
+        self.versions.get_or_insert_default()
+    }
+
+    /// Forgets all versions: the table has no replicas.
+    pub(super) fn forget_versions(&mut self) {
+        self.versions = None;
     }
 
     /// Whether a running transaction holds an item.

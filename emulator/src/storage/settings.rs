@@ -58,6 +58,8 @@ pub struct TableSettings {
     pub conditions: Conditions,
     /// How long writes take to reach those of its global indexes that differ from `conditions`.
     pub index_lags: BTreeMap<Name, Lag>,
+    /// How long writes take to reach those of the table's replicas that differ from `conditions`, by region.
+    pub replication_lags: BTreeMap<Name, Lag>,
     /// The seed of the table's decisions.
     pub seed: u64,
     /// From when on the table is `ACTIVE`.

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
+use super::agenda::Wakes;
 use super::capacity::TableCapacity;
 use super::catalog::{Scope, Streams};
 use super::census::Censuses;
@@ -15,6 +16,7 @@ use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
 use super::recovery::{Recovery, RecoveryLogs};
 use super::replica::{self, GroupState, Replication};
+use super::replication::ReplicationCounts;
 use super::settings::{TableSettings, TableStage, TableStream};
 use super::snapshot::Snapshot;
 use super::stream::{Stream, StreamSettings};
@@ -297,6 +299,10 @@ pub struct Host {
     pub log: RegionLog,
     /// What happens inside, event by event.
     pub events: Arc<EventLog>,
+    /// The writes to global tables, counted.
+    pub writes: Arc<AtomicU64>,
+    /// The scopes for which something is on its way from other regions.
+    pub wakes: Arc<Wakes>,
 }
 
 /// A table.
@@ -316,6 +322,8 @@ pub struct Table {
     expired: AtomicU64,
     /// Where its events are told.
     events: TableEvents,
+    /// What has arrived from other regions.
+    pub replicated: ReplicationCounts,
     /// How much was in it when that was last counted.
     pub(super) censuses: Censuses,
 }
@@ -348,10 +356,16 @@ impl Table {
             replication: Replication::default(),
             expired: AtomicU64::new(0),
             events,
+            replicated: ReplicationCounts::default(),
             censuses: Censuses::default(),
         };
         table.connect(&shape);
         table
+    }
+
+    /// What the tables of the engine share.
+    pub(super) fn host(&self) -> &Host {
+        &self.host
     }
 
     /// The log of its commits.
@@ -811,7 +825,7 @@ impl Table {
         let mut change = Change::new(&shape.definition, key, old, new);
         change.cause = cause;
         change.due = due;
-        partition.apply(committed, &mut contents, &shape, &change);
+        self.apply(committed, partition, &mut contents, &shape, &change);
         drop(contents);
         if cause == Cause::TimeToLive {
             self.count_expired(1);

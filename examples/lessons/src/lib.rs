@@ -12,6 +12,7 @@
 //! | [`rate_limit`] | counting through an index lets too many through |
 //! | [`jobs`] | a lookup in an index does not keep a job from running twice |
 //! | [`tokens`] | a client token makes a transaction idempotent, for ten minutes |
+//! | [`regions`] | a version check passes in two regions of a global table, and one write is lost |
 //! | [`tenants`] | a tenant reads the items of others by Scan, and the policy that stops it |
 //! | [`retries`] | what the SDK retries automatically, and retries that find their own write |
 //!
@@ -28,6 +29,7 @@ pub mod hot_keys;
 pub mod jobs;
 pub mod pace;
 pub mod rate_limit;
+pub mod regions;
 pub mod retries;
 pub mod sessions;
 pub mod tenants;

@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, NotFound};
+use dynatwin_engine::engine::{Caller, NotFound, ReplicationState};
 use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
 use dynatwin_seed::{Error as SeedError, Existing, Loaded, Seed, load_engine};
 
@@ -171,6 +171,28 @@ impl Account {
     pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         let engine = self.twin.engine();
         engine.set_index_lag(&self.caller, table, index, lag.into())
+    }
+
+    /// Pauses replication between a table and its replica in a region, or all of its replicas: see
+    /// [`Twin::pause_replication`](crate::Twin::pause_replication).
+    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.twin.engine().pause_replication(&self.caller, table, region)
+    }
+
+    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
+    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.twin.engine().resume_replication(&self.caller, table, region)
+    }
+
+    /// Sets how long writes of a table take to reach its replica in a region; `None` lets them follow its conditions again.
+    pub fn set_replication_lag(&self, table: &str, region: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
+        let engine = self.twin.engine();
+        engine.set_replication_lag(&self.caller, table, region, lag.into())
+    }
+
+    /// Replication between a table and each of its replicas.
+    pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
+        self.twin.engine().replication(&self.caller, table)
     }
 
     /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.

@@ -88,7 +88,7 @@ pub use watch::{CapacitySpent, HotKey, Request, Touch};
 pub use dynatwin_engine::capacity::Heat;
 pub use dynatwin_engine::clock::{Clock, Moment};
 pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
-pub use dynatwin_engine::engine::{Engine, InvalidSnapshot, NotFound, StateSnapshot};
+pub use dynatwin_engine::engine::{Engine, InvalidSnapshot, NotFound, ReplicationState, StateSnapshot};
 pub use dynatwin_engine::error::ErrorKind;
 pub use dynatwin_engine::fault::{
     Exceeded, InvalidRule, JobFault, KeyMatch, KmsFault, Outage, Rule, RuleReport, Trigger, Verdict, When, Window,

@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::{Client, config};
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Engine, NotFound, Settings, StateSnapshot};
+use dynatwin_engine::engine::{Engine, NotFound, ReplicationState, Settings, StateSnapshot};
 use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
 use dynatwin_engine::storage::RestoreError;
 use dynatwin_files::Buckets;
@@ -188,6 +188,27 @@ impl Twin {
     /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
     pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         self.home().set_index_lag(table, index, lag)
+    }
+
+    /// Lets no write get from a table in us-east-1 to its replica in a region, or to any, nor from there, until
+    /// [`resume_replication`](Twin::resume_replication). [`account`](Twin::account) has the same for a table in another region.
+    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.home().pause_replication(table, region)
+    }
+
+    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
+    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.home().resume_replication(table, region)
+    }
+
+    /// Sets how long writes of a table take to reach its replica in a region; `None` lets them follow its conditions again.
+    pub fn set_replication_lag(&self, table: &str, region: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
+        self.home().set_replication_lag(table, region, lag)
+    }
+
+    /// Replication between a table and each of its replicas.
+    pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
+        self.home().replication(table)
     }
 
     /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.

@@ -234,6 +234,33 @@ def test_indexes() -> None:
         twin.pause_index("Orders", "by-name")
 
 
+def test_replication() -> None:
+    twin = Twin(seed=7)
+    twin.create_table("Orders", "id")
+    here, there = twin.client(), twin.client(region_name="eu-west-1")
+    here.update_table(TableName="Orders", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+
+    def arrived() -> int:
+        return there.scan(TableName="Orders")["Count"]
+
+    here.put_item(TableName="Orders", Item=A)
+    assert arrived() == 1
+    twin.pause_replication("Orders", region="eu-west-1")
+    here.put_item(TableName="Orders", Item={"id": {"S": "b"}})
+    (state,) = twin.replication("Orders")
+    assert (state.region, state.paused, state.leaving, arrived()) == ("eu-west-1", True, 1, 1)
+    twin.resume_replication("Orders", region="eu-west-1")
+    assert arrived() == 2
+    twin.set_replication_lag("Orders", "eu-west-1", 5)
+    here.put_item(TableName="Orders", Item={"id": {"S": "c"}})
+    assert (arrived(), twin.replication("Orders")[0].lag) == (2, 5)
+    twin.clock.advance(5)
+    assert arrived() == 3
+    twin.set_replication_lag("Orders", "eu-west-1", None)
+    with pytest.raises(KeyError, match="us-west-2"):
+        twin.pause_replication("Orders", "us-west-2")
+
+
 def test_faults(twin: Twin) -> None:
     client = twin.client(config=Config(retries={"total_max_attempts": 1}))
     with twin.faults.add({"exception": "TransactionConflictException"}, operation="PutItem", every_nth=2) as conflict:

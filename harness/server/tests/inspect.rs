@@ -149,6 +149,7 @@ fn pending_work_is_listed_until_it_is_applied() {
         "timeToLive": waits(change("delete", deleted, key.clone())),
         "transactions": nothing,
         "streamRecords": waits(change("insert", readable, key.clone())),
+        "arrivals": nothing,
         "indexes": [index],
     });
     assert_eq!(pending, expect);

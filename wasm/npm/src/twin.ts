@@ -27,6 +27,7 @@ import type {
   HotKey,
   HttpResponse,
   IndexState,
+  ReplicationState,
   Lag,
   Metric,
   Options,
@@ -214,6 +215,28 @@ export class Dynatwin {
   /** Returns the global indexes of a table, and the number of pending changes. */
   indexes(table: string, caller?: Caller): IndexState[] {
     return this.#control('GET', `tables/${encodeURIComponent(table)}/indexes`, caller);
+  }
+
+  /** Replication between a table and each of its replicas; the table is the one in the caller's region. */
+  replication(table: string, caller?: Caller): ReplicationState[] {
+    return this.#control('GET', replicationPath(table), caller);
+  }
+
+  /** Pauses replication between a table and its replica in `region`, both ways; `undefined`: all of its replicas. */
+  pauseReplication(table: string, region?: string, caller?: Caller): void {
+    this.#control('POST', replicationPath(table, region, 'pause'), caller);
+  }
+
+  /** Lets a table and its replica in `region`, or all of its replicas, exchange what they have missed. */
+  resumeReplication(table: string, region?: string, caller?: Caller): void {
+    this.#control('POST', replicationPath(table, region, 'resume'), caller);
+  }
+
+  /** Sets how long writes take to reach the replica in `region` from now on; `undefined` lets them follow the conditions again. */
+  setReplicationLag(table: string, region: string, lag: Lag | undefined, caller?: Caller): void {
+    const path = replicationPath(table, region, 'lag');
+    if (lag === undefined) this.#control('DELETE', path, caller);
+    else this.#control('PUT', path, caller, JSON.stringify(lag));
   }
 
   /** Deletes all expired items now instead of after the TTL delay; returns their number. */
@@ -452,6 +475,11 @@ export class Dynatwin {
     if (status !== 200) throw new Error(answer.message ?? answer.error ?? `${method} ${path}: ${status}`);
     return answer;
   }
+}
+
+function replicationPath(table: string, ...parts: (string | undefined)[]): string {
+  const named = [table, 'replication', ...parts.filter((part) => part !== undefined)];
+  return ['tables', ...named.map(encodeURIComponent)].join('/');
 }
 
 class TwinSnapshot implements Snapshot {

@@ -86,6 +86,13 @@ export interface Conditions {
   monotonicReads: boolean;
   /** How long a TransactWriteItems locks its items before it is applied and answered. */
   transactionTime: Lag;
+  /** The delay until a write reaches each other replica of its global table, with eventual consistency between regions. */
+  replicationLag: Lag;
+  /**
+   * The time that a write or a strongly consistent read waits for another region, in a global table with strong
+   * consistency between regions.
+   */
+  regionRoundTrip: Lag;
   /**
    * The delay until the record of a change can be read from a stream. A record is never readable before its predecessor
    * in the shard.
@@ -457,6 +464,19 @@ export interface IndexState {
   /** The number of changes that have not arrived yet. */
   waiting: number;
   /** The lag set by `setIndexLag`. */
+  lag?: Lag;
+}
+
+/** Replication between a table and its replica in another region. */
+export interface ReplicationState {
+  /** The other region. */
+  region: string;
+  paused: boolean;
+  /** The number of changes on their way from the other region. */
+  arriving: number;
+  /** The number of changes on their way to the other region. */
+  leaving: number;
+  /** The lag set by `setReplicationLag`. */
   lag?: Lag;
 }
 

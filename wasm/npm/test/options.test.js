@@ -47,9 +47,9 @@ test('conditions have names, and members that replace them', () => {
   assert.equal(twin.conditions.throttles, 0);
   assert.equal(twin.conditions.internalErrors, 0.01);
   assert.deepEqual(new Dynatwin().conditions, {
-    timeToLive: 0, indexPropagation: 0, readStaleness: 0, staleReads: 1, monotonicReads: false, transactionTime: 0, streamLag: 0, streamShards: 1, tableStatus: 0, statisticsAge: 0, itemCollectionSize: 10 * 2 ** 30, streamBytes: 2 ** 30, recoveryBytes: 2 ** 30, capacity: 'reported', controlLimits: false, latency: 'none', internalErrors: 0, throttles: 0,
+    timeToLive: 0, indexPropagation: 0, readStaleness: 0, staleReads: 1, monotonicReads: false, transactionTime: 0, replicationLag: 0, regionRoundTrip: 0, streamLag: 0, streamShards: 1, tableStatus: 0, statisticsAge: 0, itemCollectionSize: 10 * 2 ** 30, streamBytes: 2 ** 30, recoveryBytes: 2 ** 30, capacity: 'reported', controlLimits: false, latency: 'none', internalErrors: 0, throttles: 0,
   });
-  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, readStaleness: 3, staleReads: 0.5, monotonicReads: true, transactionTime: 4, streamLag: 2, streamShards: 'throughput', tableStatus: 0, statisticsAge: 0, itemCollectionSize: 1000, streamBytes: 'unlimited', recoveryBytes: 1000, capacity: 'reported', controlLimits: true, latency: 'none', internalErrors: 1, throttles: 0.5 };
+  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, readStaleness: 3, staleReads: 0.5, monotonicReads: true, transactionTime: 4, replicationLag: { typical: 1, longest: 2 }, regionRoundTrip: 0.5, streamLag: 2, streamShards: 'throughput', tableStatus: 0, statisticsAge: 0, itemCollectionSize: 1000, streamBytes: 'unlimited', recoveryBytes: 1000, capacity: 'reported', controlLimits: true, latency: 'none', internalErrors: 1, throttles: 0.5 };
   assert.deepEqual(new Dynatwin({ conditions: own }).conditions, own);
   assert.equal(new Dynatwin({ conditions: { timeToLive: 'off' } }).conditions.timeToLive, 'off');
   const rules = { burst: 300, adaptive: true, partitionRead: 3000, partitionWrite: 1000, partitionSize: 2 ** 30 * 10, heatSplit: 600, growth: 1800, shardReaders: 2 };
@@ -111,6 +111,39 @@ test('an index can be paused, and what has expired deleted now', () => {
   assert.equal(twin.expireNow('tab'), 3);
   assert.equal(count(), 0);
   assert.throws(() => twin.pauseIndex('tab', 'by-x'), /Table tab has no global index by-x\./);
+});
+
+test('replication is paused, resumed and given a lag', () => {
+  const twin = new Dynatwin();
+  const there = { region: 'eu-west-1' };
+  const send = (operation, body, caller) => {
+    const answer = twin.dispatch(operation, JSON.stringify({ TableName: 'tab', ...body }), caller);
+    assert.equal(answer.status, 200);
+    return JSON.parse(new TextDecoder().decode(answer.body));
+  };
+  send('CreateTable', {
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+    KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+  });
+  send('UpdateTable', { ReplicaUpdates: [{ Create: { RegionName: there.region } }] });
+  const put = (pk) => send('PutItem', { Item: { pk: { S: pk } } });
+  const count = () => send('Scan', {}, there).Count;
+  put('a');
+  assert.equal(count(), 1);
+  twin.pauseReplication('tab', there.region);
+  put('b');
+  assert.equal(count(), 1);
+  assert.deepEqual(twin.replication('tab'), [{ region: there.region, paused: true, arriving: 0, leaving: 1 }]);
+  twin.resumeReplication('tab');
+  assert.equal(count(), 2);
+  twin.setReplicationLag('tab', there.region, 10);
+  put('c');
+  assert.equal(count(), 2);
+  twin.setReplicationLag('tab', there.region, undefined);
+  twin.clock.advance(10);
+  assert.equal(count(), 3);
+  assert.throws(() => twin.pauseReplication('tab', 'us-west-2'), /Table tab has no replica in us-west-2\./);
 });
 
 test('what is not known is refused in a sentence', () => {

@@ -24,6 +24,8 @@ export interface Conditions {
   staleReads: number;
   monotonicReads: boolean;
   transactionTime: Lag;
+  replicationLag: Lag;
+  regionRoundTrip: Lag;
   streamLag: Lag;
   tableStatus: Lag;
   capacity: 'reported' | Enforcement;

@@ -92,8 +92,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a transaction leaves out its last action",
         file: "execute/transact.rs",
-        right: "        if *applies {\n            partition.apply",
-        wrong: "        if *applies && !(PLANTED && changes.len() > 1 && changes.last().is_some_and(|last| std::ptr::eq(&last.2, change))) {\n            partition.apply",
+        right: "        if *applies {\n            write.target.table.apply",
+        wrong: "        if *applies && !(PLANTED && changes.len() > 1 && changes.last().is_some_and(|last| std::ptr::eq(&last.2, change))) {\n            write.target.table.apply",
     },
     Bug {
         what: "a client token is forgotten a second too late",

@@ -41,8 +41,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transaction's locks, before it has applied everything",
         file: "src/execute/transact.rs",
-        locked: "    for (at, applies, change) in &changes {\n        let (_, guard, shape, partition) = &mut locked[*at];\n",
-        unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for (at, applies, change) in &changes {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();\n",
+        locked: "    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {\n        let (_, guard, shape, partition) = &mut locked[*at];\n",
+        unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();\n",
         models: &["a_transaction_is_never_observed_in_part"],
     },
     Patch {
@@ -160,8 +160,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
-        locked: "                Ok(committed) => partition.apply(&committed, &mut guard, &shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
-        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    partition.apply(&committed, &mut taken, &shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
+        locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, &shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
+        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, &shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
         models: &["a_stale_read_returns_one_state"],
     },
     Patch {
@@ -184,5 +184,19 @@ pub const PATCHES: &[Patch] = &[
         locked: "        let mut locked: Vec<_> = tables\n",
         unlocked: "        let mut tables: Vec<(&Table, Demands<'_>)> = tables.collect();\n        tables.sort_by_key(|(_, demands)| demands[0].entry);\n        let mut locked: Vec<_> = tables\n            .into_iter()\n",
         models: &["transactions_on_two_ledgers_do_not_block_each_other"],
+    },
+    Patch {
+        what: "the lock of an inbox, between a change of it and what is known of the next arrival",
+        file: "src/storage/replication/inbox.rs",
+        locked: "        let result = change(sources.entry(source.clone()).or_default());\n        self.publish(&sources);\n        result\n",
+        unlocked: "        let result = change(sources.entry(source.clone()).or_default());\n        let next = sources.values().map(Source::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
+        models: &["nothing_that_arrives_is_missed"],
+    },
+    Patch {
+        what: "the atomicity of the numbers of writes to global tables",
+        file: "src/storage/replication/mod.rs",
+        locked: "            sequence: self.host().writes.fetch_add(1, Ordering::Relaxed) + 1,\n",
+        unlocked: "            sequence: {\n                let last = self.host().writes.load(Ordering::Relaxed);\n                self.host().writes.store(last + 1, Ordering::Relaxed);\n                last + 1\n            },\n",
+        models: &["regions_that_write_one_item_agree_in_the_end"],
     },
 ];

@@ -102,6 +102,7 @@ fn write_pending(asked: &ControlRequest<'_>, pending: &Pending, writer: &mut Wri
         ("timeToLive", &pending.time_to_live),
         ("transactions", &pending.transactions),
         ("streamRecords", &pending.stream),
+        ("arrivals", &pending.arrivals),
     ] {
         let mut member = object.object(name);
         write_waiting(waiting, &mut member);

@@ -11,6 +11,7 @@ pub(super) mod faults;
 pub(super) mod indexes;
 pub(super) mod items;
 pub(super) mod overview;
+pub(super) mod replication;
 pub(super) mod snapshot;
 pub(super) mod tables;
 pub(super) mod usage;

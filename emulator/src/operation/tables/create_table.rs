@@ -236,6 +236,7 @@ pub(super) fn plan_table(
         time_to_live_changed: None,
         conditions,
         index_lags: BTreeMap::new(),
+        replication_lags: BTreeMap::new(),
         seed,
         active_at,
         deleted_at: fails_at,

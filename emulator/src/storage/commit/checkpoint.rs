@@ -1,6 +1,6 @@
 //! The whole state as commits: the shortest list that makes it anew.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::key::Key;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{
-    Backup, Catalog, Contents, GroupState, Items, PendingTransaction, Region, SavedIndex, Scope, Shape, StreamState,
-    Table, TableIdentity, Transfer,
+    Backup, Catalog, Contents, GroupState, Items, Partition, PendingTransaction, Region, ReplicaVersions, SavedInbox,
+    SavedIndex, Scope, Shape, StreamState, Table, TableIdentity, Transfer,
 };
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
@@ -100,6 +100,9 @@ impl Checkpoint {
             }
         }
         self.push_indexes(id, shape);
+        for (place, (contents, partition)) in contents.iter().zip(table.partitions()).enumerate() {
+            self.push_replication(id, place, contents, partition);
+        }
         if let Some(logs) = &shape.recovery_logs {
             let dropped = logs.dropped();
             let mut slices = slices(logs.save(), |version| version.old.as_ref().map_or(0, Item::size));
@@ -115,6 +118,27 @@ impl Checkpoint {
             }
         }
         self.push(Mutation::ListTable { table: id });
+    }
+
+    /// The versions of items, and the changes on their way from other regions.
+    fn push_replication(&mut self, table: TableId, place: usize, contents: &Contents, partition: &Partition) {
+        let versions = contents.versions().into_iter().flat_map(ReplicaVersions::iter);
+        for versions in slices(versions.map(|(key, version)| (key.clone(), version.clone())), |_| 0) {
+            self.push(Mutation::RestoreVersions { table, versions });
+        }
+        for mut saved in partition.inbox.save() {
+            let waiting = std::mem::take(&mut saved.waiting);
+            let state = Box::new(saved.clone());
+            self.push(Mutation::RestoreInbox { table, place, state });
+            saved.delays.clear();
+            for waiting in slices(waiting, |(_, arrival)| arrival.item.as_ref().map_or(0, Item::size)) {
+                let state = Box::new(SavedInbox {
+                    waiting,
+                    ..saved.clone()
+                });
+                self.push(Mutation::RestoreInbox { table, place, state });
+            }
+        }
     }
 
     fn push_items(&mut self, table: TableId, items: Items) {

@@ -34,6 +34,8 @@ pub enum Origin {
     Request,
     /// The clock: time to live, pending transactions, shards that are replaced. It follows from earlier commits.
     Clock,
+    /// A change of another region that arrives.
+    Replication,
 }
 
 /// A change of the state, applied atomically.
@@ -304,7 +306,18 @@ impl RegionLog {
     /// after a replay of the commits the same work is due again.
     #[inline]
     pub fn begin_due(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
-        match self.begin(time, Origin::Clock, mutations) {
+        self.begin_surely(time, Origin::Clock, mutations)
+    }
+
+    /// Appends the arrival of a change from another region. It happens even if the sink refuses it: whoever replays the commits
+    /// finds it on its way.
+    pub fn begin_arrival(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
+        self.begin_surely(time, Origin::Replication, mutations)
+    }
+
+    #[inline]
+    fn begin_surely(&self, time: Moment, origin: Origin, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
+        match self.begin(time, origin, mutations) {
             Ok(committed) => committed,
             Err(_) => Committed { time, _turn: None },
         }

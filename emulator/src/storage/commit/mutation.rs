@@ -5,8 +5,8 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::storage::{
-    BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, Record, SavedIndex, Scope,
-    StreamState, TableIdentity, TableSettings, TransferKind, TransferRecord,
+    BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, Record, ReplicaVersion, SavedInbox,
+    SavedIndex, Scope, StreamState, TableIdentity, TableSettings, TransferKind, TransferRecord,
 };
 use crate::value::{Item, Name};
 
@@ -204,6 +204,44 @@ pub enum Mutation {
         versions: Vec<PriorItem>,
         /// The newest change that was dropped because of the size limit.
         dropped: Moment,
+    },
+    /// A change of another region arrives. It is applied if it is newer than what is there.
+    ReplicateItem {
+        /// The table.
+        table: TableId,
+        /// The item's key.
+        key: Key,
+        /// The item from then on.
+        item: Option<Item>,
+        /// Its version.
+        version: ReplicaVersion,
+        /// When it arrived.
+        due: Moment,
+    },
+    /// Nothing arrives from another region any more, or it does again.
+    PauseReplication {
+        /// The table.
+        table: TableId,
+        /// The region.
+        source: Name,
+        /// Whether it is paused.
+        paused: bool,
+    },
+    /// A checkpoint's part of a table that is not listed yet: the versions of its items. The items come before.
+    RestoreVersions {
+        /// The table.
+        table: TableId,
+        /// The versions by key, those of deleted items too.
+        versions: Vec<(Key, ReplicaVersion)>,
+    },
+    /// A checkpoint's part of a table that is not listed yet: changes on their way to a partition, in order.
+    RestoreInbox {
+        /// The table.
+        table: TableId,
+        /// The partition.
+        place: usize,
+        /// The changes of one region.
+        state: Box<SavedInbox>,
     },
     /// Part of a checkpoint: a stream, without its records. It precedes its table.
     RestoreStream {

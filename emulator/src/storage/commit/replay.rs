@@ -208,6 +208,25 @@ impl<'c> Replay<'c> {
                 self.region(scope).restore_stream(committed, (**stream).clone());
             }
             Mutation::ChangeReplicas { group } => self.change_replicas(committed, group),
+            Mutation::ReplicateItem {
+                table,
+                key,
+                item,
+                version,
+                due,
+            } => {
+                let table = self.table(*table)?;
+                table.replay_arrival(committed, key, item.as_ref(), version, *due);
+            }
+            Mutation::PauseReplication { table, source, paused } => {
+                self.table(*table)?.set_replication_paused(committed, source, *paused);
+            }
+            Mutation::RestoreVersions { table, versions } => {
+                self.table(*table)?.restore_versions(committed, versions);
+            }
+            Mutation::RestoreInbox { table, place, state } => {
+                self.table(*table)?.restore_inbox(committed, *place, (**state).clone());
+            }
             Mutation::Reset => {
                 self.catalog.remove_all(committed);
                 self.catalog.forget_due();

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::ops::Bound;
 
 use super::super::commit::{AppendError, Committed};
+use super::super::replication::ReplicaVersion;
 use super::super::table::Table;
-use crate::change::Cause;
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::value::Item;
@@ -16,25 +16,24 @@ use crate::value::Item;
 /// Items of a slice, for which the lock of their partition is held.
 const SLICE: usize = 64;
 
-/// Puts the copy of an item that its region's source has.
-fn put_copy(target: &Table, key: Key, item: Item, now: Moment) -> Result<(), AppendError> {
-    target.fill([(key, item)], now)
-}
-
-/// Hands all items of a table to `put`, with no lock held. Stops where that fails.
-fn each_item<E>(source: &Table, mut put: impl FnMut(Key, Item) -> Result<(), E>) -> Result<usize, E> {
+/// Hands all items of a table and their versions to `put`, with no lock held. Stops where that fails.
+fn each_item<E>(source: &Table, mut put: impl FnMut(Key, Item, ReplicaVersion) -> Result<(), E>) -> Result<usize, E> {
     let mut count = 0;
     for partition in source.partitions() {
         let mut from: Bound<Key> = Bound::Unbounded;
         loop {
             let contents = partition.read();
             let items = contents.by_key().range((from.as_ref(), Bound::Unbounded)).take(SLICE);
-            let slice: Vec<(Key, Item)> = items.map(|(key, item)| (key.clone(), item.clone())).collect();
+            let version = |key| contents.versions().and_then(|versions| versions.get(key)).cloned();
+            let items = items.map(|(key, item)| (key.clone(), item.clone(), version(key).unwrap_or_default()));
+            let slice: Vec<(Key, Item, ReplicaVersion)> = items.collect();
             drop(contents);
-            let Some((last, _)) = slice.last() else { break };
+            let Some((last, ..)) = slice.last() else { break };
             from = Bound::Excluded(last.clone());
             count += slice.len();
-            slice.into_iter().try_for_each(|(key, item)| put(key, item))?;
+            slice
+                .into_iter()
+                .try_for_each(|(key, item, version)| put(key, item, version))?;
         }
     }
     Ok(count)
@@ -44,13 +43,15 @@ impl Table {
     /// Puts a copy of each item of another table into this one, and returns how many there were. No lock of one table is held
     /// while the other's is taken.
     pub fn copy_items(&self, source: &Table, now: Moment) -> Result<usize, AppendError> {
-        each_item(source, |key, item| put_copy(self, key, item, now))
+        let count = each_item(source, |key, item, version| self.put_copy(key, item, &version, now))?;
+        self.shape().queues().for_each(|queue| queue.drain(Moment::NEVER));
+        Ok(count)
     }
 
     /// Does so again after a replay in which the copy did not end, and makes the table `ACTIVE`.
     pub(super) fn replay_copy(&self, committed: &Committed<'_>, source: &Table) {
-        let Ok(_) = each_item::<Infallible>(source, |key, item| {
-            self.change_item(committed, key, Some(item), Cause::Request, None);
+        let Ok(_) = each_item::<Infallible>(source, |key, item, version| {
+            self.replay_arrival(committed, &key, Some(&item), &version, committed.time);
             Ok(())
         });
         let mut settings = self.shape().settings.clone();

@@ -16,6 +16,7 @@ pub use scaling::{Scaling, ScalingPolicy};
 use compact_str::CompactString;
 
 use super::commit::{AppendError, Committed, Mutation, Origin, TableId};
+use super::replication::Claims;
 use super::table::Table;
 use crate::clock::Moment;
 use crate::sync::{Hint, Ordering, RwLock};
@@ -214,7 +215,7 @@ impl GroupState {
 /// assert_eq!(send("eu-west-1", "DescribeTable", r#"{"TableName": "tab"}"#), 200);
 /// ```
 #[derive(Debug)]
-pub struct ReplicaGroup(RwLock<View>);
+pub struct ReplicaGroup(RwLock<View>, Claims);
 
 #[derive(Debug)]
 struct View {
@@ -237,6 +238,11 @@ impl View {
 }
 
 impl ReplicaGroup {
+    /// The items that are being written, of a group with strong consistency.
+    pub fn claims(&self) -> &Claims {
+        &self.1
+    }
+
     /// The group's state.
     pub fn state(&self) -> Arc<GroupState> {
         Arc::clone(&self.0.read().state)
@@ -310,7 +316,7 @@ pub(super) fn apply(_: &Committed<'_>, state: &GroupState, tables: &[Arc<Table>]
             *group.0.write() = view;
             group
         }
-        None => Arc::new(ReplicaGroup(RwLock::new(view))),
+        None => Arc::new(ReplicaGroup(RwLock::new(view), Claims::default())),
     };
     for table in tables.iter().filter(|table| state.replica(table.ordinal).is_some()) {
         table.replication.set(&group);

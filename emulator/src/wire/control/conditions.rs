@@ -47,6 +47,8 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Condi
         "staleReads",
         "monotonicReads",
         "transactionTime",
+        "replicationLag",
+        "regionRoundTrip",
         "streamLag",
         "streamShards",
         "tableStatus",
@@ -74,6 +76,8 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Condi
         ("indexPropagation", &mut conditions.index_propagation),
         ("readStaleness", &mut conditions.read_staleness),
         ("transactionTime", &mut conditions.transaction_time),
+        ("replicationLag", &mut conditions.replication_lag),
+        ("regionRoundTrip", &mut conditions.region_round_trip),
         ("streamLag", &mut conditions.stream_lag),
         ("tableStatus", &mut conditions.table_status),
     ] {
@@ -121,6 +125,8 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
         stale_reads,
         monotonic_reads,
         transaction_time,
+        replication_lag,
+        region_round_trip,
         stream_lag,
         stream_shards,
         table_status,
@@ -144,6 +150,8 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     write_number(stale_reads, object.member("staleReads"));
     object.boolean("monotonicReads", monotonic_reads);
     write_lag(transaction_time, object.member("transactionTime"));
+    write_lag(replication_lag, object.member("replicationLag"));
+    write_lag(region_round_trip, object.member("regionRoundTrip"));
     write_lag(stream_lag, object.member("streamLag"));
     match stream_shards {
         Shards::Fixed(count) => write_number(f64::from(count), object.member("streamShards")),

@@ -66,6 +66,27 @@ pub fn write_event(event: &Event, writer: &mut Writer) {
             write_subject(subject, &mut object);
             write_moment("arrives", *arrives, &mut object);
         }
+        EventKind::Replication(region, subject, arrives) => {
+            object.string("to", region);
+            write_subject(subject, &mut object);
+            if let Some(arrives) = arrives {
+                write_moment("arrives", *arrives, &mut object);
+            }
+        }
+        EventKind::ReplicationArrival(region, subject, applied) => {
+            object.string("from", region);
+            write_subject(subject, &mut object);
+            object.boolean("applied", *applied);
+        }
+        EventKind::ReplicationConflict(subject, writes) => {
+            write_subject(subject, &mut object);
+            for (name, write) in [("lost", &writes.0), ("won", &writes.1)] {
+                let mut member = Object::open(object.member(name));
+                member.string("region", &write.region);
+                write_moment("at", write.at, &mut member);
+                member.close();
+            }
+        }
         EventKind::PartitionSplit(token) | EventKind::ShardSplit(token) => write_token("token", *token, &mut object),
     }
     object.close();
@@ -83,6 +104,9 @@ fn kind(event: &Event) -> &'static str {
         EventKind::ExpirySchedule(..) => "expirySchedule",
         EventKind::Expiry(_) => "expiry",
         EventKind::StreamRecord(..) => "streamRecord",
+        EventKind::Replication(..) => "replication",
+        EventKind::ReplicationArrival(..) => "replicationArrival",
+        EventKind::ReplicationConflict(..) => "replicationConflict",
         EventKind::PartitionSplit(_) => "partitionSplit",
         EventKind::ShardSplit(_) => "shardSplit",
     }

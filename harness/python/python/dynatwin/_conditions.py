@@ -59,6 +59,8 @@ class Conditions(TypedDict, total=False):
     stale_reads: float
     monotonic_reads: bool
     transaction_time: Lag
+    replication_lag: Lag
+    region_round_trip: Lag
     stream_lag: Lag
     stream_shards: int | Literal["throughput"]
     table_status: Lag

@@ -177,6 +177,21 @@ class IndexState:
     """The lag set for this index, if any."""
 
 
+@dataclass(frozen=True)
+class ReplicationState:
+    """Replication between a table and its replica in another region."""
+
+    region: str
+    """The other region."""
+    paused: bool
+    arriving: int
+    """Changes on their way from the other region."""
+    leaving: int
+    """Changes on their way to the other region."""
+    lag: Lag | None
+    """Its own lag, if it has one."""
+
+
 @dataclass
 class CapacitySpent:
     """The capacity that a block of code consumed, by table and global index; from
@@ -321,6 +336,10 @@ def _partition(each: dict[str, Any]) -> PartitionHeat:
 
 def index_state(each: dict[str, Any]) -> IndexState:
     return IndexState(each["index"], each["paused"], each["waiting"], each.get("lag"))
+
+
+def replication_state(each: dict[str, Any]) -> ReplicationState:
+    return ReplicationState(each["region"], each["paused"], each["arriving"], each["leaving"], each.get("lag"))
 
 
 def assert_no_scans(watched: bool, scans: list[Scan]) -> None:

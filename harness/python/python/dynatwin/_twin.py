@@ -338,6 +338,32 @@ class Twin:
         method, told = ("DELETE", None) if lag is None else ("PUT", _words.told(lag))
         self._of_table(method, table, f"/indexes/{quote(index)}/lag", told, region, access_key)
 
+    def replication(
+        self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> list[_log.ReplicationState]:
+        """Replication between the table in `region` and each of its replicas."""
+        states = self._of_table("GET", table, "/replication", None, region, access_key)
+        return [_log.replication_state(each) for each in states]
+
+    def pause_replication(
+        self, table: str, other: str | None = None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> None:
+        """Pauses replication between the table in `region` and its replica in `other`, or all of its replicas."""
+        self._of_table("POST", table, f"{_replication(other)}/pause", None, region, access_key)
+
+    def resume_replication(
+        self, table: str, other: str | None = None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> None:
+        """Lets the table in `region` and its replica in `other`, or all of its replicas, exchange what they have missed."""
+        self._of_table("POST", table, f"{_replication(other)}/resume", None, region, access_key)
+
+    def set_replication_lag(
+        self, table: str, other: str, lag: Lag | None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> None:
+        """Sets how long writes take from `region` to the replica in `other`; None lets them follow the conditions again."""
+        method, told = ("DELETE", None) if lag is None else ("PUT", _words.told(lag))
+        self._of_table(method, table, f"{_replication(other)}/lag", told, region, access_key)
+
     # Recorded requests
 
     def watch(self, watches: bool = True) -> None:
@@ -669,6 +695,10 @@ def announce(twin: Twin, error: BaseException) -> None:
             error.add_note(note)
     else:
         print(note, file=sys.stderr)
+
+
+def _replication(other: str | None) -> str:
+    return "/replication" if other is None else f"/replication/{quote(other)}"
 
 
 def _seed() -> int:

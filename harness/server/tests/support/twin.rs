@@ -88,6 +88,14 @@ impl Twin {
         twin
     }
 
+    /// Adds a replica of the table in another region.
+    pub fn replicated(mut self) -> Twin {
+        let update = json!([{"Create": {"RegionName": "eu-west-1"}}]);
+        let body = json!({"TableName": "Orders", "ReplicaUpdates": update});
+        assert_eq!(self.operation("me", "UpdateTable", &body).0, 200);
+        self
+    }
+
     /// Adds access control: a root user, a role and a table of an account.
     pub fn guarded(mut self) -> Twin {
         let keys = json!([{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]);
@@ -116,6 +124,14 @@ impl Twin {
         let text = body.map(Value::to_string).unwrap_or_default();
         let headers = if body.is_some() { &[JSON][..] } else { &[] };
         read(&self.send(method, &format!("/_dynatwin/{path}"), headers, text.as_bytes()))
+    }
+
+    /// A control for the tables of an access key in us-east-1.
+    pub fn control_of_mine(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let text = body.map(Value::to_string).unwrap_or_default();
+        let mut headers = vec![("authorization", ME)];
+        headers.extend(body.is_some().then_some(JSON));
+        read(&self.send(method, &format!("/_dynatwin/{path}"), &headers, text.as_bytes()))
     }
 
     /// An operation of the API.

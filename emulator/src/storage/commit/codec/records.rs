@@ -10,11 +10,11 @@ use crate::schema::{
 };
 use crate::storage::commit::{Mutation, Origin};
 use crate::storage::{
-    AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination, GroupState,
-    IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress, QueuedUpdate,
-    RecentChanges, Record, RecordKind, Recovery, Removal, Replica, Restored, SavedIndex, Scaling, ScalingPolicy, Scope,
-    Sequence, Shard, StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind,
-    TransferRecord, TransferRequest, Witness,
+    Arrival, AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination,
+    GroupState, IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress,
+    QueuedUpdate, RecentChanges, Record, RecordKind, Recovery, Removal, Replica, ReplicaVersion, Restored, SavedInbox,
+    SavedIndex, Scaling, ScalingPolicy, Scope, Sequence, Shard, Stamp, StreamEnd, StreamState, TableIdentity,
+    TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord, TransferRequest, Witness,
 };
 use crate::transfer::Failure;
 use crate::wire::decode::Decode;
@@ -23,7 +23,7 @@ structures! {
     Scope { account region }
     TableIdentity { scope name arn id ordinal created }
     TableSettings {
-        epoch definition stream_settings time_to_live time_to_live_changed conditions index_lags seed active_at deleted_at
+        epoch definition stream_settings time_to_live time_to_live_changed conditions index_lags replication_lags seed active_at deleted_at
         jobs recent recovery restored attached
     }
     TableStream { created view enabled_at starts end }
@@ -42,7 +42,8 @@ structures! {
     OnDemandThroughput { max_read max_write }
     Encryption { key_arn }
     Conditions {
-        time_to_live index_propagation read_staleness stale_reads monotonic_reads transaction_time stream_lag stream_shards
+        time_to_live index_propagation read_staleness stale_reads monotonic_reads transaction_time replication_lag region_round_trip
+        stream_lag stream_shards
         table_status statistics_age item_collection_size stream_bytes recovery_bytes capacity control_limits latency
         internal_errors throttles
     }
@@ -70,6 +71,10 @@ structures! {
     Failure { code message }
     ClientToken { digest fingerprint done }
     PriorItem { at key old }
+    ReplicaVersion { stamp seen }
+    Stamp { time sequence region }
+    Arrival { source key item version happened }
+    SavedInbox { source paused resumed waiting delays }
     IndexState<E> { paused entries waiting delays }
     QueuedUpdate<E> { arrives item remove insert }
     StreamState { arn label table key view created enabled_at seed end numbers starts lineages }
@@ -79,8 +84,8 @@ structures! {
 }
 
 enumerations! {
-    Origin { 0 Request 1 Clock }
-    Cause { 0 Request 1 TimeToLive }
+    Origin { 0 Request 1 Clock 2 Replication }
+    Cause { 0 Request 1 TimeToLive 2 Replication }
     ScalarType { 0 S 1 N 2 B }
     Projection { 0 All 1 KeysOnly 2 Include(names) }
     Distance { 0 Cosine 1 DotProduct 2 Euclidean }
@@ -138,6 +143,10 @@ enumerations! {
         24 ChangeReplicas { group }
         25 RestoreEntries { table index state }
         26 RestoreRecords { scope stream shard records }
+        27 ReplicateItem { table key item version due }
+        28 PauseReplication { table source paused }
+        29 RestoreVersions { table versions }
+        30 RestoreInbox { table place state }
     }
 }
 

@@ -1,0 +1,171 @@
+//! The controls of global tables: replication that is paused, resumed, and given a lag of its own.
+
+use std::sync::Arc;
+
+use super::control::{Controls, NotFound};
+use super::due;
+use crate::caller::Caller;
+use crate::conditions::Lag;
+use crate::storage::{Consistency, GroupState, Table};
+use crate::value::Name;
+
+/// Replication between a table and one of its replicas.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 1, conditions: Conditions::CALM, shared_db: false });
+/// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// for (operation, body) in [
+///     ("CreateTable", r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+///         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+///         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#),
+///     ("UpdateTable", r#"{"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}"#),
+/// ] {
+///     assert_eq!(engine.dispatch(&caller, operation, body.as_bytes()).status, 200);
+/// }
+/// engine.pause_replication(&caller, "tab", Some("eu-west-1")).unwrap();
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "tab", "Item": {"pk": {"S": "a"}}}"#);
+/// let replication = &engine.replication(&caller, "tab").unwrap()[0];
+/// assert_eq!((replication.paused, replication.leaving), (true, 1));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicationState {
+    /// The other region.
+    pub region: Name,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// How many changes are on their way from the other region.
+    pub arriving: usize,
+    /// How many changes are on their way to the other region.
+    pub leaving: usize,
+    /// The lag of its own towards the other region, if it has one.
+    pub lag: Option<Lag>,
+}
+
+/// A table and its group.
+struct Replicated {
+    table: Arc<Table>,
+    peers: Vec<Arc<Table>>,
+    group: Arc<GroupState>,
+}
+
+impl Replicated {
+    fn is_paused(&self, region: &str) -> bool {
+        self.table.is_replication_paused(region)
+    }
+}
+
+impl Controls<'_> {
+    fn replicated(&self, caller: &Caller, table: &str) -> Result<Replicated, NotFound> {
+        let table = self.table(caller, table)?;
+        let group = table.replica_group();
+        let Some(group) = group.filter(|group| !group.peers(table.ordinal).is_empty()) else {
+            return Err(NotFound(format!("Table {} has no replicas.", table.name)));
+        };
+        Ok(Replicated {
+            peers: group.peers(table.ordinal),
+            group: group.state(),
+            table,
+        })
+    }
+
+    fn settle(&self, replicated: &Replicated) {
+        let now = self.clock.now();
+        for table in replicated.peers.iter().chain([&replicated.table]) {
+            due::run_due(table, now);
+        }
+    }
+
+    /// Pauses or resumes replication between a table and its replicas: the one in `region`, or all.
+    fn set_replication_paused(
+        &self,
+        caller: &Caller,
+        table: &str,
+        region: Option<&str>,
+        paused: bool,
+    ) -> Result<(), NotFound> {
+        let replicated = self.replicated(caller, table)?;
+        let is_known = |region: &str| replicated.peers.iter().any(|peer| peer.scope.region == region);
+        if let Some(region) = region.filter(|region| !is_known(region)) {
+            return Err(NotFound(format!("Table {table} has no replica in {region}.")));
+        }
+        if region.is_some() && replicated.group.consistency == Consistency::Strong {
+            return Err(NotFound(format!(
+                "The regions of table {table} are strongly consistent: one is cut off from all others, and not from one."
+            )));
+        }
+        self.settle(&replicated);
+        let (now, own) = (self.clock.now(), &replicated.table.scope.region);
+        // Refused by the log, replication goes on as it was.
+        if region.is_none() {
+            let _ = replicated.table.pause_replication(own, paused, now);
+        }
+        // A region that is cut off stays so when another one comes back.
+        let is_meant = |peer: &Arc<Table>| match region {
+            Some(region) => peer.scope.region == region,
+            None => paused || !peer.is_cut_off(),
+        };
+        for peer in replicated.peers.iter().filter(|peer| is_meant(peer)) {
+            let _ = replicated.table.pause_replication(&peer.scope.region, paused, now);
+            let _ = peer.pause_replication(own, paused, now);
+        }
+        self.settle(&replicated);
+        Ok(())
+    }
+
+    /// Lets no write get from a table to its replica in a region, or to any, nor from there, until
+    /// [`resume_replication`](Controls::resume_replication). What is written meanwhile waits, combined into one change of each
+    /// item.
+    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.set_replication_paused(caller, table, region, true)
+    }
+
+    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
+    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+        self.set_replication_paused(caller, table, region, false)
+    }
+
+    /// Sets how long writes of a table from now on take to reach its replica in a region; `None` lets them follow the table's
+    /// conditions again.
+    pub fn set_replication_lag(
+        &self,
+        caller: &Caller,
+        table: &str,
+        region: &str,
+        lag: Option<Lag>,
+    ) -> Result<(), NotFound> {
+        let replicated = self.replicated(caller, table)?;
+        if !replicated.peers.iter().any(|peer| peer.scope.region == region) {
+            return Err(NotFound(format!("Table {table} has no replica in {region}.")));
+        }
+        self.reshape(&replicated.table, |settings| {
+            match lag {
+                Some(lag) => settings.replication_lags.insert(Name::new(region), lag),
+                None => settings.replication_lags.remove(region),
+            };
+        });
+        Ok(())
+    }
+
+    /// Replication between a table and each of its replicas.
+    pub fn replication(&self, caller: &Caller, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
+        let replicated = self.replicated(caller, table)?;
+        self.settle(&replicated);
+        let (table, shape) = (&replicated.table, replicated.table.shape());
+        let of_peer = |peer: &Arc<Table>| {
+            let region = &peer.scope.region;
+            ReplicationState {
+                paused: replicated.is_paused(region),
+                arriving: table.arriving(region),
+                leaving: peer.arriving(&table.scope.region),
+                lag: shape.replication_lags.get(region).copied(),
+                region: region.clone(),
+            }
+        };
+        Ok(replicated.peers.iter().map(of_peer).collect())
+    }
+}

@@ -1,0 +1,90 @@
+//! Replication between the regions of a global table: paused, resumed, and given a lag of its own.
+
+use super::ControlRequest;
+use crate::execute::ReplicationState;
+use crate::wire::control::{ControlError, ControlResult, Json, read_lag, write_lag};
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+/// Replication between a table and each of its replicas.
+pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    let mut list = List::open(writer);
+    for state in asked.twin.replication(&caller, table)? {
+        write(&state, list.element());
+    }
+    list.close();
+    Ok(())
+}
+
+/// Pauses replication between a table and all of its replicas.
+pub fn pause_all(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.pause_replication(&caller, table, None)?;
+    list(asked, writer)
+}
+
+/// Resumes replication between a table and all of its replicas.
+pub fn resume_all(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.resume_replication(&caller, table, None)?;
+    list(asked, writer)
+}
+
+/// Pauses replication between a table and its replica in a region.
+pub fn pause(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.pause_replication(&caller, table, Some(asked.part(3)))?;
+    show(asked, writer)
+}
+
+/// Resumes replication between a table and its replica in a region.
+pub fn resume(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.resume_replication(&caller, table, Some(asked.part(3)))?;
+    show(asked, writer)
+}
+
+/// Sets how long a table's writes take to reach its replica in a region.
+pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    if asked.body == Json::Null {
+        return Err(ControlError::malformed(
+            "lag takes a number of seconds, or { typical, longest }; DELETE lets replication follow the table's conditions again.",
+        ));
+    }
+    let lag = read_lag("lag", &asked.body)?;
+    let (caller, table) = asked.table()?;
+    asked
+        .twin
+        .set_replication_lag(&caller, table, asked.part(3), Some(lag))?;
+    show(asked, writer)
+}
+
+/// Lets replication to a region follow the table's conditions again.
+pub fn clear_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.set_replication_lag(&caller, table, asked.part(3), None)?;
+    show(asked, writer)
+}
+
+fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = asked.table()?;
+    let states = asked.twin.replication(&caller, table)?;
+    let found = states.iter().find(|state| state.region == asked.part(3));
+    // Another request may have removed it meanwhile.
+    let gone = || ControlError::not_found(format!("Table {table} has no replica in {}.", asked.part(3)));
+    write(found.ok_or_else(gone)?, writer);
+    Ok(())
+}
+
+fn write(state: &ReplicationState, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.string("region", &state.region);
+    object.boolean("paused", state.paused);
+    object.integer("arriving", state.arriving as i64);
+    object.integer("leaving", state.leaving as i64);
+    if let Some(lag) = state.lag {
+        write_lag(lag, object.member("lag"));
+    }
+    object.close();
+}

@@ -1,0 +1,59 @@
+//! What replication has cost a table, and how long it took.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::capacity::units::Units;
+use crate::change::Change;
+use crate::journal::Samples;
+use crate::sync::Mutex;
+use crate::value::Name;
+
+/// The changes that have arrived at a table from other regions since it was made.
+///
+/// ```
+/// use dynatwin_engine::storage::ReplicationCounts;
+///
+/// let counts = ReplicationCounts::default();
+/// assert!(counts.latency_from("us-east-1").is_none() && counts.units().is_empty());
+/// ```
+#[derive(Debug, Default)]
+pub struct ReplicationCounts(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// Milliseconds from the write to its arrival, by region.
+    latencies: BTreeMap<Name, Samples>,
+    /// Replicated write units of the table, and write units of its global indexes.
+    units: BTreeMap<Option<Name>, Units>,
+}
+
+impl ReplicationCounts {
+    /// Counts a change that has arrived from a region after so long, and what it has changed here.
+    pub fn add(&self, source: &Name, latency: Duration, change: Option<&Change>) {
+        let mut counts = self.0.lock();
+        let milliseconds = latency.as_secs_f64() * 1000.0;
+        counts.latencies.entry(source.clone()).or_default().add(milliseconds);
+        let Some(change) = change else { return };
+        let locals: Units = change.locals.iter().map(|arm| arm.units).sum();
+        *counts.units.entry(None).or_default() += change.units + locals;
+        for arm in &change.globals {
+            *counts.units.entry(Some(arm.name.clone())).or_default() += arm.units;
+        }
+    }
+
+    /// Milliseconds that the changes of a region took.
+    pub fn latency_from(&self, source: &str) -> Option<Samples> {
+        self.0.lock().latencies.get(source).copied()
+    }
+
+    /// Write units that were consumed, of the table and of its global indexes.
+    pub fn units(&self) -> Vec<(Option<Name>, Units)> {
+        let counts = self.0.lock();
+        counts
+            .units
+            .iter()
+            .map(|(index, units)| (index.clone(), *units))
+            .collect()
+    }
+}

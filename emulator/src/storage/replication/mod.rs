@@ -1,0 +1,266 @@
+//! Replication between the regions of a global table (docs/behavior: 08 5).
+//!
+//! A write is stamped and handed to the [`Inbox`] of the same partition in each other region, under the lock of its own
+//! partition. An inbox is a leaf lock: no lock of one region nests in another's. What is in an inbox is due work of its
+//! partition: when its time comes, the newer version of the item replaces the older one, as a commit of its own.
+
+mod claims;
+mod counts;
+mod inbox;
+mod version;
+
+pub use claims::{Claims, ItemClaim};
+pub use counts::ReplicationCounts;
+pub use inbox::{Arrival, Inbox, SavedInbox};
+pub use version::{Comparison, ReplicaVersion, ReplicaVersions, Stamp};
+
+use super::commit::{AppendError, Committed, Mutation, Origin};
+use super::delay::Propagation;
+use super::partition::{Contents, Partition};
+use super::replica::Consistency;
+use super::settings::TableSettings;
+use super::table::{Shape, Table};
+use crate::change::{Cause, Change};
+use crate::clock::Moment;
+use crate::conditions::Lag;
+use crate::key::Key;
+use crate::sync::Ordering;
+use crate::value::{Item, Name};
+
+impl TableSettings {
+    /// How long a write takes to reach the replica in a region.
+    pub fn replication_lag(&self, region: &str) -> Lag {
+        let own = self.replication_lags.get(region);
+        own.copied().unwrap_or(self.conditions.replication_lag)
+    }
+}
+
+impl Table {
+    /// Applies a change, as [`Partition::apply`] does, and hands it to the table's replicas.
+    #[inline]
+    pub fn apply(
+        &self,
+        committed: &Committed<'_>,
+        partition: &Partition,
+        contents: &mut Contents,
+        shape: &Shape,
+        change: &Change,
+    ) {
+        partition.apply(committed, contents, shape, change);
+        if self.is_replica() {
+            self.replicate(committed, partition, contents, shape, change);
+        }
+    }
+
+    /// Notes the version of a write of this region, and hands the write to the other regions.
+    #[cold]
+    fn replicate(
+        &self,
+        committed: &Committed<'_>,
+        partition: &Partition,
+        contents: &mut Contents,
+        shape: &Shape,
+        change: &Change,
+    ) {
+        let Some(group) = self.replica_group() else { return };
+        let peers = group.peers(self.ordinal);
+        if peers.is_empty() && partition.inbox.is_empty() {
+            contents.forget_versions();
+            return;
+        }
+        let happened = change.happened(committed.time);
+        let stamp = Stamp {
+            time: happened,
+            sequence: self.host().writes.fetch_add(1, Ordering::Relaxed) + 1,
+            region: self.scope.region.clone(),
+        };
+        let versions = contents.versions_mut();
+        if versions.has_old(committed.time) && partition.inbox.is_empty() {
+            versions.prune(committed.time);
+        }
+        let version = versions.write(&change.key, stamp, change.new.is_none());
+        for peer in peers {
+            let place = format!("{} to {}", self.scope.region, peer.scope.region);
+            let lag = match group.state().consistency {
+                Consistency::Eventual => shape.replication_lag(&peer.scope.region),
+                Consistency::Strong => Lag::None,
+            };
+            let propagation = Propagation {
+                seed: shape.seed,
+                place: &place,
+                lag,
+            };
+            let arrival = Arrival {
+                source: self.scope.region.clone(),
+                key: change.key.clone(),
+                item: change.new.clone(),
+                version: version.clone(),
+                happened,
+            };
+            peer.partition(peer.partition_of(change.key.token))
+                .inbox
+                .push(arrival, &propagation);
+            self.host().wakes.add(&peer.scope);
+        }
+    }
+
+    /// Commits that a change of another region has arrived, and applies it if it is newer than what is there. The caller has
+    /// taken it out of the partition's inbox, and holds the partition's lock.
+    pub fn receive(
+        &self,
+        (partition, contents): (&Partition, &mut Contents),
+        shape: &Shape,
+        (arrived, arrival): (Moment, &Arrival),
+        now: Moment,
+    ) -> (Option<Change>, Comparison) {
+        let committed = self.log().begin_arrival(now, || {
+            vec![Mutation::ReplicateItem {
+                table: self.ordinal,
+                key: arrival.key.clone(),
+                item: arrival.item.clone(),
+                version: arrival.version.clone(),
+                due: arrived,
+            }]
+        });
+        let (key, item) = (arrival.key.clone(), arrival.item.clone());
+        let target = (partition, contents);
+        receive(&committed, target, shape, (key, item, &arrival.version), arrived)
+    }
+
+    /// Replays the arrival of a change.
+    pub(super) fn replay_arrival(
+        &self,
+        committed: &Committed<'_>,
+        key: &Key,
+        item: Option<&Item>,
+        version: &ReplicaVersion,
+        arrived: Moment,
+    ) {
+        let partition = self.partition(self.partition_of(key.token));
+        let mut contents = partition.write();
+        // The partition's lock keeps the shape as it is.
+        let shape = self.shape();
+        partition.inbox.remove(&version.stamp.region, key, &version.stamp);
+        let item = (key.clone(), item.cloned(), version);
+        let (change, _) = receive(committed, (partition, &mut contents), &shape, item, arrived);
+        drop(contents);
+        let queues = change.iter().flat_map(|change| shape.queues_of(change));
+        queues.for_each(|queue| queue.drain_if_long(committed.time));
+    }
+
+    /// Puts a copy of an item that a new replica is given, unless a newer version is there.
+    pub(super) fn put_copy(
+        &self,
+        key: Key,
+        item: Item,
+        version: &ReplicaVersion,
+        now: Moment,
+    ) -> Result<(), AppendError> {
+        let partition = self.partition(self.partition_of(key.token));
+        let mut contents = partition.write();
+        let shape = self.shape();
+        let committed = self.log().begin(now, Origin::Replication, || {
+            vec![Mutation::ReplicateItem {
+                table: self.ordinal,
+                key: key.clone(),
+                item: Some(item.clone()),
+                version: version.clone(),
+                due: now,
+            }]
+        })?;
+        if let Some(ledger) = self.capacity.lock().as_mut() {
+            ledger.weigh(key.token, item.size());
+        }
+        let target = (partition, &mut *contents);
+        receive(&committed, target, &shape, (key, Some(item), version), now);
+        Ok(())
+    }
+
+    /// Lets nothing arrive from a region from now on, or lets it again. The table's own region stands for all: nothing gets
+    /// there either.
+    pub fn pause_replication(&self, source: &Name, paused: bool, now: Moment) -> Result<(), AppendError> {
+        let committed = self.log().begin(now, Origin::Request, || {
+            vec![Mutation::PauseReplication {
+                table: self.ordinal,
+                source: source.clone(),
+                paused,
+            }]
+        })?;
+        self.set_replication_paused(&committed, source, paused);
+        Ok(())
+    }
+
+    pub(super) fn set_replication_paused(&self, committed: &Committed<'_>, source: &Name, paused: bool) {
+        for partition in self.partitions() {
+            partition.inbox.set_paused(source, paused, committed.time);
+        }
+    }
+
+    /// Whether nothing arrives from a region.
+    pub fn is_replication_paused(&self, source: &str) -> bool {
+        let first = self.partitions().first();
+        first.is_some_and(|partition| partition.inbox.is_paused(source))
+    }
+
+    /// Whether the region is cut off from all others.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_replication_paused(&self.scope.region)
+    }
+
+    /// How many changes are on their way from a region.
+    pub fn arriving(&self, source: &str) -> usize {
+        let partitions = self.partitions().iter();
+        partitions.map(|partition| partition.inbox.waiting(source)).sum()
+    }
+
+    /// Restores the versions of items that a checkpoint has.
+    pub(super) fn restore_versions(&self, _: &Committed<'_>, versions: &[(Key, ReplicaVersion)]) {
+        for (key, version) in versions {
+            self.note_writes(version);
+            let partition = self.partition(self.partition_of(key.token));
+            let mut contents = partition.write();
+            let deletes = contents.get(key).is_none();
+            contents.versions_mut().set(key, version.clone(), deletes);
+        }
+    }
+
+    /// Restores the changes on their way to a partition that a checkpoint has.
+    pub(super) fn restore_inbox(&self, _: &Committed<'_>, place: usize, saved: SavedInbox) {
+        let versions = saved.waiting.iter().map(|(_, arrival)| &arrival.version);
+        versions.for_each(|version| self.note_writes(version));
+        self.partition(place).inbox.restore(saved);
+    }
+
+    /// Lets later writes have higher numbers than this version.
+    fn note_writes(&self, version: &ReplicaVersion) {
+        self.host().writes.fetch_max(version.stamp.sequence, Ordering::Relaxed);
+    }
+}
+
+/// Applies a change that has arrived, if it is newer than the version that is there. Returns what it has changed, and how the
+/// versions compare.
+fn receive(
+    committed: &Committed<'_>,
+    (partition, contents): (&Partition, &mut Contents),
+    shape: &Shape,
+    (key, item, version): (Key, Option<Item>, &ReplicaVersion),
+    arrived: Moment,
+) -> (Option<Change>, Comparison) {
+    let versions = contents.versions_mut();
+    let comparison = versions.compare(&key, version);
+    if !comparison.replaces {
+        return (None, comparison);
+    }
+    if version.stamp.sequence > 0 {
+        versions.set(&key, version.clone(), item.is_none());
+    }
+    let old = contents.get(&key).cloned();
+    if old.is_none() && item.is_none() {
+        return (None, comparison);
+    }
+    let mut change = Change::new(&shape.definition, key, old, item);
+    change.cause = Cause::Replication;
+    change.due = Some(arrived);
+    partition.apply(committed, contents, shape, &change);
+    (Some(change), comparison)
+}

@@ -1,0 +1,278 @@
+//! The versions of items in the regions of a global table, and which of two replaces the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use crate::clock::Moment;
+use crate::journal::RegionalWrite;
+use crate::key::Key;
+use crate::value::Name;
+
+/// For how long the version of a deleted item is kept. How long the service does is unknown (docs/behavior: 08 11).
+const TOMBSTONE_AGE: Duration = Duration::from_hours(24);
+
+/// When and where a version of an item was written.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::storage::Stamp;
+///
+/// let stamp = |sequence, region: &str| Stamp { time: Moment::START, sequence, region: region.into() };
+/// assert!(stamp(1, "us-east-1").is_older_than(&stamp(2, "eu-west-1")));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When it was written. Never before the version that it replaces.
+    pub time: Moment,
+    /// Its number among the writes to all global tables: it decides between writes of the same time.
+    pub sequence: u64,
+    /// The region that it was written in.
+    pub region: Name,
+}
+
+impl Stamp {
+    /// Whether the last writer is the other one.
+    pub fn is_older_than(&self, other: &Stamp) -> bool {
+        (self.time, self.sequence) < (other.time, other.sequence)
+    }
+}
+
+impl From<Stamp> for RegionalWrite {
+    fn from(stamp: Stamp) -> RegionalWrite {
+        RegionalWrite {
+            region: stamp.region,
+            at: stamp.time,
+        }
+    }
+}
+
+/// A version of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaVersion {
+    /// When and where it was written.
+    pub stamp: Stamp,
+    /// The last write of each region that its writer had seen, itself included, by region.
+    pub seen: SmallVec<[(Name, u64); 2]>,
+}
+
+impl Default for ReplicaVersion {
+    /// The version of an item that was last written before the table had replicas: it is older than any other.
+    fn default() -> ReplicaVersion {
+        ReplicaVersion {
+            stamp: Stamp {
+                time: Moment::FIRST,
+                sequence: 0,
+                region: Name::default(),
+            },
+            seen: SmallVec::new(),
+        }
+    }
+}
+
+impl ReplicaVersion {
+    /// Whether the writer of this version had seen that other version, or this is that version.
+    pub fn has_seen(&self, other: &Stamp) -> bool {
+        let mut seen = self.seen.iter();
+        seen.any(|(region, last)| *region == other.region && *last >= other.sequence)
+    }
+}
+
+/// How a version that arrives compares with the one that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Whether the version that arrives replaces the other.
+    pub replaces: bool,
+    /// The write that is lost, and the one that it lost to, if neither writer had seen the other's.
+    pub conflict: Option<(Stamp, Stamp)>,
+}
+
+/// The versions of the items of a partition, those of deleted items too.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::key::{Key, KeyBytes};
+/// use dynatwin_engine::storage::{Stamp, ReplicaVersions};
+///
+/// let key = Key { token: 0, bytes: KeyBytes::new() };
+/// let stamp = |sequence, region: &str| Stamp { time: Moment::START, sequence, region: region.into() };
+/// let (mut here, mut there) = (ReplicaVersions::default(), ReplicaVersions::default());
+/// here.write(&key, stamp(1, "us-east-1"), false);
+/// let other = there.write(&key, stamp(2, "eu-west-1"), false);
+/// let comparison = here.compare(&key, &other);
+/// assert!(comparison.replaces && comparison.conflict.is_some());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ReplicaVersions {
+    of: BTreeMap<Key, ReplicaVersion>,
+    /// The versions of items that are deleted, by the time of their deletion.
+    deleted: BTreeSet<(Moment, Key)>,
+}
+
+impl ReplicaVersions {
+    /// The version of an item; none of one that was last written before the table had replicas.
+    pub fn get(&self, key: &Key) -> Option<&ReplicaVersion> {
+        self.of.get(key)
+    }
+
+    /// All versions, in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &ReplicaVersion)> {
+        self.of.iter()
+    }
+
+    /// Notes a write of this region, and returns its version. A write that replaces a version is not older than that.
+    pub fn write(&mut self, key: &Key, stamp: Stamp, deletes: bool) -> ReplicaVersion {
+        let before = self.of.get(key);
+        let mut seen = before.map(|before| before.seen.clone()).unwrap_or_default();
+        match seen.iter_mut().find(|(region, _)| *region == stamp.region) {
+            Some((_, last)) => *last = stamp.sequence,
+            None => seen.push((stamp.region.clone(), stamp.sequence)),
+        }
+        let time = before.map_or(stamp.time, |before| stamp.time.max(before.stamp.time));
+        let version = ReplicaVersion {
+            stamp: Stamp { time, ..stamp },
+            seen,
+        };
+        self.set(key, version.clone(), deletes);
+        version
+    }
+
+    /// Compares a version that arrives with the one that is there.
+    pub fn compare(&self, key: &Key, arrives: &ReplicaVersion) -> Comparison {
+        let Some(there) = self.of.get(key) else {
+            return Comparison {
+                replaces: true,
+                conflict: None,
+            };
+        };
+        let replaces = there.stamp.is_older_than(&arrives.stamp);
+        let concurrent = !arrives.has_seen(&there.stamp) && !there.has_seen(&arrives.stamp);
+        let (lost, won) = if replaces { (there, arrives) } else { (arrives, there) };
+        Comparison {
+            replaces,
+            conflict: concurrent.then(|| (lost.stamp.clone(), won.stamp.clone())),
+        }
+    }
+
+    /// Sets the version of an item, which is there or deleted.
+    pub fn set(&mut self, key: &Key, version: ReplicaVersion, deletes: bool) {
+        let time = version.stamp.time;
+        if let Some(before) = self.of.insert(key.clone(), version) {
+            self.deleted.remove(&(before.stamp.time, key.clone()));
+        }
+        if deletes {
+            self.deleted.insert((time, key.clone()));
+        }
+    }
+
+    /// Whether the version of a deleted item is older at `now` than it has to be kept.
+    pub fn has_old(&self, now: Moment) -> bool {
+        let first = self.deleted.first();
+        first.is_some_and(|(deleted, _)| deleted.plus(TOMBSTONE_AGE) <= now)
+    }
+
+    /// Forgets the versions of deleted items that are older at `now` than they have to be kept.
+    pub fn prune(&mut self, now: Moment) {
+        while self.has_old(now)
+            && let Some((_, key)) = self.deleted.pop_first()
+        {
+            self.of.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyBytes;
+
+    fn key() -> Key {
+        Key {
+            token: 0,
+            bytes: KeyBytes::new(),
+        }
+    }
+
+    fn stamp(seconds: u64, sequence: u64, region: &str) -> Stamp {
+        Stamp {
+            time: Moment::START.plus(Duration::from_secs(seconds)),
+            sequence,
+            region: region.into(),
+        }
+    }
+
+    /// Writes in regions, as (region, second), each followed by those that its version then reaches.
+    type Script<'s> = &'s [(usize, u64, &'s [usize])];
+
+    /// Conflicts, as the region that notices, and the numbers of the write that is lost and the one that it lost to.
+    type Conflicts<'c> = &'c [(usize, u64, u64)];
+
+    const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
+
+    /// The conflicts that a script makes, as (where, lost, won), by the numbers of the writes; all regions end up alike.
+    fn conflicts(script: Script<'_>) -> Vec<(usize, u64, u64)> {
+        let mut regions: [ReplicaVersions; 3] = Default::default();
+        let mut written: Vec<ReplicaVersion> = Vec::new();
+        let mut conflicts = Vec::new();
+        let arrive = |at: usize, regions: &mut [ReplicaVersions; 3], version: &ReplicaVersion| {
+            let compared = regions[at].compare(&key(), version);
+            if compared.replaces {
+                regions[at].set(&key(), version.clone(), false);
+            }
+            compared.conflict.map(|(lost, won)| (at, lost.sequence, won.sequence))
+        };
+        for (number, (region, second, reached)) in (1..).zip(script) {
+            let version = regions[*region].write(&key(), stamp(*second, number, REGIONS[*region]), false);
+            for at in *reached {
+                conflicts.extend(arrive(*at, &mut regions, &version));
+            }
+            written.push(version);
+        }
+        // Everything arrives everywhere once more, as after a cut: what is there already changes nothing.
+        for version in &written {
+            for at in 0..REGIONS.len() {
+                arrive(at, &mut regions, version);
+            }
+        }
+        let stamps = regions
+            .each_ref()
+            .map(|region| region.get(&key()).unwrap().stamp.clone());
+        assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
+        conflicts
+    }
+
+    #[test]
+    fn a_write_is_lost_only_to_a_newer_one_that_has_not_seen_it() {
+        let cases: &[(&str, Script<'_>, Conflicts<'_>)] = &[
+            ("one writer", &[(0, 1, &[1, 2]), (0, 2, &[1, 2])], &[]),
+            ("in turns", &[(0, 1, &[1, 2]), (1, 2, &[0, 2]), (0, 3, &[1, 2])], &[]),
+            ("the later arrives", &[(0, 1, &[]), (1, 2, &[0])], &[(0, 1, 2)]),
+            ("the earlier arrives", &[(0, 2, &[]), (1, 1, &[0])], &[(0, 2, 1)]),
+            ("at the same time", &[(0, 1, &[]), (1, 1, &[0])], &[(0, 1, 2)]),
+            // The third region hears of the answer before the question.
+            ("overtaken", &[(0, 1, &[1]), (1, 2, &[2]), (2, 3, &[0, 1])], &[]),
+            ("two that lose", &[(0, 1, &[]), (0, 2, &[]), (1, 3, &[0])], &[(0, 2, 3)]),
+            // A clock that is behind does not make a write older than what its writer saw.
+            ("a late clock", &[(0, 5, &[1]), (1, 2, &[0])], &[]),
+        ];
+        for (name, script, expect) in cases {
+            assert_eq!(conflicts(script), *expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn versions_of_deleted_items_are_kept_for_a_day() {
+        let mut versions = ReplicaVersions::default();
+        versions.write(&key(), stamp(0, 1, "us-east-1"), true);
+        let day = Moment::START.plus(TOMBSTONE_AGE);
+        let before = Moment::from_micros(day.micros() - 1);
+        assert!(!versions.has_old(before) && versions.has_old(day));
+        // One that is there again is kept.
+        let mut there = versions.clone();
+        there.write(&key(), stamp(1, 2, "us-east-1"), false);
+        there.prune(day.plus(TOMBSTONE_AGE));
+        versions.prune(day);
+        assert_eq!((versions.iter().count(), there.iter().count()), (0, 1));
+    }
+}
