@@ -53,12 +53,6 @@ struct Replicated {
     group: Arc<GroupState>,
 }
 
-impl Replicated {
-    fn is_paused(&self, region: &str) -> bool {
-        self.table.is_replication_paused(region)
-    }
-}
-
 impl Controls<'_> {
     fn replicated(&self, caller: &Caller, table: &str) -> Result<Replicated, NotFound> {
         let table = self.table(caller, table)?;
@@ -93,7 +87,8 @@ impl Controls<'_> {
         if let Some(region) = region.filter(|region| !is_known(region)) {
             return Err(NotFound(format!("Table {table} has no replica in {region}.")));
         }
-        if region.is_some() && replicated.group.consistency == Consistency::Strong {
+        let is_strong = replicated.group.consistency == Consistency::Strong;
+        if region.is_some() && is_strong {
             return Err(NotFound(format!(
                 "The regions of table {table} are strongly consistent: one is cut off from all others, and not from one."
             )));
@@ -104,14 +99,17 @@ impl Controls<'_> {
         if region.is_none() {
             let _ = replicated.table.pause_replication(own, paused, now);
         }
-        // A region that is cut off stays so when another one comes back.
+        // A region that is cut off stays so when another one comes back. With strong consistency it writes nothing, and what it
+        // has written before is in a second region: so the third gets that from there.
         let is_meant = |peer: &Arc<Table>| match region {
             Some(region) => peer.scope.region == region,
-            None => paused || !peer.is_cut_off(),
+            None => is_strong || paused || !peer.is_cut_off(),
         };
         for peer in replicated.peers.iter().filter(|peer| is_meant(peer)) {
             let _ = replicated.table.pause_replication(&peer.scope.region, paused, now);
-            let _ = peer.pause_replication(own, paused, now);
+            if !is_strong {
+                let _ = peer.pause_replication(own, paused, now);
+            }
         }
         self.settle(&replicated);
         Ok(())
@@ -156,10 +154,11 @@ impl Controls<'_> {
         let replicated = self.replicated(caller, table)?;
         self.settle(&replicated);
         let (table, shape) = (&replicated.table, replicated.table.shape());
+        let is_strong = replicated.group.consistency == Consistency::Strong;
         let of_peer = |peer: &Arc<Table>| {
             let region = &peer.scope.region;
             ReplicationState {
-                paused: replicated.is_paused(region),
+                paused: table.is_replication_paused(region) || (is_strong && peer.is_cut_off()),
                 arriving: table.arriving(region),
                 leaving: peer.arriving(&table.scope.region),
                 lag: shape.replication_lags.get(region).copied(),
