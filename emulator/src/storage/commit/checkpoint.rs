@@ -1,6 +1,6 @@
 //! The whole state as commits: the shortest list that makes it anew.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
