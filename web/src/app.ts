@@ -25,6 +25,8 @@ const MOST_LINES = 2_000;
 const LONGEST_LESSON = 30 * DAY;
 /** A session with more requests is restored from a snapshot after a reload: repeating them would take seconds. */
 const MOST_REPLAYED = 3_000;
+/** In place of a request's number: the request is yet to be sent. */
+export const PENDING = 0;
 /** What every file of a snapshot begins with. */
 const SNAPSHOT = 'dynatwin snapshot';
 const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
@@ -72,7 +74,7 @@ export class App {
   readonly conditions = signal<Conditions | undefined>(undefined);
   readonly preset = signal<string>('calm');
   readonly faults = signal<FaultReport[]>([]);
-  /** The number of the request that is looked at. */
+  /** The number of the request that is looked at, or `PENDING`. */
   readonly opened = signal<number | undefined>(undefined);
   /** Words for whoever listens: what has just happened. */
   readonly news = signal('');
@@ -160,6 +162,7 @@ export class App {
     });
     if (!this.isTab) return;
     this.#base = undefined;
+    this.opened.value = example.shows ? PENDING : undefined;
     await this.restart();
     if (example.conditions) await this.act({ do: 'conditions', change: example.conditions });
     for (const [operation, body] of example.setup ?? []) await this.act({ do: 'request', operation, body });
@@ -188,7 +191,7 @@ export class App {
         this.output.value = [];
         this.runState.value = 'idle';
         this.missed.value = false;
-        this.opened.value = undefined;
+        if (this.opened.value !== PENDING) this.opened.value = undefined;
         this.preset.value = this.#base ? '' : 'calm';
         this.faults.value = [];
       });
@@ -223,6 +226,14 @@ export class App {
 
   /** Runs the code in the editor under conditions to its end; returns what it reported, and whether it ended. */
   async lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ verdicts: unknown[]; ended: boolean }> {
+    let result = { verdicts: [] as unknown[], ended: false };
+    await this.#wholly(async () => {
+      result = await this.#lesson(preset);
+    });
+    return result;
+  }
+
+  async #lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ verdicts: unknown[]; ended: boolean }> {
     const verdicts: unknown[] = [];
     this.playing.value = false;
     this.onVerdict = (verdict) => verdicts.push(verdict);

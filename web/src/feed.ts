@@ -39,6 +39,9 @@ export class Feed {
   #next = 0;
   /** How many requests there were. */
   seen = 0;
+  #reading: Promise<unknown> = Promise.resolve();
+  /** Grows when the log begins anew: what was read of an older one is not shown. */
+  #log = 0;
   #listeners = new Set<(request: SeenRequest) => void>();
   #watchers = new Set<(event: EngineEvent) => void>();
 
@@ -57,6 +60,7 @@ export class Feed {
   }
 
   clear(): void {
+    this.#log += 1;
     this.#after = 0;
     this.#next = 0;
     this.seen = 0;
@@ -64,14 +68,20 @@ export class Feed {
     this.requests.value = [];
   }
 
-  /** Reads what is new; returns whether there was anything. */
-  async refresh(): Promise<boolean> {
-    const requests = await this.#readRequests();
-    return (await this.#readEvents()) || requests;
+  /** Reads what is new; returns whether there was anything. One read follows the other, so that nothing is read twice. */
+  refresh(): Promise<boolean> {
+    const read = this.#reading.then(async () => {
+      const requests = await this.#readRequests();
+      return (await this.#readEvents()) || requests;
+    });
+    this.#reading = read.catch(() => {});
+    return read;
   }
 
   async #readEvents(): Promise<boolean> {
+    const log = this.#log;
     const { events, next } = await this.control.get<Page>(`/events?after=${this.#next}&limit=${PAGE}`);
+    if (log !== this.#log) return false;
     this.#next = next;
     const stale = events.filter(({ age, request }) => age !== undefined && request !== undefined);
     if (stale.length > 0) this.ages.value = new Map([...this.ages.value, ...stale.map(({ request, age }) => [request, age] as [number, number])]);
@@ -87,10 +97,11 @@ export class Feed {
 
   async #readRequests(): Promise<boolean> {
     let found = false;
+    const log = this.#log;
     for (;;) {
       const { requests } = await this.control.get<{ requests: SeenRequest[] }>(`/requests?after=${this.#after}&limit=${PAGE}`);
       const last = requests.at(-1);
-      if (!last) return found;
+      if (!last || log !== this.#log) return found;
       this.#after = last.number;
       const fresh = requests.filter(({ caller }) => caller.accessKey !== APP_ACCOUNT.accessKey);
       if (fresh.length > 0) {

@@ -21,7 +21,7 @@ export async function firefox() {
 
 /** Waits for a condition in the page. It is asked again and again: the page's Content-Security-Policy allows no `eval`, which `waitForFunction` uses. */
 export async function until(page, condition, ...words) {
-  for (let turn = 0; turn < 1200; turn += 1) {
+  for (let turn = 0; turn < 3000; turn += 1) {
     if (await page.evaluate(condition, ...words)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -22,7 +22,7 @@ try {
   await page.screenshot({ path: join(folder, 'playground.png') });
   await page.context().close();
   const made = join(folder, 'playground.gif');
-  execFileSync(process.env.CONVERT ?? '/usr/bin/convert', ['-delay', '25', '-loop', '0', join(frames, '*.png'), '-resize', '800x', '+dither', '-colors', '64', '-layers', 'OptimizePlus', made]);
+  execFileSync(process.env.CONVERT ?? 'convert', ['-delay', '25', '-loop', '0', join(frames, '*.png'), '-resize', '800x', '+dither', '-colors', '64', '-layers', 'OptimizePlus', made]);
 } catch (error) {
   if (error.code !== 'ENOENT') throw error;
   console.log('There is no ImageMagick: docs/playground.gif stays as it was.');

@@ -31,8 +31,9 @@ export interface RunOptions {
 
 /** How often the Worker is asked whether it is there, in milliseconds of real time. */
 const PULSE = 150;
-/** How many questions may stay without an answer. Counted, not timed: on a busy machine the page itself is late. */
+/** How many questions may stay without an answer. Those that the page asks late are not counted: the machine is busy. */
 const PATIENCE = 6;
+const LATE = 2 * PULSE;
 
 /** A Worker that was made ahead of the first run, and whether its script has loaded. */
 let spare: { worker: Worker; loaded: boolean } | undefined;
@@ -57,6 +58,7 @@ export class Run {
   #quiet = new Map<number, (next: number | undefined) => void>();
   #last = 0;
   #unanswered = 0;
+  #asked = 0;
   #watch: ReturnType<typeof setInterval> | undefined;
   #ended = false;
   readonly #options: RunOptions;
@@ -126,7 +128,9 @@ export class Run {
   }
 
   #check(): void {
-    this.#unanswered += 1;
+    const now = performance.now();
+    if (now - this.#asked < LATE) this.#unanswered += 1;
+    this.#asked = now;
     if (this.#unanswered > PATIENCE) {
       this.stop('Stopped: the code kept its thread busy for a second without waiting for anything. Is there an endless loop?');
     } else {

@@ -71,7 +71,7 @@ export function ExpressionsPanel({ app }: { app: App }) {
           </select>
         </label>
       </div>
-      <textarea class="expression-text" aria-label="Expression" spellcheck={false} rows={2} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <textarea class="expression-text" aria-label="Expression" spellcheck={false} rows={1} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       <div class="substitutions">
         <label>
           Names

@@ -1,7 +1,7 @@
 // The request log, and what each request did.
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import type { App } from '../app';
+import { PENDING, type App } from '../app';
 import { bodyOf, explain, expressionsOf, type Remark, type Sent } from '../explain';
 import type { ExplainedExpression, Explanation, SeenRequest } from '../transport/control';
 import { keyText } from '../value';
@@ -42,7 +42,7 @@ export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (
   const shown = found.slice(0, ROWS);
   const chosen = all.find(({ number }) => number === open.value);
   return (
-    <div class="split" data-open={chosen !== undefined}>
+    <div class="split" data-open={chosen !== undefined || open.value === PENDING}>
       <div class="list-side">
         <div class="tools slim">
           <input
@@ -75,6 +75,7 @@ export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (
           ))}
         </ol>
       </div>
+      {open.value === PENDING && <div class="details"><p class="quiet">The request appears here when it has been sent.</p></div>}
       {chosen && <Details key={chosen.number} app={app} request={chosen} onClose={() => (open.value = undefined)} onExpression={onExpression} />}
     </div>
   );
