@@ -21,6 +21,8 @@ const DAY = 86_400_000;
 /** A longest wait for the code between two moves of the clock, in milliseconds of real time. */
 const TICK = 50;
 const MOST_LINES = 2_000;
+/** How long reads of a table take that were sent before it is deleted, in milliseconds of real time. */
+const LAST_READS = 200;
 /** The longest run of a lesson, by the emulator's clock. */
 const LONGEST_LESSON = 30 * DAY;
 /** A session with more requests is restored from a snapshot after a reload: repeating them would take seconds. */
@@ -260,7 +262,11 @@ export class App {
       await this.control.setConditions('calm');
       await this.feed.refresh();
       const mine = this.feed.requests.value.filter(({ number, caller, operation, status }) => number > before && caller.accessKey === LEARNER.accessKey && operation === 'CreateTable' && status === 200);
-      for (const TableName of new Set(mine.flatMap(({ tables }) => tables))) await call(this.transport, LEARNER, 'DeleteTable', { TableName });
+      const made = [...new Set(mine.flatMap(({ tables }) => tables))];
+      this.tables.hide(made);
+      await new Promise((done) => setTimeout(done, LAST_READS));
+      for (const TableName of made) await call(this.transport, LEARNER, 'DeleteTable', { TableName });
+      this.tables.show(made);
       await this.control.setConditions(conditions as unknown as Record<string, unknown>);
       this.#learner.value = undefined;
       await this.#look();

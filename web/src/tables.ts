@@ -77,11 +77,23 @@ export class Tables {
   /** Requests about tables that have not been looked at. */
   #changes: SeenRequest[] = [];
   #definitions = new Map<string, Definition>();
+  #hidden = new Set<string>();
 
   constructor(readonly app: App) {
     app.feed.listen((request) => {
       if (OPERATIONS_ON_TABLES.test(request.operation) && request.status === 200) this.#changes.push(request);
     });
+  }
+
+  /** Shows tables no more that are about to be deleted: to read one that is gone would be an error in the browser's console. */
+  hide(names: string[]): void {
+    for (const name of names) this.#hidden.add(name);
+    this.list.value = this.list.value.filter(({ name }) => !this.#hidden.has(name));
+  }
+
+  show(names: string[]): void {
+    for (const name of names) this.#hidden.delete(name);
+    this.touch();
   }
 
   /** Something may have changed: the next refresh looks. */
@@ -111,7 +123,7 @@ export class Tables {
     if (!this.#dirty) return;
     this.#dirty = false;
     const { control } = this.app;
-    const entries = await control.tables();
+    const entries = (await control.tables()).filter(({ table }) => !this.#hidden.has(table));
     for (const request of this.#changes.splice(0)) await this.#follow(request);
     const views: TableView[] = [];
     for (const [at, { table: name, accessKey, region, items, bytes }] of entries.entries()) {
@@ -129,7 +141,7 @@ export class Tables {
       views.push(view);
     }
     batch(() => {
-      this.list.value = views;
+      this.list.value = views.filter(({ name }) => !this.#hidden.has(name));
       this.version.value += 1;
     });
   }

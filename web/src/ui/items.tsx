@@ -184,7 +184,11 @@ function Row({ stored, keys, first, ttl, now, onOpen }: { stored: StoredItem; ke
   const { item } = stored;
   const expires = ttl && item[ttl] && 'N' in item[ttl] ? Number(item[ttl]['N']) * 1000 : undefined;
   const expired = expires !== undefined && expires <= now;
-  const others = Object.entries(item).filter(([name]) => !keys.includes(name));
+  // Short values first: a long one would hide what comes after it.
+  const others = Object.entries(item)
+    .filter(([name]) => !keys.includes(name))
+    .map(([name, value]) => ({ name, text: brief(value) }))
+    .sort((one, other) => Math.min(one.text.length, 60) - Math.min(other.text.length, 60));
   return (
     <tr data-first={first} data-expired={expired}>
       {keys.map((name, at) => (
@@ -194,8 +198,8 @@ function Row({ stored, keys, first, ttl, now, onOpen }: { stored: StoredItem; ke
       ))}
       <td class="others">
         {expired && <b class="tag">expired</b>}
-        {others.slice(0, 8).map(([name, value]) => (
-          <span key={name}><i>{name}</i> {brief(value).slice(0, 60)}</span>
+        {others.slice(0, 8).map(({ name, text }) => (
+          <span key={name}><i>{name}</i> {text.slice(0, 60)}</span>
         ))}
       </td>
       <td class="number">{bytes(stored.bytes)}</td>

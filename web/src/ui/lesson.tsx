@@ -23,12 +23,18 @@ export async function runLesson(app: App, lesson: Example): Promise<void> {
   try {
     for (const preset of PRESETS) {
       const { verdicts, ended } = await app.lesson(preset);
-      const outcome = ended || verdicts.length >= 2 ? (verdicts as Verdict[]) : 'The run did not finish';
+      const outcome = ended || verdicts.length >= 2 ? (verdicts as Verdict[]) : unfinished(app);
       outcomes.value = { ...outcomes.value, [lesson.id]: { ...outcomes.value[lesson.id], [preset]: outcome } };
     }
   } finally {
     busy.value = false;
   }
+}
+
+/** Why a run has no outcome: its last error. */
+function unfinished(app: App): string {
+  const error = app.output.value.findLast(({ level }) => level === 'error' || level === 'note');
+  return `The run did not finish. ${error?.text.split('\n')[0] ?? ''}`;
 }
 
 export function LessonTable({ app, lesson }: { app: App; lesson: Example }) {
