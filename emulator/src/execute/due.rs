@@ -1,5 +1,5 @@
-//! What is due happens before the next request looks: transactions are carried out, changes of other regions arrive, and time
-//! to live deletes, by the same change as a request's.
+//! Work that is due runs before the next request reads: transactions are executed, changes of other regions arrive, and
+//! time to live deletes items, through the same changes as other writes.
 
 use super::{capacity, happen};
 use crate::change::{Cause, Change};
@@ -9,10 +9,10 @@ use crate::storage::{Arrival, Contents, DueWork, Expiry, Mutation, Partition, Pe
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// Deletions that are made under a lock before others get it, where they are made in slices: some 0.1 ms.
+/// The number of deletions made under one lock, where they are made in slices: some 0.1 ms.
 const SLICE: usize = 16;
 
-/// Does all that is due in a table by `now`, partition by partition, and lets its indexes catch up.
+/// Runs the work of a table that is due by `now`, partition by partition, and drains its index queues.
 pub fn run_due(table: &Table, now: Moment) {
     let _batch = table.events().batch();
     for partition in table.partitions() {
@@ -23,7 +23,7 @@ pub fn run_due(table: &Table, now: Moment) {
     drain(table, now);
 }
 
-/// Does what is due in a table by `now`, as far as a request does that notices it, and lets its indexes catch up.
+/// Runs the work of a table that is due by `now`, in the amount that a request does on its way, and drains its index queues.
 pub fn notice_due(table: &Table, now: Moment) {
     let _batch = table.events().batch();
     run_partitions(table, now);
@@ -34,20 +34,20 @@ fn drain(table: &Table, now: Moment) {
     table.shape().queues().for_each(|queue| queue.drain(now));
 }
 
-/// Does what is due in all partitions by `now`: all, or one slice of each.
+/// Runs the work that is due by `now` in all partitions: all of it, or one slice of each.
 pub(super) fn run_partitions(table: &Table, now: Moment) {
     for partition in table.partitions() {
         run_partition(table, partition, now);
     }
 }
 
-/// Does what is due in a partition by `now`: all, or one slice.
+/// Runs the work that is due by `now` in a partition: all of it, or one slice.
 pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     if !partition.is_due(now) {
         return;
     }
     let mut guard = partition.write();
-    // The partition lock keeps the shape as it is now.
+    // The partition lock keeps the settings unchanged.
     let shape = table.shape();
     run_locked(table, &shape, partition, &mut guard, now);
     drop(guard);
@@ -56,7 +56,7 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     }
 }
 
-/// Whether something is due that has to be done before a request looks: where deletions are made in slices, those may wait.
+/// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
 fn must_be_done(table: &Table, partition: &Partition, now: Moment) -> bool {
     if table.is_sliced() {
         partition.is_landing(now)
@@ -65,8 +65,8 @@ fn must_be_done(table: &Table, partition: &Partition, now: Moment) -> bool {
     }
 }
 
-/// Reads an index with nothing of its table due and not done: `arrived` if nothing can be, and else `settled`, which asks
-/// whether something is and then reads nothing.
+/// Reads an index with no due work of its table outstanding: through `arrived` if there can be none, and else through
+/// `settled`, which checks, and reads nothing if there is some.
 pub(super) fn with_nothing_due<R>(
     table: &Table,
     shape: &Shape,
@@ -89,21 +89,21 @@ pub(super) fn with_nothing_due<R>(
     }
 }
 
-/// Locks a partition for reading, with nothing in it that is due by `now`.
+/// Locks a partition for reading, after the work that is due by `now` has run.
 pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Contents> {
     loop {
         run_partition(table, partition, now);
         let guard = partition.read();
-        // A request of an earlier moment may have written what is due by now before the lock was had. What is due is
-        // published under the lock, so this look is exact.
+        // A request of an earlier moment may have written work that is due by now before the lock was acquired. Due
+        // work is published under the lock, so this check is exact.
         if !must_be_done(table, partition, now) {
             return guard;
         }
     }
 }
 
-/// The same as [`run_partition`], by who holds the partition's lock. All happens in the order of the due times, each at
-/// its own; only transactions do not wait for deletions that are left for later.
+/// Does the same as [`run_partition`] for a caller that holds the partition's lock. Work runs in the order of the due
+/// times, each at its own; only transactions do not wait for deletions that are left for later.
 pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, contents: &mut Contents, now: Moment) {
     if !partition.is_due(now) {
         return;
@@ -112,7 +112,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
     let mut count = 0;
     while let Some(due) = partition.take_due(contents, now, count < most) {
         match due {
-            // An overwrite has removed its old entry, so the item is there and still expired.
+            // An overwrite has removed its old entry, so the item exists and is still expired.
             DueWork::Expiry(Expiry { due, key }) => {
                 change(
                     table,
@@ -125,7 +125,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
                 );
                 count += 1;
             }
-            // The indexes may be others than when the transaction began; the item is not.
+            // The indexes may have changed since the transaction began; the item has not.
             DueWork::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
                 change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
@@ -137,8 +137,8 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
     table.count_expired(count as u64);
 }
 
-/// Deletes every item of a table that is expired by `now`, however long its deletion would have lagged; says how many.
-/// Items that running transactions hold stay.
+/// Deletes every item of a table that is expired by `now`, without the lag of time to live; returns their number. Items
+/// locked by running transactions are kept.
 pub fn expire_now(table: &Table, now: Moment) -> u64 {
     let mut count = 0;
     for partition in table.partitions() {
@@ -161,7 +161,7 @@ fn expired(table: &Table, partition: &Partition, now: Moment) -> Vec<Key> {
     expired.map(|(key, _)| key.clone()).collect()
 }
 
-/// Deletes the items under these keys that are still expired by `now`, and that no transaction holds; returns how many.
+/// Deletes the items under these keys that are still expired by `now` and not locked by a transaction; returns their number.
 fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u64 {
     let mut guard = partition.write();
     let shape = table.shape();
@@ -179,8 +179,8 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
     count
 }
 
-/// Makes an item `new`, or removes it: what costs no capacity, or what a transaction has paid for. That happens at the first
-/// moment, and is noticed at the second.
+/// Replaces an item by `new`, or removes it, without spending capacity: a transaction has paid already. The change was
+/// due at the first moment, and is applied at the second.
 fn change(
     table: &Table,
     shape: &Shape,
@@ -217,7 +217,7 @@ fn change(
     }
 }
 
-/// Lets a change of another region arrive. While a transaction holds its item, it waits.
+/// Applies a change of another region on its arrival. It waits while a transaction locks its item.
 #[cold]
 fn arrive(
     table: &Table,
@@ -242,7 +242,7 @@ fn arrive(
     }
 }
 
-/// Commits that a transaction holds an item no longer, and has not changed it. The partition has let go of it already.
+/// Commits that a transaction has released an unchanged item. The partition has released it already.
 fn release(table: &Table, key: Key, now: Moment) {
     let mutation = Mutation::ReleaseItem {
         table: table.ordinal,

@@ -1,4 +1,4 @@
-//! What tables show of themselves, by the names that CloudWatch has.
+//! Gauges of tables, by their names in CloudWatch.
 
 use crate::clock::Moment;
 use crate::journal::{Dimension, Metric, dimension};
@@ -6,7 +6,7 @@ use crate::schema::{BillingMode, OnDemandThroughput, Throughput};
 use crate::storage::{JobKind, Shape, Table};
 use crate::value::Name;
 
-/// What a table shows of itself: what it is given, what time to live has deleted, how far its new indexes are.
+/// The gauges of a table: its limits, deletions by time to live, and the progress of new indexes.
 pub(super) fn gauges(table: &Table, now: Moment, metrics: &mut Vec<Metric>) {
     let shape = table.shape();
     let name = dimension::table(&table.name);
@@ -31,7 +31,7 @@ pub(super) fn gauges(table: &Table, now: Moment, metrics: &mut Vec<Metric>) {
     }
 }
 
-/// How long the table's writes took to reach its replicas, and what the writes of other regions have consumed here.
+/// The time that the table's writes took to reach its replicas, and the capacity consumed here by writes of other regions.
 fn replication(table: &Table, name: &Dimension, metrics: &mut Vec<Metric>) {
     let peers = table.replica_group().map(|group| group.peers(table.ordinal));
     for peer in peers.into_iter().flatten() {
@@ -54,7 +54,7 @@ fn replication(table: &Table, name: &Dimension, metrics: &mut Vec<Metric>) {
     }
 }
 
-/// The throughput that shows: while it changes, that from before.
+/// The visible throughput: during a change, the previous one.
 fn shown(shape: &Shape, index: Option<&Name>, units: Throughput, now: Moment) -> Throughput {
     let mut changing = shape.running(now).filter_map(|job| match (&job.work, index) {
         (JobKind::Throughput { was, .. }, None) => Some(*was),
@@ -64,7 +64,7 @@ fn shown(shape: &Shape, index: Option<&Name>, units: Throughput, now: Moment) ->
     changing.next().unwrap_or(units)
 }
 
-/// What a table or index was given: units, or on demand at most so many.
+/// The limits of a table or index: provisioned units, or the on-demand maximum.
 fn given(
     metrics: &mut Vec<Metric>,
     dimensions: &[(&'static str, Name)],
@@ -82,12 +82,12 @@ fn given(
         ("OnDemandMaxReadRequestUnits", most.max_read),
         ("OnDemandMaxWriteRequestUnits", most.max_write),
     ] {
-        // A maximum of -1 is none.
+        // A maximum of -1 means no limit.
         Metric::amount(metrics, name, dimensions, most.unwrap_or_default() as f64);
     }
 }
 
-/// How much of an index that is being made is filled: 0 while the service looks for room.
+/// The progress of filling a new index: 0 while the service allocates resources.
 fn progress(shape: &Shape, index: &Name, now: Moment) -> Option<f64> {
     shape.running(now).find_map(|job| match &job.work {
         JobKind::CreateIndex {

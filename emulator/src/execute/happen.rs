@@ -1,4 +1,4 @@
-//! What changes of items cause, told to those who listen to events. Only while somebody listens does anything here run.
+//! Records the events caused by changes of items. Runs only while events are recorded.
 
 use super::trace;
 use crate::change::{Cause, Change};
@@ -20,12 +20,12 @@ fn subject(definition: &Definition, change: &Change, action: &'static str) -> Ev
     }
 }
 
-/// What a change does to its item.
+/// The effect of a change on its item.
 fn action(change: &Change) -> &'static str {
     if change.new.is_some() { "put" } else { "delete" }
 }
 
-/// The changes that set out to indexes: each with the index's name and whether an entry comes.
+/// The index changes that are queued: each with the index's name and whether it adds an entry.
 fn arms<'c>(shape: &'c Shape, change: &'c Change) -> impl Iterator<Item = (&'c Name, &'static str, Option<Moment>)> {
     let action = |comes: bool| if comes { "put" } else { "delete" };
     let globals = change.globals.iter().filter_map(move |arm| {
@@ -41,13 +41,13 @@ fn arms<'c>(shape: &'c Shape, change: &'c Change) -> impl Iterator<Item = (&'c N
     globals.chain(vectors)
 }
 
-/// The attributes by which an entry of an index is known: the table's key and the index's.
+/// The key attributes of an index entry: the table's key and the index's.
 fn entry_key(definition: &Definition, index: &str, item: &Item) -> Map {
     let index = definition.index(index).map(|(_, index)| index);
     key::key_attributes(item, &definition.key, index)
 }
 
-/// Tells what an applied change has caused: index changes, a due deletion, a stream record.
+/// Reports the consequences of an applied change: index changes, a due deletion, a stream record.
 fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMut(EventKind)) {
     let definition = &shape.definition;
     for (index, action, arrives) in arms(shape, change) {
@@ -85,7 +85,7 @@ fn departures(table: &Table, shape: &Shape, change: &Change, mut tell: impl FnMu
 }
 
 impl Context<'_> {
-    /// Tells what a change that this request has applied to a table has caused.
+    /// Records the consequences of a change that this request has applied to a table.
     pub(super) fn tell_change(&self, table: &Table, shape: &Shape, change: &Change) {
         self.tell(|draft| {
             if draft.collects_events() {
@@ -98,7 +98,7 @@ impl Context<'_> {
         });
     }
 
-    /// Tells that a transaction holds the item of a write until it is carried out.
+    /// Records that a transaction locks the item of a write until it is executed.
     pub(super) fn tell_hold(&self, write: &Write<'_>, (change, applies): (&Change, bool), lands: Moment) {
         self.tell(|draft| {
             if draft.collects_events() {
@@ -114,7 +114,7 @@ impl Context<'_> {
     }
 }
 
-/// Tells of a change that was due at one moment and is applied at another, and of what it has caused.
+/// Records a change that was due at one moment and is applied at another, and its consequences.
 pub(super) fn tell_due(table: &Table, shape: &Shape, change: &Change, (at, now): (Moment, Moment)) {
     let events = table.events();
     if !events.are_listened_to() {

@@ -1,4 +1,4 @@
-//! The errors that fault rules have requests answered with.
+//! The errors that fault rules inject.
 
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
@@ -6,12 +6,12 @@ use crate::fault::{JobFault, KmsFault};
 use crate::transfer::Failure;
 
 impl Context<'_> {
-    /// An exception with the text that the service has for it, about this table. Throttles are not made here.
+    /// An exception with the service's text for it, about this table. Throttles are created elsewhere.
     pub(super) fn injected(&self, kind: ErrorKind, table: &str) -> ApiError {
         let arn = self.table_arn(table);
         match kind {
             ErrorKind::ConditionalCheckFailed => ApiError::condition_failed(None),
-            // A cancelled transaction has a reason; this one is also what cancels it without a fault of its own.
+            // A cancelled transaction has a reason; this one cancels it without an error of its own.
             ErrorKind::TransactionCanceled | ErrorKind::TransactionConflict => ApiError::transaction_conflict(),
             ErrorKind::TransactionInProgress => ApiError::transaction_in_progress(),
             ErrorKind::IdempotentParameterMismatch => ApiError::idempotent_mismatch(),
@@ -53,8 +53,8 @@ impl Context<'_> {
 
     /// The table's encryption key, or one of the account's if it has none, cannot be used.
     ///
-    /// The texts of a disabled and of a missing key were recorded of CreateTable (October 2026), that of a denied one is in
-    /// reports on PutItem and CreateTable (aws-cdk issue 18616, 2022).
+    /// The texts for a disabled and for a missing key were recorded from CreateTable (October 2026), that for a denied
+    /// one is in reports on PutItem and CreateTable (aws-cdk issue 18616, 2022).
     pub(super) fn kms_error(&self, fault: KmsFault, key_arn: Option<&str>) -> ApiError {
         let service_key = || format!("arn:aws:kms:{}:{}:alias/aws/dynamodb", self.region, self.account);
         let key = key_arn.map_or_else(service_key, str::to_owned);
@@ -82,7 +82,7 @@ impl Context<'_> {
         }
     }
 
-    /// Why the job fails that this request starts, if a rule has it so.
+    /// The failure of the job that this request starts, if a rule injects one.
     pub fn job_failure(&self) -> Option<Failure> {
         let failure = |code, message: &str| Failure {
             code,

@@ -1,4 +1,4 @@
-//! What is stored, looked at without being metered: items page by page, and the place of a key.
+//! Unmetered reads of what is stored: items page by page, and the position of a key.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ pub struct ItemsQuery<'a> {
     pub index: Option<&'a str>,
     /// The number of the capacity partition whose items are listed; `None`: all.
     pub partition: Option<u64>,
-    /// The place after which the page begins.
+    /// The key after which the page starts.
     pub after: Option<Key>,
-    /// Items at most; a page also ends after 1 MB.
+    /// The maximum number of items; a page also ends after 1 MB.
     pub limit: usize,
 }
 
-/// An item, or an entry of an index, and its place.
+/// An item, or an entry of an index, and its position.
 #[derive(Clone, Debug)]
 pub struct StoredItem {
     /// The key attributes: the table's, and those of the index that is listed.
     pub key: Map,
-    /// Where it is.
+    /// Its position.
     pub place: KeyPlacement,
-    /// All of it.
+    /// The whole item.
     pub item: Item,
 }
 
-/// Where a key is.
+/// The position of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyPlacement {
     /// The token of the partition key.
@@ -50,11 +50,11 @@ pub struct KeyPlacement {
 pub struct ItemsPage {
     /// The items, in the order of tokens and keys.
     pub items: Vec<StoredItem>,
-    /// The place after which the next page begins; `None` if this is the last.
+    /// The key after which the next page starts; `None` if this is the last.
     pub next: Option<Key>,
 }
 
-/// The first token of each capacity partition of a table or global index: of a new one, while nobody counts.
+/// The first token of each capacity partition of a table or global index: of a new one, if capacity is not counted.
 fn partition_starts(table: &Table, shape: &Shape, index: Option<&str>) -> Vec<u64> {
     let counted = table.capacity.lock();
     if let Some(ledger) = counted.as_ref() {
@@ -86,7 +86,7 @@ fn tokens(starts: &[u64], partition: u64) -> Option<KeyRange> {
 }
 
 impl Controls<'_> {
-    /// A page of a table's items, or of an index's entries, as they are now. It costs no capacity and is not logged.
+    /// A page of a table's present items, or of an index's entries. It costs no capacity and is not logged.
     pub fn items(&self, caller: &Caller, table: &str, query: &ItemsQuery<'_>) -> Result<ItemsPage, NotFound> {
         let table = self.table(caller, table)?;
         let now = self.clock.now();
@@ -148,7 +148,7 @@ impl Controls<'_> {
         })
     }
 
-    /// Where an item of a table is or would be, by its key.
+    /// The position of an item of a table, existing or not, by its key.
     pub fn place(&self, caller: &Caller, table: &str, key: &Map) -> Result<Option<KeyPlacement>, NotFound> {
         let table = self.table(caller, table)?;
         let shape = table.shape();

@@ -1,8 +1,8 @@
 //! The only mutator: reads, writes and transactions, entry by entry, in one order.
 //!
-//! A write, wherever it comes from, goes through these steps once it is authorized: the partition's lock and what is due
-//! there, then the condition; the [`Change`](crate::change::Change) with what it does to every index; capacity for all of it
-//! or for none; apply. Nothing after capacity can fail: what could, was computed before.
+//! Every authorized write goes through these steps: the partition's lock and the work that is due there, then the
+//! condition; the [`Change`](crate::change::Change) with its effects on every index; capacity for all of it or for
+//! none; apply. Nothing after capacity can fail: everything that can is computed before.
 
 mod advise;
 mod authorize;

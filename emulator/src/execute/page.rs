@@ -12,22 +12,22 @@ use crate::plan::{PageRange, PageRead, ReadSource};
 use crate::storage::{KeyRange, Page, PageLimit, Walk};
 use crate::value::{Item, Name};
 
-/// What was read of a table or index.
+/// The result of reading a table or index.
 pub struct PageResult {
-    /// The items that are returned: those that pass the filter, from the table where they are fetched for a local index.
+    /// The returned items: those that pass the filter, from the table where they are fetched for a local index.
     pub items: Vec<Item>,
-    /// How many items were read.
+    /// The number of items read.
     pub scanned: usize,
     /// The sizes of the items read.
     pub bytes: usize,
-    /// Where the next page begins, if a limit has ended this one: the range, and the last item read of it.
+    /// Where the next page starts, if a limit has ended this one: the range, and the last item read of it.
     pub next: Option<(usize, Item)>,
-    /// What it cost.
+    /// Its cost.
     pub cost: PageCost,
 }
 
-/// Reads ranges of keys, one after the other, up to a limit. The items of each are read if there is capacity where that is
-/// enforced, and paid for afterwards.
+/// Reads ranges of keys, one after the other, up to a limit. Where capacity is enforced, a range is read if any is
+/// available, and paid for afterwards.
 pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, ApiError> {
     if read.consistent && read.target.table.is_replica() {
         strong::admit_read(context, &read.target.table, None)?;
@@ -108,7 +108,7 @@ fn paid(
         let cost = PageCost::new(&page, before, read.consistent);
         return Ok((page, cost));
     }
-    // A local index lives on the table's capacity.
+    // A local index uses the table's capacity.
     let global = read.index().filter(|index| !index.local);
     let name = global.map(|index| index.name.as_str());
     capacity::admit_page(context, table, name, walk.range.tokens().0)?;
@@ -120,7 +120,7 @@ fn paid(
     Ok((page, cost))
 }
 
-/// Reads a page. A read that is not consistent may see each partition as it was a moment ago.
+/// Reads a page. An eventually consistent read may see an earlier state of each partition.
 #[inline]
 fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
     let (table, shape) = (&read.target.table, &read.target.shape);
@@ -148,7 +148,7 @@ fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
     }
 }
 
-/// The tokens that a page has touched: those of its range, or those up to its last item.
+/// The tokens that a page touched: those of its range, or those up to its last item.
 pub(super) fn walked(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) -> (u64, u64) {
     let token = last.and_then(|item| {
         let base = Key::read(&read.target.definition().key, item)?;
@@ -160,7 +160,7 @@ pub(super) fn walked(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) 
     (keys.tokens().0, token.unwrap_or(keys.last_token()))
 }
 
-/// What a page costs: computed once, then spent, reported and logged.
+/// The cost of a page: computed once, then spent, reported and logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCost {
     /// Reading the table or index.
@@ -183,7 +183,7 @@ impl PageCost {
         }
     }
 
-    /// By table and index, as an answer reports it.
+    /// The cost by table and index, as a response reports it.
     pub fn consumed(self, read: &PageRead<'_>, table: &Name) -> Consumed {
         let mut consumed = Consumed::new(table.clone());
         consumed.table = self.fetched;

@@ -1,6 +1,6 @@
-//! How long a change takes to show elsewhere: in an index, or in a stream.
+//! How long a change takes to become visible in an index or in a stream.
 //!
-//! A delay is decided by the item and by how many of its changes came before, never by a moment: so it is the same on every
+//! A delay depends on the item and on the number of its earlier changes, never on the time: so it is the same on every
 //! clock, however threads interleave.
 
 use std::collections::BTreeMap;
@@ -10,29 +10,29 @@ use crate::chance::{self, StableHash};
 use crate::conditions::Lag;
 use crate::key::Key;
 
-/// Items whose changes are counted at most; beyond them counting starts again.
+/// The maximum number of items whose changes are counted; beyond it counting starts again.
 const MOST_ITEMS: usize = 1 << 20;
 
-/// How long changes take to get to one place.
+/// How long changes take to reach one destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Propagation<'s> {
     /// The table's seed.
     pub seed: u64,
-    /// The name of the place.
+    /// The name of the destination.
     pub place: &'s str,
     /// The distribution of the delays.
     pub lag: Lag,
 }
 
 impl Propagation<'_> {
-    /// The hash of an item for this place.
+    /// The hash of an item for this destination.
     pub(super) fn item(&self, key: &Key) -> u64 {
         let name = StableHash::new(self.seed).bytes(self.place.as_bytes());
         name.bytes(&key.bytes).finish()
     }
 }
 
-/// The changes of each item that were delayed on their way to one place.
+/// The number of delayed changes of each item for one destination.
 #[derive(Debug, Default)]
 pub(super) struct Delays(pub(super) BTreeMap<u64, u64>);
 

@@ -1,4 +1,4 @@
-//! The bytes that a stream or the recovery logs of a table hold, next to the limit of the table's conditions.
+//! The bytes held by a stream or the recovery logs of a table, and the limit set by the table's conditions.
 
 use crate::sync::{Counter, Ordering};
 
@@ -14,7 +14,7 @@ pub struct ByteBudget {
 }
 
 impl ByteBudget {
-    /// Nothing is held.
+    /// An empty budget.
     pub fn new() -> ByteBudget {
         ByteBudget {
             bytes: Counter::new(0),
@@ -22,18 +22,18 @@ impl ByteBudget {
         }
     }
 
-    /// The bytes that are held.
+    /// The bytes held.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Replaces a part of so many bytes by one of so many.
+    /// Replaces a part of `old` bytes by one of `new` bytes.
     pub fn replace(&self, old: u64, new: u64) {
         // The sum wraps around, so a difference below zero is subtracted.
         self.bytes.fetch_add(new.wrapping_sub(old), Ordering::Relaxed);
     }
 
-    /// Whether there is no room for `more` bytes, and remembers that the limit has been reached.
+    /// Whether there is no room for `more` bytes; records that the limit has been reached.
     pub fn is_full(&self, limit: Option<u64>, more: u64) -> bool {
         let is_full = limit.is_some_and(|limit| self.bytes().saturating_add(more) > limit);
         if is_full && self.limit.load(Ordering::Relaxed) == WITHIN {
@@ -42,7 +42,7 @@ impl ByteBudget {
         is_full
     }
 
-    /// Whether the limit has been reached and nobody was told so yet. Answers `true` once.
+    /// Whether the limit has been reached and not reported yet. Returns `true` once.
     pub fn take_notice(&self) -> bool {
         self.limit.load(Ordering::Relaxed) == REACHED
             && self

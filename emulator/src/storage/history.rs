@@ -1,7 +1,8 @@
-//! Earlier states of a partition, for reads that may be stale. Kept only while the table's reads may be stale.
+//! Earlier states of a partition. Recorded only while reads of the table may be stale.
 //!
-//! Each change leaves the version of the item that it replaced, and of each entry of a local index. Versions are ordered
-//! by key, so a read costs the logarithm of the changes kept, and a page looks only at the changes in its range.
+//! Each change records the version of the item that it replaces, and of each entry of a local index. Versions are
+//! ordered by key, so a read costs the logarithm of the changes kept, and a page examines only the changes in its
+//! range.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,11 +16,11 @@ use crate::key::Key;
 use crate::schema::KeySchema;
 use crate::value::Item;
 
-/// Changes and bytes of replaced items that a partition remembers at most. Beyond them its reads are less stale.
+/// The maximum number of changes, and of bytes of replaced items, that a partition remembers. Beyond it reads are less stale.
 const MOST_CHANGES: usize = 10_000;
 const MOST_BYTES: usize = 16 << 20;
 
-/// What a change has replaced under one key.
+/// The version that a change has replaced under one key.
 #[derive(Clone, Debug)]
 struct ReplacedItem {
     /// The number of the change, counted from 0.
@@ -32,7 +33,7 @@ struct ReplacedItem {
 pub(super) struct Versions(BTreeMap<Key, VecDeque<ReplacedItem>>);
 
 impl Versions {
-    /// Adds what the newest change replaces.
+    /// Adds the version that the newest change replaces.
     fn push(&mut self, key: &Key, change: u64, old: Option<&Item>) {
         let old = old.cloned();
         self.0
@@ -55,7 +56,7 @@ impl Versions {
         version_at(self.0.get(key)?, state)
     }
 
-    /// The keys of a range that have changed since a state, and what stood under them.
+    /// The keys of a range that have changed since a state, and their versions in it.
     pub(super) fn range(&self, range: &KeyRange, state: u64) -> impl DoubleEndedIterator<Item = (&Key, Option<&Item>)> {
         self.0
             .range((range.lower.as_ref(), range.upper.as_ref()))
@@ -63,14 +64,14 @@ impl Versions {
     }
 }
 
-/// The version in a state, of versions with the oldest first that have been replaced.
+/// The version in a state, from a list of replaced versions, oldest first.
 fn version_at(versions: &VecDeque<ReplacedItem>, state: u64) -> Option<&ReplacedItem> {
-    // The oldest change since then replaced what was there then.
+    // The first later change replaced the version of that state.
     let first = versions.partition_point(|version| version.change < state);
     versions.get(first)
 }
 
-/// One change, as it is needed to forget it.
+/// What is needed to forget one change.
 #[derive(Clone, Debug)]
 struct Undo {
     at: Moment,
@@ -80,25 +81,25 @@ struct Undo {
     bytes: usize,
 }
 
-/// The changes of a partition that a stale read may not have seen.
+/// The changes of a partition that a stale read may not see.
 #[derive(Clone, Debug)]
 pub struct History {
     /// How stale reads are.
     pub staleness: Lag,
     /// The share of reads that may be stale.
     pub share: f64,
-    /// Whether a caller's reads never go back.
+    /// Whether reads of one caller are monotonic.
     pub monotonic: bool,
     undos: VecDeque<Undo>,
     items: Versions,
     locals: Vec<Versions>,
     bytes: usize,
-    /// How many changes have been dropped at the old end.
+    /// The number of dropped changes.
     dropped: u64,
 }
 
 impl History {
-    /// A history that begins now, of a partition with this many local indexes.
+    /// A history that starts now, of a partition with this many local indexes.
     pub fn new(staleness: Lag, monotonic: bool, locals: usize) -> History {
         History {
             staleness,
@@ -112,8 +113,8 @@ impl History {
         }
     }
 
-    /// Takes in a change that happens at `now` and is not applied yet, and drops what no read may miss any more. `views` are
-    /// the local indexes of the partition.
+    /// Records a change that happens at `now` and is not applied yet, and drops what every read must see by now.
+    /// `views` are the local indexes of the partition.
     pub fn record(&mut self, change: &Change, views: &[BTreeMap<Key, Item>], now: Moment) {
         let number = self.present();
         self.items.push(&change.key, number, change.old.as_ref());
@@ -131,7 +132,7 @@ impl History {
                 locals.push((arm.index, key.clone()));
             }
         }
-        // Requests of an earlier moment may come later; the order is that of the lock.
+        // Requests of an earlier moment may arrive later; the order is that of the lock.
         let at = self.undos.back().map_or(now, |last| last.at.max(now));
         self.bytes += bytes;
         self.undos.push_back(Undo {
@@ -163,12 +164,12 @@ impl History {
         self.dropped += 1;
     }
 
-    /// The state of the present: how many changes have been made in all.
+    /// The present state: the total number of changes.
     pub fn present(&self) -> u64 {
         self.dropped + self.undos.len() as u64
     }
 
-    /// The state that was there `before` the moment `now`, or the oldest that is remembered.
+    /// The state that was current the duration `before` before `now`, or the oldest that is remembered.
     pub fn state(&self, now: Moment, before: Duration) -> u64 {
         let moment = now.minus(before);
         self.dropped + self.undos.partition_point(|undo| undo.at <= moment) as u64
@@ -190,7 +191,7 @@ impl History {
     }
 }
 
-/// A partition as it was in an earlier state: what is there now, overlaid with what has been replaced since.
+/// An earlier state of a partition: the present contents, overlaid with the replaced versions.
 #[derive(Clone, Copy)]
 pub struct EarlierState<'c> {
     contents: &'c Contents,
@@ -199,7 +200,7 @@ pub struct EarlierState<'c> {
 }
 
 impl<'c> EarlierState<'c> {
-    /// The partition in a state that its history had.
+    /// The partition in a state that its history remembers.
     pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> EarlierState<'c> {
         EarlierState {
             contents,
@@ -231,7 +232,7 @@ impl<'c> EarlierState<'c> {
         }
     }
 
-    /// Reads from the table what the entries of a page stand for, those that have not been read yet.
+    /// Reads the table's items of a page's local index entries that have not been read yet.
     pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
         page.fetch_bases(schema, |key| self.get(key).cloned());
     }
@@ -294,7 +295,7 @@ mod tests {
         );
         assert_eq!(history.state(at(9), Duration::from_secs(1)), 9);
         assert_eq!(history.state(at(9), Duration::from_secs(2)), 8);
-        // Older than what is remembered: the oldest that is.
+        // Older than what is remembered: the oldest state.
         assert_eq!(history.state(at(9), Duration::from_secs(8)), 8);
     }
 
@@ -322,7 +323,7 @@ mod tests {
     #[test]
     fn each_state_has_the_version_that_was_there() {
         let mut history = history(5);
-        // Key 1 comes, changes and goes; key 2 comes in between.
+        // Key 1 is inserted, changed and removed; key 2 is inserted in between.
         record(&mut history, 1, None, at(0));
         record(&mut history, 1, Some(item("a")), at(0));
         record(&mut history, 2, None, at(0));

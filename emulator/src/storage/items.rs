@@ -1,5 +1,5 @@
-//! The items of a partition, in order: in chunks that are shared with snapshots, so that the first write after a snapshot
-//! copies one chunk and not the partition.
+//! The items of a partition, in order: in chunks shared with snapshots, so that the first write after a snapshot copies
+//! one chunk and not the partition.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ type Chunk = Arc<Vec<(Key, Item)>>;
 /// Items by their keys. A clone shares all chunks until one of the two is written to.
 #[derive(Clone, Debug, Default)]
 pub struct Items {
-    /// Those before the first of `bounds`, if there is one.
+    /// The items before the first of `bounds`, or all without one.
     first: Chunk,
-    /// The others, each with the bound that its keys begin at.
+    /// The other chunks, each with the lower bound of its keys.
     rest: Vec<Chunk>,
     bounds: Vec<Key>,
     len: usize,
@@ -34,19 +34,19 @@ impl Drop for Items {
 }
 
 impl Items {
-    /// No items, to be freed by `reclaimer`.
+    /// No items; removed ones are freed by `reclaimer`.
     pub fn new(reclaimer: Reclaimer) -> Items {
         let mut items = Items::default();
         items.reclaimer = reclaimer;
         items
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -104,7 +104,7 @@ impl Items {
         self.bounds.insert(place, middle);
     }
 
-    /// Removes the item under a key, and returns it.
+    /// Removes and returns the item under a key.
     pub fn remove(&mut self, key: &Key) -> Option<Item> {
         let place = self.place(key);
         let at = position(self.chunk(place), key).ok()?;
@@ -113,7 +113,7 @@ impl Items {
         if chunk.is_empty()
             && let Some(at) = place.checked_sub(1)
         {
-            // Its keys belong to the chunk before it from now on.
+            // Its keys now belong to the chunk before it.
             self.rest.remove(at);
             self.bounds.remove(at);
         }
@@ -147,7 +147,7 @@ impl Items {
     }
 }
 
-/// Where a key is in a chunk, or where it belongs.
+/// The position of a key in a chunk, or where it would be inserted.
 fn position(chunk: &[(Key, Item)], key: &Key) -> Result<usize, usize> {
     chunk.binary_search_by(|(other, _)| other.cmp(key))
 }
@@ -203,7 +203,7 @@ mod tests {
         let mut snapshots = Vec::new();
         for step in 0..40_000 {
             let number = next(&mut state, 5000);
-            // First more come than go, then the other way round.
+            // First mostly insertions, then mostly removals.
             if next(&mut state, 10) < if step < 20_000 { 7 } else { 2 } {
                 assert_eq!(
                     items.insert(key(number), item(step)),

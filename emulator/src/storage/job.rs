@@ -1,21 +1,22 @@
-//! Changes of a table that take their time, and those that may come only so often.
+//! Changes of a table that take time, and changes with a cooldown.
 //!
-//! A shape has the finished state of a change at once; its job says until when the change shows, and what shows meanwhile.
+//! The settings have the finished state of a change at once; its job determines until when the change is visible as in
+//! progress, and with which intermediate state.
 
 use crate::clock::Moment;
 use crate::schema::{Index, Throughput, VectorIndex};
 use crate::value::Name;
 
-/// A change on its way.
+/// A change in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// What is changed.
+    /// The kind of change.
     pub work: JobKind,
-    /// When it is done.
+    /// When it completes.
     pub until: Moment,
 }
 
-/// What a job changes.
+/// The kind of change of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// The table's provisioned throughput.
@@ -34,7 +35,7 @@ pub enum JobKind {
         /// Until when global indexes are `UPDATING` as well.
         flashes: Moment,
     },
-    /// On-demand limits of the table that were taken away.
+    /// Removed on-demand limits of the table.
     ClearLimits {
         /// The one on reads.
         read: bool,
@@ -43,46 +44,46 @@ pub enum JobKind {
     },
     /// Encryption.
     Encryption {
-        /// The key that shows first.
+        /// The key that is visible first.
         key_arn: String,
-        /// Until when it does; after that, the one that is set, if there is one.
+        /// Until when it is visible; after that, the key that is set, if any.
         shows: Moment,
     },
-    /// What the table or an index serves at once.
+    /// The warm throughput of the table or an index.
     Warm {
-        /// The index, if it is one's.
+        /// The index; `None` for the table.
         index: Option<Name>,
         /// The units before.
         was: Throughput,
     },
-    /// The table's stream, which is switched on or off.
+    /// The table's stream, which is enabled or disabled.
     Stream {
         /// Its label.
         label: String,
-        /// Whether it is switched on.
+        /// Whether it is enabled.
         enables: bool,
     },
-    /// An index that is being made and filled.
+    /// An index that is being created and filled.
     CreateIndex {
         /// Its name.
         index: Name,
-        /// Until when the service looks for room, before it fills the index.
+        /// Until when the service allocates resources, before it fills the index.
         allocated: Moment,
-        /// When the index is ready at the earliest. While it is being filled, its job ends never.
+        /// The earliest moment at which the index is active. While it is being filled, its job never ends.
         earliest: Moment,
     },
-    /// An index that is going; the definition has it no more.
+    /// An index that is being deleted; the definition no longer has it.
     DeleteIndex {
-        /// The place it had.
+        /// Its previous position.
         at: usize,
-        /// What it was.
+        /// Its previous definition.
         index: Box<Index>,
     },
-    /// A vector index that is going; the definition has it no more.
+    /// A vector index that is being deleted; the definition no longer has it.
     DeleteVectorIndex {
-        /// The place it had.
+        /// Its previous position.
         at: usize,
-        /// What it was.
+        /// Its previous definition.
         index: Box<VectorIndex>,
     },
     /// An index's throughput.
@@ -97,17 +98,17 @@ pub enum JobKind {
 }
 
 impl Job {
-    /// Whether it is not done yet.
+    /// Whether it is still in progress.
     pub fn runs(&self, now: Moment) -> bool {
         self.until > now
     }
 
-    /// Whether it makes an index that is still being filled.
+    /// Whether it creates an index that is still being filled.
     pub fn is_filling(&self) -> bool {
         matches!(self.work, JobKind::CreateIndex { .. }) && self.until == Moment::NEVER
     }
 
-    /// The index that is not `ACTIVE` meanwhile, if one is not.
+    /// The index that is not `ACTIVE` meanwhile, if any.
     pub fn index(&self) -> Option<&Name> {
         match &self.work {
             JobKind::CreateIndex { index, .. } | JobKind::UpdateIndex { index, .. } => Some(index),
@@ -117,7 +118,7 @@ impl Job {
         }
     }
 
-    /// The index that it makes, if it makes one, and when that is ready at the earliest.
+    /// The index that it creates, if any, and the earliest moment at which that is active.
     pub fn creates(&self) -> Option<(&Name, Moment)> {
         match &self.work {
             JobKind::CreateIndex { index, earliest, .. } => Some((index, *earliest)),
@@ -125,7 +126,7 @@ impl Job {
         }
     }
 
-    /// The index that it deletes, if it deletes one.
+    /// The index that it deletes, if any.
     pub fn removes(&self) -> Option<&Name> {
         match &self.work {
             JobKind::DeleteIndex { index, .. } => Some(&index.name),
@@ -134,7 +135,7 @@ impl Job {
         }
     }
 
-    /// Whether it changes what the table is paid for.
+    /// Whether it changes throughput or billing.
     pub fn is_throughput(&self) -> bool {
         matches!(self.work, JobKind::Throughput { .. } | JobKind::Billing)
     }
@@ -152,19 +153,19 @@ impl Job {
     }
 }
 
-/// When what may change only so often was changed last.
+/// When settings with a cooldown were last changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecentChanges {
-    /// The whole table: when its deletion was asked for.
+    /// The whole table: when its deletion was requested.
     pub deletion: Option<Moment>,
     /// The tags.
     pub tags: Option<Moment>,
-    /// The tags that were given then; none if some were taken away.
+    /// The tags that were added then; empty if some were removed.
     pub tagged: Vec<(String, String)>,
     /// Deletion protection.
     pub protection: Option<Moment>,
-    /// The table class, the last two times.
+    /// The last two changes of the table class.
     pub class: [Option<Moment>; 2],
-    /// Encryption, the last four times.
+    /// The last four changes of encryption.
     pub encryption: [Option<Moment>; 4],
 }

@@ -21,12 +21,12 @@ use crate::schema::KeySchema;
 use crate::sync::{AtomicI64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Item;
 
-/// An item's deletion that time to live will make.
+/// A future deletion of an item by time to live.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expiry {
-    /// When it happens.
+    /// When it is due.
     pub due: Moment,
-    /// Whose.
+    /// The item's key.
     pub key: Key,
 }
 
@@ -34,18 +34,18 @@ pub struct Expiry {
 #[derive(Debug, Default)]
 pub struct Partition {
     contents: RwLock<Contents>,
-    /// When something is due here next, in microseconds; to be asked without the lock.
+    /// When the next work is due, in microseconds; readable without the lock.
     next_due: AtomicI64,
-    /// When a transaction is carried out here next.
+    /// When the next transaction is executed.
     next_landing: AtomicI64,
-    /// The changes on their way from other regions.
+    /// Queued changes from other regions.
     pub inbox: Inbox,
 }
 
-/// What a partition holds.
+/// The contents of a partition.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The table's epoch when its shape last changed: a plan made in another epoch is made again.
+    /// The table's epoch when its settings last changed: a plan made in another epoch is made again.
     pub epoch: u64,
     items: Items,
     locals: Vec<BTreeMap<Key, Item>>,
@@ -53,11 +53,11 @@ pub struct Contents {
     bytes: usize,
     /// The sizes of the item collections by token, in a table with local indexes.
     collections: BTreeMap<u64, u64>,
-    /// What was there, while reads may be stale.
+    /// Earlier states, while reads may be stale.
     history: Option<Box<History>>,
-    /// The items that running transactions hold.
+    /// The items locked by running transactions.
     marks: BTreeMap<Key, TransactionHold>,
-    /// When those transactions are carried out.
+    /// When those transactions are executed.
     landings: BTreeSet<(Moment, Key)>,
     /// The versions of the items, once the table has replicas.
     versions: Option<Box<ReplicaVersions>>,
@@ -66,7 +66,7 @@ pub struct Contents {
 
 impl Drop for Contents {
     fn drop(&mut self) {
-        // The items are freed alike, by themselves: snapshots have some of them too.
+        // The items are freed in the same way, separately: some may be shared with snapshots.
         let entries = self.due.len() + self.locals.iter().map(BTreeMap::len).sum::<usize>();
         let beside = (std::mem::take(&mut self.locals), std::mem::take(&mut self.due));
         self.reclaimer
@@ -74,28 +74,28 @@ impl Drop for Contents {
     }
 }
 
-/// An item that a running transaction holds.
+/// An item locked by a running transaction.
 #[derive(Clone, Debug)]
 struct TransactionHold {
     lands: Moment,
     then: PendingTransaction,
-    /// A deletion that fell due meanwhile, and waits.
+    /// A deletion that became due meanwhile, and waits.
     expired: Option<Expiry>,
 }
 
-/// What a running transaction does to an item when it is carried out.
+/// The effect of a running transaction on an item when it is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingTransaction {
-    /// It has only looked at the item.
+    /// It only checks the item.
     Checks,
-    /// It puts, changes or removes it.
+    /// It puts, changes or removes the item.
     Writes(Option<Item>),
 }
 
-/// What falls due in a partition.
+/// Work that is due in a partition.
 #[derive(Debug)]
 pub enum DueWork {
-    /// A transaction is carried out on an item.
+    /// A transaction is executed on an item.
     PendingTransaction(Moment, Key, PendingTransaction),
     /// Time to live deletes an item.
     Expiry(Expiry),
@@ -125,28 +125,28 @@ impl Partition {
         self.contents.read()
     }
 
-    /// Locks for writing. Who has taken out what is due calls [`publish_due`](Partition::publish_due) before unlocking.
+    /// Locks for writing. A caller that takes due work out must call [`publish_due`](Partition::publish_due) before unlocking.
     pub fn write(&self) -> RwLockWriteGuard<'_, Contents> {
         self.contents.write()
     }
 
-    /// Whether something is due by `now`.
+    /// Whether work is due by `now`.
     pub fn is_due(&self, now: Moment) -> bool {
         self.next_due.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
-    /// Whether a transaction is due by `now`, and has not been carried out, or a change of another region has arrived.
+    /// Whether a transaction is due by `now` and has not been executed, or a change of another region has arrived.
     pub fn is_landing(&self, now: Moment) -> bool {
         self.next_landing.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
-    /// When something is due next.
+    /// When the next work is due.
     pub fn next_due(&self) -> Moment {
         Moment::from_micros(self.next_due.load(Ordering::Acquire)).min(self.inbox.next())
     }
 
-    /// Takes out the first of what is due by `now`; no deletion unless `deletes`. At the same time transactions come first, then
-    /// changes of other regions, then deletions.
+    /// Takes the first work that is due by `now`; deletions only if `deletes`. Of work due at the same time, transactions
+    /// come first, then changes of other regions, then deletions.
     pub fn take_due(&self, contents: &mut Contents, now: Moment, deletes: bool) -> Option<DueWork> {
         let next = self.inbox.next();
         if next <= now
@@ -163,22 +163,22 @@ impl Partition {
         }
     }
 
-    /// Makes what `contents` has due known to those who ask without the lock. The caller holds the lock for writing.
+    /// Publishes the due work of `contents` to callers without the lock. The caller holds the lock for writing.
     pub fn publish_due(&self, contents: &Contents) {
         self.next_landing
             .store(contents.next_landing().micros(), Ordering::Release);
         self.next_due.store(contents.next_due().micros(), Ordering::Release);
     }
 
-    /// The same if it is earlier than what was known.
+    /// Publishes the due work of `contents` if it is earlier than what is published.
     fn lower_due(&self, contents: &Contents) {
         self.next_landing
             .fetch_min(contents.next_landing().micros(), Ordering::AcqRel);
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
-    /// Applies a change to the items, the local indexes and what is due, and hands its global arms and its record
-    /// on. This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
+    /// Applies a change to the items, the local indexes and the due work, and passes its global arms and its record on.
+    /// This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
     #[inline]
     pub fn apply(&self, committed: &Committed<'_>, contents: &mut Contents, shape: &Shape, change: &Change) {
         let now = committed.time;
@@ -186,13 +186,13 @@ impl Partition {
             return contents.apply(shape, change, now);
         }
         contents.reschedule(shape, change, change.happened(now));
-        // What comes is known to be due before an index can show the item, and what goes until no index can.
+        // Added work is published before an index can return the item, and removed work only when no index can.
         self.lower_due(contents);
         contents.apply(shape, change, now);
         self.publish_due(contents);
     }
 
-    /// Lets a running transaction hold an item until it is carried out. The caller holds the lock for writing.
+    /// Locks an item for a running transaction until it is executed. The caller holds the lock for writing.
     pub fn mark(&self, _: &Committed<'_>, contents: &mut Contents, key: &Key, lands: Moment, then: PendingTransaction) {
         let mark = TransactionHold {
             lands,
@@ -211,17 +211,17 @@ impl Contents {
         self.items.get(key)
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether it has no items.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The sizes of all items together.
+    /// The total size of the items.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -241,7 +241,7 @@ impl Contents {
         &self.reclaimer
     }
 
-    /// The items as they are now, with what was here before, if that is kept.
+    /// A snapshot of the present items, with their history, if that is recorded.
     pub fn part(&self, log: Option<RecoveryLog>) -> PartitionSnapshot {
         PartitionSnapshot {
             items: self.items.clone(),
@@ -272,12 +272,12 @@ impl Contents {
         }
     }
 
-    /// What was there, while reads may be stale.
+    /// Earlier states, while reads may be stale.
     pub fn history(&self) -> Option<&History> {
         self.history.as_deref()
     }
 
-    /// Keeps a history from now on, or none, as the table's conditions have it.
+    /// Starts or stops recording a history, according to the table's conditions.
     pub fn keep_history(&mut self, conditions: &Conditions) {
         let (staleness, monotonic) = (conditions.read_staleness, conditions.monotonic_reads);
         if staleness.is_none() {
@@ -293,23 +293,23 @@ impl Contents {
         history.monotonic = monotonic;
     }
 
-    /// Reads from the table what the entries of a page stand for, those that have not been read yet.
+    /// Reads the table's items of a page's local index entries that have not been read yet.
     pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
         page.fetch_bases(schema, |key| self.get(key).cloned());
     }
 
-    /// When something is due next.
+    /// When the next work is due.
     fn next_due(&self) -> Moment {
         let expiry = self.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
         expiry.min(self.next_landing())
     }
 
-    /// When a transaction is carried out next.
+    /// When the next transaction is executed.
     fn next_landing(&self) -> Moment {
         self.landings.first().map_or(Moment::NEVER, |(lands, _)| *lands)
     }
 
-    /// Takes out the first transaction that is due by `now`, though deletions are that are due before it.
+    /// Takes the first transaction that is due by `now`, even if deletions are due before it.
     fn take_landing(&mut self, now: Moment) -> Option<DueWork> {
         self.landings.first().filter(|(lands, _)| *lands <= now)?;
         let (lands, key) = self.landings.pop_first()?;
@@ -318,8 +318,8 @@ impl Contents {
         Some(DueWork::PendingTransaction(lands, key, mark.then))
     }
 
-    /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the
-    /// transaction is carried out, and happens then if the item is still there as it was.
+    /// Takes the first work that is due by `now`. A deletion of an item locked by a transaction waits until the
+    /// transaction is executed, and then happens if the item is unchanged.
     fn take_due(&mut self, now: Moment) -> Option<DueWork> {
         loop {
             let next = self.next_due();
@@ -337,25 +337,25 @@ impl Contents {
         }
     }
 
-    /// The deletions that time to live will make, in the order in which they are due.
+    /// The future deletions by time to live, in the order in which they are due.
     pub fn expiries(&self) -> impl ExactSizeIterator<Item = &Expiry> {
         self.due.iter()
     }
 
-    /// The items that running transactions hold, in the order in which those are carried out, and what each then does.
+    /// The items locked by running transactions, in the order of their execution, and the effect of each.
     pub fn holds(&self) -> impl ExactSizeIterator<Item = (Moment, &Key, Option<&PendingTransaction>)> {
         let then = |key| self.marks.get(key).map(|hold| &hold.then);
         self.landings.iter().map(move |(lands, key)| (*lands, key, then(key)))
     }
 
-    /// Ends the hold of a transaction on an item, if one holds it.
+    /// Ends a transaction's lock on an item, if there is one.
     pub(super) fn release(&mut self, _: &Committed<'_>, key: &Key) {
         let Some(mark) = self.marks.remove(key) else { return };
         self.landings.remove(&(mark.lands, key.clone()));
         self.due.extend(mark.expired);
     }
 
-    /// When the transaction ends that holds an item.
+    /// When the transaction that locks an item ends.
     pub fn held_until(&self, key: &Key) -> Option<Moment> {
         self.marks.get(key).map(|mark| mark.lands)
     }
@@ -376,12 +376,12 @@ impl Contents {
         self.versions = None;
     }
 
-    /// Whether a running transaction holds an item.
+    /// Whether a running transaction locks an item.
     pub fn is_marked(&self, key: &Key) -> bool {
         !self.marks.is_empty() && self.marks.contains_key(key)
     }
 
-    /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
+    /// Applies a change to the items and the local indexes, and passes its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
         let happened = change.happened(now);
         if let Some(logs) = &shape.recovery_logs
@@ -443,19 +443,19 @@ impl Contents {
         }
     }
 
-    /// Puts an item that a checkpoint has.
+    /// Inserts an item from a checkpoint.
     pub(super) fn restore(&mut self, committed: &Committed<'_>, shape: &Shape, key: Key, item: Item) {
         let change = Change::new(&shape.definition, key, None, Some(item));
         self.reschedule(shape, &change, committed.time);
         self.place(&change);
     }
 
-    /// The size of an item collection, with its entries in local indexes; nothing is known of it in a table without them.
+    /// The size of an item collection, with its entries in local indexes; 0 in a table without local indexes.
     pub fn collection(&self, token: u64) -> u64 {
         self.collections.get(&token).copied().unwrap_or(0)
     }
 
-    /// Notes how a change makes its item collection larger or smaller.
+    /// Updates the size of a change's item collection.
     fn collect(&mut self, change: &Change) {
         let token = change.key.token;
         match self.collection(token).saturating_add_signed(change.growth()) {
@@ -464,9 +464,9 @@ impl Contents {
         };
     }
 
-    /// Replaces the old item's due deletion by the new one's.
+    /// Replaces the old item's future deletion by the new one's.
     fn reschedule(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        // When an item is due depends on the item alone, so the old entry is found by what it was made of.
+        // The due time depends on the item alone, so the old entry can be recomputed.
         if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {
             self.due.remove(&Expiry {
                 due,
@@ -485,15 +485,15 @@ impl Contents {
         }
     }
 
-    /// Lets no deletion be due, after the table's time to live or its lag has changed.
+    /// Removes all future deletions, after the table's time to live or its lag has changed.
     pub fn unschedule(&mut self) {
         let before = std::mem::take(&mut self.due);
         self.reclaimer.reclaim(before.len(), before);
         self.marks.values_mut().for_each(|mark| mark.expired = None);
     }
 
-    /// Lets the deletions be due of so many items from a key on, as if they were written at `now`. Returns the last of these
-    /// items, if more may follow.
+    /// Schedules the deletions of at most `most` items from a key on, as if they were written at `now`. Returns the
+    /// last of these items, if more may follow.
     pub fn schedule(&mut self, shape: &Shape, from: Bound<&Key>, most: usize, now: Moment) -> Option<Key> {
         let mut last = None;
         let mut count = 0;

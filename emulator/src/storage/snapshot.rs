@@ -1,4 +1,4 @@
-//! A table at one moment, and what is kept of where a table came from.
+//! A table at one moment, and the origin of a restored table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use super::table::Shape;
 use crate::clock::Moment;
 use crate::key::Key;
 
-/// A partition as it was at one moment.
+/// A partition at one moment.
 #[derive(Clone, Debug)]
 pub struct PartitionSnapshot {
     /// Its items.
     pub items: Items,
-    /// Their sizes together.
+    /// Their total size.
     pub bytes: usize,
-    /// What was there before, while point-in-time recovery is on.
+    /// Earlier versions, while point-in-time recovery is enabled.
     pub log: Option<RecoveryLog>,
 }
 
-/// A table as it was at one moment. It shares everything with the table until that is written to.
+/// A table at one moment. It shares everything with the table until that is written to.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The shape.
+    /// The settings.
     pub shape: Arc<Shape>,
     /// The partitions, in order.
     pub partitions: Vec<PartitionSnapshot>,
 }
 
 impl Snapshot {
-    /// The same without what point-in-time recovery has kept, which a backup needs not.
+    /// Drops the history for point-in-time recovery, which a backup does not need.
     #[must_use]
     pub fn without_past(mut self) -> Snapshot {
         self.partitions.iter_mut().for_each(|part| part.log = None);
@@ -42,7 +42,7 @@ impl Snapshot {
         self
     }
 
-    /// How many items there are, and their sizes together.
+    /// The number of items, and their total size.
     pub fn count(&self) -> (usize, usize) {
         self.partitions.iter().fold((0, 0), |(count, bytes), part| {
             (count + part.items.len(), bytes + part.bytes)
@@ -54,8 +54,8 @@ impl Snapshot {
         self.partitions.iter().map(|part| part.items.clone()).collect()
     }
 
-    /// The items as they were at `moment`, with what happened in it, partition by partition. The caller knows that this
-    /// lies within what is kept.
+    /// The items at `moment`, including its changes, partition by partition. The caller ensures that it lies within the
+    /// recovery window.
     pub fn items_at(&self, moment: Moment) -> Vec<Items> {
         let lay_back = |part: &PartitionSnapshot| {
             let mut items = part.items.clone();
@@ -67,7 +67,7 @@ impl Snapshot {
         self.partitions.iter().map(lay_back).collect()
     }
 
-    /// What became of the items that were changed from `from` on and before `to`, partition by partition.
+    /// The changes of items from `from` on and before `to`, partition by partition.
     pub fn changes(&self, from: Moment, to: Moment) -> Vec<BTreeMap<Key, ItemChange>> {
         let changes = |part: &PartitionSnapshot| match &part.log {
             Some(log) => log.between(&part.items, from, to),
@@ -77,15 +77,15 @@ impl Snapshot {
     }
 }
 
-/// What a table was restored from.
+/// The origin of a restored table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The backup, unless it was another table's past.
+    /// The backup; `None` for a restore to a point in time.
     pub backup_arn: Option<String>,
-    /// The table that was backed up.
+    /// The source table.
     pub table_arn: String,
     /// The moment that was restored.
     pub at: Moment,
-    /// Whether the restore fails: then the table is gone when it would be ready.
+    /// Whether the restore fails: then the table is removed when it would be active.
     pub fails: bool,
 }

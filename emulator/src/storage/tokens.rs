@@ -1,4 +1,4 @@
-//! Client tokens: a transaction that is sent twice happens once.
+//! Client tokens: a transaction that is sent twice is executed once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,28 +10,28 @@ use crate::clock::Moment;
 use crate::limits;
 use crate::sync::Mutex;
 
-/// How many tokens are kept. A token takes about 100 bytes, and is never forgotten within its ten minutes: beyond this
-/// bound a new one is refused.
+/// The maximum number of tokens. A token takes about 100 bytes, and is never forgotten within its ten minutes: beyond
+/// this number a new one is rejected.
 pub const MOST_TOKENS: usize = 2_000_000;
-/// How many expired tokens one request forgets at most, so that none waits for all that expire together.
+/// The maximum number of expired tokens that one request removes, so that none waits for all that expire together.
 const FORGOTTEN_AT_ONCE: usize = 16;
 
-/// What is known about a token.
+/// The status of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenStatus {
-    /// Nothing: the request is new, and the token is taken for it.
+    /// Unknown: the request is new, and the token is claimed for it.
     New,
-    /// Its request still runs.
+    /// Its request is still running.
     Running,
     /// Its request is done.
     Done,
     /// It was used for another request.
     Mismatch,
-    /// Nothing, and there is no room to remember it.
+    /// Unknown, and there is no room to remember it.
     Full,
 }
 
-/// A hash of a token and of who sent it.
+/// A hash of a token and its sender.
 type Digest = (u64, u64);
 
 fn digest(scope: &Scope, token: &str) -> Digest {
@@ -45,12 +45,12 @@ fn digest(scope: &Scope, token: &str) -> Digest {
     (half(0), half(1))
 }
 
-/// A client token that a request has used.
+/// A client token used by a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientToken {
-    /// A hash of the token and of who sent it.
+    /// A hash of the token and its sender.
     pub digest: (u64, u64),
-    /// A hash of what it was sent with.
+    /// A hash of the request.
     pub fingerprint: u64,
     /// When the request is done.
     pub done: Moment,
@@ -70,7 +70,7 @@ impl ClientToken {
 #[derive(Debug)]
 struct TokenRecord {
     fingerprint: u64,
-    /// When the request is done; `None` while that is not known.
+    /// When the request is done; `None` while that is unknown.
     done: Option<Moment>,
 }
 
@@ -80,7 +80,7 @@ impl TokenRecord {
     }
 }
 
-/// When a token of a request that was done at a moment is free again.
+/// When the token of a finished request can be used again.
 fn expires(done: Moment) -> Moment {
     done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS))
 }
@@ -108,7 +108,7 @@ impl Default for Tokens {
 #[derive(Debug, Default)]
 struct TokenRecords {
     records: BTreeMap<Digest, TokenRecord>,
-    /// Done tokens, oldest first.
+    /// Tokens of finished requests, oldest first.
     order: BTreeSet<(Moment, Digest)>,
 }
 
@@ -120,12 +120,12 @@ impl Tokens {
         }
     }
 
-    /// Remembers what others do, and nothing else.
+    /// Replaces all tokens.
     pub(super) fn replace(&self, _: &Committed<'_>, by: Tokens) {
         *self.remembered.lock() = std::mem::take(&mut *by.remembered.lock());
     }
 
-    /// Looks a token up, and takes it if it is new.
+    /// Looks a token up, and claims it if it is new.
     pub fn begin(&self, scope: &Scope, token: &str, fingerprint: u64, now: Moment) -> TokenStatus {
         let digest = digest(scope, token);
         let mut remembered = self.remembered.lock();
@@ -152,7 +152,7 @@ impl Tokens {
         TokenStatus::New
     }
 
-    /// The request of a token is done at `now`, which may be a moment to come, or has failed, and then the token is free again.
+    /// Ends the request of a token: at `now`, which may be in the future, or with a failure, which releases the token.
     pub fn end(&self, scope: &Scope, token: &str, succeeded: bool, now: Moment) {
         let digest = digest(scope, token);
         let mut remembered = self.remembered.lock();
@@ -164,7 +164,7 @@ impl Tokens {
         }
     }
 
-    /// Keeps a token of a request that is done, as the commit of that request says.
+    /// Records the token of a finished request from its commit.
     pub(super) fn keep(&self, _: &Committed<'_>, token: ClientToken) {
         let mut remembered = self.remembered.lock();
         let record = TokenRecord {
@@ -177,7 +177,7 @@ impl Tokens {
         remembered.order.insert((token.done, token.digest));
     }
 
-    /// The tokens of requests that are done, of those that have not expired by `now`.
+    /// The tokens of finished requests that have not expired by `now`.
     pub(super) fn done(&self, now: Moment) -> Vec<ClientToken> {
         let remembered = self.remembered.lock();
         let done = remembered.records.iter().filter_map(|(digest, record)| {
@@ -191,7 +191,7 @@ impl Tokens {
         done.collect()
     }
 
-    /// Forgets all.
+    /// Removes all tokens.
     pub fn clear(&self) {
         let before = std::mem::take(&mut *self.remembered.lock());
         // Freed without the lock.
@@ -200,7 +200,7 @@ impl Tokens {
 }
 
 impl TokenRecords {
-    /// Forgets some of the tokens that have expired, oldest first.
+    /// Removes some of the expired tokens, oldest first.
     fn forget(&mut self, now: Moment) {
         for _ in 0..FORGOTTEN_AT_ONCE {
             match self.order.first() {
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(begin(&here, 1, 0.0), TokenStatus::Running);
         assert_eq!(begin(&here, 2, 0.0), TokenStatus::Mismatch);
         assert_eq!(begin(&there, 2, 0.0), TokenStatus::New);
-        // It is done at a moment to come.
+        // It is done at a later moment.
         tokens.end(&here, token, true, after(5.0));
         assert_eq!(begin(&here, 1, 4.9), TokenStatus::Running);
         assert_eq!(begin(&here, 1, 5.0), TokenStatus::Done);
@@ -246,7 +246,7 @@ mod tests {
         // It is remembered for ten minutes.
         assert_eq!(begin(&here, 1, 604.9), TokenStatus::Done);
         assert_eq!(begin(&here, 2, 605.0), TokenStatus::New);
-        // One that has failed is free again, and one that runs is not forgotten.
+        // One that has failed can be used again, and one that is running is not forgotten.
         tokens.end(&here, token, false, after(605.0));
         assert_eq!(begin(&here, 3, 605.0), TokenStatus::New);
         assert_eq!(begin(&there, 2, 9999.0), TokenStatus::Running);
@@ -264,7 +264,7 @@ mod tests {
             tokens.end(&here, &number.to_string(), true, after(0.0));
         }
         assert_eq!(begin(0, 599.9), TokenStatus::Done);
-        // They expire together, and a request forgets only some of them; each is new again all the same.
+        // They expire together, and a request removes only some of them; each is new again nevertheless.
         assert_eq!(begin(119_999, 600.0), TokenStatus::New);
         assert_eq!(begin(0, 600.0), TokenStatus::New);
     }
@@ -282,7 +282,7 @@ mod tests {
         (0..100).for_each(|number| end(number, f64::from(u8::try_from(number).unwrap())));
         assert_eq!(begin(100, 599.0), TokenStatus::Full);
         assert_eq!(begin(0, 599.0), TokenStatus::Done);
-        // What has expired makes room, in the order of time.
+        // Expired tokens make room, in order of time.
         assert_eq!(begin(100, 600.0), TokenStatus::New);
         assert_eq!(begin(1, 600.0), TokenStatus::Done);
         assert_eq!(begin(101, 600.0), TokenStatus::Full);

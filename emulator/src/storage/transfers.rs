@@ -1,4 +1,4 @@
-//! Exports, imports and bulk operations: what was asked for, and what has become of it.
+//! Exports, imports and bulk operations: their requests and their progress.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, Deref};
@@ -14,7 +14,7 @@ use crate::sync::{Mutex, RwLock, RwLockReadGuard};
 use crate::transfer::Failure;
 use crate::value::Name;
 
-/// What kind of thing goes on.
+/// The kind of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransferKind {
     /// ExportTableToPointInTime.
@@ -25,7 +25,7 @@ pub enum TransferKind {
     BulkPut,
 }
 
-/// What was asked for.
+/// The request of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransferRequest {
     /// An export.
@@ -47,45 +47,45 @@ impl TransferRequest {
     }
 }
 
-/// Bytes that were written to an index.
+/// Bytes written to each index.
 pub type IndexBytes = BTreeMap<Name, u64>;
 
-/// Bytes and records that were counted.
+/// The counters of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransferCounts {
-    /// Records that were read, or items that were exported.
+    /// Records read, or items exported.
     pub processed: u64,
-    /// Items that were written.
+    /// Items written.
     pub written: u64,
     /// Records that could not be read or written.
     pub failed: u64,
-    /// Bytes that were read, or that are paid for.
+    /// Bytes read, or billed.
     pub bytes: u64,
-    /// Bytes that were written to the table.
+    /// Bytes written to the table.
     pub table_bytes: u64,
-    /// Bytes that were written to global indexes.
+    /// Bytes written to global indexes.
     pub global_bytes: IndexBytes,
-    /// Bytes that were written to local indexes.
+    /// Bytes written to local indexes.
     pub local_bytes: IndexBytes,
-    /// Bytes that were written to vector indexes, as they are paid for.
+    /// Bytes written to vector indexes, as billed.
     pub vector_bytes: IndexBytes,
 }
 
-/// How far it is.
+/// The progress of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// When it is done; never while it is being carried out.
+    /// When it completes; the maximum while it is being executed.
     pub end: Moment,
-    /// Why it has failed, if it has.
+    /// The reason of its failure, if it failed.
     pub failure: Option<Failure>,
-    /// What was counted.
+    /// Its counters.
     pub counts: TransferCounts,
-    /// When somebody asked for its end, if that was before it was done.
+    /// When it was cancelled, if that was before its end.
     pub cancelled: Option<Moment>,
 }
 
 impl Progress {
-    /// Of something that has begun.
+    /// The progress of a transfer that has just begun.
     pub const BEGUN: Progress = Progress {
         end: Moment::NEVER,
         failure: None,
@@ -103,7 +103,7 @@ impl Progress {
     };
 }
 
-/// An export, import or bulk operation as it was asked for.
+/// An export, import or bulk operation as requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransferRecord {
     /// Its ARN.
@@ -112,29 +112,29 @@ pub struct TransferRecord {
     pub table_name: Name,
     /// The table's ARN.
     pub table_arn: String,
-    /// What was asked for.
+    /// The request.
     pub about: TransferRequest,
     /// The body of the request.
     pub body: Vec<u8>,
-    /// Members that answers show as they were sent: their names and their JSON.
+    /// Members that responses repeat as they were sent: their names and their JSON.
     pub echoed: Vec<(&'static str, String)>,
-    /// When it was asked for.
+    /// When it was requested.
     pub start: Moment,
-    /// The client's token, and a hash of what it was sent with.
+    /// The client's token, and a hash of the request.
     pub token: Option<(String, u64)>,
 }
 
 /// An export, import or bulk operation.
 #[derive(Debug)]
 pub struct Transfer {
-    /// What was asked for.
+    /// The request.
     pub record: TransferRecord,
     scope: Scope,
     log: RegionLog,
-    /// The table's id; an import's is known once it has a table.
+    /// The table's id; an import's is empty until its table exists.
     table_id: Mutex<String>,
     progress: Mutex<Progress>,
-    /// Held by whoever changes it: one after the other, though the log's lock is taken before that of the progress.
+    /// Held during a change of it: changes are serialized, although the log is locked before the progress.
     changing: Mutex<()>,
 }
 
@@ -147,17 +147,17 @@ impl Deref for Transfer {
 }
 
 impl Transfer {
-    /// The id of its table; an import's is empty until its table is there.
+    /// The id of its table; an import's is empty until its table exists.
     pub fn table_id(&self) -> String {
         self.table_id.lock().clone()
     }
 
-    /// How far it is.
+    /// Its progress.
     pub fn progress(&self) -> Progress {
         self.progress.lock().clone()
     }
 
-    /// Its outcome, which shows from `end` on. `table_id` is that of the table an import has made.
+    /// Sets its outcome, which is visible from `end` on. `table_id` is that of the table an import has created.
     pub fn finish(
         &self,
         (now, end): (Moment, Moment),
@@ -172,7 +172,7 @@ impl Transfer {
         })
     }
 
-    /// Asks for its end, unless it is done.
+    /// Cancels it, unless it has completed.
     pub fn cancel(&self, now: Moment) -> Result<(), AppendError> {
         let progress = self.progress();
         if progress.end <= now || progress.cancelled.is_some() {
@@ -204,24 +204,24 @@ impl Transfer {
         Ok(())
     }
 
-    /// Sets how far it is.
+    /// Sets its progress.
     pub(super) fn set(&self, _: &Committed<'_>, table_id: String, progress: Progress) {
         *self.table_id.lock() = table_id;
         *self.progress.lock() = progress;
     }
 }
 
-/// What the same token was used for before.
+/// The result of beginning a transfer, by the earlier use of its token.
 pub enum StartOutcome {
-    /// Nothing: it goes on.
+    /// The token is new: the transfer has begun.
     New(Arc<Transfer>),
-    /// The same.
+    /// The same transfer has been started before.
     Same(Arc<Transfer>),
-    /// Something else.
+    /// The token was used for a different request.
     Other,
 }
 
-/// The place of something in the order of time: kind, the id at the end of its ARN, its ARN.
+/// The position of a transfer in order of time: kind, the id at the end of its ARN, its ARN.
 pub(super) type TransferOrder = (TransferKind, String, String);
 
 fn place(kind: TransferKind, arn: &str) -> TransferOrder {
@@ -248,7 +248,7 @@ impl Transfers {
         }
     }
 
-    /// Keeps something new, unless its token has been used while `holds` says that tokens count.
+    /// Adds a transfer, unless its token was used by one for which `holds` returns true.
     pub fn begin(
         &self,
         record: TransferRecord,
@@ -301,27 +301,27 @@ impl Transfers {
         transfer
     }
 
-    /// Replays the beginning of something.
+    /// Replays the beginning of a transfer.
     pub(super) fn replay_begin(&self, committed: &Committed<'_>, record: TransferRecord, state: (String, Progress)) {
         self.insert(committed, &mut self.by_place.write(), record, state);
     }
 
-    /// What has this ARN, however old it is.
+    /// Finds the transfer of this ARN, however old it is.
     pub(super) fn find(&self, kind: TransferKind, arn: &str) -> Option<Arc<Transfer>> {
         self.by_place.read().get(&place(kind, arn)).cloned()
     }
 
-    /// Locks all of them, so that none comes or goes.
+    /// Locks all transfers, so that none is added or removed.
     pub(super) fn lock(&self) -> RwLockReadGuard<'_, TransfersByTime> {
         self.by_place.read()
     }
 
-    /// Whether an ARN is taken.
+    /// Whether an ARN is in use.
     pub fn has(&self, kind: TransferKind, arn: &str) -> bool {
         self.by_place.read().contains_key(&place(kind, arn))
     }
 
-    /// What has this ARN.
+    /// Finds the transfer of this ARN.
     pub fn get(&self, kind: TransferKind, arn: &str, now: Moment) -> Option<Arc<Transfer>> {
         let transfers = self.by_place.read();
         transfers
@@ -330,7 +330,7 @@ impl Transfers {
             .cloned()
     }
 
-    /// The first `most` behind the id `start`, newest first, that `matches` picks.
+    /// The first `most` matching transfers after the id `start`, newest first.
     pub fn list(
         &self,
         kind: TransferKind,
@@ -338,7 +338,7 @@ impl Transfers {
         most: usize,
         matches: impl Fn(&Transfer) -> bool,
     ) -> Vec<Arc<Transfer>> {
-        // Ids begin with a digit: `~` is behind all of them.
+        // Ids begin with a digit: `~` follows all of them.
         let upper = (kind, start.unwrap_or("~").to_owned(), String::new());
         let lower = (kind, String::new(), String::new());
         let transfers = self.by_place.read();
@@ -348,7 +348,7 @@ impl Transfers {
     }
 }
 
-/// Whether something is remembered.
+/// Whether a transfer is still remembered.
 pub(super) fn is_kept(transfer: &Transfer, now: Moment) -> bool {
     let kept = Duration::from_secs(u64::from(limits::TRANSFER_DAYS) * 86_400);
     now < transfer.start.plus(kept)

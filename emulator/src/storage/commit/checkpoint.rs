@@ -1,4 +1,4 @@
-//! The whole state as commits: the shortest list that makes it anew.
+//! The whole state as commits: the shortest list that recreates it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -16,10 +16,11 @@ use crate::storage::{
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// The most items, entries, versions or records of a commit. So no commit is longer than about 200 MB, however large a table is.
+/// The maximum number of items, entries, versions or records in a commit. So no commit is longer than about 200 MB,
+/// however large a table is.
 const SLICE: usize = 256;
 
-/// The bytes of items from which on a commit takes no more of them.
+/// The size in bytes at which a commit takes no more items.
 const SLICE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Divides a list into parts of bounded number and size.
@@ -39,7 +40,7 @@ fn slices<T>(list: impl IntoIterator<Item = T>, size: impl Fn(&T) -> usize) -> V
     slices
 }
 
-/// A state at one moment, as the commits that make it. It shares its items with the tables, and is made commit by commit.
+/// A state at one moment, as the commits that recreate it. It shares its items with the tables, and is built commit by commit.
 ///
 /// ```
 /// use dynatwin_engine::clock::Moment;
@@ -65,13 +66,13 @@ enum CheckpointPart {
     Items {
         table: TableId,
         items: Items,
-        /// The last item that was taken.
+        /// The last item taken.
         after: Option<Key>,
     },
 }
 
 impl Checkpoint {
-    /// The sequence number of the last commit that the state has.
+    /// The sequence number of the last commit contained in the state.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -184,7 +185,7 @@ impl Checkpoint {
         }
     }
 
-    /// A backup is made of a table that is never listed.
+    /// A backup is created from a table that is never listed.
     fn push_backup(&mut self, scope: &Scope, backup: &Backup, table: TableId) {
         let mut settings = backup.snapshot.shape.settings.clone();
         settings.recovery = None;
@@ -263,8 +264,8 @@ impl Iterator for Checkpoint {
 }
 
 impl Catalog {
-    /// The whole state at `now`, without what is over by then. All tables are locked while their items are shared, so no
-    /// commit is half in it.
+    /// The whole state at `now`, without what has expired. All tables are locked while their items are shared, so it
+    /// contains each commit fully or not at all.
     pub fn checkpoint(&self, now: Moment) -> Checkpoint {
         loop {
             if let Some(checkpoint) = self.checkpoint_of(&self.scopes(), now) {

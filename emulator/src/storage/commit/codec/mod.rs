@@ -1,5 +1,5 @@
-//! The encoding of commits: a version, then each value in a fixed form, without names. It is compact, and decoded strictly:
-//! every value has one encoding, and whatever is left over, cut off or unknown is an error.
+//! The encoding of commits: a version, then each value in a fixed form, without names. It is compact, and decoded
+//! strictly: every value has one encoding, and surplus, missing or unknown bytes are an error.
 //!
 //! | Value | Form |
 //! |---|---|
@@ -23,7 +23,7 @@ use smallvec::{Array, SmallVec};
 use super::{Commit, Mutation};
 use crate::clock::Moment;
 
-/// The version of the encoding. Whatever changes the form of a value raises it.
+/// The version of the encoding, which increases with every change of a value's form.
 const VERSION: u8 = 1;
 
 /// Bytes that are not the encoding of a commit.
@@ -57,7 +57,7 @@ impl Commit {
         encode_mutations(&self.mutations, out);
     }
 
-    /// The commit of an encoding.
+    /// Decodes a commit.
     pub fn decode(bytes: &[u8]) -> Result<Commit, DecodeError> {
         let mut input = Input(bytes);
         if input.byte()? != VERSION {
@@ -77,7 +77,7 @@ impl Commit {
     }
 }
 
-/// Appends what stands before the mutations in a commit's encoding.
+/// Appends the part of a commit's encoding before the mutations.
 pub(super) fn encode_head(commit: &Commit, out: &mut Vec<u8>) {
     out.push(VERSION);
     commit.time.write(out);
@@ -89,7 +89,7 @@ pub(super) fn encode_mutations(mutations: &[Mutation], out: &mut Vec<u8>) {
     write_all(mutations.iter(), out);
 }
 
-/// What is left of an encoding.
+/// The rest of an encoding.
 struct Input<'i>(&'i [u8]);
 
 impl<'i> Input<'i> {
@@ -106,7 +106,7 @@ impl<'i> Input<'i> {
         Ok(taken)
     }
 
-    /// A length, or a number of elements, each of which takes a byte at least.
+    /// A length, or a number of elements of at least one byte each.
     fn length(&mut self) -> Result<usize, DecodeError> {
         let length = usize::read(self)?;
         if length > self.0.len() {
@@ -372,7 +372,7 @@ fn write_all<'v, T: Binary + 'v>(values: impl ExactSizeIterator<Item = &'v T>, o
     values.for_each(|value| value.write(out));
 }
 
-/// The elements of a list. Nothing is set aside for them: a length costs its sender as many bytes.
+/// The elements of a list. No memory is reserved for them, since a length may be invalid.
 fn read_all<T: Binary, L: Default + Extend<T>>(input: &mut Input<'_>) -> Result<L, DecodeError> {
     let mut list = L::default();
     for _ in 0..input.length()? {
@@ -433,7 +433,7 @@ impl<K: Binary + Ord, V: Binary> Binary for BTreeMap<K, V> {
     }
 }
 
-/// The encodings of structures: their fields in this order. A field that is left out does not compile.
+/// The encodings of structures: their fields in this order. A missing field does not compile.
 macro_rules! structures {
     ($($type:ident $(<$of:ident>)? { $($field:ident)* })*) => { $(
         impl $(<$of: Binary>)? Binary for $type $(<$of>)? {
@@ -450,7 +450,7 @@ macro_rules! structures {
     )* };
 }
 
-/// The encodings of enumerations: a tag, then the fields of the variant. A variant that is left out does not compile.
+/// The encodings of enumerations: a tag, then the fields of the variant. A missing variant does not compile.
 macro_rules! enumerations {
     ($($type:ident { $($tag:literal $variant:ident $({ $($field:ident)* })? $(($inner:ident))?)* })*) => { $(
         impl Binary for $type {

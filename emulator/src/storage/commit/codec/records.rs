@@ -1,4 +1,4 @@
-//! The encodings of structures and enumerations. A tag that was given is never given to something else.
+//! The encodings of structures and enumerations. Tags are never reused.
 
 use super::{Binary, DecodeError, Input, UNKNOWN, enumerations, structures, write_bytes};
 use crate::change::Cause;
@@ -160,7 +160,7 @@ impl Binary for Sequence {
     }
 }
 
-/// The texts that are constants of the engine.
+/// The constant texts of the engine.
 const WORDS: &[&str] = &[
     // Table classes, precisions of Kinesis destinations, modes of Contributor Insights.
     "STANDARD",
@@ -179,7 +179,7 @@ const WORDS: &[&str] = &[
     "KmsNotFoundException",
     "TableAlreadyExists",
     "ItemValidationError",
-    // Members of transfers that answers repeat.
+    // Members of transfers that responses repeat.
     "FilterSpecification",
     "IncrementalExportSpecification",
     "InputFormatOptions",
