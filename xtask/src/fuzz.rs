@@ -1,7 +1,8 @@
 //! `cargo xtask fuzz`: coverage-guided fuzzing of the engine, from the tests' cases, the named
-//! histories of `emulator/fuzz/regressions.txt`, and what earlier runs have found.
+//! histories of `emulator/fuzz/regressions.txt`, and what earlier runs have found; and of the
+//! decoders of commits and snapshots.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::shell::{self, Outcome, cargo, command, find, run};
 
@@ -16,9 +17,10 @@ const BOUNDS: [&str; 4] = [
     "-max_len=8192",
 ];
 
-/// Fuzzes for so many seconds. An input that fails is left in `emulator/fuzz/artifacts`.
+/// Fuzzes the engine for so many seconds, and each decoder for a quarter of them. An input that fails is left in
+/// `emulator/fuzz/artifacts`.
 pub fn run_for(seconds: u64) -> Outcome<()> {
-    let corpus = corpus();
+    let (commits, snapshots) = (corpus("fuzz-commits"), corpus("fuzz-snapshots"));
     let manifest = "emulator/fuzz/Cargo.toml";
     let words = [
         "run",
@@ -30,15 +32,21 @@ pub fn run_for(seconds: u64) -> Outcome<()> {
         "seeds",
         "--",
     ];
-    run(cargo().args(words).arg(&corpus))?;
+    run(cargo().args(words).args([&histories(), &commits, &snapshots]))?;
     if find("cargo-fuzz").is_none() {
         run(cargo().args(["install", "--locked", "--quiet", "cargo-fuzz"]))?;
     }
+    fuzz("dispatch", &histories(), seconds)?;
+    fuzz("commit_decode", &commits, seconds.div_ceil(4))?;
+    fuzz("snapshot_decode", &snapshots, seconds.div_ceil(4))
+}
+
+fn fuzz(target: &str, corpus: &Path, seconds: u64) -> Outcome<()> {
     // The engine has no unsafe code, so an address sanitizer has little to find; without one, the stable toolchain does.
     let mut fuzz = command("cargo", "emulator");
-    fuzz.args(["fuzz", "run", "--sanitizer", "none", "dispatch"]);
+    fuzz.args(["fuzz", "run", "--sanitizer", "none", target]);
     run(fuzz
-        .arg(&corpus)
+        .arg(corpus)
         .arg("--")
         .args(BOUNDS)
         .args(["-print_final_stats=1", "-verbosity=0", "-close_fd_mask=0"])
@@ -49,10 +57,14 @@ pub fn run_for(seconds: u64) -> Outcome<()> {
 pub fn shrink() -> Outcome<()> {
     let mut shrink = command("cargo", "emulator");
     shrink.args(["fuzz", "cmin", "--sanitizer", "none", "dispatch"]);
-    run(shrink.arg(corpus()))
+    run(shrink.arg(histories()))
 }
 
 /// A cache: what runs have found, beside the cases and the named histories.
-fn corpus() -> PathBuf {
-    shell::root().join("target/fuzz-corpus")
+fn histories() -> PathBuf {
+    corpus("fuzz-corpus")
+}
+
+fn corpus(name: &str) -> PathBuf {
+    shell::root().join("target").join(name)
 }

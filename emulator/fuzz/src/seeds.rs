@@ -1,6 +1,7 @@
 //! The histories that a fuzzer begins with: the cases of the engine's tests, and the named histories of `regressions.txt`.
 //!
-//! `seeds FOLDER` writes them into the folder, one file each.
+//! `seeds HISTORIES COMMITS SNAPSHOTS` writes them into the first folder, one file each, and for the fuzzing of the decoders the
+//! commits and snapshots of the states that the histories leave into the others.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -8,18 +9,52 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use dynatwin_case::{Case, File, Step};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
 use serde_json::json;
 
 fn main() -> io::Result<()> {
-    let folder = env::args_os().nth(1).ok_or(io::Error::other("usage: seeds FOLDER"))?;
-    fs::create_dir_all(&folder)?;
+    let folders: Vec<_> = env::args_os().skip(1).collect();
+    let [histories, commits, snapshots] = folders.as_slice() else {
+        return Err(io::Error::other("usage: seeds HISTORIES COMMITS SNAPSHOTS"));
+    };
     for history in cases()?.into_iter().chain(regressions()?) {
-        let mut hasher = DefaultHasher::new();
-        history.hash(&mut hasher);
-        let name = format!("seed-{:016x}", hasher.finish());
-        fs::write(Path::new(&folder).join(name), history)?;
+        let engine = engine_after(&history);
+        write(Path::new(snapshots), &engine.snapshot().to_bytes())?;
+        for commit in engine.checkpoint() {
+            let mut encoded = Vec::new();
+            commit.encode(&mut encoded);
+            write(Path::new(commits), &encoded)?;
+        }
+        write(Path::new(histories), history.as_bytes())?;
     }
     Ok(())
+}
+
+fn write(folder: &Path, seed: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut hasher = DefaultHasher::new();
+    seed.hash(&mut hasher);
+    fs::write(folder.join(format!("seed-{:016x}", hasher.finish())), seed)
+}
+
+/// An engine that has received the requests of a history.
+fn engine_after(history: &str) -> Engine {
+    let engine = Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    });
+    let caller = Caller {
+        access_key: "fuzz".into(),
+        region: "us-east-1".into(),
+    };
+    for (operation, request) in history.lines().filter_map(|line| line.split_once(' ')) {
+        engine.dispatch(&caller, operation, request.as_bytes());
+    }
+    engine
 }
 
 /// Each named history, without its title.
