@@ -67,6 +67,7 @@ for (const [place, open] of Object.entries(PLACES)) {
         else assert.deepEqual(again.map((line) => line.map(([held]) => held)), [wrong, right].map((line) => line.map(([held]) => held)));
       });
     }
-    assert.deepEqual(page.trouble, []);
+    // Chromium prints each of the code's requests that a server refuses.
+    assert.deepEqual(page.trouble.filter((message) => !/status of (400|500) /.test(message)), []);
   });
 }
