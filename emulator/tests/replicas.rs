@@ -192,3 +192,24 @@ fn a_shared_database_has_no_room_for_replicas() {
     let text = body["message"].as_str().unwrap();
     assert!(text.ends_with("already existed as tables."), "{text}");
 }
+
+/// A snapshot has the replicas and what belongs to them, and a restore brings them back.
+#[test]
+fn a_snapshot_keeps_the_replicas() {
+    let twin = Twin::new();
+    twin.put("us-east-1", "a");
+    twin.add_replica("us-east-1", "eu-west-1");
+    let provisioned = json!({
+        "TableName": "tab", "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+    });
+    twin.must("eu-west-1", "UpdateTable", &provisioned);
+    assert_eq!(twin.describe("us-east-1")["BillingModeSummary"], Value::Null);
+    let snapshot = twin.engine.snapshot();
+    let before = ["us-east-1", "eu-west-1"].map(|region| twin.describe(region));
+    twin.update("us-east-1", &json!({"Delete": {"RegionName": "eu-west-1"}}));
+    twin.engine.restore(&snapshot).unwrap();
+    assert_eq!(before, ["us-east-1", "eu-west-1"].map(|region| twin.describe(region)));
+    twin.update("us-east-1", &json!({"Delete": {"RegionName": "eu-west-1"}}));
+    assert_eq!(twin.replicas("us-east-1"), []);
+}

@@ -127,7 +127,10 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableVi
     object.integer("ItemCount", count as i64);
     object.integer("TableSizeBytes", bytes as i64);
     table_throughput(object, definition, &jobs, look.moment());
-    billing(object, definition, &jobs, status);
+    // A replica with provisioned throughput has no summary (measured).
+    if global.is_none() || definition.billing == BillingMode::PayPerRequest {
+        billing(object, definition, &jobs, status);
+    }
     object.boolean("DeletionProtectionEnabled", definition.deletion_protection);
     if matches!(look, TableView::Deleted(_)) {
         return;

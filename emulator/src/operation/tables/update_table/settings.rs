@@ -9,7 +9,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::operation::tables::create_table::definition;
 use crate::storage::JobKind;
 
-const PROTECTION_COOLDOWN: Duration = Duration::from_secs(15);
+pub(super) const PROTECTION_COOLDOWN: Duration = Duration::from_secs(15);
 const CLASS_WINDOW: Duration = Duration::from_hours(30 * 24);
 const ENCRYPTION_WINDOW: Duration = Duration::from_hours(24);
 const ENCRYPTION_COOLDOWN: Duration = Duration::from_hours(6);

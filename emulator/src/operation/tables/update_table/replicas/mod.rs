@@ -12,6 +12,7 @@ pub(in crate::operation) use delete::only_one_replica;
 
 use self::check::{Asked, Kind, region_of};
 use super::Outcome;
+use super::settings::PROTECTION_COOLDOWN;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
@@ -72,14 +73,20 @@ pub(super) fn check_settings(context: &Context<'_>, table: &Table, request: &Upd
     let Some(state) = table.global_state(context.now) else {
         return Ok(());
     };
-    super::check_standing(table, &table.shape(), context.now)?;
+    let shape = table.shape();
+    super::check_standing(table, &shape, context.now)?;
     if request.stream_specification.is_some() && state.consistency == Consistency::Eventual {
         return Err(ApiError::invalid(
             "Disabling Stream is not allowed for a Global Table replica.",
         ));
     }
     // A second change of deletion protection is throttled instead.
-    if state.is_changing(context.now) && request.deletion_protection_enabled.is_none() {
+    let last = shape
+        .recent
+        .protection
+        .filter(|_| request.deletion_protection_enabled.is_some());
+    let throttled = last.is_some_and(|last| last.plus(PROTECTION_COOLDOWN) > context.now);
+    if state.is_changing(context.now) && !throttled {
         return Err(in_use());
     }
     Ok(())
