@@ -26,23 +26,23 @@ use crate::conditions::Conditions;
 use crate::sync::{AtomicU64, Hint, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Name;
 
-/// Whose tables: an account's in a region.
+/// The owner of tables: an account in a region.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
-    /// What separates the accounts: the access key, or nothing if all share one.
+    /// The account: the access key, or empty if all callers share one.
     pub account: CompactString,
-    /// The region, or nothing if all share one.
+    /// The region, or empty if all callers share one.
     pub region: CompactString,
 }
 
 impl Scope {
-    /// What keeps counts of decisions apart: those of an account are the same whoever else asks.
+    /// Separates the counters of random decisions: those of an account do not depend on other accounts.
     pub fn hash(&self) -> u64 {
         let name = StableHash::new(0).bytes(self.account.as_bytes());
         name.bytes(self.region.as_bytes()).finish()
     }
 
-    /// Whom the tables belong to: one without a name, if all share them.
+    /// The owner of the tables: one without a name, if all callers share them.
     pub fn owner(&self) -> Caller {
         Caller {
             access_key: self.account.clone(),
@@ -51,7 +51,7 @@ impl Scope {
     }
 }
 
-/// The tables of a region by name, in the order in which ListTables names them.
+/// The tables of a region by name, in the order of ListTables.
 #[derive(Debug, Default)]
 pub struct Tables(RwLock<BTreeMap<Name, Arc<Table>>>);
 
@@ -93,7 +93,7 @@ impl TablesGuard<'_> {
         self.0.insert(table.name.clone(), Arc::clone(table));
     }
 
-    /// Makes a table and lists it, as a replica of a group whose other tables are `others`.
+    /// Creates a table and lists it, as a replica of a group whose other tables are `others`.
     pub fn insert_replica(
         &mut self,
         region: &Region,
@@ -122,23 +122,23 @@ impl TablesGuard<'_> {
     }
 }
 
-/// The streams of the tables of a region that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
+/// The streams of the existing and former tables of a region, by ARN. No lock is acquired under this lock but a stream's own.
 #[derive(Debug, Default)]
 pub struct Streams(RwLock<BTreeMap<String, Arc<Stream>>>);
 
 impl Streams {
-    /// Adds a stream. It is known until it has been closed for a day.
+    /// Adds a stream. It can be found until it has been closed for a day.
     pub(super) fn add(&self, stream: &Arc<Stream>) {
         let mut streams = self.0.write();
         streams.entry(stream.arn.clone()).or_insert_with(|| Arc::clone(stream));
     }
 
-    /// The stream of an ARN.
+    /// Finds the stream of an ARN.
     pub(super) fn get(&self, arn: &str) -> Option<Arc<Stream>> {
         self.0.read().get(arn).cloned()
     }
 
-    /// All of them, in the order of their ARNs.
+    /// All streams, ordered by ARN.
     pub(super) fn all(&self) -> Vec<Arc<Stream>> {
         self.0.read().values().cloned().collect()
     }
@@ -149,14 +149,14 @@ impl Streams {
 pub struct Region {
     scope: Scope,
     host: Host,
-    /// By name, in the order in which ListTables names them.
+    /// By name, in the order of ListTables.
     pub tables: Tables,
-    /// Backups, also of tables that are gone. Their lock encloses none but a backup's own.
+    /// Backups, including those of deleted tables. Their lock encloses none but a backup's own.
     pub backups: Backups,
     /// Exports, imports and bulk operations. Their lock encloses none but their own.
     pub transfers: Transfers,
     streams: Arc<Streams>,
-    /// Whether the agenda knows that the region was asked for.
+    /// Whether the agenda knows that the region is used.
     touched: Hint,
 }
 
@@ -175,7 +175,7 @@ impl Region {
         }
     }
 
-    /// Whose tables these are.
+    /// The owner of these tables.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -190,14 +190,14 @@ impl Region {
         &self.streams
     }
 
-    /// Makes a stream that a checkpoint has.
+    /// Creates a stream from a checkpoint.
     pub(super) fn restore_stream(&self, committed: &Committed<'_>, state: StreamState) {
         let (scope, log) = (self.scope.clone(), self.host.log.clone());
         self.streams
             .add(&Arc::new(Stream::restored(committed, state, scope, log)));
     }
 
-    /// Makes a table that no request sees before it is listed.
+    /// Creates a table that no request sees before it is listed.
     pub fn create_table(
         &self,
         identity: TableIdentity,
@@ -217,8 +217,8 @@ impl Region {
         Table::new(identity, settings, self.host.clone(), Arc::clone(&self.streams))
     }
 
-    /// The moment of the label of a new stream of a table: now, or the next one that no stream of the table has. A clock may
-    /// stand still.
+    /// The moment of the label of a new stream of a table: now, or the next one that is not the label of another
+    /// stream, since the clock may be frozen.
     pub fn stream_label(&self, table_arn: &str, now: Moment) -> Moment {
         let prefix = format!("{table_arn}/stream/");
         let streams = self.streams.0.read();
@@ -229,7 +229,7 @@ impl Region {
             .fold(now, Moment::max)
     }
 
-    /// The stream of this ARN.
+    /// Finds the stream of this ARN.
     pub fn stream(&self, arn: &str, now: Moment) -> Option<Arc<Stream>> {
         self.streams
             .0
@@ -251,7 +251,7 @@ impl Region {
             .collect()
     }
 
-    /// Lets go of records, shards and streams that are too old to be read.
+    /// Drops records, shards and streams that are too old to be read.
     pub fn trim_streams(&self, now: Moment) {
         let next = self.next_trim();
         if next > now {
@@ -265,10 +265,10 @@ impl Region {
         streams.values().for_each(|stream| stream.trim(now));
     }
 
-    /// Lets go of a table whose deletion is done.
+    /// Removes a table whose deletion has completed.
     pub fn forget_deleted(&self, table: &str, now: Moment) {
         let mut tables = self.tables.write();
-        // Under the lock, so that a new table of the same name stays.
+        // Under the lock, so that a new table of the same name is kept.
         if tables
             .get(table)
             .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
@@ -279,20 +279,20 @@ impl Region {
             });
             let gone = tables.remove(&committed, table);
             drop(committed);
-            // What is large is not freed under the lock.
+            // Large values are not freed under the lock.
             drop(tables);
             drop(gone);
         }
     }
 
-    /// When something is due in a table or a stream next.
+    /// When the next work is due in a table or a stream.
     pub fn next_due(&self) -> Moment {
         let tables: Vec<_> = self.tables.read().values().cloned().collect();
         let tables = tables.iter().map(|table| table.next_due());
         tables.fold(self.next_trim(), Moment::min)
     }
 
-    /// When something of a stream is too old to be read next.
+    /// When the next part of a stream becomes too old to be read.
     pub fn next_trim(&self) -> Moment {
         let streams = self.streams.0.read();
         streams
@@ -312,12 +312,12 @@ pub struct Catalog {
     host: Host,
     tokens: Tokens,
     defaults: Defaults,
-    /// Held by a request that changes replicas or what they share. No lock encloses it.
+    /// Held by a request that changes replicas or their shared settings. No lock encloses it.
     replicas: Mutex<()>,
 }
 
 impl Catalog {
-    /// No tables, and these conditions.
+    /// An empty catalog with these conditions.
     pub fn new(conditions: &Conditions) -> Catalog {
         Catalog {
             defaults: Defaults::new(conditions),
@@ -341,7 +341,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sets the conditions of one table, or that it has none of its own. A listed table is changed by the caller.
+    /// Sets or removes the conditions of one table. A listed table is changed by the caller.
     pub fn set_table_conditions(
         &self,
         scope: &Scope,
@@ -360,18 +360,18 @@ impl Catalog {
         Ok(())
     }
 
-    /// Lets no other request change replicas, or settings that replicas share, until the result is dropped. The caller holds no
-    /// other lock.
+    /// Serializes changes of replicas, and of settings that replicas share, until the result is dropped. The caller
+    /// holds no other lock.
     pub fn change_replicas(&self) -> MutexGuard<'_, ()> {
         self.replicas.lock()
     }
 
-    /// What the tables of the engine share.
+    /// The state that the tables of the engine share.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// What the tables of the engine share, to be set before there are any.
+    /// The state that the tables of the engine share, to be set before the first table is created.
     pub fn host_mut(&mut self) -> &mut Host {
         &mut self.host
     }
@@ -386,25 +386,25 @@ impl Catalog {
         &self.tokens
     }
 
-    /// The tables of a scope, if it has had any.
+    /// The tables of a scope, if it ever had any.
     pub fn region(&self, scope: &Scope) -> Option<Arc<Region>> {
         let region = self.peek(scope)?;
         self.note(scope, &region);
         Some(region)
     }
 
-    /// Lets the next [`look`](Catalog::look) be at this scope too.
+    /// Makes the next [`look`](Catalog::look) include this scope.
     pub fn touch(&self, scope: &Scope) {
         drop(self.region(scope));
     }
 
-    /// The same for one who only looks what is due.
+    /// The tables of a scope, without marking it as used.
     fn peek(&self, scope: &Scope) -> Option<Arc<Region>> {
-        // The map's guard is dropped before anybody takes another lock.
+        // The map's guard is dropped before another lock is acquired.
         self.regions.get(scope).map(|region| Arc::clone(&region))
     }
 
-    /// Notes that a scope is asked for.
+    /// Records that a scope is used.
     fn note(&self, scope: &Scope, region: &Region) {
         // A load first: all requests of a scope share this flag.
         if !region.touched.load(Ordering::Relaxed) && !region.touched.swap(true, Ordering::AcqRel) {
@@ -412,7 +412,7 @@ impl Catalog {
         }
     }
 
-    /// The tables of a scope, which has some from now on.
+    /// The tables of a scope, which is created if needed.
     pub fn region_or_new(&self, scope: &Scope) -> Arc<Region> {
         self.region(scope).unwrap_or_else(|| {
             let new = || Arc::new(Region::new(scope.clone(), self.host.clone()));
@@ -422,8 +422,7 @@ impl Catalog {
         })
     }
 
-    /// Looks at every scope that may have something due by `now`; `look` does what is due there. Returns when something is
-    /// due next.
+    /// Examines every scope that may have work due by `now`; `look` runs it. Returns when more work is due.
     pub fn look(&self, now: Moment, mut look: impl FnMut(&Region)) -> Moment {
         for scope in self.host.wakes.take() {
             self.agenda.touch(&scope);
@@ -444,17 +443,17 @@ impl Catalog {
         )
     }
 
-    /// Lets the next [`look`](Catalog::look) be at all scopes: after what has changed any of them.
+    /// Makes the next [`look`](Catalog::look) include all scopes: after a change that may affect any of them.
     pub fn look_at_all(&self) {
         self.agenda.touch_all();
     }
 
-    /// A table.
+    /// Finds a table.
     pub fn table(&self, scope: &Scope, name: &str) -> Option<Arc<Table>> {
         self.region(scope)?.tables.read().get(name).cloned()
     }
 
-    /// The place of a new table in the order of locks.
+    /// The position of a new table in the order of locks.
     pub fn next_ordinal(&self) -> u64 {
         self.tables_made.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -470,7 +469,7 @@ impl Catalog {
         scopes
     }
 
-    /// Every table there is.
+    /// All tables.
     pub fn all(&self) -> Vec<Arc<Table>> {
         self.scopes()
             .iter()
@@ -478,12 +477,12 @@ impl Catalog {
             .collect()
     }
 
-    /// Whether these are all regions. One that is removed and made anew is another.
+    /// Whether these are all regions. A region that was removed and recreated differs.
     pub(super) fn has_just(&self, scopes: &[(Scope, Arc<Region>)]) -> bool {
         self.regions.len() == scopes.len() && scopes.iter().all(|(_, region)| !region.log().is_removed())
     }
 
-    /// No state, to be filled and then to [replace](Catalog::replace) this one.
+    /// An empty catalog, to be filled and then to [replace](Catalog::replace) this one.
     pub(super) fn staged(&self) -> Catalog {
         Catalog {
             host: self.host.clone(),
@@ -522,20 +521,20 @@ impl Catalog {
             gone.push(Arc::clone(region));
             false
         });
-        // What is large is freed when the map's locks have been let go.
+        // Large values are freed after the map's locks are released.
         drop(gone);
         self.tokens.clear();
         self.defaults.clear_tables(committed);
     }
 
-    /// Looks at all scopes next, and forgets what is known of them. The agenda is locked while due work is committed, so it is
-    /// not locked within a commit.
+    /// Examines all scopes next, and forgets what is known about them. The agenda is locked while due work is
+    /// committed, so it must not be locked within a commit.
     pub(super) fn forget_due(&self) {
         self.agenda.clear();
         self.look_at_all();
     }
 
-    /// Lets later tables have higher numbers than this one.
+    /// Ensures that later tables have higher numbers than this one.
     pub(super) fn note_ordinal(&self, ordinal: u64) {
         self.tables_made.fetch_max(ordinal, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
 //! A global index, or a vector index: a table of its own, fed by a queue.
 //!
-//! A write appends to the queue under its base partition's lock; whoever reads the index first applies what is due. So no
-//! lock of one table nests inside another's, and an index can lag or stand still.
+//! A write appends to the queue under its base partition's lock; a reader of the index first applies the changes that
+//! are due. So no lock of one table nests inside another's, and an index can lag or be paused.
 
 mod queue;
 
@@ -22,14 +22,14 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
 use crate::value::{Item, Map, Name};
 use queue::{Arrival, Queue};
 
-/// Entries after which a writer applies what is due itself, so that the queue of an index that nobody reads stays short.
+/// The queue length at which a writer applies due changes itself, so that the queue of an index without readers stays short.
 const LONG_QUEUE: usize = 64;
 
-/// What an index keeps: an entry that has a size.
+/// An entry of an index, with its size.
 pub trait IndexEntry: Clone + Send + 'static {
-    /// The bytes it counts for.
+    /// Its counted size in bytes.
     fn bytes(&self) -> usize;
-    /// What is kept of the item.
+    /// The projected item.
     fn item(&self) -> &Item;
 }
 
@@ -53,16 +53,16 @@ impl IndexEntry for vector::VectorEntry {
     }
 }
 
-/// The entries of an index that is fed by a queue, and those on their way to it.
+/// The entries of an index that is fed by a queue, and its queued changes.
 #[derive(Debug)]
 pub struct QueuedIndex<E: IndexEntry> {
     entries: RwLock<Entries<E>>,
     queue: Mutex<Queue<E>>,
-    /// The queue's length, to be asked without its lock.
+    /// The queue's length, readable without its lock.
     waiting: AtomicUsize,
 }
 
-/// Where arrivals at an index are told.
+/// Where arrivals at an index are recorded.
 #[derive(Debug)]
 pub(super) struct IndexEvents {
     table: TableEvents,
@@ -78,7 +78,7 @@ impl IndexEvents {
         IndexEvents { table, index, key, own }
     }
 
-    /// Tells of an arrival before it is applied, unless it was told with the change.
+    /// Records an arrival before it is applied, unless it was recorded with the change.
     fn tell<E: IndexEntry>(&self, arrival: &Arrival<E>, entries: &Entries<E>) {
         if !arrival.delayed {
             return;
@@ -101,15 +101,15 @@ impl IndexEvents {
     }
 }
 
-/// What every index that is fed by a queue has, whatever its entries are.
+/// The common interface of indexes fed by a queue, whatever their entries are.
 pub trait IndexQueue {
-    /// Applies what is due.
+    /// Applies the changes that are due.
     fn drain(&self, now: Moment);
 
-    /// Applies what is due if much is waiting: what a writer does after it has unlocked.
+    /// Applies the changes that are due if the queue is long, which a writer does after it has unlocked.
     fn drain_if_long(&self, now: Moment);
 
-    /// When the next entry arrives; `None` if none is on its way, or the index is paused.
+    /// When the next change arrives; `None` if none is queued, or the index is paused.
     fn next_due(&self) -> Option<Moment>;
 }
 
@@ -130,32 +130,32 @@ impl<E: IndexEntry> IndexQueue for QueuedIndex<E> {
     }
 }
 
-/// A change on its way to an index.
+/// A queued change of an index.
 #[derive(Clone, Debug)]
 pub struct QueuedChange<E> {
     /// When it arrives, unless the index is paused.
     pub due: Moment,
-    /// The entry that it removes, if it is there already.
+    /// The entry that it removes, if that has arrived already.
     pub remove: Option<E>,
     /// The entry that it inserts or replaces.
     pub insert: Option<E>,
 }
 
-/// What a checkpoint keeps of an index beside the items of its table.
+/// An index in a checkpoint, besides the items of its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexState<E> {
-    /// Whether nothing arrives.
+    /// Whether it is paused.
     pub paused: bool,
     /// Its entries, unless all changes have arrived: then they are derived from the items.
     pub entries: Option<Vec<(Key, E)>>,
-    /// The changes on their way to it.
+    /// The queued changes.
     pub waiting: Vec<QueuedUpdate<E>>,
     /// How often each item was delayed, by its hash.
     pub delays: BTreeMap<u64, u64>,
 }
 
 impl<E> IndexState<E> {
-    /// Divides it into parts of at most so many entries and changes each.
+    /// Divides it into parts of at most `most` entries and changes each.
     pub(super) fn divided(self, most: usize) -> impl Iterator<Item = IndexState<E>> {
         let is_derived = self.entries.is_none();
         let mut entries = self.entries.unwrap_or_default().into_iter();
@@ -187,7 +187,7 @@ impl<E> IndexState<E> {
 
 /// A global index.
 pub type GlobalIndex = QueuedIndex<Item>;
-/// What a vector index holds.
+/// The entries of a vector index.
 pub type VectorEntries = QueuedIndex<vector::VectorEntry>;
 
 #[derive(Debug)]
@@ -223,7 +223,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
         }
     }
 
-    /// Adds entries that do not come by the queue: those of items that were there before the index was.
+    /// Adds entries without the queue: those of items that existed before the index.
     pub fn fill(&self, entries: impl Iterator<Item = (Key, E)>) {
         let mut there = self.entries.write();
         for insert in entries {
@@ -234,15 +234,15 @@ impl<E: IndexEntry> QueuedIndex<E> {
         }
     }
 
-    /// Puts a change of the item under `key` in the queue. It happened at the first moment and is applied at the second, which
-    /// is later for what was due and is noticed late. The caller holds the lock of the item's partition.
+    /// Queues a change of the item under `key`. It happened at the first moment and is applied at the second, which is
+    /// later for due work that is noticed late. The caller holds the lock of the item's partition.
     pub fn push(&self, key: &Key, moments: (Moment, Moment), propagation: &Propagation<'_>, update: IndexUpdate<E>) {
         let mut queue = self.queue.lock();
         queue.push(key, moments, propagation, update);
         self.waiting.store(queue.len(), Ordering::Release);
     }
 
-    /// Applies what is due by `now`, in order.
+    /// Applies the changes that are due by `now`, in order.
     pub fn drain(&self, now: Moment) {
         if self.waiting.load(Ordering::Acquire) == 0 {
             return;
@@ -250,8 +250,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
         self.arrive(&mut self.queue.lock(), now);
     }
 
-    /// Applies what is due by `now`. The queue stays locked while its front is applied, so that two drains cannot change
-    /// places.
+    /// Applies the changes that are due by `now`. The queue stays locked meanwhile, so that two drains cannot be reordered.
     fn arrive(&self, queue: &mut Queue<E>, now: Moment) {
         if queue.paused {
             return;
@@ -275,42 +274,42 @@ impl<E: IndexEntry> QueuedIndex<E> {
         self.waiting.store(queue.len(), Ordering::Release);
     }
 
-    /// Lets nothing arrive from now on: what is due already still does.
+    /// Pauses the index: changes that are already due are still applied.
     pub fn pause(&self, committed: &Committed<'_>) {
         let mut queue = self.queue.lock();
         self.arrive(&mut queue, committed.time);
         queue.paused = true;
     }
 
-    /// Lets everything arrive again when it is due from now on, beginning with what has been due for long.
+    /// Resumes the index: all changes are applied when they are due, starting with those that were due during the pause.
     pub fn resume(&self, committed: &Committed<'_>) {
         let mut queue = self.queue.lock();
         queue.paused = false;
         queue.resumed = committed.time;
     }
 
-    /// Sets where arrivals are told, if it is not known yet.
+    /// Sets where arrivals are recorded, unless it is set already.
     pub(super) fn connect(&self, events: impl FnOnce() -> IndexEvents) {
         self.queue.lock().events.get_or_insert_with(|| Box::new(events()));
     }
 
-    /// When the last change of the item under `key` arrives, which was just pushed; `None` if the index is paused.
+    /// When the last change of the item under `key`, which was just queued, arrives; `None` if the index is paused.
     pub fn arrival(&self, key: &Key, propagation: &Propagation<'_>) -> Option<Moment> {
         let queue = self.queue.lock();
         queue.last_arrival(key, propagation).filter(|_| !queue.paused)
     }
 
-    /// Whether nothing arrives until it is resumed.
+    /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.queue.lock().paused
     }
 
-    /// How many changes are on their way.
+    /// The number of queued changes.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Acquire)
     }
 
-    /// The first changes on their way, at most so many, in the order in which they arrive.
+    /// The first queued changes, at most `most`, in the order of their arrival.
     pub fn changes(&self, most: usize) -> Vec<QueuedChange<E>> {
         let queue = self.queue.lock();
         let entries = self.entries.read();
@@ -322,7 +321,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
         queue.iter().take(most).map(change).collect()
     }
 
-    /// What a checkpoint keeps of the index beside the items of its table.
+    /// The index for a checkpoint, besides the items of its table.
     pub(super) fn save(&self, now: Moment) -> IndexState<E> {
         let mut queue = self.queue.lock();
         self.arrive(&mut queue, now);
@@ -343,7 +342,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
         }
     }
 
-    /// Makes the index what was saved, but for entries that are derived from items.
+    /// Restores the index from a checkpoint, except entries that are derived from items.
     pub(super) fn restore(&self, _: &Committed<'_>, state: IndexState<E>) {
         let mut queue = self.queue.lock();
         *queue = Queue::restored(state.waiting, state.delays);
@@ -353,7 +352,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
         self.fill(state.entries.into_iter().flatten());
     }
 
-    /// Adds entries and changes on their way that were saved.
+    /// Adds entries and queued changes from a checkpoint.
     pub(super) fn restore_more(&self, _: &Committed<'_>, state: IndexState<E>) {
         let mut queue = self.queue.lock();
         queue.restore(state.waiting);
@@ -362,16 +361,16 @@ impl<E: IndexEntry> QueuedIndex<E> {
         self.fill(state.entries.into_iter().flatten());
     }
 
-    /// Reads what has arrived by `now`.
+    /// Reads the entries that have arrived by `now`.
     fn arrived<R>(&self, now: Moment, read: impl FnOnce(&BTreeMap<Key, E>) -> R) -> R {
         self.drain(now);
         read(&self.entries.read().map)
     }
 
-    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    /// Reads the entries that have arrived by `now`; `None` if work of the base table is due and not done.
     ///
-    /// What is due is known before it can be seen here, and done before it is known no more: so with the queue locked, what
-    /// `is_due` does not know is in the queue or has arrived.
+    /// Due work is published before its effect can be seen here, and done before it is unpublished: so with the queue
+    /// locked, work that `is_due` does not report is in the queue or has arrived.
     fn settled<R>(
         &self,
         now: Moment,
@@ -389,7 +388,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
         Some(read(&entries.map))
     }
 
-    /// How many entries have arrived, and their sizes together.
+    /// The number of entries that have arrived, and their total size.
     pub fn count(&self) -> (usize, usize) {
         let entries = self.entries.read();
         (entries.map.len(), entries.bytes)
@@ -407,25 +406,25 @@ impl<E: IndexEntry> QueuedIndex<E> {
 }
 
 impl GlobalIndex {
-    /// Reads a page of what has arrived by `now`.
+    /// Reads a page of the entries that have arrived by `now`.
     pub fn page(&self, walk: &Walk<'_>, now: Moment) -> Page {
         self.arrived(now, |map| Page::of(map, walk))
     }
 
-    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    /// Reads a page of the entries that have arrived by `now`; `None` if work of the base table is due and not done.
     pub fn settled_page(&self, walk: &Walk<'_>, now: Moment, is_due: impl FnOnce() -> bool) -> Option<Page> {
         self.settled(now, is_due, |map| Page::of(map, walk))
     }
 }
 
 impl VectorEntries {
-    /// The entries of a range of keys that have arrived by `now`, as they are at one moment: clones of what is shared, so
-    /// that the lock is not held while they are measured.
+    /// The entries of a range of keys that have arrived by `now`, at one moment: clones of shared values, so that the
+    /// lock is not held while they are measured.
     pub fn within(&self, range: &KeyRange, now: Moment) -> Vec<vector::VectorEntry> {
         self.arrived(now, |map| clones(map, range))
     }
 
-    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    /// The entries of a range of keys that have arrived by `now`; `None` if work of the base table is due and not done.
     pub fn settled_within(
         &self,
         range: &KeyRange,

@@ -1,4 +1,4 @@
-//! What a page of Query or Scan walks over, and what it brings back.
+//! The range that a page of Query or Scan reads, and its result.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ const SEGMENT_PARTS: u64 = 4096;
 /// A half-open range of keys: from the first bound up to the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
-    /// Where it begins.
+    /// Its lower bound.
     pub lower: Bound<Key>,
-    /// Where it ends.
+    /// Its upper bound.
     pub upper: Bound<Key>,
 }
 
@@ -42,8 +42,8 @@ impl KeyRange {
 
     /// All keys of a segment of tokens.
     pub fn of_segment(segment: Segment) -> KeyRange {
-        // Segments begin at the first of these parts of the ring at or after their share (dynalite), so some of more
-        // than so many are empty.
+        // Segments begin at the first of these parts of the ring at or after their share (dynalite), so with more
+        // segments than parts some are empty.
         let start = |at: u64| {
             let part = (at * SEGMENT_PARTS).div_ceil(segment.total.max(1));
             (part < SEGMENT_PARTS).then(|| Key {
@@ -60,7 +60,7 @@ impl KeyRange {
         }
     }
 
-    /// The same range after (or, walking backwards, before) a key.
+    /// The range after (or, walking backwards, before) a key.
     pub fn starting_after(mut self, key: Key, forward: bool) -> KeyRange {
         if forward {
             self.lower = Bound::Excluded(key);
@@ -70,12 +70,12 @@ impl KeyRange {
         self
     }
 
-    /// Whether a key lies inside.
+    /// Whether it contains a key.
     pub fn contains(&self, key: &Key) -> bool {
         std::ops::RangeBounds::contains(&(self.lower.as_ref(), self.upper.as_ref()), key)
     }
 
-    /// Whether no key can lie inside: a `BTreeMap` panics on such a range.
+    /// Whether it cannot contain a key: a `BTreeMap` panics on such a range.
     pub fn is_empty(&self) -> bool {
         match (&self.lower, &self.upper) {
             (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
@@ -86,7 +86,7 @@ impl KeyRange {
         }
     }
 
-    /// The highest token of which a key can lie inside.
+    /// The highest token of a key that it can contain.
     pub fn last_token(&self) -> u64 {
         match &self.upper {
             Bound::Excluded(key) if key.bytes.is_empty() => key.token.saturating_sub(1),
@@ -94,7 +94,7 @@ impl KeyRange {
         }
     }
 
-    /// The keys that lie in both.
+    /// The keys in both ranges.
     pub fn intersection(self, other: KeyRange) -> KeyRange {
         KeyRange {
             lower: tighter(self.lower, other.lower, Ordering::is_lt),
@@ -102,7 +102,7 @@ impl KeyRange {
         }
     }
 
-    /// Which of two ranges begins first.
+    /// Compares the lower bounds of two ranges.
     pub fn compare_lower(&self, other: &KeyRange) -> Ordering {
         match (&self.lower, &other.lower) {
             (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
@@ -115,12 +115,12 @@ impl KeyRange {
         }
     }
 
-    /// Whether a key can lie in both.
+    /// Whether a key can be in both.
     pub fn overlaps(&self, other: &KeyRange) -> bool {
         !self.clone().intersection(other.clone()).is_empty()
     }
 
-    /// The lowest and highest token that the range touches.
+    /// The lowest and highest token of the range.
     pub fn tokens(&self) -> (u64, u64) {
         let token = |bound: &Bound<Key>, otherwise: u64| match bound {
             Bound::Included(key) | Bound::Excluded(key) => key.token,
@@ -130,7 +130,7 @@ impl KeyRange {
     }
 }
 
-/// The bound that leaves less; `looser` says how a looser one compares with a tighter one.
+/// The tighter of two bounds; `looser` is how a looser one compares with a tighter one.
 fn tighter(one: Bound<Key>, two: Bound<Key>, looser: fn(Ordering) -> bool) -> Bound<Key> {
     match (&one, &two) {
         (Bound::Unbounded, _) => two,
@@ -146,12 +146,12 @@ fn tighter(one: Bound<Key>, two: Bound<Key>, looser: fn(Ordering) -> bool) -> Bo
     }
 }
 
-/// One of the equal parts of the ring of tokens that a parallel scan is divided into.
+/// One of the equal parts of the ring of tokens in a parallel scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Which part, from 0.
+    /// The number of the part, from 0.
     pub at: u64,
-    /// How many parts.
+    /// The total number of parts.
     pub total: u64,
 }
 
@@ -160,17 +160,17 @@ impl Segment {
     pub const ALL: Segment = Segment { at: 0, total: 1 };
 }
 
-/// How far a page goes.
+/// The limits of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLimit {
-    /// Items at most.
+    /// The maximum number of items.
     pub items: usize,
     /// Bytes after which it ends, with the item that crosses them.
     pub bytes: usize,
 }
 
 impl PageLimit {
-    /// As `Limit` and the service's 1 MB have it.
+    /// The limits given by `Limit` and the service's 1 MB.
     pub fn new(limit: Option<usize>) -> PageLimit {
         PageLimit {
             items: limit.unwrap_or(usize::MAX),
@@ -179,22 +179,22 @@ impl PageLimit {
     }
 }
 
-/// What a page reads, and how.
+/// The range and the order of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk<'r> {
-    /// Which keys.
+    /// The keys to read.
     pub range: &'r KeyRange,
-    /// In which order.
+    /// Whether to read in ascending order.
     pub forward: bool,
-    /// How far.
+    /// The limits.
     pub limit: PageLimit,
-    /// The table's key, if the items that the entries of a local index stand for are wanted too.
+    /// The table's key, to fetch the items of a local index's entries as well.
     pub fetch: Option<&'r KeySchema>,
 }
 
-/// Items in the order of their keys.
+/// Items ordered by key.
 pub(super) trait Ordered {
-    /// Those of a range that is not empty.
+    /// The items of a range that is not empty.
     fn within<'m>(&'m self, range: &'m KeyRange) -> impl DoubleEndedIterator<Item = (&'m Key, &'m Item)>;
 }
 
@@ -210,20 +210,20 @@ impl Ordered for Items {
     }
 }
 
-/// The items of a page, as they are stored, and whether it ended before the range did.
+/// The stored items of a page, and whether it ended before the range did.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The items in order.
     pub items: Vec<Item>,
-    /// The table's items that the entries of a local index stand for, where they were asked for.
+    /// The table's items of a local index's entries, if requested.
     pub bases: Vec<Item>,
-    /// The sizes of the items together.
+    /// The total size of the items.
     pub bytes: usize,
-    /// Whether the limit ended it. Even so there may be nothing behind it.
+    /// Whether the limit ended it. Nothing may follow even so.
     pub cut: bool,
 }
 
-/// Items for which a page makes room before it is known how many there are.
+/// The number of items for which a page reserves room at first.
 const SMALL_PAGE: usize = 16;
 
 impl Page {
@@ -234,9 +234,9 @@ impl Page {
         page
     }
 
-    /// Takes in items until the page is full; `sized` says what an item counts for.
+    /// Adds items until the page is full; `sized` returns the counted size of an item.
     pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
-        // Room for a small page at once: growing step by step costs more than reading it.
+        // Reserves room for a small page: growing step by step costs more than reading it.
         self.items.reserve(limit.items.min(SMALL_PAGE));
         for item in items {
             self.items.push(item.clone());
@@ -260,7 +260,7 @@ impl Page {
         }
     }
 
-    /// Takes in the items of a map as they were in an earlier state.
+    /// Adds the items of a map in an earlier state.
     pub(super) fn fill_from_past(
         &mut self,
         map: &impl Ordered,
@@ -282,21 +282,21 @@ impl Page {
         }
     }
 
-    /// Reads what the entries of the page stand for, those that have not been read yet.
+    /// Reads the table's items of the page's entries that have not been read yet.
     pub(super) fn fetch_bases(&mut self, schema: &KeySchema, get: impl Fn(&Key) -> Option<Item>) {
         for entry in &self.items[self.bases.len()..] {
             let base = Key::read(schema, entry).and_then(|key| get(&key));
-            // A local index and its table change together: the item is there.
+            // A local index and its table change together: the item exists.
             self.bases.push(base.unwrap_or_else(|| entry.clone()));
         }
     }
 }
 
-/// The items of an ordered walk, some of them replaced by what stood there earlier, or hidden.
+/// The items of an ordered walk, some of them replaced by earlier versions, or hidden.
 struct OverlaidItems<C: Iterator, V: Iterator> {
     current: Peekable<C>,
     changed: Peekable<V>,
-    /// Whether a key of the first, compared with one of the second, comes first.
+    /// Whether a comparison of two keys puts the first one first.
     first: fn(Ordering) -> bool,
 }
 

@@ -1,5 +1,5 @@
-//! What point-in-time recovery keeps of a partition: each item as it was before each change, newest last, so that the
-//! partition can be laid back to any moment of the recovery period. Kept only while recovery is on.
+//! The history of a partition for point-in-time recovery: each item before each change, newest last, so that the
+//! partition can be rolled back to any moment of the recovery period. Recorded only while recovery is enabled.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::reclaim::Reclaimer;
 use crate::sync::{AtomicI64, Mutex, Ordering};
 use crate::value::Item;
 
-/// Versions in a chunk. What is older than the recovery period, or has no room, is dropped by the chunk.
+/// The number of versions in a chunk. Versions that are too old, or have no room, are dropped by the chunk.
 const CHUNK: usize = 256;
-/// Bytes after which a chunk takes no more versions.
+/// The size in bytes at which a chunk takes no more versions.
 const CHUNK_BYTES: u64 = 256 << 10;
 
-/// How far back a table can be laid.
+/// The recovery window of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// When recovery was turned on.
+    /// When recovery was enabled.
     pub since: Moment,
-    /// Days that are kept.
+    /// The recovery period in days.
     pub days: u32,
 }
 
@@ -42,7 +42,7 @@ impl Recovery {
     }
 }
 
-/// A moment so many seconds earlier.
+/// The moment this many seconds earlier.
 fn before(now: Moment, seconds: u64) -> Moment {
     Moment::from_micros(now.micros().saturating_sub(seconds as i64 * 1_000_000))
 }
@@ -58,24 +58,24 @@ pub struct PriorItem {
     pub old: Option<Item>,
 }
 
-/// The bytes that a version takes in memory, as if it shared the item with nobody.
+/// The bytes that a version takes in memory, as if it did not share the item.
 fn held(key: &Key, old: Option<&Item>) -> u64 {
     let item = old.map_or(0, |old| old.json().len());
     (size_of::<PriorItem>() + key.bytes.len() + item) as u64
 }
 
-/// What happened to an item between two moments.
+/// The change of an item between two moments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemChange {
-    /// When it was changed last.
+    /// When it last changed.
     pub at: Moment,
     /// The item at the first moment.
     pub old: Option<Item>,
-    /// The item at the second.
+    /// The item at the second moment.
     pub new: Option<Item>,
 }
 
-/// Versions, oldest first, and the bytes that they take.
+/// Versions, oldest first, and the bytes they take.
 #[derive(Clone, Debug, Default)]
 struct RecoveryChunk {
     versions: Vec<PriorItem>,
@@ -92,9 +92,9 @@ pub struct RecoveryLog {
 }
 
 impl RecoveryLog {
-    /// Adds a change that happens at `now`, and drops what has become too old: what is from before `earliest`.
+    /// Adds a change that happens at `now`, and drops changes from before `earliest`.
     fn push(&mut self, change: &Change, now: Moment, earliest: Moment) {
-        // Requests of a partition may come a little out of order; the order of the log is theirs.
+        // Requests may reach a partition slightly out of order; the log has its order.
         let at = self.latest.map_or(now, |latest| latest.max(now));
         self.latest = Some(at);
         let held = held(&change.key, change.old.as_ref());
@@ -115,7 +115,7 @@ impl RecoveryLog {
         }
     }
 
-    /// Adds a version that a checkpoint has.
+    /// Adds a version from a checkpoint.
     fn restore(&mut self, version: PriorItem) {
         let held = held(&version.key, version.old.as_ref());
         self.latest = Some(version.at);
@@ -127,7 +127,7 @@ impl RecoveryLog {
         }
     }
 
-    /// When the oldest change happened that is kept.
+    /// When the oldest recorded change happened.
     fn oldest(&self) -> Option<Moment> {
         let chunk = self.sealed.front().map_or(&self.open, |chunk| chunk);
         chunk.versions.first().map(|version| version.at)
@@ -156,17 +156,17 @@ impl RecoveryLog {
         self.open.versions.iter().rev().chain(sealed)
     }
 
-    /// How many changes are kept.
+    /// The number of recorded changes.
     pub fn len(&self) -> usize {
         self.open.versions.len() + self.sealed.iter().map(|chunk| chunk.versions.len()).sum::<usize>()
     }
 
-    /// Whether none is kept.
+    /// Whether no change is recorded.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lays `items` back to before the changes that `undone` picks by their moment; it picks all after the first it does.
+    /// Rolls `items` back to before the changes for whose moments `undone` is true, which are the newest.
     pub fn lay_back(&self, items: &mut Items, undone: impl Fn(Moment) -> bool) {
         for version in self.back().take_while(|version| undone(version.at)) {
             match &version.old {
@@ -176,8 +176,7 @@ impl RecoveryLog {
         }
     }
 
-    /// What became of each item that was changed from `from` on and before `to`. An item that ended as it began, by
-    /// coming and going, is not there.
+    /// The change of each item from `from` on and before `to`. Items inserted and removed in between are left out.
     pub fn between(&self, items: &Items, from: Moment, to: Moment) -> BTreeMap<Key, ItemChange> {
         let mut items = items.clone();
         self.lay_back(&mut items, |at| at >= to);
@@ -200,19 +199,19 @@ impl RecoveryLog {
     }
 }
 
-/// The recovery logs of a table's partitions, which have one limit in bytes together.
+/// The recovery logs of a table's partitions, which share one limit in bytes.
 #[derive(Debug)]
 pub struct RecoveryLogs {
     /// Writers hold the lock of the item's partition; these are leaves below it.
     partitions: Vec<Mutex<RecoveryLog>>,
     held: ByteBudget,
-    /// When the newest of the changes happened that were dropped for want of room, in microseconds.
+    /// When the newest change that was dropped because of the limit happened, in microseconds.
     dropped: AtomicI64,
     reclaimer: Reclaimer,
 }
 
 impl RecoveryLogs {
-    /// Empty logs of so many partitions, freed by `reclaimer`.
+    /// Empty logs of this many partitions, freed by `reclaimer`.
     pub fn new(partitions: usize, reclaimer: Reclaimer) -> RecoveryLogs {
         RecoveryLogs {
             partitions: (0..partitions).map(|_| Mutex::default()).collect(),
@@ -222,8 +221,8 @@ impl RecoveryLogs {
         }
     }
 
-    /// Adds a change that happens at `now`. The oldest changes are dropped while all together take more than `limit` bytes.
-    /// The caller holds the lock of the item's partition for writing.
+    /// Adds a change that happens at `now`. The oldest changes are dropped while all take more than `limit` bytes. The
+    /// caller holds the lock of the item's partition for writing.
     pub fn record(&self, change: &Change, recovery: Recovery, limit: Option<u64>, now: Moment) {
         let more = held(&change.key, change.old.as_ref());
         while self.held.is_full(limit, more) && self.drop_oldest() {}
@@ -240,7 +239,7 @@ impl RecoveryLogs {
         result
     }
 
-    /// Drops the oldest changes. Says whether there were any.
+    /// Drops the oldest changes. Returns whether there were any.
     fn drop_oldest(&self) -> bool {
         let oldest = self
             .partitions
@@ -257,7 +256,7 @@ impl RecoveryLogs {
         true
     }
 
-    /// When the newest of the changes happened that were dropped for want of room: the table cannot be laid back further.
+    /// When the newest change that was dropped because of the limit happened: the table cannot be rolled back further.
     pub fn dropped(&self) -> Moment {
         Moment::from_micros(self.dropped.load(Ordering::Relaxed))
     }
@@ -267,7 +266,7 @@ impl RecoveryLogs {
         &self.held
     }
 
-    /// All changes that are kept, oldest first, partition by partition.
+    /// All recorded changes, oldest first, partition by partition.
     pub(super) fn save(&self) -> Vec<PriorItem> {
         let logs = self.partitions.iter().map(|log| log.lock().clone());
         logs.flat_map(|log| {
@@ -287,7 +286,7 @@ impl RecoveryLogs {
         }
     }
 
-    /// The log of a partition as it is now.
+    /// The present log of a partition.
     pub fn of_partition(&self, place: usize) -> RecoveryLog {
         self.partitions
             .get(place)
@@ -334,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Whatever is written, the count of bytes is that of the versions, and keeps to the limit.
+    /// Whatever is written, the count of bytes is that of the versions, and stays within the limit.
     #[test]
     fn logs_hold_no_more_than_their_limit() {
         let recovery = Recovery {

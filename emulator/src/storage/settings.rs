@@ -22,9 +22,9 @@ use crate::value::{AttributeValue, Item, Name};
 /// The latest stream of a table, open or closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableStream {
-    /// When it was asked for: its label.
+    /// When it was requested: its label.
     pub created: Moment,
-    /// What its records show.
+    /// The view of its records.
     pub view: StreamView,
     /// From when on it is `ENABLED`.
     pub enabled_at: Moment,
@@ -41,20 +41,20 @@ impl TableStream {
     }
 }
 
-/// The settings of a table. A change of them is one mutation, which has them all.
+/// The settings of a table. A change of them is one mutation, which contains them all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableSettings {
-    /// Raised by each change of the settings, under all partition locks.
+    /// Incremented by each change of the settings, under all partition locks.
     pub epoch: u64,
     /// Keys, indexes, billing.
     pub definition: Arc<Definition>,
-    /// The latest stream there was, open or closed.
+    /// The latest stream, open or closed.
     pub stream_settings: Option<TableStream>,
-    /// The attribute that says when an item expires, while time to live is on.
+    /// The attribute with the expiry of an item, while time to live is enabled.
     pub time_to_live: Option<Name>,
     /// When time to live was last changed.
     pub time_to_live_changed: Option<Moment>,
-    /// How the table behaves.
+    /// The table's conditions.
     pub conditions: Conditions,
     /// How long writes take to reach those of its global indexes that differ from `conditions`.
     pub index_lags: BTreeMap<Name, Lag>,
@@ -64,13 +64,13 @@ pub struct TableSettings {
     pub seed: u64,
     /// From when on the table is `ACTIVE`.
     pub active_at: Moment,
-    /// When the table is gone; `None` while nobody has deleted it.
+    /// When the table's deletion completes; `None` unless it is being deleted.
     pub deleted_at: Option<Moment>,
-    /// Changes in progress. Those that are done are dropped when the next one begins.
+    /// Changes in progress. Completed ones are dropped when the next one begins.
     pub jobs: Vec<Job>,
     /// When settings with a cooldown were last changed.
     pub recent: RecentChanges,
-    /// How far back the table can be restored, while point-in-time recovery is on.
+    /// The recovery window, while point-in-time recovery is enabled.
     pub recovery: Option<Recovery>,
     /// The source of the table, if it was restored.
     pub restored: Option<Arc<Restored>>,
@@ -78,22 +78,22 @@ pub struct TableSettings {
     pub attached: Arc<Attachments>,
 }
 
-/// How far a table is in its life, as the interfaces beside the table's own know it.
+/// The stage of a table in its life cycle, as calls on its tags, backups and similar resources see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableStage {
-    /// It has just been made, and they do not know of it (measured: the first 1 to 5 s).
+    /// It has just been created, and they do not find it (measured: the first 1 to 5 s).
     Unknown,
-    /// It is being made.
+    /// It is being created.
     Creating,
-    /// It stands.
+    /// It is active.
     Standing,
-    /// It is being removed.
+    /// It is being deleted.
     Deleting,
 }
 
 impl TableSettings {
-    /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
-    /// number.
+    /// When an item expires, in seconds, whether or not it may be deleted: the value of its time to live attribute, if
+    /// that is a number.
     pub fn expires(&self, item: &Item) -> Option<i64> {
         match item.get(self.time_to_live.as_ref()?) {
             Some(AttributeValue::N(number)) => number.to_i64_floor(),
@@ -101,7 +101,7 @@ impl TableSettings {
         }
     }
 
-    /// Whether an item is expired at `now`, and not for more than five years.
+    /// Whether an item is expired at `now`, by at most five years.
     pub fn is_expired(&self, item: &Item, now: Moment) -> bool {
         self.expires(item)
             .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
@@ -117,8 +117,8 @@ impl TableSettings {
         Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
     }
 
-    /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
-    /// years before is left alone.
+    /// When time to live deletes an item that is written, or first examined, at `now`; `None` if it never does, such as
+    /// for an item that expired more than five years before.
     pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
         if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
             return None;
@@ -126,20 +126,20 @@ impl TableSettings {
         self.expiry(key, item)
     }
 
-    /// When a change is done that begins at `now` and takes so many times as long as a table takes to be made (measured:
-    /// about 6 s); `what` names the change and `subject` what is changed.
+    /// When a change completes that begins at `now` and takes `times` times as long as the creation of a table
+    /// (measured: about 6 s); `what` names the change and `subject` what is changed.
     pub fn later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
         let decision = chance::decide(self.seed, what, subject.as_bytes(), self.epoch);
         let status = self.conditions.table_status.of(decision).as_secs_f64();
         now.plus(Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX))
     }
 
-    /// Whether changes take time, and may come only so often.
+    /// Whether changes take time and have a cooldown.
     pub fn takes_time(&self) -> bool {
         self.conditions.table_status != Lag::None
     }
 
-    /// Whether writes leave something to be done later, without being asked again.
+    /// Whether writes cause work that is due later.
     pub fn has_due_work(&self) -> bool {
         self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
     }
@@ -158,7 +158,7 @@ impl TableSettings {
         }
     }
 
-    /// How long a change takes to show in the table's stream.
+    /// How long a change takes to become visible in the table's stream.
     pub fn stream_propagation(&self) -> Propagation<'static> {
         Propagation {
             seed: self.seed,
@@ -167,24 +167,24 @@ impl TableSettings {
         }
     }
 
-    /// The changes on their way at `now`.
+    /// The changes in progress at `now`.
     pub fn running(&self, now: Moment) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(move |job| job.runs(now))
     }
 
-    /// Whether an index is still being made, and cannot be read.
+    /// Whether an index is still being created, and cannot be read.
     pub fn is_creating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
             .any(|job| matches!(&job.work, JobKind::CreateIndex { index: made, .. } if made == index))
     }
 
-    /// Whether the service is still looking for room for an index.
+    /// Whether the service is still allocating resources for an index.
     pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
             .any(|job| matches!(&job.work, JobKind::CreateIndex { index: made, allocated, .. } if made == index && *allocated > now))
     }
 
-    /// Whether the table is still being made of a backup or of another table's past.
+    /// Whether the table is still being restored.
     pub fn is_restoring(&self, now: Moment) -> bool {
         self.restored.is_some() && now < self.active_at && !self.is_deleting()
     }
@@ -196,19 +196,19 @@ impl TableSettings {
         !gone && (deleting || now < self.active_at || self.running(now).next().is_some())
     }
 
-    /// Whether the table is being deleted, or was. One whose restore fails goes without that.
+    /// Whether the table is being deleted, or was. A table whose restore fails is removed without that.
     pub fn is_deleting(&self) -> bool {
         let fails = self.restored.as_ref().is_some_and(|restored| restored.fails);
         self.deleted_at.is_some() && !fails
     }
 
-    /// Whether what hangs on the table still answers though it is being deleted, for so long.
+    /// Whether calls on resources of the table still find it `long` after its deletion was requested.
     pub fn lingers(&self, now: Moment, long: Duration) -> bool {
         let begun = self.recent.deletion;
         begun.is_some_and(|begun| now < begun.plus(long)) && self.deleted_at.is_some_and(|gone| gone > now)
     }
 
-    /// The first token of each shard of a stream that the table is given at `now`.
+    /// The first token of each shard of a stream that is created at `now`.
     pub fn shard_starts(&self, now: Moment) -> Vec<u64> {
         match self.conditions.stream_shards {
             Shards::Fixed(count) => {
@@ -222,7 +222,7 @@ impl TableSettings {
         }
     }
 
-    /// Gives the table a stream.
+    /// Opens a stream of the table.
     pub fn open_stream(&mut self, stream: TableStream) {
         self.stream_settings = Some(stream);
     }

@@ -1,4 +1,4 @@
-//! What the control plane lets an account do in a region, while its limits are on.
+//! The limits of an account in a region on the control plane, if they are enforced.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn are_on(context: &Context<'_>, name: &str) -> bool {
     context.engine.conditions_of(&context.scope, name).control_limits
 }
 
-/// Refuses one more operation on a table, if as many others as there can be are being created, changed or deleted.
+/// Rejects another operation on a table, if the maximum number of others are being created, changed or deleted.
 pub fn check_operations(context: &Context<'_>, name: &str) -> Result<(), ApiError> {
     if !are_on(context, name) {
         return Ok(());
@@ -26,7 +26,7 @@ pub fn check_operations(context: &Context<'_>, name: &str) -> Result<(), ApiErro
     Ok(())
 }
 
-/// Refuses a new table, if too many others are changing or its units are too many. `there` are all tables of the region.
+/// Rejects a new table, if too many others are changing or its units exceed the quota. `there` are all tables of the region.
 pub fn check_new<'t>(
     context: &Context<'_>,
     (name, definition): (&str, &Definition),
@@ -55,7 +55,7 @@ pub fn check_new<'t>(
     check_units(context, reserved, units(definition))
 }
 
-/// What the account has reserved for other tables than this one; nothing that counts if its limits are off.
+/// The units that the account has reserved for tables other than this one; `None` if its limits are not enforced.
 pub fn reserved_by_others(context: &Context<'_>, name: &str) -> Option<Throughput> {
     are_on(context, name).then(|| {
         let others = tables(context, name);
@@ -64,7 +64,7 @@ pub fn reserved_by_others(context: &Context<'_>, name: &str) -> Option<Throughpu
     })
 }
 
-/// Refuses a change of a table's units that raises those of the account too far.
+/// Rejects a change of a table's units that exceeds the account's quota.
 pub fn check_change(
     context: &Context<'_>,
     others: Throughput,
@@ -101,7 +101,7 @@ fn tables(context: &Context<'_>, name: &str) -> Vec<Arc<Table>> {
     others.map(|(_, table)| Arc::clone(table)).collect()
 }
 
-/// The units that a table and its global indexes reserve: none on demand.
+/// The units that a table and its global indexes reserve: zero on demand.
 fn units(definition: &Definition) -> Throughput {
     if definition.billing != BillingMode::Provisioned {
         return Throughput::default();

@@ -15,21 +15,21 @@ use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// From where a table is looked at: answers that change a table show its transient state.
+/// The point of view of a description: responses to changes of a table show its transient state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableView {
-    /// CreateTable's answer.
+    /// CreateTable's response.
     Created(Moment),
-    /// DeleteTable's answer.
+    /// DeleteTable's response.
     Deleted(Moment),
-    /// UpdateTable's answer: what it has begun shows, even if it takes no time.
+    /// UpdateTable's response: the transient state is visible, even if the change takes no time.
     Updated(Moment),
-    /// DescribeTable's answer at this moment.
+    /// DescribeTable's response at this moment.
     At(Moment),
 }
 
 impl TableView {
-    /// Whether a change on its way shows.
+    /// Whether a change in progress is visible.
     fn shows(self, job: &Job) -> bool {
         match self {
             TableView::Created(_) | TableView::Deleted(_) => false,
@@ -38,28 +38,28 @@ impl TableView {
         }
     }
 
-    /// From when on things have happened.
+    /// The moment of the response.
     fn moment(self) -> Moment {
         match self {
             TableView::Created(now) | TableView::Deleted(now) | TableView::Updated(now) | TableView::At(now) => now,
         }
     }
 
-    /// Whether a change of the table class shows in the global indexes.
+    /// Whether a change of the table class is visible in the global indexes.
     fn flashes(self, shape: &Shape) -> bool {
         let changes = |job: &Job| matches!(job.work, JobKind::Class { flashes, .. } if self.moment() < flashes);
         shape.jobs.iter().any(changes)
     }
 
-    /// Whether a change on its way holds the whole table.
+    /// Whether a change in progress makes the whole table `UPDATING`.
     fn holds_table(self, job: &Job) -> bool {
-        // A step that takes no time has begun when its call answers.
+        // A step that takes no time has begun when its call responds.
         let starts = matches!((self, &job.work), (TableView::Updated(now), JobKind::CreateIndex { allocated, .. }) if *allocated == now);
         self.shows(job) && (starts || job.holds_table(self.moment()))
     }
 }
 
-/// A version 4 UUID of two decisions.
+/// A version 4 UUID of two random numbers.
 pub fn uuid(high: u64, low: u64) -> String {
     let high = (high & 0xffff_ffff_ffff_0fff) | 0x4000;
     let low = (low & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;

@@ -1,20 +1,21 @@
-//! Keys that tables are encrypted with.
+//! KMS keys of encrypted tables.
 
 use crate::chance::StableHash;
 use crate::context::Context;
 use crate::operation::tables::description;
 
-/// The alias of the key that the service keeps for every account.
+/// The alias of the key that AWS manages for each account.
 const SERVICE_KEY: &str = "alias/aws/dynamodb";
 
-/// The ARN of the key that is named by its id, by an alias or by the ARN of either; the service's own if none is.
+/// The ARN of a key named by its id, by an alias or by the ARN of either; the AWS-managed key by default.
 ///
-/// No keys are kept here: an alias always stands for the same one, as the service resolves it once and describes the key.
+/// The emulator stores no keys: an alias always resolves to the same one, as the service resolves it once and describes
+/// the key.
 pub fn key_arn(context: &Context<'_>, named: Option<&str>) -> String {
     key_arn_in(context, context.region, named)
 }
 
-/// Whether a name is that of the service's own key.
+/// Whether a name is that of the AWS-managed key.
 pub fn is_service_key(named: &str) -> bool {
     named.ends_with(SERVICE_KEY)
 }

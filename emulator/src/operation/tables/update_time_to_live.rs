@@ -19,7 +19,7 @@ use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// How long after a change the next one is possible, outside of `calm` (measured: about 31 minutes).
+/// The cooldown after a change, outside of `calm` (measured: about 31 minutes).
 const COOLDOWN: Duration = Duration::from_mins(31);
 
 pub struct Operation;
@@ -60,7 +60,7 @@ impl Stages for Operation {
             match table.stage(shape, now) {
                 TableStage::Standing => {}
                 TableStage::Deleting if shape.lingers(now, check::LINGERS) => {}
-                // Here the words have another order than elsewhere (measured).
+                // The words of this text have another order than elsewhere (measured).
                 TableStage::Creating => {
                     return Err(ApiError::in_use(format_args!("Table {} is being created", table.name)));
                 }
@@ -76,7 +76,7 @@ impl Stages for Operation {
                 None if !*enabled => return Err(ApiError::validation("TimeToLive is already disabled")),
                 _ => {}
             }
-            // The cooldown belongs to the control plane's dial: a table that is made at once has none.
+            // The cooldown belongs to the control plane's delays: a table that is created at once has none.
             let cools = shape.conditions.table_status != Lag::None;
             if cools && shape.time_to_live_changed.is_some_and(|last| last.plus(COOLDOWN) > now) {
                 return Err(ApiError::validation(
@@ -116,7 +116,7 @@ fn other_regions(table: &Table, now: Moment) -> Vec<RegionActions> {
     needed.collect()
 }
 
-/// Replicas with strong consistency have no time to live (Developer Guide). The service's text is not recorded.
+/// Rejects time to live for replicas with strong consistency (Developer Guide). The service's text is not recorded.
 fn check_consistency(table: &Table, now: Moment) -> Result<(), ApiError> {
     match table.global_state(now) {
         Some(state) if state.consistency == Consistency::Strong => Err(ApiError::validation(

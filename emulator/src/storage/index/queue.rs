@@ -1,7 +1,7 @@
-//! The changes on their way to an index.
+//! The queued changes of an index.
 //!
-//! Each change has a delay of its own, decided by its item and by how many changes of that item came before. Changes of one
-//! item arrive in their order; changes of different items overtake each other.
+//! Each change has its own delay, which depends on its item and on the number of earlier changes of that item. Changes
+//! of one item arrive in order; changes of different items can overtake each other.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,10 +10,10 @@ use super::IndexEvents;
 use crate::clock::Moment;
 use crate::key::Key;
 
-/// Slots that the list of due changes keeps while it is empty.
+/// The capacity that the list of due changes keeps while it is empty.
 const KEPT_SLOTS: usize = 1024;
 
-/// What a change does to an index.
+/// The effect of a change on an index.
 #[derive(Debug)]
 pub struct IndexUpdate<E> {
     /// The entry that it removes.
@@ -22,7 +22,7 @@ pub struct IndexUpdate<E> {
     pub insert: Option<(Key, E)>,
 }
 
-/// A change that was due when it was made.
+/// A change that was already due when it was queued.
 #[derive(Debug)]
 struct ArrivedChange<E> {
     /// When it happened, and when it arrived.
@@ -30,19 +30,19 @@ struct ArrivedChange<E> {
     update: IndexUpdate<E>,
 }
 
-/// A change that was not due yet when it was made.
+/// A change that was not yet due when it was queued.
 #[derive(Debug)]
 struct Delayed<E> {
     item: u64,
     update: IndexUpdate<E>,
 }
 
-/// A change on its way to an index, as a checkpoint has it.
+/// A queued change in a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuedUpdate<E> {
     /// When it arrives, or was due.
     pub arrives: Moment,
-    /// The hash of its item, if it was not due yet when it was made.
+    /// The hash of its item, if it was not yet due when it was queued.
     pub item: Option<u64>,
     /// The entry that it removes.
     pub remove: Option<Key>,
@@ -50,36 +50,36 @@ pub struct QueuedUpdate<E> {
     pub insert: Option<(Key, E)>,
 }
 
-/// A change that arrives.
+/// A change on its arrival.
 #[derive(Debug)]
 pub(super) struct Arrival<E> {
-    /// When it does.
+    /// When it arrives.
     pub(super) due: Moment,
-    /// Whether that is later than it was made.
+    /// Whether that is later than it was queued.
     pub(super) delayed: bool,
-    /// What it does.
+    /// Its effect.
     pub(super) update: IndexUpdate<E>,
 }
 
-/// When a change arrives, and its number among all changes that were delayed.
+/// When a change arrives, and its number among all delayed changes.
 type ArrivalOrder = (Moment, u64);
 
-/// The changes on their way to an index, in the order in which they arrive.
+/// The queued changes of an index, in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct Queue<E> {
-    /// Changes that were due when they were made, in that order, with the moment they were due. They precede `delayed`.
+    /// Changes that were due when they were queued, in that order, with the moment they were due. They precede `delayed`.
     due: VecDeque<ArrivedChange<E>>,
     delayed: BTreeMap<ArrivalOrder, Delayed<E>>,
-    /// The place of the last delayed change of each item, by the item's hash.
+    /// The position of the last delayed change of each item, by the item's hash.
     last: BTreeMap<u64, ArrivalOrder>,
     delays: Delays,
-    /// How many changes have been delayed.
+    /// The number of delayed changes so far.
     count: u64,
-    /// Whether nothing arrives, however long it waits.
+    /// Whether the index is paused.
     pub(super) paused: bool,
-    /// When that last ended.
+    /// When it was last resumed.
     pub(super) resumed: Moment,
-    /// Where arrivals are told.
+    /// Where arrivals are recorded.
     pub(super) events: Option<Box<IndexEvents>>,
 }
 
@@ -98,7 +98,7 @@ impl<E> Queue<E> {
         }
     }
 
-    /// All changes on their way, in the order in which they arrive, and how often each item was delayed.
+    /// All queued changes, in the order of their arrival, and how often each item was delayed.
     pub(super) fn save(&self) -> (Vec<QueuedUpdate<E>>, BTreeMap<u64, u64>)
     where
         E: Clone,
@@ -115,7 +115,7 @@ impl<E> Queue<E> {
         (waiting.collect(), self.delays.0.clone())
     }
 
-    /// The queue that was saved.
+    /// Restores a queue from a checkpoint.
     pub(super) fn restored(waiting: Vec<QueuedUpdate<E>>, delays: BTreeMap<u64, u64>) -> Queue<E> {
         let mut queue = Queue::new();
         queue.delays = Delays(delays);
@@ -123,7 +123,7 @@ impl<E> Queue<E> {
         queue
     }
 
-    /// Adds changes that were saved, which arrive behind those that are there.
+    /// Adds changes from a checkpoint, which arrive after the present ones.
     pub(super) fn restore(&mut self, waiting: Vec<QueuedUpdate<E>>) {
         for change in waiting {
             let update = IndexUpdate {
@@ -144,12 +144,12 @@ impl<E> Queue<E> {
         }
     }
 
-    /// How many changes are on their way.
+    /// The number of queued changes.
     pub(super) fn len(&self) -> usize {
         self.due.len() + self.delayed.len()
     }
 
-    /// Appends a change of the item under `key` that happened at `happened`, which may be long before `now`.
+    /// Queues a change of the item under `key` that happened at `happened`, which may be long before `now`.
     pub(super) fn push(
         &mut self,
         key: &Key,
@@ -180,7 +180,7 @@ impl<E> Queue<E> {
         self.delayed.insert(place, Delayed { item, update });
     }
 
-    /// When the last change of the item under `key` arrives, which was just pushed.
+    /// When the last change of the item under `key`, which was just queued, arrives.
     pub(super) fn last_arrival(&self, key: &Key, propagation: &Propagation<'_>) -> Option<Moment> {
         let last = self.last.get(&propagation.item(key)).map(|(arrives, _)| *arrives);
         last.or_else(|| self.due.back().map(|due| due.moments.1))
@@ -192,14 +192,14 @@ impl<E> Queue<E> {
         due.or_else(|| self.delayed.keys().next().map(|(arrives, _)| *arrives))
     }
 
-    /// The changes in the order in which they arrive, and when each does.
+    /// The changes in the order of their arrival, and when each arrives.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Moment, &IndexUpdate<E>)> {
         let due = self.due.iter().map(|due| (due.moments.1, &due.update));
         let delayed = self.delayed.iter().map(|((due, _), delayed)| (*due, &delayed.update));
         due.chain(delayed)
     }
 
-    /// Takes out the first change if it is due by `now`.
+    /// Takes the first change if it is due by `now`.
     pub(super) fn pop(&mut self, now: Moment) -> Option<Arrival<E>> {
         if let Some(due) = self.due.pop_front() {
             if self.due.is_empty() && self.due.capacity() > KEPT_SLOTS {
@@ -272,7 +272,7 @@ mod tests {
     fn changes_of_one_item_arrive_in_their_order_and_others_overtake() {
         let fixed = |millis| Lag::Fixed(Duration::from_millis(millis));
         let mut queue = Queue::new();
-        // Each change is pushed a millisecond after the one before.
+        // Each change is queued a millisecond after the previous one.
         let pushes = [
             (1, fixed(50)),
             (2, fixed(10)),
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_delay_is_that_of_the_item_and_its_ordinal() {
-        // How long each change of an item takes, whatever is pushed between them.
+        // The delay of each change of an item, whatever is queued between them.
         let delays = |others: u8, start: Moment| {
             let mut queue = Queue::new();
             let delay = |number| {

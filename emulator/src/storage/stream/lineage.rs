@@ -1,4 +1,4 @@
-//! The shards of a range of tokens: one after the other, or side by side where one was split.
+//! The shards of a range of tokens: one after the other, or side by side after a split.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::key::Key;
 use crate::limits;
 
-/// How long a shard takes records before another one goes on.
+/// How long a shard takes records before another one continues it.
 const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
 
 /// A shard, as DescribeStream shows it.
@@ -18,26 +18,26 @@ const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
 pub struct ShardView {
     /// Its id.
     pub id: String,
-    /// The shard that it goes on from.
+    /// Its parent shard.
     pub parent: Option<String>,
-    /// Its first number.
+    /// Its first sequence number.
     pub start: Sequence,
-    /// Its last number, if it takes no more records.
+    /// Its last sequence number, once it is closed.
     pub end: Option<Sequence>,
 }
 
-/// Where a reader begins in a shard.
+/// A position in a shard where a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// At the oldest record that is kept.
+    /// At the oldest record.
     TrimHorizon,
-    /// After the newest.
+    /// After the newest record.
     Latest,
-    /// At this number.
+    /// At this sequence number.
     At(Sequence),
-    /// After this number.
+    /// After this sequence number.
     After(Sequence),
-    /// At the first record of this moment, or of a later one.
+    /// At the first record of this moment or later.
     AtTime(Moment),
 }
 
@@ -50,32 +50,32 @@ pub enum Position {
 pub struct ShardReader {
     /// The reader's number; 0 for the first GetRecords of an iterator.
     pub number: u64,
-    /// How many may read.
+    /// The maximum number of concurrent readers.
     pub most: u32,
 }
 
-/// For how long a reader that has read counts as one that reads: pollers come once a second at least.
+/// How long a reader counts as active after a read: consumers poll at least once a second.
 const READS: Duration = Duration::from_secs(1);
 
-/// What was read of a shard.
+/// The result of reading a shard.
 #[derive(Clone, Debug)]
 pub struct ShardPage {
     /// The records, in order.
     pub records: Vec<Record>,
-    /// Where the next reading goes on; `None` if the shard is closed and was read to its end.
+    /// Where the next read continues; `None` at the end of a closed shard.
     pub next: Option<Sequence>,
 }
 
 /// Why a shard cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardReadError {
-    /// There is none of this id.
+    /// There is no shard of this id.
     NoShard,
-    /// The number is none of its numbers.
+    /// The sequence number is outside the shard.
     NotOfShard,
-    /// What stood there is gone: it was too old, or the stream had no room for it.
+    /// The record was dropped: it was too old, or the stream had no room for it.
     Trimmed,
-    /// As many read it as may.
+    /// The maximum number of readers are reading it.
     Busy,
 }
 
@@ -84,19 +84,19 @@ pub enum ShardReadError {
 pub struct Shard {
     pub(in crate::storage) id: String,
     pub(in crate::storage) parent: Option<String>,
-    /// The tokens whose records it takes, the last one included.
+    /// The tokens whose records it takes, the last one inclusive.
     pub(in crate::storage) tokens: (u64, u64),
     pub(in crate::storage) start: Sequence,
     pub(in crate::storage) opened: Moment,
     pub(in crate::storage) end: Option<(Sequence, Moment)>,
     pub(in crate::storage) records: VecDeque<Record>,
-    /// The last record that has gone.
+    /// The last record that was dropped.
     pub(in crate::storage) trimmed: Option<Sequence>,
-    /// The numbers of those that have read it, and when they last did. A checkpoint does not have them.
+    /// The numbers of its readers, and when they last read. They are not part of a checkpoint.
     pub(in crate::storage) readers: Vec<(u64, Moment)>,
 }
 
-/// A lineage as a checkpoint has it.
+/// A lineage in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageState {
     /// Its shards, parents before children.
@@ -143,7 +143,7 @@ impl Shard {
         }
     }
 
-    /// Whether it takes records though its time was over by `now`.
+    /// Whether it is open although its life was over by `now`.
     fn is_over(&self, now: Moment) -> bool {
         self.end.is_none() && self.opened.plus(LIFE) <= now
     }
@@ -152,7 +152,7 @@ impl Shard {
         self.end.is_none() && (self.tokens.0..=self.tokens.1).contains(&token)
     }
 
-    /// Drops the records that are too old, and returns the bytes that they took.
+    /// Drops records that are too old, and returns the bytes that they took.
     fn trim(&mut self, now: Moment) -> u64 {
         let mut freed = 0;
         while let Some(record) = self
@@ -183,12 +183,12 @@ impl Shard {
         last.map_or(self.start, Sequence::next)
     }
 
-    /// How many of its records can be read by `now`.
+    /// The number of its records that can be read by `now`.
     fn readable(&self, now: Moment) -> usize {
         self.records.partition_point(|record| record.arrived <= now)
     }
 
-    /// The number after the last record that can be read by `now`.
+    /// The sequence number after the last record that can be read by `now`.
     fn after_last_readable(&self, now: Moment) -> Sequence {
         let last = self.readable(now).checked_sub(1).and_then(|at| self.records.get(at));
         let last = last.map(|record| record.sequence).or(self.trimmed);
@@ -210,7 +210,7 @@ impl Shard {
     }
 }
 
-/// The shards of a range of tokens. The open ones share the tokens among themselves.
+/// The shards of a range of tokens, which is divided among the open ones.
 #[derive(Debug)]
 pub(super) struct Lineage {
     shards: Vec<Shard>,
@@ -220,7 +220,7 @@ pub(super) struct Lineage {
 }
 
 impl Lineage {
-    /// The lineage of these tokens, the last one included.
+    /// The lineage of these tokens, the last one inclusive.
     pub(super) fn new(tokens: (u64, u64), numbers: &Numbers, now: Moment) -> Lineage {
         Lineage {
             shards: vec![Shard::open(tokens, None, numbers, now)],
@@ -241,7 +241,7 @@ impl Lineage {
         }
     }
 
-    /// The lineage that was saved.
+    /// Restores a lineage from a checkpoint.
     pub(super) fn restored(state: LineageState) -> Lineage {
         Lineage {
             held: state.shards.iter().map(Shard::held).sum(),
@@ -250,7 +250,8 @@ impl Lineage {
         }
     }
 
-    /// Adds records that were saved to a shard; returns how many bytes they take, if the lineage has it.
+    /// Adds records from a checkpoint to a shard; returns how many bytes they take, or `None` if the shard is not in
+    /// the lineage.
     pub(super) fn restore(&mut self, shard: &str, records: &[Record]) -> Option<u64> {
         let shard = self.shards.iter_mut().find(|known| known.id == shard)?;
         shard.records.extend(records.iter().cloned());
@@ -259,8 +260,8 @@ impl Lineage {
         Some(added)
     }
 
-    /// Appends the record of a change of the item under `key` to the open shard of its token, to be readable after its delay
-    /// and not before the record in front of it. The lineage of a closed stream has no open shard.
+    /// Appends the record of a change of the item under `key` to the open shard of its token, readable after its delay
+    /// and not before the previous record. The lineage of a closed stream has no open shard.
     pub(super) fn push(
         &mut self,
         key: &Key,
@@ -307,23 +308,23 @@ impl Lineage {
         self.shards.iter_mut().for_each(|shard| shard.close(numbers, now));
     }
 
-    /// Brings the lineage to `now`: shards whose time is over are followed by others, and what is too old goes.
+    /// Brings the lineage up to `now`: replaces shards whose life is over, and drops what is too old.
     pub(super) fn settle(&mut self, numbers: &Numbers, now: Moment) {
         self.rotate(numbers, now);
         self.trim(now);
     }
 
-    /// Whether the time of an open shard was over by `now`.
+    /// Whether the life of an open shard was over by `now`.
     pub(super) fn is_over(&self, now: Moment) -> bool {
         self.shards.iter().any(|shard| shard.is_over(now))
     }
 
-    /// Lets shards whose time was over by `now` be followed by others.
+    /// Replaces shards whose life was over by `now`.
     pub(super) fn rotate(&mut self, numbers: &Numbers, now: Moment) {
         let mut at = 0;
         while at < self.shards.len() {
             if let Some(child) = self.follow(at, numbers, now) {
-                // It is looked at in its turn: it may be over as well.
+                // It is examined in its turn: its life may be over as well.
                 self.shards.push(child);
             }
             at += 1;
@@ -354,7 +355,7 @@ impl Lineage {
         oldest.map(|record| record.sequence).min()
     }
 
-    /// Drops its oldest record, as if that were too old.
+    /// Drops its oldest record, as if it were too old.
     pub(super) fn drop_oldest(&mut self) {
         let oldest = self.oldest();
         let is_oldest = |record: &mut Record| Some(record.sequence) == oldest;
@@ -366,7 +367,7 @@ impl Lineage {
         }
     }
 
-    /// Closes a shard whose time was over by `now`, and opens the one after it.
+    /// Closes a shard whose life was over by `now`, and opens its successor.
     fn follow(&mut self, at: usize, numbers: &Numbers, now: Moment) -> Option<Shard> {
         let shard = &mut self.shards[at];
         let over = shard.opened.plus(LIFE);
@@ -374,7 +375,7 @@ impl Lineage {
             return None;
         }
         shard.close(numbers, over);
-        // Of those that came and went unseen only the last are made: the others are gone by now.
+        // Of successors whose life is over, only the last ones are created: the others are already dropped.
         let unseen = now.since(over).saturating_sub(RETENTION).as_micros() / LIFE.as_micros();
         let skipped = LIFE.saturating_mul(u32::try_from(unseen).unwrap_or(u32::MAX));
         let shard = &self.shards[at];
@@ -407,7 +408,7 @@ impl Lineage {
         })
     }
 
-    /// The records that cannot be read yet, in no order.
+    /// The records that cannot be read yet, in no particular order.
     pub(super) fn unreadable(&self, now: Moment) -> impl Iterator<Item = &Record> {
         let of = move |shard: &Shard| shard.readable(now);
         self.shards

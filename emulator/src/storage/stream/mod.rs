@@ -1,8 +1,8 @@
-//! A table's stream: what changed, item by item, kept for a day in shards.
+//! A table's stream: its changes, item by item, kept for a day in shards.
 //!
-//! The tokens of the partition keys are divided among lineages of shards, so the records of an item stand in one line of
-//! descent, in the order in which they happened. How many lineages there are depends on the table's throughput, not on how
-//! the table is stored. A stream outlives its table: closed, it can be read for another day.
+//! The tokens of the partition keys are divided among lineages of shards, so the records of an item are in one line of
+//! descent, in the order in which they happened. The number of lineages depends on the table's throughput, not on how
+//! the table is stored. A stream outlives its table: after it is closed, it can be read for another day.
 
 mod lineage;
 mod record;
@@ -29,10 +29,10 @@ use crate::value::Name;
 use lineage::Lineage;
 use sequence::Numbers;
 
-/// How long a record can be read, and a closed stream.
+/// How long a record, or a closed stream, can be read.
 const RETENTION: Duration = Duration::from_secs(limits::STREAM_RETENTION_SECONDS);
 
-/// What a stream is made with.
+/// The parameters of a new stream.
 #[derive(Clone, Debug)]
 pub struct StreamSettings<'a> {
     /// The table's name.
@@ -41,28 +41,28 @@ pub struct StreamSettings<'a> {
     pub table_arn: &'a str,
     /// The table's key.
     pub key: KeySchema,
-    /// What the records show.
+    /// The view of its records.
     pub view: StreamView,
-    /// When the stream was asked for. Its label is this moment, so no two streams of a table share it.
+    /// When the stream was requested. Its label is this moment, so no two streams of a table share it.
     pub created: Moment,
     /// From when on it is `ENABLED`.
     pub enabled_at: Moment,
-    /// What its decisions are made of.
+    /// The seed of its random decisions.
     pub seed: u64,
     /// The first token of each shard, in order; the first one is 0.
     pub starts: Vec<u64>,
 }
 
-/// What state a stream is in.
+/// The status of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStatus {
-    /// It has been asked for.
+    /// It has been requested.
     Enabling,
     /// It takes records.
     Enabled,
-    /// Its end has been asked for.
+    /// Its closing has been requested.
     Disabling,
-    /// It takes no more records.
+    /// It is closed.
     Disabled,
 }
 
@@ -87,7 +87,7 @@ pub struct StreamEnd {
     pub settled: Moment,
 }
 
-/// A stream as a checkpoint has it.
+/// A stream in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamState {
     pub(super) arn: String,
@@ -99,13 +99,13 @@ pub struct StreamState {
     pub(super) enabled_at: Moment,
     pub(super) seed: u64,
     pub(super) end: Option<StreamEnd>,
-    /// The numbers that are given next: of a record, and of a shard.
+    /// The next numbers: of a record, and of a shard.
     pub(super) numbers: (u64, i64),
     pub(super) starts: Vec<u64>,
     pub(super) lineages: Vec<LineageState>,
 }
 
-/// A stream of a table that stands, or stood.
+/// A stream of an existing or former table.
 ///
 /// ```
 /// use dynatwin_engine::clock::Moment;
@@ -130,22 +130,22 @@ pub struct StreamState {
 pub struct Stream {
     /// Its ARN.
     pub arn: String,
-    /// Its label: when it was made.
+    /// Its label: the moment of its creation.
     pub label: String,
     /// The table's name.
     pub table: Name,
     /// The table's key.
     pub key: KeySchema,
-    /// What the records show.
+    /// The view of its records.
     pub view: StreamView,
-    /// When it was asked for.
+    /// When it was requested.
     pub created: Moment,
     enabled_at: Moment,
     seed: u64,
     end: Mutex<Option<StreamEnd>>,
     numbers: Numbers,
     held: ByteBudget,
-    /// How many readers there have been.
+    /// The number of readers so far.
     readers: AtomicU64,
     scope: Scope,
     log: RegionLog,
@@ -156,7 +156,7 @@ pub struct Stream {
 }
 
 impl StreamState {
-    /// Takes the records out: lists of them, each with its shard, in their order.
+    /// Takes the records out: lists of them, each with its shard, in order.
     pub(super) fn take_records(&mut self) -> impl Iterator<Item = (String, VecDeque<Record>)> {
         let shards = self.lineages.iter_mut().flat_map(|lineage| &mut lineage.shards);
         shards.map(|shard| (shard.id.clone(), std::mem::take(&mut shard.records)))
@@ -213,7 +213,7 @@ impl Stream {
         }
     }
 
-    /// The stream that was saved.
+    /// Restores a stream from a checkpoint.
     pub(super) fn restored(_: &Committed<'_>, state: StreamState, scope: Scope, log: RegionLog) -> Stream {
         let lineages: Vec<Lineage> = state.lineages.into_iter().map(Lineage::restored).collect();
         let held = ByteBudget::new();
@@ -238,7 +238,7 @@ impl Stream {
         }
     }
 
-    /// Adds records that were saved to a shard; returns whether the stream has it.
+    /// Adds records from a checkpoint to a shard; returns whether the stream has it.
     pub(super) fn restore_records(&self, _: &Committed<'_>, shard: &str, records: &[Record]) -> bool {
         let mut lineages = self.lineages.iter().map(Mutex::lock);
         let added = lineages.find_map(|mut lineage| lineage.restore(shard, records));
@@ -252,25 +252,25 @@ impl Stream {
         Stream { scope, log, ..self }
     }
 
-    /// The place of the lineage that takes the records of a token.
+    /// The position of the lineage that takes the records of a token.
     fn place_of(&self, token: u64) -> usize {
         self.starts.partition_point(|start| *start <= token).saturating_sub(1)
     }
 
-    /// The tokens of the lineage in a place, the last one included.
+    /// The tokens of the lineage at a position, the last one inclusive.
     pub fn tokens_of_place(&self, place: usize) -> (u64, u64) {
         let end = self.starts.get(place + 1).map_or(u64::MAX, |next| next - 1);
         (self.starts.get(place).copied().unwrap_or(0), end)
     }
 
-    /// Takes the record of a change that is applied at `now`, if it changes anything. The oldest records are dropped while
-    /// all together take more than `limit` bytes. The caller holds the lock of the item's partition for writing.
+    /// Adds the record of a change that is applied at `now`, unless it changes nothing. The oldest records are dropped
+    /// while all take more than `limit` bytes. The caller holds the lock of the item's partition for writing.
     pub fn record(&self, change: &Change, propagation: &Propagation<'_>, limit: Option<u64>, now: Moment) {
         let Some(record) = Record::of(change, self.view, &self.key, now) else {
             return;
         };
         if limit.is_some_and(|limit| self.held.bytes().saturating_add(record.held()) > limit) {
-            // What is too old takes no room, whether or not it was trimmed before.
+            // Records that are too old take no room, whether or not they were trimmed before.
             self.trim(now);
         }
         while self.held.is_full(limit, record.held()) && self.drop_oldest() {}
@@ -280,14 +280,14 @@ impl Stream {
         });
     }
 
-    /// What the record of a change tells that was just taken, and from when on it can be read; `None` if there is none.
+    /// The kind of the record just added for a change, and when it can be read; `None` if there is none.
     pub fn record_of(&self, change: &Change, now: Moment) -> Option<(&'static str, Moment)> {
         let record = Record::of(change, self.view, &self.key, now)?;
         let lineage = self.lineages[self.place_of(change.key.token)].lock();
         Some((record.event.action(), lineage.newest(change.key.token)?.arrived))
     }
 
-    /// Locks a lineage, and counts the bytes by which its records become more or less.
+    /// Locks a lineage, and counts the bytes by which its records grow or shrink.
     fn locked<R>(&self, lineage: &Mutex<Lineage>, act: impl FnOnce(&mut Lineage) -> R) -> R {
         let mut lineage = lineage.lock();
         let before = lineage.held();
@@ -296,7 +296,7 @@ impl Stream {
         result
     }
 
-    /// Drops the oldest record. Says whether there was one.
+    /// Drops the oldest record. Returns whether there was one.
     fn drop_oldest(&self) -> bool {
         let oldest = self
             .lineages
@@ -314,15 +314,15 @@ impl Stream {
         &self.held
     }
 
-    /// Splits the open shard that the token `at` lies in, as its partition is split: the parent is closed, and two children
-    /// take its place, the second of which begins at `at`. Says whether there was anything to split: a shard that begins at
-    /// `at` has its border already. The caller holds the lock of the token's partition for writing.
+    /// Splits the open shard of the token `at`, as its partition is split: the parent is closed, and replaced by two
+    /// children, the second of which begins at `at`. Returns whether there was anything to split: a shard that begins
+    /// at `at` needs no split. The caller holds the lock of the token's partition for writing.
     pub fn split(&self, committed: &Committed<'_>, at: u64) -> bool {
         let lineage = &self.lineages[self.place_of(at)];
         self.locked(lineage, |lineage| lineage.split(at, &self.numbers, committed.time))
     }
 
-    /// Replaces the shards whose time was over by `now`, if there are any. The caller holds no lock of a stream.
+    /// Replaces the shards whose life was over by `now`, if there are any. The caller holds no lock of a stream.
     pub(super) fn rotate_due(&self, now: Moment) {
         let mut lineages = self.lineages.iter();
         if lineages.any(|lineage| lineage.lock().is_over(now)) {
@@ -336,14 +336,14 @@ impl Stream {
         }
     }
 
-    /// Replaces the shards whose time is over.
+    /// Replaces the shards whose life is over.
     pub(super) fn rotate(&self, committed: &Committed<'_>) {
         for lineage in &self.lineages {
             self.locked(lineage, |lineage| lineage.rotate(&self.numbers, committed.time));
         }
     }
 
-    /// The tokens that each open shard takes, the last one included.
+    /// The tokens that each open shard takes, the last one inclusive.
     pub fn open_tokens(&self, now: Moment) -> Vec<(u64, u64)> {
         self.rotate_due(now);
         let mut tokens = Vec::new();
@@ -374,19 +374,19 @@ impl Stream {
         }
     }
 
-    /// Whether it was closed so long ago that nobody knows it any more.
+    /// Whether it was closed so long ago that it can no longer be found.
     pub fn is_gone(&self, now: Moment) -> bool {
         self.end.lock().is_some_and(|end| end.at.plus(RETENTION) <= now)
     }
 
-    /// Lets go of what is too old to be read.
+    /// Drops what is too old to be read.
     pub fn trim(&self, now: Moment) {
         for lineage in &self.lineages {
             self.locked(lineage, |lineage| lineage.trim(now));
         }
     }
 
-    /// When something is too old to be read next.
+    /// When the next record or shard becomes too old to be read.
     pub fn next_trim(&self) -> Moment {
         let end = (*self.end.lock()).map(|end| end.at.plus(RETENTION));
         let oldest = self.lineages.iter().filter_map(|lineage| lineage.lock().next_trim());
@@ -403,12 +403,12 @@ impl Stream {
                 shards.extend(lineage.views());
             });
         }
-        // An id begins with a number that rises with every shard.
+        // Ids begin with a number that increases with every shard.
         shards.sort_by(|left, right| left.id.cmp(&right.id));
         shards
     }
 
-    /// The place of the lineage that has this shard.
+    /// The position of the lineage that has this shard.
     pub fn place_of_shard(&self, shard: &str, now: Moment) -> Option<usize> {
         self.rotate_due(now);
         self.lineages.iter().position(|lineage| {
@@ -419,7 +419,7 @@ impl Stream {
         })
     }
 
-    /// The sequence number from which a reader goes on that begins at `position` of a shard in this place.
+    /// The sequence number from which a reader continues that starts at `position` of a shard at this place.
     pub fn position(
         &self,
         place: usize,
@@ -435,8 +435,8 @@ impl Stream {
         })
     }
 
-    /// Reads a shard in this place from a sequence number on. The caller holds the locks of the partitions with the tokens of
-    /// the place, if the table is still there: so what a transaction has written is seen as a whole.
+    /// Reads a shard at this place from a sequence number on. The caller holds the locks of the partitions with the
+    /// tokens of the place, if the table still exists: so the changes of a transaction are seen as a whole.
     pub fn read(
         &self,
         place: usize,

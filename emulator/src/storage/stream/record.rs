@@ -1,4 +1,4 @@
-//! What a stream tells of a change.
+//! The records of a stream.
 
 use super::Sequence;
 use crate::change::{Cause, Change};
@@ -6,19 +6,19 @@ use crate::clock::Moment;
 use crate::schema::{KeySchema, StreamView};
 use crate::value::Item;
 
-/// What happened to an item.
+/// The kind of a change of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// There was none before.
+    /// A new item.
     Insert,
-    /// It is another one now.
+    /// A changed item.
     Modify,
-    /// There is none any more.
+    /// A removed item.
     Remove,
 }
 
 impl RecordKind {
-    /// What happened to the item, in one word.
+    /// The change in one word.
     pub const fn action(self) -> &'static str {
         match self {
             RecordKind::Insert => "insert",
@@ -40,28 +40,28 @@ impl RecordKind {
 /// A record of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its number.
+    /// Its sequence number.
     pub sequence: Sequence,
-    /// What happened.
+    /// The kind of change.
     pub event: RecordKind,
-    /// When it happened: for what time to live has deleted, and a transaction in flight has written, when that was due.
+    /// When it happened: a deletion by time to live and a write of a transaction in flight happen when they are due.
     pub created: Moment,
-    /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
+    /// When it could first be read, from which its life is counted. No earlier than its predecessor in the shard.
     pub arrived: Moment,
-    /// The item's key, if no image has it.
+    /// The item's key, if no image contains it.
     pub(in crate::storage) keys: Option<Item>,
-    /// The item before, if the stream shows it.
+    /// The item before, if the view includes it.
     pub old: Option<Item>,
-    /// The item after, if the stream shows it.
+    /// The item after, if the view includes it.
     pub new: Option<Item>,
-    /// Whether time to live has done it.
+    /// Whether time to live caused it.
     pub expired: bool,
-    /// The sizes of keys and images together.
+    /// The total size of keys and images.
     pub(in crate::storage) size: u32,
 }
 
 impl Record {
-    /// The record of a change, unless it changes nothing. Its number comes later.
+    /// The record of a change, unless it changes nothing. Its sequence number is assigned later.
     pub(super) fn of(change: &Change, view: StreamView, key: &KeySchema, now: Moment) -> Option<Record> {
         let (event, whole) = match (&change.old, &change.new) {
             (None, None) => return None,
@@ -86,18 +86,18 @@ impl Record {
         })
     }
 
-    /// The item's key, and nothing else, by the key's attributes.
+    /// The item's key attributes.
     pub fn keys(&self, key: &KeySchema) -> Item {
         let image = || self.new.as_ref().or(self.old.as_ref()).map(|image| key.only(image));
         self.keys.clone().or_else(image).unwrap_or_default()
     }
 
-    /// The sizes of what it shows together, as the service measures items.
+    /// The total size of its contents, as the service measures items.
     pub fn size(&self) -> usize {
         self.size as usize
     }
 
-    /// The bytes that it takes in memory, as if it shared its images with nobody.
+    /// The bytes that it takes in memory, as if it did not share its images.
     pub(super) fn held(&self) -> u64 {
         let items = [&self.keys, &self.old, &self.new].into_iter().flatten();
         (size_of::<Record>() + items.map(|item| item.json().len()).sum::<usize>()) as u64

@@ -1,4 +1,4 @@
-//! The numbers of a stream: of its records, and of its shards.
+//! The numbers of a stream: sequence numbers of records, and ids of shards.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use crate::chance;
 use crate::clock::Moment;
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 
-/// What is added to an ordinal, so that every number has 21 digits.
+/// The offset of ordinals, so that every number has 21 digits.
 const BASE: u128 = 100_000_000_000_000_000_000;
-/// A stream's first ordinal is below this.
+/// The upper bound of a stream's first ordinal.
 const FIRST: u64 = 10_000_000_000;
 
-/// A sequence number: it rises from record to record of a table.
+/// A sequence number, which increases from record to record of a table.
 ///
 /// ```
 /// use dynatwin_engine::storage::Sequence;
@@ -23,12 +23,12 @@ const FIRST: u64 = 10_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sequence(u64);
 
-/// A text that is no sequence number of ours.
+/// A text that is not a sequence number of the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotASequence;
 
 impl Sequence {
-    /// The number without what makes it long.
+    /// The number without its offset.
     pub const fn ordinal(self) -> u64 {
         self.0
     }
@@ -61,12 +61,12 @@ impl std::str::FromStr for Sequence {
     }
 }
 
-/// Where a stream's numbers come from.
+/// The generator of a stream's numbers.
 #[derive(Debug)]
 pub(super) struct Numbers {
     seed: u64,
     sequence: AtomicU64,
-    /// The number that the latest shard's id begins with: milliseconds since the epoch, or later.
+    /// The number at the start of the latest shard's id: milliseconds since the epoch, or later.
     shard: AtomicI64,
 }
 
@@ -79,7 +79,7 @@ impl Numbers {
         }
     }
 
-    /// The numbers that are given next: of a record, and of a shard.
+    /// The next numbers: of a record, and of a shard.
     pub(super) fn save(&self) -> (u64, i64) {
         (
             self.sequence.load(Ordering::Relaxed),
@@ -87,7 +87,7 @@ impl Numbers {
         )
     }
 
-    /// Numbers that go on from those that were saved.
+    /// Continues from saved numbers.
     pub(super) fn restored(seed: u64, (sequence, shard): (u64, i64)) -> Numbers {
         Numbers {
             seed,
@@ -96,7 +96,7 @@ impl Numbers {
         }
     }
 
-    /// The next sequence number. The caller holds the lock of the lineage that it is for, so numbers rise along a lineage.
+    /// The next sequence number. The caller holds the lock of its lineage, so numbers increase along a lineage.
     pub(super) fn sequence(&self) -> Sequence {
         Sequence(self.sequence.fetch_add(1, Ordering::Relaxed))
     }

@@ -83,7 +83,7 @@ fn put(stream: &Stream, token: u64, v: &str, now: Moment) {
     stream.record(&change(token, None, Some(v)), &delayed(Lag::None), None, now);
 }
 
-/// The values that a shard tells of, from where a position lies.
+/// The values in a shard's records, from a position on.
 fn values(stream: &Stream, shard: &str, position: Position, now: Moment) -> Result<Vec<String>, ShardReadError> {
     let place = stream.place_of_shard(shard, now).ok_or(ShardReadError::NoShard)?;
     let from = stream.position(place, shard, position, now)?;
@@ -205,7 +205,7 @@ fn a_split_closes_the_parent_and_opens_two_children() {
     assert_eq!(read(closed), ["before"]);
     let end = closed.end.unwrap();
     assert!(children.iter().all(|child| child.start > end && child.end.is_none()));
-    // A child is split like any other.
+    // A child can be split in turn.
     assert!(stream.split(&Committed::replayed(now), middle + 5));
     assert_eq!(open(&stream, now).len(), 6);
 }
@@ -230,7 +230,7 @@ fn a_shard_is_followed_after_four_hours() {
         values(&stream, &child.id, Position::TrimHorizon, later(5)).unwrap(),
         ["late"]
     );
-    // Every shard but the first has a parent that is older; a year later as well, when most came and went unseen.
+    // Every shard but the first has an older parent; a year later as well, when most were replaced unseen.
     for now in [later(29), later(24 * 365)] {
         let shards = stream.shards(now);
         assert!((4 * 6..=4 * 8).contains(&shards.len()), "{}", shards.len());
@@ -280,7 +280,7 @@ fn what_is_a_day_old_goes() {
         stream.read(place, &first, b, 10, ANY, now).unwrap_err(),
         ShardReadError::Trimmed
     );
-    // The shard was closed after four hours, and goes a day later.
+    // The shard was closed after four hours, and is dropped a day later.
     assert!(stream.place_of_shard(&first, later(27)).is_some());
     assert_eq!(stream.place_of_shard(&first, later(28)), None);
 }
@@ -340,7 +340,7 @@ fn events_have_ids_of_their_own() {
     assert_eq!(ids.len(), 100);
 }
 
-/// Whatever is written, split and trimmed, the count of bytes is that of the records, and keeps to the limit.
+/// Whatever is written, split and trimmed, the count of bytes is that of the records, and stays within the limit.
 #[test]
 fn a_stream_holds_no_more_than_its_limit() {
     for (seed, limit) in [(1, 1), (2, 1000), (3, 5000), (4, 50_000)] {

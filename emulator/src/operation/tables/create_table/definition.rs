@@ -1,4 +1,4 @@
-//! What a CreateTable means: billing, keys, indexes, in the order in which the service checks them
+//! The definition in a CreateTable request: billing, keys, indexes, in the order in which the service checks them
 //! (recorded on AWS, us-east-1 and us-west-2, October 2026).
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::schema::{
 };
 use crate::value::{Name, Text};
 
-/// The most units that can be named at all.
+/// The maximum number of units in a request.
 const MOST_UNITS: i64 = 1_000_000_000_000;
 
 /// Attribute names and types.
@@ -79,7 +79,7 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
     Ok(definition)
 }
 
-/// What an account can have; only a request that is right is held against it.
+/// Checks the quotas of an account, after the request itself has been checked.
 fn check_quotas(context: &Context<'_>, definition: &Definition) -> Result<(), ApiError> {
     let table = (
         definition.throughput,
@@ -167,7 +167,7 @@ pub(in crate::operation) fn on_demand(
     Ok(on_demand_as_asked(Some(asked)))
 }
 
-/// On-demand limits as they are asked for, whatever they are.
+/// On-demand limits as requested, unchecked.
 pub(in crate::operation) fn on_demand_as_asked(asked: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
     asked.map(|asked| OnDemandThroughput {
         max_read: asked.max_read_request_units,
@@ -222,7 +222,7 @@ fn warm(
 pub(in crate::operation) fn attribute_types(definitions: &[AttributeDefinition]) -> Result<Types, ApiError> {
     let mut types = Types::new();
     for definition in definitions {
-        // The framework's checks have seen both members.
+        // The model's constraints have checked both members.
         let (Some(name), Some(kind)) = (
             &definition.attribute_name,
             one_of(definition.attribute_type.as_ref()).and_then(ScalarType::from_name),
@@ -255,7 +255,7 @@ fn is_hash(element: &KeySchemaElement) -> bool {
     one_of(element.key_type.as_ref()) == Some("HASH")
 }
 
-/// The elements' attributes with their types.
+/// The attributes of key elements, with their types.
 fn defined(elements: &[KeySchemaElement], types: &Types) -> Result<Vec<KeyAttribute>, ApiError> {
     let find = |element: &KeySchemaElement| {
         types
@@ -400,7 +400,7 @@ fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) ->
         .collect()
 }
 
-/// A global index; `check` says whether its throughput goes with the table's billing, in the words of its operation.
+/// A global index; `check` checks its throughput against the table's billing, with the error text of its operation.
 pub(in crate::operation) fn global_index(
     asked: &SecondaryIndex,
     types: &Types,
@@ -497,7 +497,7 @@ fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[Vector
     check_projected(globals, locals)
 }
 
-/// Checks how many attributes all indexes of a table name in their projections.
+/// Checks how many projected attributes all indexes of a table name.
 pub(in crate::operation) fn check_projected(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
     let projected: usize = globals
         .iter()
@@ -511,7 +511,7 @@ pub(in crate::operation) fn check_projected(globals: &[Index], locals: &[Index])
         })
         .sum();
     if projected > limits::PROJECTED_ATTRIBUTES {
-        // The limit is documented; its sentence has not been captured.
+        // The limit is documented; its text has not been recorded.
         return Err(ApiError::invalid(
             "Number of attributes in NonKeyAttributes exceeds per-table limit of 100",
         ));
@@ -549,7 +549,7 @@ fn check_all_used(
     )))
 }
 
-/// The stream that the table begins with.
+/// The stream of the new table.
 pub(super) fn stream(request: &CreateTable) -> Result<Option<StreamView>, ApiError> {
     let Some(stream) = &request.stream_specification else {
         return Ok(None);

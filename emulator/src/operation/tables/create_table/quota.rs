@@ -1,11 +1,11 @@
-//! What an account can have of a table or index (docs/behavior: 04 1.3).
+//! The quotas of an account for tables and indexes (docs/behavior: 04 1.3).
 
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use crate::schema::Throughput;
 
-/// What has throughput of its own.
+/// A table or index with its own throughput.
 pub(in crate::operation) enum ThroughputOwner<'n> {
     /// The table.
     Table,
@@ -14,7 +14,7 @@ pub(in crate::operation) enum ThroughputOwner<'n> {
 }
 
 impl ThroughputOwner<'_> {
-    /// As the sentences on warm throughput name it.
+    /// Its name in the texts on warm throughput.
     pub(in crate::operation) fn plain(&self) -> String {
         match self {
             ThroughputOwner::Table => "table".to_owned(),
@@ -22,7 +22,7 @@ impl ThroughputOwner<'_> {
         }
     }
 
-    /// As the sentences on on-demand limits name it.
+    /// Its name in the texts on on-demand limits.
     pub(in crate::operation) fn spaced(&self) -> String {
         match self {
             ThroughputOwner::Table => "table".to_owned(),
@@ -31,7 +31,7 @@ impl ThroughputOwner<'_> {
     }
 }
 
-/// Checks how many tables there are before one more is made.
+/// Checks the number of tables before another one is created.
 pub(super) fn tables(count: usize) -> Result<(), ApiError> {
     if count < limits::TABLES {
         return Ok(());

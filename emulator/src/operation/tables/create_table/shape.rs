@@ -1,4 +1,4 @@
-//! The framework's checks on a CreateTable: names, lengths, words and bounds, collected.
+//! The model's constraints on a CreateTable: names, lengths, enumerations and bounds, collected.
 
 use super::{one_of, vector, words};
 use crate::error::{ApiError, Violations, constraint};
@@ -10,7 +10,8 @@ use crate::request::{
 use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
 
-/// A bad table name stands alone; all other violations are said together. `under` is what the members' paths begin with.
+/// An invalid table name is reported alone; all other violations are reported together. `under` is the prefix of the
+/// members' paths.
 pub(in crate::operation) fn check(request: &CreateTable, name: &str, under: &str) -> Result<(), ApiError> {
     let mut violations = Violations::new();
     check::plain_name(&mut violations, name, &format!("{under}tableName"));
@@ -55,7 +56,7 @@ fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
     );
 }
 
-/// The kinds of encryption, in the model's order; the service's own is not recorded.
+/// The kinds of encryption, in the model's order; the service's order is not recorded.
 const ENCRYPTIONS: &str = "[AES256, KMS]";
 
 pub(in crate::operation) fn encryption(violations: &mut Violations, asked: Option<&SseSpecification>, path: &str) {
@@ -66,7 +67,7 @@ pub(in crate::operation) fn encryption(violations: &mut Violations, asked: Optio
     }
 }
 
-/// `GlobalTableSettingsReplicationMode`, if it is one of its words.
+/// Parses `GlobalTableSettingsReplicationMode`.
 pub(in crate::operation) fn settings_replication(violations: &mut Violations, word: Option<&Text>) {
     if let Some(word) = one_of(word)
         && !matches!(word, "ENABLED" | "DISABLED" | "ENABLED_WITH_OVERRIDES")
@@ -76,7 +77,7 @@ pub(in crate::operation) fn settings_replication(violations: &mut Violations, wo
     }
 }
 
-/// What a table without replicas may have of it.
+/// Checks the value for a table without replicas.
 pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> Result<(), ApiError> {
     if one_of(word) != Some("ENABLED_WITH_OVERRIDES") {
         return Ok(());
@@ -86,7 +87,7 @@ pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> R
     ))
 }
 
-/// The words that a stream can show, in the model's order; the service's own is not recorded.
+/// The views of a stream, in the model's order; the service's order is not recorded.
 const VIEWS: &str = "[NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES, KEYS_ONLY]";
 
 pub(in crate::operation) fn stream(violations: &mut Violations, asked: Option<&StreamSpecification>) {
@@ -178,7 +179,7 @@ pub(in crate::operation) fn throughput(
     path: &str,
 ) {
     let Some(throughput) = throughput else { return };
-    // Write is named before read.
+    // Write units are reported before read units.
     for (units, name) in [
         (throughput.write_capacity_units, "writeCapacityUnits"),
         (throughput.read_capacity_units, "readCapacityUnits"),

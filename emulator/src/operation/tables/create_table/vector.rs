@@ -13,7 +13,7 @@ use crate::schema::{BillingMode, Distance, SearchAttribute, VectorIndex};
 const DISTANCES: &str = "[COSINE, DOT_PRODUCT, EUCLIDEAN]";
 const ROLES: &str = "[HASH, INLINE_FILTER]";
 
-/// The framework's checks on one index.
+/// The model's constraints on one index.
 pub(in crate::operation) fn shape(violations: &mut Violations, index: &ReturnMembers, path: &str) {
     shape::index_name(violations, index.index_name.as_ref(), path);
     match &index.vector_attribute {
@@ -82,7 +82,7 @@ pub(super) fn read(
     Ok(indexes)
 }
 
-/// An index, given the attributes that are defined.
+/// An index, given the attribute definitions.
 pub(in crate::operation) fn index(
     asked: &ReturnMembers,
     types: &Types,
@@ -113,7 +113,7 @@ pub(in crate::operation) fn index(
     })
 }
 
-/// Only tables that are paid by the request have vector indexes.
+/// Checks the billing mode: vector indexes require on-demand tables.
 pub(in crate::operation) fn check_billing(billing: BillingMode) -> Result<(), ApiError> {
     match billing {
         BillingMode::PayPerRequest => Ok(()),
@@ -123,7 +123,7 @@ pub(in crate::operation) fn check_billing(billing: BillingMode) -> Result<(), Ap
     }
 }
 
-/// An attribute that has vectors is no key's.
+/// Checks that the vector attribute is not a key attribute.
 pub(in crate::operation) fn check_not_defined(attribute: &str, types: &Types) -> Result<(), ApiError> {
     if types.iter().any(|each| each.name == attribute) {
         return Err(ApiError::invalid(format_args!(
@@ -133,7 +133,7 @@ pub(in crate::operation) fn check_not_defined(attribute: &str, types: &Types) ->
     Ok(())
 }
 
-/// All indexes over one attribute have vectors of one length.
+/// Checks that all indexes on one attribute have vectors of one length.
 pub(in crate::operation) fn check_dimensions(index: &VectorIndex, others: &[VectorIndex]) -> Result<(), ApiError> {
     let differs = |other: &VectorIndex| other.attribute == index.attribute && other.dimensions != index.dimensions;
     if others.iter().any(differs) {
