@@ -1,7 +1,7 @@
-//! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
+//! Storage of items: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams,
-//! recovery logs, ledgers, and the inboxes of other regions' changes are leaves.
+//! Storage does not depend on requests. Lock order: partitions by (table, token); index queues, index partitions, the
+//! shards of streams, recovery logs, ledgers, and the inboxes of other regions' changes are leaves.
 
 mod agenda;
 mod attached;

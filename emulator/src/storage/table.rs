@@ -1,4 +1,4 @@
-//! A table: its shape, its partitions, its global indexes.
+//! A table: its settings, its partitions, its global indexes.
 
 use std::convert::Infallible;
 use std::ops::{Bound, Deref};
@@ -28,21 +28,21 @@ use crate::reclaim::Reclaimer;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{Item, Name};
 
-/// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
-/// partitions can serve.
+/// The number of partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units per second,
+/// which is what four partitions can serve.
 pub const PARTITIONS: usize = 4;
 
-/// Items that are scheduled while the lock of their partition is held: a fraction of a millisecond.
+/// The number of items that are scheduled under one lock of their partition: a fraction of a millisecond.
 const SLICE: usize = 64;
 
-/// The number of the partition, of so many, that a token belongs to.
+/// The number of the partition, of `partitions`, that a token belongs to.
 pub(super) fn place_of(token: u64, partitions: usize) -> usize {
     // The ring is divided evenly: the high half of a product is at most `len - 1`.
     ((u128::from(token) * partitions as u128) >> 64) as usize
 }
 
-/// A table's settings, and what is kept for them: index entries, the stream, the recovery logs. A plan is made for one shape,
-/// and made again if the epoch has changed.
+/// A table's settings, and the contents derived from them: index entries, the stream, the recovery logs. A plan is made
+/// for one shape, and made again if the epoch has changed.
 #[derive(Debug, Clone)]
 pub struct Shape {
     /// The settings.
@@ -53,25 +53,25 @@ pub struct Shape {
     pub vectors: Vec<Arc<VectorEntries>>,
     /// The contents of the indexes that are being deleted, by name.
     pub(super) leaving: Vec<(Name, DeletingIndex)>,
-    /// The stream that takes the records of changes, while there is one.
+    /// The open stream, which receives the records of changes.
     pub stream: Option<Arc<Stream>>,
-    /// The latest stream there was, open or closed.
+    /// The latest stream, open or closed.
     pub latest_stream: Option<Arc<Stream>>,
-    /// What was in the table before, while point-in-time recovery is on.
+    /// The history of the table, while point-in-time recovery is enabled.
     pub recovery_logs: Option<Arc<RecoveryLogs>>,
 }
 
 /// The contents of an index that is being deleted.
 #[derive(Debug, Clone)]
 pub(super) enum DeletingIndex {
-    /// Of a global index.
+    /// A global index.
     Global(Arc<GlobalIndex>),
-    /// Of a vector index.
+    /// A vector index.
     Vector(Arc<VectorEntries>),
 }
 
 impl DeletingIndex {
-    /// How many entries there are, and their sizes together.
+    /// The number of entries, and their total size.
     pub(super) fn count(&self) -> (usize, usize) {
         match self {
             DeletingIndex::Global(contents) => contents.count(),
@@ -95,14 +95,14 @@ impl Shape {
         globals.chain(self.definition.vectors.iter().map(|index| &index.name))
     }
 
-    /// The global and vector indexes, as the queues that feed them.
+    /// The queues of the global and vector indexes.
     pub fn queues(&self) -> impl Iterator<Item = &dyn IndexQueue> {
         let vectors = self.vectors.iter().map(|index| &**index as &dyn IndexQueue);
         let globals = self.indexes.iter().map(|index| &**index as &dyn IndexQueue);
         globals.chain(vectors)
     }
 
-    /// The queues of the indexes that a change reaches.
+    /// The queues of the indexes that a change affects.
     pub fn queues_of<'s>(&'s self, change: &'s Change) -> impl Iterator<Item = &'s dyn IndexQueue> {
         let globals = change.globals.iter().filter_map(|arm| self.indexes.get(arm.index));
         let vectors = change.vectors.iter().filter_map(|arm| self.vectors.get(arm.index));
@@ -134,7 +134,7 @@ impl Shape {
         }
     }
 
-    /// The shape with other settings. What both have in common is shared. The caller holds all partition locks.
+    /// The shape with other settings, which shares what both have in common. The caller holds all partition locks.
     fn with(&self, committed: &Committed<'_>, table: &Table, settings: TableSettings) -> Shape {
         let (before, after) = (&self.settings.definition, &settings.definition);
         let reclaimer = &table.host.reclaimer;
@@ -195,7 +195,7 @@ impl Shape {
         there.or_else(|| left().map(|(_, contents)| contents.clone()))
     }
 
-    /// Pauses a global index, if there is one of this name, or lets it go on.
+    /// Pauses or resumes a global index, if there is one of this name.
     pub(super) fn set_paused(&self, committed: &Committed<'_>, name: &Name, paused: bool) {
         let at = self.definition.globals.iter().position(|index| index.name == *name);
         match at.and_then(|at| self.indexes.get(at)) {
@@ -205,13 +205,13 @@ impl Shape {
         }
     }
 
-    /// Whether a stream or point-in-time recovery keeps changes of the table.
+    /// Whether a stream or point-in-time recovery records changes of the table.
     pub fn keeps_past(&self) -> bool {
         self.stream.is_some() || self.recovery_logs.is_some()
     }
 
-    /// How far back the table can be laid, while point-in-time recovery is on: changes that were dropped because there was no
-    /// room for them cannot be undone.
+    /// The recovery window, while point-in-time recovery is enabled: changes that were dropped because of the size
+    /// limit cannot be undone.
     pub fn restorable(&self) -> Option<Recovery> {
         let dropped = self.recovery_logs.as_ref().map_or(Moment::FIRST, |logs| logs.dropped());
         self.recovery.map(|recovery| Recovery {
@@ -221,7 +221,7 @@ impl Shape {
     }
 }
 
-/// The stream that a table's settings name.
+/// The stream in a table's settings.
 fn new_stream(identity: &TableIdentity, settings: &TableSettings, stream: &TableStream, host: &Host) -> Stream {
     let made = Stream::new(StreamSettings {
         table: identity.name.clone(),
@@ -240,7 +240,7 @@ fn new_stream(identity: &TableIdentity, settings: &TableSettings, stream: &Table
     made
 }
 
-/// The recovery logs that the settings ask for: those that are there, or new ones.
+/// The recovery logs that the settings require: the existing ones, or new ones.
 fn logs_for(
     settings: &TableSettings,
     there: Option<&Arc<RecoveryLogs>>,
@@ -251,10 +251,10 @@ fn logs_for(
     Some(there.cloned().unwrap_or_else(new))
 }
 
-/// What a table is from its creation on.
+/// The immutable properties of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableIdentity {
-    /// Whose it is.
+    /// Its scope.
     pub scope: Scope,
     /// Its name.
     pub name: Name,
@@ -262,13 +262,13 @@ pub struct TableIdentity {
     pub arn: String,
     /// Its id, a UUID.
     pub id: String,
-    /// Its place in the order of locks: no two tables of an engine share one.
+    /// Its position in the order of locks, unique among the tables of an engine.
     pub ordinal: TableId,
     /// When it was created.
     pub created: Moment,
 }
 
-/// A global or vector index as a checkpoint has it.
+/// A global or vector index in a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SavedIndex {
     /// A global index.
@@ -278,8 +278,8 @@ pub enum SavedIndex {
 }
 
 impl SavedIndex {
-    /// Divides it into parts of at most so many entries and changes each. The first is to be restored, the others are to be
-    /// added.
+    /// Divides it into parts of at most `most` entries and changes each. The first is to be restored, the others are to
+    /// be added.
     pub(super) fn divided(self, most: usize) -> Vec<SavedIndex> {
         match self {
             SavedIndex::Global(state) => state.divided(most).map(SavedIndex::Global).collect(),
@@ -288,20 +288,20 @@ impl SavedIndex {
     }
 }
 
-/// What the tables of an engine share.
+/// The state that the tables of an engine share.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     /// Frees large values.
     pub reclaimer: Reclaimer,
-    /// Whether requests that notice many deletions by time to live make only some of them.
+    /// Whether requests run only some of many due deletions by time to live.
     pub sliced: bool,
     /// The log of the region's commits.
     pub log: RegionLog,
-    /// What happens inside, event by event.
+    /// The log of internal events.
     pub events: Arc<EventLog>,
-    /// The writes to global tables, counted.
+    /// The number of writes to global tables.
     pub writes: Arc<AtomicU64>,
-    /// The scopes for which something is on its way from other regions.
+    /// The scopes with queued changes from other regions.
     pub wakes: Arc<Wakes>,
 }
 
@@ -314,17 +314,17 @@ pub struct Table {
     streams: Arc<Streams>,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
-    /// What it has to spend.
+    /// Its capacity.
     pub capacity: TableCapacity,
-    /// The global table that it is a replica of.
+    /// Its replica group.
     pub(super) replication: Replication,
-    /// Deletions that time to live has made.
+    /// The number of deletions by time to live.
     expired: AtomicU64,
-    /// Where its events are told.
+    /// The recorder of its events.
     events: TableEvents,
-    /// What has arrived from other regions.
+    /// The counters of changes from other regions.
     pub replicated: ReplicationCounts,
-    /// How much was in it when that was last counted.
+    /// Its item counts at the last census.
     pub(super) censuses: Censuses,
 }
 
@@ -363,7 +363,7 @@ impl Table {
         table
     }
 
-    /// What the tables of the engine share.
+    /// The state that the tables of the engine share.
     pub(super) fn host(&self) -> &Host {
         &self.host
     }
@@ -373,12 +373,12 @@ impl Table {
         &self.host.log
     }
 
-    /// Where its events are told.
+    /// The recorder of its events.
     pub fn events(&self) -> &TableEvents {
         &self.events
     }
 
-    /// Lets the indexes of a shape tell what arrives at them.
+    /// Connects the indexes of a shape to the recorder of events.
     fn connect(&self, shape: &Shape) {
         let (events, definition) = (&self.events, &shape.definition);
         let of = |index: &Name, own| IndexEvents::new(events.clone(), index.clone(), definition.key.clone(), own);
@@ -392,7 +392,7 @@ impl Table {
         }
     }
 
-    /// Whether a request that notices many deletions that are due makes only some of them.
+    /// Whether a request runs only some of many due deletions.
     pub fn is_sliced(&self) -> bool {
         self.host.sliced
     }
@@ -405,19 +405,19 @@ impl Table {
         }
     }
 
-    /// Makes the table's streams known in its region.
+    /// Registers the table's streams in its region.
     pub(super) fn register_streams(&self) {
         if let Some(stream) = &self.shape().latest_stream {
             self.streams.add(stream);
         }
     }
 
-    /// The shape as it is now.
+    /// The present shape.
     pub fn shape(&self) -> Arc<Shape> {
         Arc::clone(&self.shape.read())
     }
 
-    /// How far it is in its life.
+    /// Its stage at `now`.
     pub fn stage(&self, shape: &TableSettings, now: Moment) -> TableStage {
         let known = self.created.plus(shape.active_at.since(self.created) / 3);
         if shape.is_deleting() {
@@ -446,21 +446,21 @@ impl Table {
         &self.partitions
     }
 
-    /// Begins or ends to watch what the table's capacity is spent on.
+    /// Starts or stops recording what the table's capacity is spent on.
     pub fn watch(&self, watches: bool, now: Moment) {
         self.capacity.set_watched(watches);
         let unchanged: Result<_, AppendError> = self.reshape(now, |_| Ok(()));
         drop(unchanged);
     }
 
-    /// The same for a table that nobody has seen yet. Its shape stays what it is.
+    /// Starts recording what the capacity of a table is spent on that is not listed yet. Its shape is unchanged.
     pub fn watch_from_birth(&self) {
         self.capacity.set_watched(true);
         self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);
     }
 
-    /// Changes the settings under all partition locks, and raises the epoch. `change` may refuse. An index that it adds gets
-    /// every later write, and is filled by [`backfill`](Table::backfill).
+    /// Changes the settings under all partition locks, and increments the epoch. `change` may fail. An index that it
+    /// adds receives every later write, and is filled by [`backfill`](Table::backfill).
     pub fn reshape<E: From<AppendError>>(
         &self,
         now: Moment,
@@ -480,7 +480,7 @@ impl Table {
         })
     }
 
-    /// Changes the settings together with the state of the table's group, by one commit.
+    /// Changes the settings together with the state of the table's replica group, in one commit.
     pub fn reshape_replica<E: From<AppendError>>(
         &self,
         now: Moment,
@@ -502,7 +502,7 @@ impl Table {
         })
     }
 
-    /// Replaces the settings under all partition locks, by those that `change` makes and commits.
+    /// Replaces the settings under all partition locks by those that `change` returns and commits.
     pub(super) fn change_settings<'c, E>(
         &self,
         now: Moment,
@@ -539,13 +539,13 @@ impl Table {
         Ok(shape)
     }
 
-    /// Lets the deletions of all items be due that time to live is to make, slice by slice. Writes do the same for theirs.
+    /// Schedules the deletions of all items by time to live, slice by slice. Writes schedule those of their items.
     fn schedule(&self, now: Moment) {
         for partition in &self.partitions {
             let mut from = Bound::Unbounded;
             loop {
                 let mut contents = partition.write();
-                // The lock of a partition keeps the shape as it is.
+                // The lock of a partition keeps the settings unchanged.
                 let last = contents.schedule(&self.shape(), from.as_ref(), SLICE, now);
                 partition.publish_due(&contents);
                 let Some(last) = last else { break };
@@ -554,8 +554,8 @@ impl Table {
         }
     }
 
-    /// Sets when the creation of an index ends that is being filled. What writes and plans depend on does not change, nor does
-    /// the epoch.
+    /// Sets when the creation of an index that is being filled ends. The epoch does not change, since writes and plans
+    /// do not depend on it.
     pub fn end_backfill(&self, name: &Name, end: Moment, now: Moment) -> Result<(), AppendError> {
         let mut current = self.shape.write();
         let committed = self.host.log.begin(now, Origin::Request, || {
@@ -574,8 +574,8 @@ impl Table {
         set_end(committed, &mut self.shape.write(), name, end);
     }
 
-    /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second
-    /// half. Says whether that was done: the table may have no stream, or the shard its border there already.
+    /// Splits the shard of the table's stream with the token `at`, which is the first one of the second half. Returns
+    /// whether there was anything to split: the table may have no stream, or a shard that begins at `at`.
     pub fn split_stream(&self, at: u64, now: Moment) -> Result<bool, AppendError> {
         let partition = self.partition(self.partition_of(at));
         let locked = partition.write();
@@ -597,7 +597,7 @@ impl Table {
         Ok(split)
     }
 
-    /// Lets no change reach a global index from now on, or lets them again.
+    /// Pauses or resumes a global index.
     pub fn pause_index(&self, name: &Name, paused: bool, now: Moment) -> Result<(), AppendError> {
         let shape = self.shape();
         let committed = self.host.log.begin(now, Origin::Request, || {
@@ -611,13 +611,13 @@ impl Table {
         Ok(())
     }
 
-    /// Lets a transaction hold an item.
+    /// Locks an item for a transaction.
     pub(super) fn hold_item(&self, committed: &Committed<'_>, key: &Key, until: Moment, then: PendingTransaction) {
         let partition = self.partition(self.partition_of(key.token));
         partition.mark(committed, &mut partition.write(), key, until, then);
     }
 
-    /// Ends the hold of a transaction on an item.
+    /// Ends a transaction's lock on an item.
     pub(super) fn release_item(&self, committed: &Committed<'_>, key: &Key) {
         let partition = self.partition(self.partition_of(key.token));
         let mut contents = partition.write();
@@ -632,7 +632,7 @@ impl Table {
         drop(changed);
     }
 
-    /// Puts items that a checkpoint has.
+    /// Inserts items from a checkpoint.
     pub(super) fn restore_items(&self, committed: &Committed<'_>, items: &[(Key, Item)]) {
         let shape = self.shape();
         for (key, item) in items {
@@ -643,7 +643,7 @@ impl Table {
         }
     }
 
-    /// Adds to a global or vector index that a checkpoint has.
+    /// Adds entries and changes from a checkpoint to a global or vector index.
     pub(super) fn restore_entries(&self, committed: &Committed<'_>, name: &Name, state: SavedIndex) {
         let shape = self.shape();
         match state {
@@ -662,7 +662,7 @@ impl Table {
         }
     }
 
-    /// Makes a global index what a checkpoint has.
+    /// Restores a global index from a checkpoint.
     pub(super) fn restore_index(&self, committed: &Committed<'_>, name: &Name, state: SavedIndex) {
         let shape = self.shape();
         let definition = &shape.definition;
@@ -691,7 +691,7 @@ impl Table {
         }
     }
 
-    /// Counts capacity anew, as if all of it were unspent.
+    /// Recounts capacity, as if all of it were unspent.
     pub(super) fn recount_capacity(&self, now: Moment) {
         let contents: Vec<_> = self.partitions.iter().map(Partition::write).collect();
         let items = contents.iter().flat_map(|contents| contents.items());
@@ -699,7 +699,7 @@ impl Table {
         self.capacity.adapt(&self.shape(), items, now);
     }
 
-    /// When something is due in a partition or a global index next.
+    /// When the next work is due in a partition or a global index.
     pub fn next_due(&self) -> Moment {
         let partitions = self.partitions.iter().map(Partition::next_due);
         let shape = self.shape();
@@ -708,11 +708,10 @@ impl Table {
         partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
     }
 
-    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the
-    /// partition's number, and says in which state of the past it is read, if not as it is.
+    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look`
+    /// acquires for the partition's number, and for which it returns the earlier state to read, if any.
     ///
-    /// With `walk.fetch` the items that the entries of a local index stand for are read from the table in the same state, into
-    /// [`Page::bases`].
+    /// With `walk.fetch` the table's items of a local index's entries are read in the same state, into [`Page::bases`].
     pub fn page<'t>(
         &'t self,
         local: Option<usize>,
@@ -751,7 +750,7 @@ impl Table {
         page
     }
 
-    /// The whole table at one moment: all partitions are locked, in order, before the first is looked at.
+    /// The whole table at one moment: all partitions are locked, in order, before the first is read.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot_of(&self.read_all())
     }
@@ -761,12 +760,12 @@ impl Table {
         self.shape.read()
     }
 
-    /// Locks all partitions for reading, in order: until the locks are let go, no commit changes the table.
+    /// Locks all partitions for reading, in order: no commit changes the table until the locks are released.
     pub(super) fn read_all(&self) -> Vec<RwLockReadGuard<'_, Contents>> {
         self.partitions.iter().map(Partition::read).collect()
     }
 
-    /// The whole table, whose partitions are locked.
+    /// A snapshot of the whole table, whose partitions are locked.
     pub(super) fn snapshot_of(&self, guards: &[RwLockReadGuard<'_, Contents>]) -> Snapshot {
         let shape = self.shape();
         let log = |place| shape.recovery_logs.as_ref().map(|logs| logs.of_partition(place));
@@ -775,7 +774,7 @@ impl Table {
         Snapshot { shape, partitions }
     }
 
-    /// Puts items into a table that is not listed yet, and into its indexes.
+    /// Inserts items into a table that is not listed yet, and into its indexes.
     pub fn fill(&self, items: impl IntoIterator<Item = (Key, Item)>, now: Moment) -> Result<(), AppendError> {
         let mut items = items.into_iter();
         loop {
@@ -805,7 +804,7 @@ impl Table {
         Ok(())
     }
 
-    /// Puts or removes an item without a request: nothing is asked, and nothing is paid.
+    /// Puts or removes an item without a request: without conditions, and without spending capacity.
     pub(super) fn change_item(
         &self,
         committed: &Committed<'_>,
@@ -816,7 +815,7 @@ impl Table {
     ) {
         let partition = self.partition(self.partition_of(key.token));
         let mut contents = partition.write();
-        // The partition's lock keeps the shape as it is.
+        // The partition's lock keeps the settings unchanged.
         let shape = self.shape();
         let old = contents.get(&key).cloned();
         if old.is_none() && new.is_none() {
@@ -835,7 +834,7 @@ impl Table {
             .for_each(|queue| queue.drain_if_long(committed.time));
     }
 
-    /// How many items there are, and their sizes together.
+    /// The number of items, and their total size.
     pub fn count(&self) -> (usize, usize) {
         self.partitions.iter().fold((0, 0), |(count, bytes), partition| {
             let contents = partition.read();
@@ -843,7 +842,7 @@ impl Table {
         })
     }
 
-    /// How many entries a local index has, and their sizes together.
+    /// The number of entries of a local index, and their total size.
     pub fn count_local(&self, local: usize) -> (usize, usize) {
         self.partitions.iter().fold((0, 0), |sum, partition| {
             let contents = partition.read();
@@ -853,7 +852,7 @@ impl Table {
         })
     }
 
-    /// All items in the table's order.
+    /// All items, in the table's order.
     pub fn items(&self) -> Vec<Item> {
         self.partitions
             .iter()
@@ -867,12 +866,12 @@ impl Table {
             .collect()
     }
 
-    /// How many deletions time to live has made.
+    /// The number of deletions by time to live.
     pub fn expired(&self) -> u64 {
         self.expired.load(Ordering::Relaxed)
     }
 
-    /// Adds to the count of deletions that time to live has made.
+    /// Adds to the number of deletions by time to live.
     pub fn count_expired(&self, count: u64) {
         self.expired.fetch_add(count, Ordering::Relaxed);
     }

@@ -120,7 +120,7 @@ impl Stages for Operation {
     }
 }
 
-/// The quota of tables in a region; no concern of who makes tables at once.
+/// Checks the quota of tables in a region, unless tables are created at once.
 pub(in crate::operation) fn check_quota(
     context: &Context<'_>,
     name: &Name,
@@ -140,10 +140,10 @@ pub(in crate::operation) fn check_quota(
     quota::tables(tables.values().filter(live).count())
 }
 
-/// How many times as long as the creation of a table a restore takes (measured: from 80 s on).
+/// The duration of a restore, as a multiple of the creation of a table (measured: from 80 s on).
 const RESTORE_TAKES: f64 = 20.0;
 
-/// What a new table has besides its definition.
+/// The settings of a new table besides its definition.
 #[derive(Default)]
 pub(in crate::operation) struct Extras {
     stream: Option<StreamView>,
@@ -154,7 +154,7 @@ pub(in crate::operation) struct Extras {
 }
 
 impl Extras {
-    /// Of a replica with this stream.
+    /// The settings of a replica with this stream.
     pub(super) fn of_replica(stream: Option<StreamView>) -> Extras {
         Extras {
             stream,
@@ -163,7 +163,7 @@ impl Extras {
         }
     }
 
-    /// Of a table that is made of a backup or of another table's past.
+    /// The settings of a restored table.
     pub(in crate::operation) fn of(restored: Restored) -> Extras {
         Extras {
             restored: Some(restored),
@@ -172,7 +172,7 @@ impl Extras {
     }
 }
 
-/// A table that nobody knows of yet.
+/// Creates a table that is not listed yet.
 pub(in crate::operation) fn make(
     context: &Context<'_>,
     region: &Region,
@@ -186,15 +186,15 @@ pub(in crate::operation) fn make(
     Ok(table)
 }
 
-/// Begins to watch a new table, if others are watched. Called under the lock that whoever begins to watch takes after having
-/// said so.
+/// Starts recording the heat of a new table, if it is recorded for others. Called under the lock that starting to
+/// record takes after it has set its flag.
 pub(super) fn watch(context: &Context<'_>, table: &Table) {
     if context.engine.journal().is_asked() {
         table.watch_from_birth();
     }
 }
 
-/// What a new table of a region is, and its settings.
+/// The identity of a new table of a region, and its settings.
 pub(super) fn plan_table(
     context: &Context<'_>,
     region: &Region,
@@ -206,10 +206,10 @@ pub(super) fn plan_table(
     let conditions = context.engine.conditions_of(scope, &name);
     let mut seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
     if extras.replica {
-        // Replicas decide each for itself.
+        // Each replica has its own random decisions.
         seed = chance::decide(seed, "replica", scope.region.as_bytes(), 0);
     }
-    // By account: the tables of others decide nothing.
+    // Counted by account, so that decisions do not depend on other accounts' tables.
     let made = context.engine.decided().next(scope.hash(), seed);
     let decision = chance::decide(seed, "new table", &[], made);
     let mut lag = conditions.table_status.of(decision);

@@ -82,7 +82,7 @@ impl Stages for Operation {
             Ok(())
         })?;
         if shape.recovery.is_some() {
-            // It shows when the table is gone.
+            // The outcome is visible when the table is removed.
             let gone = shape.deleted_at.unwrap_or(now);
             let name = format!("{}$DeletedTableBackup", table.name);
             backups::make(context, table, name, BackupKind::System, gone)?;
@@ -127,13 +127,13 @@ fn check_replica(context: &Context<'_>, table: &Table) -> Result<Option<GroupSta
     Ok(Some(state))
 }
 
-/// How long a table takes to go.
+/// How long the deletion of a table takes.
 fn deletion_time(shape: &TableSettings, table: &Table) -> Duration {
     let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
     shape.conditions.table_status.of(decision)
 }
 
-/// Changes the settings of a table that is deleted, and its group with them.
+/// Changes the settings of a deleted table, and its replica group.
 fn delete(
     table: &Table,
     group: Option<GroupState>,
@@ -147,7 +147,7 @@ fn delete(
     }
 }
 
-/// Refuses to delete a table while something else is being done to it.
+/// Rejects the deletion of a table while it is being changed.
 fn check_jobs(shape: &TableSettings, name: &Name, now: Moment) -> Result<(), ApiError> {
     if shape.running(now).any(|job| job.index().is_some()) {
         return Err(ApiError::in_use(
@@ -186,12 +186,12 @@ mod tests {
     use crate::wire::envelope::Service;
     use std::time::Duration;
 
-    /// Writes that were planned before their table was deleted are refused, and so are transactions of which one write was.
+    /// Writes that were planned before their table was deleted are rejected, and so are transactions with such a write.
     #[test]
     fn writes_planned_before_a_deletion_are_refused() {
         let mut slow = Conditions::CALM;
         slow.table_status = Lag::Fixed(Duration::from_secs(10));
-        // The deleted table is gone at once, or is there for a while.
+        // The deleted table is removed at once, or after a while.
         for conditions in [Conditions::CALM, slow] {
             let state = EngineState::new(1, conditions);
             let scope = Scope {

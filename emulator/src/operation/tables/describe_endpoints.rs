@@ -10,7 +10,7 @@ use crate::request::Empty;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// For how long a client may use the answer.
+/// How long a client may cache the response.
 const CACHE_MINUTES: i64 = 1440;
 
 pub struct Operation;
@@ -41,7 +41,7 @@ impl Stages for Operation {
         let mut answer = Object::open(out);
         let mut endpoints = answer.list("Endpoints");
         let mut endpoint = endpoints.object();
-        // A host without a scheme, as the service answers.
+        // A host without a scheme, as in the service's response.
         endpoint.string("Address", &format!("dynamodb.{plan}.amazonaws.com"));
         endpoint.integer("CachePeriodInMinutes", CACHE_MINUTES);
         endpoint.close();

@@ -33,7 +33,7 @@ impl Stages for Operation {
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
-        // The counts are of what is there now.
+        // The counts include the work that is due.
         execute::notice_due(&plan.table, context.now);
         Ok(context.now)
     }

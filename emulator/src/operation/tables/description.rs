@@ -73,7 +73,7 @@ pub fn uuid(high: u64, low: u64) -> String {
     )
 }
 
-/// Appends an answer whose one member is the table's description.
+/// Writes a response whose one member is the table's description.
 pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shape, look: TableView) {
     let mut answer = Object::open(out);
     let mut object = answer.object(member);
@@ -82,7 +82,7 @@ pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shap
     answer.close();
 }
 
-/// Appends the answer of an UpdateTable that has begun to change the table's replicas: they show as they were before.
+/// Writes the response of an UpdateTable that has begun to change the table's replicas, which are described as before.
 pub fn table_with_replicas(out: &mut Writer, table: &Table, shape: &Shape, before: &GlobalView, now: Moment) {
     let mut answer = Object::open(out);
     let mut object = answer.object("TableDescription");
@@ -176,7 +176,7 @@ fn restore_summary(object: &mut Object<'_>, restored: &Restored) {
     summary.close();
 }
 
-/// A stream shows as it is wanted, from the request on; the label of one that was switched off stays.
+/// The requested state of a stream is visible at once; the label of a disabled one is kept.
 fn stream(object: &mut Object<'_>, shape: &Shape) {
     if let Some(stream) = &shape.stream {
         let mut specification = object.object("StreamSpecification");
@@ -220,7 +220,7 @@ fn encryption(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], n
     }
 }
 
-/// `SSEDescription` of what is encrypted with a key of the caller's.
+/// `SSEDescription` of a table encrypted with a key of the caller's.
 pub(in crate::operation) fn encryption_enabled(object: &mut Object<'_>, encryption: Option<&Encryption>) {
     if let Some(encryption) = encryption {
         encrypted(object, "ENABLED", &encryption.key_arn);
@@ -243,7 +243,7 @@ fn table_throughput(object: &mut Object<'_>, definition: &Definition, jobs: &[&J
     throughput(object, definition.throughput, &definition.adjustments, old, now);
 }
 
-/// The units, and how they came about; while they change, `old` are the ones that show, with the new dates.
+/// The units, and their last changes; during a change, `old` are the visible units, with the new dates.
 fn throughput(
     object: &mut Object<'_>,
     units: Throughput,
@@ -265,7 +265,7 @@ fn throughput(
     description.close();
 }
 
-/// Tables that were never paid for by the request have no summary; while the mode changes it has no date.
+/// Tables that were never on demand have no summary; while the mode changes it has no date.
 fn billing(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], status: &str) {
     let Some(since) = definition.on_demand_since else {
         return;
@@ -334,7 +334,7 @@ fn index_head(
     });
 }
 
-/// What indexes of every kind show.
+/// The members that the descriptions of all kinds of indexes share.
 fn index_frame(
     list: &mut List<'_>,
     table: &Table,
@@ -497,7 +497,7 @@ pub(in crate::operation) fn on_demand(object: &mut Object<'_>, limits: Option<&O
     description.close();
 }
 
-/// The table's limits; one that was just taken away shows as -1.
+/// The table's limits; one that was just removed is shown as -1.
 fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroughput> {
     let mut shown = definition.on_demand;
     for job in jobs {
@@ -510,7 +510,7 @@ fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroug
     shown
 }
 
-/// What served at once before a change that is on its way.
+/// The warm throughput before a change in progress.
 fn old_warm(jobs: &[Job], of: Option<&Name>, look: TableView) -> Option<Throughput> {
     let mut shown = jobs.iter().filter(|job| look.shows(job));
     shown.find_map(|job| match &job.work {
@@ -519,7 +519,7 @@ fn old_warm(jobs: &[Job], of: Option<&Name>, look: TableView) -> Option<Throughp
     })
 }
 
-/// What the table or an index serves at once: on demand it grows with use.
+/// The warm throughput of the table or an index, which grows with use on demand.
 fn grown(
     table: &Table,
     index: Option<&str>,

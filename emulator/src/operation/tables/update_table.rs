@@ -31,11 +31,11 @@ use crate::wire::encode::Writer;
 
 pub struct Operation;
 
-/// What has been changed.
+/// The result of the update.
 pub struct Outcome {
     shape: Arc<Shape>,
     now: Moment,
-    /// The table's replicas before the change, if that is what it changes.
+    /// The table's replicas before the change, if it changes them.
     replicas: Option<GlobalView>,
 }
 
@@ -67,7 +67,7 @@ impl Stages for Operation {
         let (Target { table, .. }, request, _) = plan;
         execute::run_due(table, context.now);
         account::check_operations(context, &table.name)?;
-        // Before the table is locked: no lock of one table is held while another's is taken.
+        // Before the table is locked: locks of two tables are never nested.
         let others = account::reserved_by_others(context, &table.name);
         let turn = context.engine.catalog().change_replicas();
         if request.replica_updates.is_some() {
@@ -110,7 +110,7 @@ impl Stages for Operation {
     }
 }
 
-/// Refuses to change a table that is being created or deleted.
+/// Rejects changes of a table that is being created or deleted.
 fn check_standing(table: &Table, shape: &TableSettings, now: Moment) -> Result<(), ApiError> {
     let name = &table.name;
     if shape.is_deleting() {
@@ -125,7 +125,7 @@ fn check_standing(table: &Table, shape: &TableSettings, now: Moment) -> Result<(
     Ok(())
 }
 
-/// A change of a table's shape, under all locks of the table. If it fails nothing has changed.
+/// A change of a table's settings, under all locks of the table. If it fails nothing is changed.
 struct TableUpdate<'e> {
     context: &'e Context<'e>,
     table: &'e Table,
@@ -153,12 +153,12 @@ impl TableUpdate<'_> {
         Arc::make_mut(&mut self.shape.definition)
     }
 
-    /// Whether changes take time, and may come only so often.
+    /// Whether changes take time and have a cooldown.
     fn takes_time(&self) -> bool {
         self.shape.takes_time()
     }
 
-    /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
+    /// When a change completes that takes `times` times as long as the creation of a table (measured: about 6 s).
     fn after(&self, what: &str, times: f64) -> Moment {
         self.shape.later(self.context.now, what, &self.table.name, times)
     }
@@ -167,20 +167,20 @@ impl TableUpdate<'_> {
         self.shape.jobs.push(Job { work, until });
     }
 
-    /// The indexes that are being made or removed, by what is asked of their jobs.
+    /// The names of the indexes whose jobs match.
     fn indexes_in(&self, matches: impl Fn(&JobKind) -> bool) -> Option<String> {
         let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
         let names: Vec<&str> = jobs.filter_map(Job::index).map(CompactString::as_str).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// The indexes for which the service is still looking for room.
+    /// The indexes for which the service is still allocating resources.
     fn allocating(&self) -> Option<String> {
         let now = self.context.now;
         self.indexes_in(|work| matches!(work, JobKind::CreateIndex { allocated, .. } if *allocated > now))
     }
 
-    /// The indexes that are going.
+    /// The indexes that are being deleted.
     fn deleting(&self) -> Option<String> {
         self.indexes_in(|work| matches!(work, JobKind::DeleteIndex { .. } | JobKind::DeleteVectorIndex { .. }))
     }

@@ -1,7 +1,6 @@
-//! The items that a new replica is given: in slices, so that no request waits for all of them.
+//! Copying the items to a new replica: in slices, so that no request waits for all of them.
 //!
-//! The new replica belongs to the group before the first slice is read, so every write of the source after that reaches it
-//! too.
+//! The new replica joins the group before the first slice is read, so every later write of the source reaches it too.
 
 use std::convert::Infallible;
 use std::ops::Bound;
@@ -13,10 +12,10 @@ use crate::clock::Moment;
 use crate::key::Key;
 use crate::value::Item;
 
-/// Items of a slice, for which the lock of their partition is held.
+/// The number of items in a slice, for which the lock of their partition is held.
 const SLICE: usize = 64;
 
-/// Hands all items of a table and their versions to `put`, with no lock held. Stops where that fails.
+/// Passes all items of a table and their versions to `put`, without holding a lock. Stops at its first error.
 fn each_item<E>(source: &Table, mut put: impl FnMut(Key, Item, ReplicaVersion) -> Result<(), E>) -> Result<usize, E> {
     let mut count = 0;
     for partition in source.partitions() {
@@ -40,15 +39,14 @@ fn each_item<E>(source: &Table, mut put: impl FnMut(Key, Item, ReplicaVersion) -
 }
 
 impl Table {
-    /// Puts a copy of each item of another table into this one, and returns how many there were. No lock of one table is held
-    /// while the other's is taken.
+    /// Copies each item of another table into this one, and returns their number. Locks of the two tables are never nested.
     pub fn copy_items(&self, source: &Table, now: Moment) -> Result<usize, AppendError> {
         let count = each_item(source, |key, item, version| self.put_copy(key, item, &version, now))?;
         self.shape().queues().for_each(|queue| queue.drain(Moment::NEVER));
         Ok(count)
     }
 
-    /// Does so again after a replay in which the copy did not end, and makes the table `ACTIVE`.
+    /// Repeats a copy that did not end before the end of a replay, and makes the table `ACTIVE`.
     pub(super) fn replay_copy(&self, committed: &Committed<'_>, source: &Table) {
         let Ok(_) = each_item::<Infallible>(source, |key, item, version| {
             self.replay_arrival(committed, &key, Some(&item), &version, committed.time);

@@ -1,9 +1,9 @@
 //! Global tables: which tables are replicas of one another.
 //!
-//! The replicas of a global table are tables of one account in different regions, each with items, indexes and a stream of its
-//! own. They share a [`ReplicaGroup`], whose state is plain data: one mutation has all of it. The group's lock encloses no
-//! other, and a change of the group needs no lock of any table. Requests that change groups, or settings that replicas share,
-//! take turns by [`Catalog::change_replicas`](super::Catalog::change_replicas).
+//! The replicas of a global table are tables of one account in different regions, each with its own items, indexes and
+//! stream. They share a [`ReplicaGroup`], whose state is plain data: one mutation contains all of it. The group's lock
+//! encloses no other, and a change of the group needs no lock of any table. Requests that change groups, or settings
+//! that replicas share, are serialized by [`Catalog::change_replicas`](super::Catalog::change_replicas).
 
 mod copy;
 mod scaling;
@@ -21,17 +21,17 @@ use super::table::Table;
 use crate::clock::Moment;
 use crate::sync::{Hint, Ordering, RwLock};
 
-/// What a strongly consistent read of a replica sees, and when a write is answered.
+/// The consistency of a global table: what a strongly consistent read of a replica sees, and when a write completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Consistency {
     /// Each replica sees its own writes at once, and those of the others later.
     #[default]
     Eventual,
-    /// A write is in two regions before it is answered, and strongly consistent reads see it everywhere.
+    /// A write is stored in two regions before its response, and strongly consistent reads see it everywhere.
     Strong,
 }
 
-/// The state of a group, at all moments: what shows at one of them follows from the times.
+/// The state of a group, independent of time: its visible state at a moment follows from the times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupState {
     /// The group's number: that of its first table.
@@ -44,18 +44,18 @@ pub struct GroupState {
     pub witness: Option<Witness>,
     /// Until when the replicas are `UPDATING` after a change of their settings.
     pub updating_until: Moment,
-    /// The table whose settings the others are being given; they have them once there is none.
+    /// The table whose settings the others have not taken over yet.
     pub synchronizing: Option<TableId>,
     /// The settings of auto scaling.
     pub scaling: Vec<Scaling>,
 }
 
-/// The region that keeps the writes of a group of two replicas with strong consistency, and answers no requests.
+/// The region that stores the writes of a group of two replicas with strong consistency, but serves no requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// Its region.
     pub region: CompactString,
-    /// From when on it is `ACTIVE`.
+    /// When it becomes `ACTIVE`.
     pub active_at: Moment,
 }
 
@@ -66,28 +66,28 @@ pub struct Replica {
     pub region: CompactString,
     /// Its table.
     pub table: TableId,
-    /// The region whose items it was given; none of the first table.
+    /// The region whose items were copied; `None` for the first table.
     pub source: Option<CompactString>,
-    /// When it was asked for.
+    /// When it was requested.
     pub added: Moment,
-    /// From when on the other replicas list it.
+    /// When the other replicas begin to list it.
     pub shows_at: Moment,
-    /// From when on its own region knows its table.
+    /// When calls in its own region begin to find its table.
     pub appears_at: Moment,
     /// Until when its source is `ACTIVE` before it finishes the copy; measured only for sources with items.
     pub copied_until: Option<Moment>,
-    /// From when on it is `ACTIVE`: never, while its source's items are being copied.
+    /// When it becomes `ACTIVE`: never, while its source's items are being copied.
     pub active_at: Moment,
-    /// Its deletion, once asked for. It takes no more writes from then on.
+    /// Its deletion, once requested. From then on it takes no more writes.
     pub removal: Option<Removal>,
 }
 
 /// The deletion of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// From when on it shows.
+    /// When it becomes visible.
     pub shows_at: Moment,
-    /// When the replica is gone.
+    /// When the replica is removed.
     pub gone_at: Moment,
 }
 
@@ -147,12 +147,12 @@ impl GroupState {
         self.replicas.iter().find(|replica| replica.table == table)
     }
 
-    /// The replica of a table, to be changed.
+    /// The replica of a table, mutably.
     pub fn replica_mut(&mut self, table: TableId) -> Option<&mut Replica> {
         self.replicas.iter_mut().find(|replica| replica.table == table)
     }
 
-    /// The other replicas that are there at `now`, in the order in which they were added.
+    /// The other replicas at `now`, in the order in which they were added.
     pub fn others(&self, of: TableId, now: Moment) -> impl Iterator<Item = &Replica> {
         let there = self.replicas.iter().filter(move |replica| replica.is_there(now));
         there.filter(move |replica| replica.table != of)
@@ -164,7 +164,7 @@ impl GroupState {
         listed.into_iter().find(|replica| replica.region == region)
     }
 
-    /// The replicas that were given the items of a region's, and are there at `now`.
+    /// The replicas at `now` whose items were copied from a region's.
     pub fn sourced_by<'s>(&'s self, region: &'s str, now: Moment) -> impl Iterator<Item = &'s Replica> {
         let there = self.replicas.iter().filter(move |replica| replica.is_there(now));
         there.filter(move |replica| replica.source.as_deref() == Some(region))
@@ -180,13 +180,13 @@ impl GroupState {
         now < self.updating_until || self.replicas.iter().any(|replica| replica.holds_group(now))
     }
 
-    /// Whether a change is on its way at `now`, so that no other one can begin.
+    /// Whether a change is in progress at `now`, so that no other one can begin.
     pub fn is_changing(&self, now: Moment) -> bool {
         let witness = self.witness.as_ref().is_some_and(|witness| now < witness.active_at);
         now < self.updating_until || witness || self.replicas.iter().any(|replica| replica.is_changing(now))
     }
 
-    /// Drops the replicas that are gone.
+    /// Drops removed replicas.
     pub fn drop_gone(&mut self, now: Moment) {
         self.replicas.retain(|replica| replica.is_there(now));
     }
@@ -220,7 +220,7 @@ pub struct ReplicaGroup(RwLock<View>, Claims);
 #[derive(Debug)]
 struct View {
     state: Arc<GroupState>,
-    /// The tables of the replicas, in their order. A table holds its group, so the group does not hold the table.
+    /// The tables of the replicas, in their order. A table owns its group, so the group's references are weak.
     tables: Vec<Weak<Table>>,
 }
 
@@ -248,14 +248,14 @@ impl ReplicaGroup {
         Arc::clone(&self.0.read().state)
     }
 
-    /// The tables of the replicas that stand.
+    /// The existing tables of the replicas.
     pub fn tables(&self) -> Vec<Arc<Table>> {
         self.0.read().tables.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// The tables of the other replicas that take the writes of this one: those that are being created too, since they must
-    /// miss nothing, but not those that are being deleted. Called under the lock of a partition and after
-    /// [`CommitLog::begin`](super::CommitLog::begin), it sees the same for a write as a replay of its commit.
+    /// The tables of the other replicas that take the writes of this one: including those that are being created, which
+    /// must not miss any, but not those that are being deleted. Called under the lock of a partition and after
+    /// [`CommitLog::begin`](super::CommitLog::begin), it returns the same for a write as a replay of its commit.
     pub fn peers(&self, of: TableId) -> Vec<Arc<Table>> {
         let view = self.0.read();
         let replicas = view.state.replicas.iter().zip(&view.tables);
@@ -270,7 +270,7 @@ impl ReplicaGroup {
         Ok(())
     }
 
-    /// Ends what no commit of a replay has ended: copies of items, and settings that not all replicas have.
+    /// Completes what no commit of a replay has completed: copies of items, and settings that not all replicas have.
     pub(super) fn finish(&self, committed: &Committed<'_>) {
         let (mut state, tables) = (GroupState::clone(&self.state()), self.tables());
         let now = committed.time;
@@ -299,14 +299,14 @@ impl ReplicaGroup {
     }
 }
 
-/// The mutation that makes a group's state this one.
+/// The mutation that sets a group's state.
 pub(super) fn mutation(state: &GroupState) -> Mutation {
     Mutation::ChangeReplicas {
         group: Box::new(state.clone()),
     }
 }
 
-/// Makes the state of a group this one. `tables` has the tables of its replicas.
+/// Sets the state of a group. `tables` has the tables of its replicas.
 pub(super) fn apply(_: &Committed<'_>, state: &GroupState, tables: &[Arc<Table>]) {
     let known = tables.iter().filter_map(|table| table.replica_group());
     let known = known.into_iter().find(|group| group.state().id == state.id);
@@ -323,7 +323,7 @@ pub(super) fn apply(_: &Committed<'_>, state: &GroupState, tables: &[Arc<Table>]
     }
 }
 
-/// A table's group, if it has ever had a replica.
+/// A table's group, if it ever had a replica.
 #[derive(Debug, Default)]
 pub(super) struct Replication {
     /// Whether there is a group.
@@ -339,13 +339,13 @@ impl Replication {
 }
 
 impl Table {
-    /// Whether the table has ever been a replica. A write of a table that has not pays this load.
+    /// Whether the table has ever been a replica. A write of any other table costs only this load.
     #[inline]
     pub fn is_replica(&self) -> bool {
         self.replication.is_replica.load(Ordering::Relaxed)
     }
 
-    /// The group of the table, if it has ever been a replica: one that is alone by now has lost the others.
+    /// The group of the table, if it has ever been a replica, even if it has lost the others.
     #[inline]
     pub fn replica_group(&self) -> Option<Arc<ReplicaGroup>> {
         if self.is_replica() {
@@ -355,7 +355,7 @@ impl Table {
         }
     }
 
-    /// Whether its region does not know it yet at `now`, since it is a replica that has just been asked for.
+    /// Whether calls in its region do not find it yet at `now`, since it is a replica that has just been requested.
     pub fn is_hidden(&self, now: Moment) -> bool {
         let appears_at = |group: Arc<ReplicaGroup>| Some(group.state().replica(self.ordinal)?.appears_at);
         self.replica_group()

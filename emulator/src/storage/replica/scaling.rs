@@ -1,4 +1,4 @@
-//! Settings of auto scaling, which are kept and returned. Nothing scales by them: that is another service's work.
+//! Settings of auto scaling, which are stored and returned. They have no effect, since scaling is another service's work.
 
 use compact_str::CompactString;
 
@@ -8,15 +8,15 @@ use crate::value::Name;
 /// The auto scaling of the read units of a replica, or of the write units of all replicas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
-    /// The region whose reads are scaled; none if writes are.
+    /// The region whose reads are scaled; `None` for writes.
     pub region: Option<CompactString>,
-    /// The index whose units are scaled; none if the table's are.
+    /// The index whose units are scaled; `None` for the table.
     pub index: Option<Name>,
-    /// The fewest units.
+    /// The minimum number of units.
     pub minimum: i64,
-    /// The most units.
+    /// The maximum number of units.
     pub maximum: i64,
-    /// The role that scales, if one was given.
+    /// The role for scaling, if given.
     pub role_arn: Option<String>,
     /// How units follow consumption.
     pub policy: ScalingPolicy,
@@ -27,7 +27,7 @@ pub struct Scaling {
 pub struct ScalingPolicy {
     /// Its name, if one was given.
     pub name: Option<String>,
-    /// The share of the units that is to be consumed, in percent.
+    /// The target utilization of the units, in percent.
     pub target: f64,
     /// Seconds after which units may be lowered again.
     pub scale_in_cooldown: Option<i64>,
@@ -45,7 +45,7 @@ impl GroupState {
             .find(|each| each.region.as_deref() == region && each.index.as_deref() == index)
     }
 
-    /// Sets the auto scaling of reads or writes, or ends it.
+    /// Sets or removes the auto scaling of reads or writes.
     pub fn set_scaling(&mut self, region: Option<&str>, index: Option<&str>, scaling: Option<Scaling>) {
         self.scaling
             .retain(|each| each.region.as_deref() != region || each.index.as_deref() != index);

@@ -8,8 +8,8 @@ use super::super::settings::TableSettings;
 use super::super::table::Table;
 use crate::schema::{Definition, Index, OnDemandThroughput};
 
-/// Takes over what a change of another replica from `before` to `after` has changed of what all share. What the other replica
-/// has kept stays, so an override lasts until its setting is changed anywhere.
+/// Applies the changes of shared settings from `before` to `after` in another replica. Unchanged settings are kept, so
+/// an override lasts until its setting is changed anywhere.
 pub fn synchronize(before: &Definition, after: &Definition, into: &mut Definition) {
     if before.attributes != after.attributes {
         into.attributes.clone_from(&after.attributes);
@@ -55,7 +55,7 @@ fn synchronized_index(before: &Index, after: &Index, mut own: Index) -> Index {
     own
 }
 
-/// The limits on reads and writes are settings of their own: only the one on reads can be overridden.
+/// The limits on reads and writes are separate settings: only the one on reads can be overridden.
 fn limits(
     before: Option<OnDemandThroughput>,
     after: Option<OnDemandThroughput>,
@@ -73,12 +73,12 @@ fn limits(
 }
 
 impl TableSettings {
-    /// Takes over what a request has changed of another replica's settings, with the jobs that it has begun there.
+    /// Applies a request's changes of another replica's settings, with the jobs that it has begun there.
     pub fn synchronize(&mut self, before: &TableSettings, after: &TableSettings) {
         let mut definition = Definition::clone(&self.definition);
         synchronize(&before.definition, &after.definition, &mut definition);
         self.definition = Arc::new(definition);
-        // Each region has a key of its own.
+        // Each region has its own key.
         let begun = |job: &&Job| !before.jobs.contains(job) && !matches!(job.work, JobKind::Encryption { .. });
         self.jobs.extend(after.jobs.iter().filter(begun).cloned());
         if before.time_to_live_changed != after.time_to_live_changed {
@@ -92,7 +92,7 @@ impl TableSettings {
 }
 
 impl Table {
-    /// Gives the table all settings of another replica that they share, after a replay that ended before it had them.
+    /// Copies all shared settings from another replica, after a replay that ended before the table had them.
     pub(super) fn replay_synchronize(&self, committed: &Committed<'_>, source: &Table) {
         let (own, theirs) = (self.shape(), source.shape());
         let mut settings = own.settings.clone();

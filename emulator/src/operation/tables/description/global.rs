@@ -1,4 +1,4 @@
-//! What a description shows of a global table (docs/behavior: 08 2.6).
+//! The description of a global table (docs/behavior: 08 2.6).
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::storage::{Consistency, GroupState, Replica, Shape, Table, Witness};
 use crate::value::Name;
 use crate::wire::object::Object;
 
-/// The other replicas of a table, as its region shows them.
+/// The other replicas of a table, as described in its region.
 pub struct GlobalView {
     replicas: Vec<ReplicaView>,
     strong: bool,
     witness: Option<(Witness, &'static str)>,
 }
 
-/// A replica, with the settings that are not those of the table that lists it.
+/// A replica, with the settings that differ from those of the table that lists it.
 struct ReplicaView {
     region: String,
     status: &'static str,
@@ -38,7 +38,7 @@ pub fn replica_status(replica: &Replica, now: Moment) -> &'static str {
 }
 
 impl GlobalView {
-    /// What a table shows of its group at `now`.
+    /// The description of a table's group at `now`.
     pub fn of(table: &Table, state: &GroupState, now: Moment) -> GlobalView {
         let tables = table.replica_group().map(|group| group.tables()).unwrap_or_default();
         let shape = table.shape();
@@ -59,12 +59,12 @@ impl GlobalView {
         }
     }
 
-    /// The same of a group that is becoming one with strong consistency.
+    /// The description of a group that is changing to strong consistency.
     pub fn with_strong(self) -> GlobalView {
         GlobalView { strong: true, ..self }
     }
 
-    /// Appends the members of a description.
+    /// Writes the members of a description.
     pub(super) fn write(&self, object: &mut Object<'_>) {
         object.string("GlobalTableVersion", "2019.11.21");
         let mut list = object.list("Replicas");
@@ -157,7 +157,7 @@ impl ReplicaView {
     }
 }
 
-/// What an index has otherwise than the one of the table that lists it.
+/// The settings of an index that differ from those of the table that lists it.
 fn index_view(own: &Index, other: &Index, billing: BillingMode) -> Option<(Name, Option<u64>, Option<i64>)> {
     let read = Some(other.throughput.read).filter(|read| *read != own.throughput.read);
     let read = read.filter(|_| billing == BillingMode::Provisioned);

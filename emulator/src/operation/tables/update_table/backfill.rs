@@ -1,4 +1,4 @@
-//! The filling of the indexes that an UpdateTable has added.
+//! Filling the indexes that an UpdateTable has added.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use crate::schema::{BillingMode, Index};
 use crate::storage::{Job, JobKind, Shape, Table};
 use crate::value::Name;
 
-/// Fills the indexes that `shape` has begun to make. Other requests go on meanwhile, and see them as `CREATING`. Returns the
-/// shape afterwards.
+/// Fills the indexes that `shape` is creating. Concurrent requests see them as `CREATING`. Returns the settings afterwards.
 pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Result<Arc<Shape>, ApiError> {
     if !shape.jobs.iter().any(Job::is_filling) {
         return Ok(shape);
@@ -37,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Re
     Ok(table.shape())
 }
 
-/// How long writing so many units takes at the rate that the index has: nothing where no change takes time.
+/// How long writing these units takes at the index's rate: zero where changes take no time.
 fn duration(context: &Context<'_>, table: &Table, shape: &Shape, index: &Name, units: f64) -> Duration {
     if !shape.takes_time() {
         return Duration::ZERO;
@@ -46,9 +45,9 @@ fn duration(context: &Context<'_>, table: &Table, shape: &Shape, index: &Name, u
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// The write units a second that a backfill has. It shares those of the index with the writes that come meanwhile (Developer
-/// Guide, "Managing Global Secondary Indexes"); the guide does not say how, and here each has half of what is provisioned. On
-/// demand the service adds what it needs.
+/// The write units per second of a backfill. It shares those of the index with concurrent writes (Developer Guide,
+/// "Managing Global Secondary Indexes"); the guide does not say how, and in the emulator each has half of the
+/// provisioned units. On demand the service adds what it needs.
 fn rate(table: &Table, shape: &Shape, index: &Name, now: Moment) -> u64 {
     let provisioned = |(_, index): (usize, &Index)| index.throughput.write.div_ceil(2);
     match shape.definition.billing {

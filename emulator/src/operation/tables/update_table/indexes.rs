@@ -1,4 +1,4 @@
-//! Global indexes that come, change and go (docs/behavior: 04 1.1, 4.1 and 5.4).
+//! The creation, change and deletion of global indexes (docs/behavior: 04 1.1, 4.1 and 5.4).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema};
 use crate::storage::JobKind;
 use crate::value::Name;
 
-/// Measured: 24 to 56 s in which the service looks for room.
+/// Measured: 24 to 56 s in which the service allocates resources.
 const ALLOCATION: f64 = 6.0;
 /// Measured: about 8.5 or 16.5 minutes until the index is `ACTIVE`, even on an empty table.
 const CREATION: f64 = 85.0;
@@ -25,7 +25,7 @@ pub(super) const DELETION: f64 = 0.7;
 const UNITS: f64 = 0.5;
 
 impl TableUpdate<'_> {
-    /// Makes the changes in the order given; where one is refused, none is made.
+    /// Makes the changes in the order given; if one is rejected, none is made.
     pub(super) fn indexes(&mut self) -> Result<(), ApiError> {
         let request = self.request;
         for element in request.global_secondary_index_updates.iter().flatten() {
@@ -42,7 +42,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// The place of a global index, or what the service says of an index that is none.
+    /// The position of a global index, or the service's error for a missing one.
     fn find(&self, name: &str, verb: &str) -> Result<usize, ApiError> {
         let deletes = |work: &JobKind| matches!(work, JobKind::DeleteIndex { index, .. } if index.name == name);
         match self.shape.definition.index(name) {
@@ -69,7 +69,7 @@ impl TableUpdate<'_> {
         )
     }
 
-    /// Whether an index of this name is there already, of whatever kind.
+    /// Rejects the name of an existing index of any kind.
     pub(super) fn check_new(&self, name: &str) -> Result<(), ApiError> {
         if self.shape.definition.has_index(name) {
             return Err(ApiError::validation(
@@ -79,7 +79,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// Refuses to remove an index for which the service is still looking for room.
+    /// Rejects the deletion of an index for which the service is still allocating resources.
     pub(super) fn refuse_while_allocating(&self, name: &str) -> Result<(), ApiError> {
         let (table, now) = (&self.table.name, self.context.now);
         let allocates = |work: &JobKind| matches!(work, JobKind::CreateIndex { index, allocated, .. } if index == name && *allocated > now);
@@ -91,7 +91,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// Refuses to make or remove an index while the table or another index is being changed.
+    /// Rejects the creation or deletion of an index while the table or another index is being changed.
     pub(super) fn check_online(&self, own: &str) -> Result<(), ApiError> {
         let table = &self.table.name;
         let busy = |work: &JobKind| match work {
@@ -102,7 +102,7 @@ impl TableUpdate<'_> {
         if self.shape.jobs.iter().any(|job| busy(&job.work)) {
             return Err(ApiError::subscriber_limit(ONE_ONLINE_INDEX));
         }
-        // What this request itself has begun on billing goes together with an index.
+        // A change of billing in this request can be combined with an index.
         let jobs = || self.shape.jobs.iter();
         let own = |work: &JobKind| self.request.billing_mode.is_some() && matches!(work, JobKind::Billing);
         if jobs().any(|job| job.is_throughput() && !own(&job.work)) {
@@ -155,7 +155,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// The creation of an index. It ends when the index has been filled, but not before `earliest`.
+    /// The job that creates an index. It ends when the index has been filled, but not before `earliest`.
     pub(super) fn creation(&self, name: &Name) -> JobKind {
         JobKind::CreateIndex {
             index: name.clone(),
@@ -250,7 +250,7 @@ impl TableUpdate<'_> {
     }
 }
 
-/// Whether a new index's throughput goes with the table's billing.
+/// Checks a new index's throughput against the table's billing.
 fn check_units(asked: &SecondaryIndex, billing: BillingMode) -> Result<(), ApiError> {
     let name = asked.index_name.as_deref().unwrap_or_default();
     match (billing, &asked.provisioned_throughput) {
@@ -264,7 +264,7 @@ fn check_units(asked: &SecondaryIndex, billing: BillingMode) -> Result<(), ApiEr
     }
 }
 
-/// An attribute has one type in all keys.
+/// Checks that an attribute has one type in all keys.
 fn check_types(definition: &Definition, index: &Index) -> Result<(), ApiError> {
     let roles = |key: &KeySchema, attribute: &KeyAttribute| {
         let role = if key.hash.iter().any(|hash| hash.name == attribute.name) {
@@ -306,7 +306,7 @@ fn add_types(types: &mut Types, key: &KeySchema) {
     }
 }
 
-/// Forgets the types of attributes that are in no key any more.
+/// Removes the types of attributes that are no longer in any key.
 pub(super) fn prune_types(definition: &mut Definition) {
     let mut types = std::mem::take(&mut definition.attributes);
     types.retain(|attribute| {

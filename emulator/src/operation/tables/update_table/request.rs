@@ -1,4 +1,4 @@
-//! What an UpdateTable asks for, as far as the request alone tells: the framework's checks, and which changes go together
+//! Checks of an UpdateTable that need only the request: the model's constraints, and which changes can be combined
 //! (docs/behavior: 04 5.1).
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use crate::error::{ApiError, Violations};
 use crate::operation::tables::create_table::{shape, vector};
 use crate::request::{IndexUpdate, OnDemandThroughput, UpdateTable, VectorIndexUpdate, WarmThroughput};
 
-/// What can be asked for, as the service lists it.
+/// The possible changes, as the service lists them.
 const CHANGES: [&str; 12] = [
     "ProvisionedThroughput",
     "BillingMode",
@@ -27,7 +27,7 @@ const CHANGES: [&str; 12] = [
 
 pub(super) const ONE_ONLINE_INDEX: &str = "Only 1 online index can be created or deleted simultaneously per table";
 
-/// Forgets structures of limits that have no member and stand beside another change (measured).
+/// Drops empty structures of limits that accompany another change (measured).
 pub(super) fn drop_empty(request: &mut UpdateTable) {
     if asked(request).len() < 2 {
         return;
@@ -95,7 +95,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     violations.finish()
 }
 
-/// The changes that a request asks for, by the names of its members.
+/// The changes in a request, by the names of its members.
 fn asked(request: &UpdateTable) -> Vec<&'static str> {
     let indexes = request.global_secondary_index_updates.as_ref();
     let vectors = request.vector_index_updates.as_ref();
@@ -136,7 +136,7 @@ fn check_something(request: &UpdateTable) -> Result<(), ApiError> {
             _ => Ok(()),
         };
     }
-    // What was sent without being a change is not in the list.
+    // Members that are not changes are not in the list.
     let missing: Vec<&str> = CHANGES
         .into_iter()
         .filter(|name| match *name {
@@ -151,7 +151,7 @@ fn check_something(request: &UpdateTable) -> Result<(), ApiError> {
     )))
 }
 
-/// Changes that stand alone, in the order in which the service looks for them.
+/// Changes that cannot be combined, in the order in which the service checks for them.
 const ALONE: [(&str, &str); 5] = [
     (
         "SSESpecification",
@@ -222,7 +222,7 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
     Err(ApiError::invalid(text))
 }
 
-/// The indexes of all kinds that are made or removed.
+/// The created and deleted indexes of all kinds.
 fn online(request: &UpdateTable) -> impl Iterator<Item = ()> {
     let keyed = request.global_secondary_index_updates.iter().flatten();
     let keyed = keyed.filter(|update| update.create.is_some() || update.delete.is_some());

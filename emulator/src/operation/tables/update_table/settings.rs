@@ -1,5 +1,5 @@
-//! Deletion protection, table class and encryption: what stands alone in its request (docs/behavior: 04 1.3, 5.5
-//! and 5.6).
+//! Deletion protection, table class and encryption, which cannot be combined with other changes (docs/behavior: 04 1.3,
+//! 5.5 and 5.6).
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ const ENCRYPTION_COOLDOWN: Duration = Duration::from_hours(6);
 
 /// Measured: 4 to 6 s.
 const CLASS: f64 = 0.75;
-/// Global indexes are `UPDATING` for a moment when the class changes; how short it is was not measured.
+/// Global indexes are `UPDATING` for a moment when the class changes; the duration was not measured.
 const FLASH: u32 = 4;
-/// Measured: 21 to 23 s, and the old key shows for the first 8 to 9 s.
+/// Measured: 21 to 23 s, and the old key is visible for the first 8 to 9 s.
 const ENCRYPTION: f64 = 3.6;
 
-/// Notes that something happened now, and forgets the oldest time.
+/// Records the present moment, and drops the oldest.
 fn note<const N: usize>(times: &mut [Option<Moment>; N], now: Moment) {
     times.rotate_right(1);
     times[0] = Some(now);
 }
 
 impl TableUpdate<'_> {
-    /// Deletion protection changes at once; a second real change has to wait.
+    /// Deletion protection changes at once; a second effective change has a cooldown.
     pub(super) fn protection(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
         let Some(wanted) = self.request.deletion_protection_enabled else {
@@ -71,7 +71,7 @@ impl TableUpdate<'_> {
             )));
         }
         self.refuse_while_units_change()?;
-        // That it is refused was measured; the sentence is the one that other changes get.
+        // The error was measured; its text is that of other changes.
         self.refuse_while_stream_switches("update table class")?;
         let spent = self
             .shape
@@ -86,7 +86,7 @@ impl TableUpdate<'_> {
         }
         let was = (self.shape.definition.class, self.shape.definition.class_changed);
         if was.0.unwrap_or("STANDARD") == wanted {
-            // The answer says UPDATING, and nothing happens.
+            // The response has the status UPDATING, and nothing changes.
             self.begin(JobKind::Class { was, flashes: now }, now);
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl TableUpdate<'_> {
         match (&there, &wanted) {
             (None, None) => return Err(ApiError::invalid("Table is already encrypted by default")),
             (Some(there), Some(wanted))
-                // A key's id or alias is no reason to refuse, even if it is that key's.
+                // A key's id or alias is accepted, even if it resolves to the present key.
                 if there == wanted && asked.is_some_and(|asked| asked.kms_master_key_id.as_deref() == Some(&there.key_arn)) =>
             {
                 return Err(ApiError::invalid(
@@ -123,7 +123,7 @@ impl TableUpdate<'_> {
         let changes = |job: &super::Job| matches!(job.work, JobKind::Encryption { .. });
         if self.shape.jobs.iter().any(changes) {
             if wanted.is_some() && there == wanted {
-                // Measured: the same again is accepted, and does nothing.
+                // Measured: an identical request is accepted without effect.
                 return Ok(());
             }
             return Err(ApiError::in_use("Server-Side Encryption is still being updated"));
@@ -141,7 +141,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// Four changes in 24 hours, then one in six hours.
+    /// Permits four changes in 24 hours, then one in six hours.
     fn check_encryption_budget(&self, now: Moment) -> Result<(), ApiError> {
         let recent = &self.shape.recent.encryption;
         let count = recent

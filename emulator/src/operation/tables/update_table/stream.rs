@@ -1,4 +1,4 @@
-//! A stream that is switched on or off (docs/behavior: 04 4.1 and 5.3).
+//! Enabling and disabling a stream (docs/behavior: 04 4.1 and 5.3).
 
 use super::TableUpdate;
 use crate::error::ApiError;
@@ -9,7 +9,7 @@ use crate::storage::{JobKind, TableStream};
 /// Measured: 4 to 5 s.
 const SWITCH: f64 = 0.75;
 
-/// What is asked for, as far as the request alone tells: a stream of this view, or none.
+/// The requested stream view, or `None` to disable it.
 fn view(asked: &StreamSpecification) -> Result<Option<StreamView>, ApiError> {
     let view = asked.stream_view_type.as_deref();
     match (asked.stream_enabled, view) {
@@ -29,7 +29,7 @@ pub(super) fn check(asked: Option<&StreamSpecification>) -> Result<(), ApiError>
 }
 
 impl TableUpdate<'_> {
-    /// The stream whose switch is on its way: how the service names the switch.
+    /// The change of the stream in progress, as the service names it.
     fn switching(&self) -> Option<String> {
         self.shape.jobs.iter().find_map(|job| match &job.work {
             JobKind::Stream { label, enables } => {
@@ -41,7 +41,7 @@ impl TableUpdate<'_> {
         })
     }
 
-    /// Refuses to change `what` while the stream is being switched.
+    /// Rejects a change of `what` while the stream is being enabled or disabled.
     pub(super) fn refuse_while_stream_switches(&self, what: &str) -> Result<(), ApiError> {
         match self.switching() {
             None => Ok(()),
@@ -51,12 +51,12 @@ impl TableUpdate<'_> {
         }
     }
 
-    /// Whether a switch is on its way.
+    /// Whether the stream is being enabled or disabled.
     pub(super) fn stream_switches(&self) -> bool {
         self.switching().is_some()
     }
 
-    /// Switches the stream, after everything that may refuse the request.
+    /// Enables or disables the stream, after all checks of the request.
     pub(super) fn stream(&mut self) -> Result<(), ApiError> {
         let Some(asked) = &self.request.stream_specification else {
             return Ok(());
@@ -107,7 +107,7 @@ impl TableUpdate<'_> {
                 "A stream status change is currently in progress. {switch}"
             )));
         }
-        // What this request itself has begun on billing goes together with a stream.
+        // A change of billing in this request can be combined with a stream.
         let own = self.request.billing_mode.is_some();
         let busy = |job: &super::Job| job.is_throughput() && !(own && matches!(job.work, JobKind::Billing));
         if self.shape.jobs.iter().any(busy) {

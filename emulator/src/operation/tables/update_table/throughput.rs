@@ -20,14 +20,14 @@ const TO_PROVISIONED: f64 = 13.0;
 const FIRST_TO_ON_DEMAND: f64 = 25.0;
 const AGAIN_TO_ON_DEMAND: f64 = 0.75;
 
-/// Measured: about 1 s for which a limit that was taken away still shows, as -1.
+/// Measured: a removed limit is visible as -1 for about 1 s.
 const CLEARING: f64 = 0.17;
 
-/// The decreases of a day that need not wait, and how long each later one waits.
+/// The number of decreases per day without a cooldown.
 const FREE_DECREASES: u32 = 4;
 const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
 
-/// Throughput that is as it was.
+/// Rejects throughput that is unchanged.
 pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
     if was != asked {
         return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &ThroughputO
     )))
 }
 
-/// What serves at once keeps the most that was ever provisioned.
+/// The warm throughput never falls below the highest provisioned throughput.
 pub(super) fn raise_warm(
     warm: Option<Throughput>,
     was: (BillingMode, Throughput),
@@ -83,7 +83,7 @@ impl TableUpdate<'_> {
             return self.change_units(asked);
         }
         if self.request.billing_mode.is_some() {
-            // The answer says UPDATING, and nothing happens.
+            // The response has the status UPDATING, and nothing changes.
             self.begin(JobKind::Billing, self.context.now);
         }
         Ok(())
@@ -106,7 +106,7 @@ impl TableUpdate<'_> {
         Err(ApiError::invalid(text))
     }
 
-    /// Refuses a second change of what the table is paid for while the first is on its way.
+    /// Rejects a second change of throughput or billing while the first is in progress.
     pub(super) fn refuse_while_units_change(&self) -> Result<(), ApiError> {
         if !self.shape.jobs.iter().any(super::Job::is_throughput) {
             return Ok(());
@@ -152,7 +152,7 @@ impl TableUpdate<'_> {
         let now = self.context.now;
         let switching = self.shape.jobs.iter().any(|job| matches!(job.work, JobKind::Billing));
         if switching && billing == BillingMode::PayPerRequest {
-            // Measured: a call back while the table goes over to PROVISIONED is accepted and does nothing.
+            // Measured: a switch back during the change to PROVISIONED is accepted without effect.
             return Ok(());
         }
         self.check_free()?;
@@ -186,7 +186,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// A table that goes over to provisioned throughput needs some for each of its indexes.
+    /// A table that changes to provisioned throughput needs units for each of its indexes.
     fn check_indexes_have_units(&self) -> Result<(), ApiError> {
         let updates = || {
             let all = self.request.global_secondary_index_updates.iter().flatten();
@@ -209,7 +209,7 @@ impl TableUpdate<'_> {
         quota::provisioned(self.context, asked, of)
     }
 
-    /// A day has four free decreases; each one after that waits an hour after the last.
+    /// A day has four free decreases; each later one requires an hour since the previous one.
     pub(super) fn check_decrease(
         &self,
         was: Throughput,
@@ -248,7 +248,7 @@ impl TableUpdate<'_> {
         } else if self.shape.jobs.iter().any(changes_class) {
             Some("TableClass update is in progress".to_owned())
         } else if self.stream_switches() {
-            // That it is refused was measured; the sentence is made like the others.
+            // The error was measured; its text follows the pattern of the others.
             Some("stream status update is in progress".to_owned())
         } else {
             let created = self.allocating().map(|indexes| ("creation", indexes));
@@ -274,7 +274,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// Limits with what is asked for: each member by itself, and -1 takes it away.
+    /// Merges requested limits into the present ones: each member separately, and -1 removes it.
     pub(super) fn merge_on_demand(
         &self,
         there: Option<OnDemandThroughput>,

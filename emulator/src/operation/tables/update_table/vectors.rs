@@ -1,4 +1,4 @@
-//! Vector indexes that come and go (docs/behavior: 04 4.1 and 14.2).
+//! The creation and deletion of vector indexes (docs/behavior: 04 4.1 and 14.2).
 
 use super::TableUpdate;
 use super::indexes::{DELETION, prune_types};
@@ -11,7 +11,7 @@ use crate::schema::{BillingMode, KeyAttribute};
 use crate::storage::JobKind;
 
 impl TableUpdate<'_> {
-    /// Makes the changes in the order given; where one is refused, none is made.
+    /// Makes the changes in the order given; if one is rejected, none is made.
     pub(super) fn vectors(&mut self) -> Result<(), ApiError> {
         let request = self.request;
         for element in request.vector_index_updates.iter().flatten() {
@@ -25,7 +25,7 @@ impl TableUpdate<'_> {
         self.check_vectors_on_demand()
     }
 
-    /// A table with vector indexes is paid for by the request.
+    /// Checks that a table with vector indexes is on demand.
     fn check_vectors_on_demand(&self) -> Result<(), ApiError> {
         let definition = &self.shape.definition;
         if definition.billing == BillingMode::Provisioned && !definition.vectors.is_empty() {

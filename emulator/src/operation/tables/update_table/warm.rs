@@ -39,7 +39,7 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    /// A later change takes the place of one on its way; what shows is from before the first.
+    /// A later change replaces one in progress; the visible units are those from before the first.
     fn begin_warming(&mut self, of: Option<Name>, was: Throughput) {
         let mut shown = was;
         self.shape.jobs.retain(|job| match &job.work {
@@ -53,7 +53,7 @@ impl TableUpdate<'_> {
         self.begin(JobKind::Warm { index: of, was: shown }, until);
     }
 
-    /// What is there with what is asked for, each member by itself.
+    /// Merges the requested units into the present ones, each member separately.
     fn raised(
         &self,
         was: Throughput,
@@ -73,7 +73,7 @@ impl TableUpdate<'_> {
                     of.plain()
                 )));
             }
-            // What is there already may be more: a table keeps what it once had.
+            // The present value may be higher: a table keeps its highest throughput.
             if value > *member {
                 quota::warm(self.context, value, name, of)?;
             }
