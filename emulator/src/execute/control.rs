@@ -303,8 +303,8 @@ impl Controls<'_> {
             .collect())
     }
 
-    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were. What
-    /// time to live never deletes stays: times that are no Numbers, and those more than five years past.
+    /// Deletes every expired item of a table at once, without the lag of time to live; returns their number. Items that
+    /// time to live never deletes are kept: those whose expiry is not a Number, or more than five years past.
     pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotFound> {
         let table = self.table(caller, table)?;
         let now = self.clock.now();
@@ -313,8 +313,8 @@ impl Controls<'_> {
         Ok(count)
     }
 
-    /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
-    /// of readers, which have to follow. Says whether the table has a stream.
+    /// Splits each open shard of a table's stream in two, as the service does for hot or full partitions, to test that
+    /// consumers follow. Returns whether the table has a stream.
     pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, NotFound> {
         let now = self.clock.now();
         let table = self.table(caller, table)?;
@@ -322,13 +322,13 @@ impl Controls<'_> {
             return Ok(false);
         };
         for (first, last) in stream.open_tokens(now) {
-            // Refused by the log, the shard stays as it is.
+            // If the commit fails, the shard is unchanged.
             let _ = table.split_stream(first + (last - first).div_ceil(2), now);
         }
         Ok(true)
     }
 
-    /// Begins or ends to watch what is asked of the twin, and the heat of all its tables.
+    /// Starts or stops recording requests, and the heat of all tables.
     pub fn watch(&self, watches: bool) {
         self.state.journal().watch(watches);
         for (_, region) in self.state.catalog().scopes() {
@@ -338,7 +338,7 @@ impl Controls<'_> {
         }
     }
 
-    /// Every scope that has or had tables, or of which something was seen, in order.
+    /// Every scope that has or had tables, or was recorded, in order.
     pub fn scopes(&self) -> BTreeSet<Scope> {
         let seen = self.state.journal().owners().into_iter();
         let seen = seen.map(|owner| Scope {
@@ -349,7 +349,7 @@ impl Controls<'_> {
         there.map(|(scope, _)| scope).chain(seen).collect()
     }
 
-    /// The counters and gauges of a scope, by the names and dimensions of CloudWatch, sorted.
+    /// The counters and gauges of a scope, by their names and dimensions in CloudWatch, sorted.
     pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
         let now = self.clock.now();
         let mut metrics = self.state.journal().metrics(&scope.owner());
@@ -366,14 +366,14 @@ impl Controls<'_> {
         metrics
     }
 
-    /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
-    /// partition keys. Where capacity is enforced the former are counted anyway.
+    /// Starts or stops recording what a table's capacity is spent on: units and throttles by partition, and the hottest
+    /// partition keys. Where capacity is enforced, the former are counted in any case.
     pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> Result<(), NotFound> {
         self.table(caller, table)?.watch(watches, self.clock.now());
         Ok(())
     }
 
-    /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted.
+    /// What a table's capacity was spent on since recording started; empty if it is not recorded.
     pub fn heat(&self, caller: &Caller, table: &str) -> Result<Heat, NotFound> {
         let table = self.table(caller, table)?;
         let mut ledger = table.capacity.lock();

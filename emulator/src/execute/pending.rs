@@ -66,7 +66,7 @@ pub struct Pending {
     pub indexes: Vec<PendingIndex>,
     /// Stream records that cannot be read yet.
     pub stream: PendingWork,
-    /// Changes on their way from the other regions of a global table; `first` has those that are not paused.
+    /// Queued changes from the other regions of a global table; `first` has those that are not paused.
     pub arrivals: PendingWork,
 }
 

@@ -1,4 +1,4 @@
-//! The controls of global tables: replication that is paused, resumed, and given a lag of its own.
+//! The controls of global tables: pausing, resuming and delaying replication.
 
 use std::sync::Arc;
 
@@ -38,15 +38,15 @@ pub struct ReplicationState {
     pub region: Name,
     /// Whether it is paused.
     pub paused: bool,
-    /// How many changes are on their way from the other region.
+    /// The number of queued changes from the other region.
     pub arriving: usize,
-    /// How many changes are on their way to the other region.
+    /// The number of queued changes to the other region.
     pub leaving: usize,
-    /// The lag of its own towards the other region, if it has one.
+    /// The table's own lag towards the other region, if set.
     pub lag: Option<Lag>,
 }
 
-/// A table and its group.
+/// A table and its replica group.
 struct Replicated {
     table: Arc<Table>,
     peers: Vec<Arc<Table>>,
@@ -95,12 +95,12 @@ impl Controls<'_> {
         }
         self.settle(&replicated);
         let (now, own) = (self.clock.now(), &replicated.table.scope.region);
-        // Refused by the log, replication goes on as it was.
+        // If the commit fails, replication is unchanged.
         if region.is_none() {
             let _ = replicated.table.pause_replication(own, paused, now);
         }
-        // A region that is cut off stays so when another one comes back. With strong consistency it writes nothing, and what it
-        // has written before is in a second region: so the third gets that from there.
+        // A region that is cut off remains so when another one is resumed. With strong consistency it writes nothing,
+        // and its earlier writes are in a second region, from which the third receives them.
         let is_meant = |peer: &Arc<Table>| match region {
             Some(region) => peer.scope.region == region,
             None => is_strong || paused || !peer.is_cut_off(),
@@ -115,20 +115,19 @@ impl Controls<'_> {
         Ok(())
     }
 
-    /// Lets no write get from a table to its replica in a region, or to any, nor from there, until
-    /// [`resume_replication`](Controls::resume_replication). What is written meanwhile waits, combined into one change of each
-    /// item.
+    /// Pauses replication in both directions between a table and its replica in a region, or all of its replicas, until
+    /// [`resume_replication`](Controls::resume_replication). Queued writes are combined into one change of each item.
     pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
         self.set_replication_paused(caller, table, region, true)
     }
 
-    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
+    /// Resumes replication between a table and its replica in a region, or all of its replicas, with all queued changes.
     pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
         self.set_replication_paused(caller, table, region, false)
     }
 
-    /// Sets how long writes of a table from now on take to reach its replica in a region; `None` lets them follow the table's
-    /// conditions again.
+    /// Sets how long future writes of a table take to reach its replica in a region; `None` lets them follow the
+    /// table's conditions again.
     pub fn set_replication_lag(
         &self,
         caller: &Caller,

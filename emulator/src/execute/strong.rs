@@ -1,7 +1,7 @@
 //! Requests of global tables with strong consistency between their regions (docs/behavior: 08 1, 08 7).
 //!
-//! A write claims its item among all regions, and is applied in every region that is not cut off before it is answered. So a
-//! region has every write that was answered, and its strongly consistent reads need nothing but their own partition.
+//! A write claims its item among all regions, and is applied in every region that is not cut off before its response.
+//! So a region has every completed write, and its strongly consistent reads need only their own partition.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::key::Key;
 use crate::plan::Write;
 use crate::storage::{Consistency, ReplicaGroup, Table};
 
-/// The group of a table whose regions are strongly consistent.
+/// The group of a table with strong consistency.
 fn strong_group(table: &Table) -> Option<Arc<ReplicaGroup>> {
     let group = table.replica_group()?;
     let is_strong = group.state().consistency == Consistency::Strong && !group.peers(table.ordinal).is_empty();
     is_strong.then_some(group)
 }
 
-/// Whether a region reaches no other: it is cut off, or all others are and there is no witness.
+/// Whether a region cannot reach any other: it is cut off, or all others are and there is no witness.
 fn is_alone(table: &Table, group: &ReplicaGroup) -> bool {
     let are_cut_off = || group.peers(table.ordinal).iter().all(|peer| peer.is_cut_off());
     table.is_cut_off() || (group.state().witness.is_none() && are_cut_off())
 }
 
-/// How long a request waits for another region, decided by the item and by how often it was asked for.
+/// How long a request waits for another region, which depends on the item and the number of earlier requests for it.
 fn round_trip(context: &Context<'_>, table: &Table, key: &[u8]) -> Moment {
     let lag = table.shape().conditions.region_round_trip;
     if lag.is_none() {
@@ -42,7 +42,7 @@ fn round_trip(context: &Context<'_>, table: &Table, key: &[u8]) -> Moment {
     context.now.plus(lag.of(decision))
 }
 
-/// Carries out a write of a table that may be a replica.
+/// Executes a write of a table that may be a replica.
 #[cold]
 pub(super) fn write(
     context: &Context<'_>,
@@ -73,7 +73,7 @@ pub(super) fn write(
     Ok(change)
 }
 
-/// Whether a strongly consistent read of a table that may be a replica is answered; `key` is what it reads, if that is one item.
+/// Whether a strongly consistent read of a table that may be a replica is possible; `key` is its key, if it reads one item.
 #[cold]
 pub(super) fn admit_read(context: &Context<'_>, table: &Table, key: Option<&Key>) -> Result<(), ApiError> {
     let Some(group) = strong_group(table) else {
@@ -87,7 +87,7 @@ pub(super) fn admit_read(context: &Context<'_>, table: &Table, key: Option<&Key>
     Ok(())
 }
 
-/// Whether a transaction may touch a table. The service's text is not recorded.
+/// Rejects transactions on a table with strong consistency. The service's text is not recorded.
 #[inline]
 pub(super) fn admit_transaction(table: &Table) -> Result<(), ApiError> {
     if table.is_replica() && strong_group(table).is_some() {

@@ -1,4 +1,4 @@
-//! What the operations on the auto scaling of replicas share (docs/behavior: 04 12.6, 08 3.1 and 4).
+//! Shared by the operations on the auto scaling of replicas (docs/behavior: 04 12.6, 08 3.1 and 4).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::storage::{GroupState, Replica, Scaling, Table};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The answer on a table that is not there, or has no replica.
+/// The error for a table that does not exist, or has no replica.
 pub fn not_global(name: &str) -> ApiError {
     ApiError::new(
         ErrorKind::ResourceNotFound,
@@ -26,7 +26,7 @@ pub struct GlobalTable {
     pub state: Arc<GroupState>,
 }
 
-/// The global table of a name.
+/// Finds the global table of a name.
 pub fn find(context: &Context<'_>, name: &str) -> Result<GlobalTable, ApiError> {
     let found = context.engine.catalog().table(&context.scope, name);
     let found = found.filter(|table| !table.is_hidden(context.now));
@@ -37,7 +37,7 @@ pub fn find(context: &Context<'_>, name: &str) -> Result<GlobalTable, ApiError> 
     global.ok_or_else(|| not_global(name))
 }
 
-/// Appends an answer that describes the auto scaling of all replicas, that of the caller's region too.
+/// Writes a response that describes the auto scaling of all replicas, including that of the caller's region.
 pub fn describe(out: &mut Writer, global: &GlobalTable, account: &str, now: Moment) {
     let GlobalTable { table, state } = global;
     let mut answer = Object::open(out);
@@ -141,7 +141,7 @@ impl Settings<'_> {
         settings.close();
     }
 
-    /// The name of a policy that was given none. The service's is not recorded.
+    /// The name of a policy without a given one. The service's is not recorded.
     fn policy_name(&self) -> String {
         let direction = if self.region.is_some() { "Read" } else { "Write" };
         let table = &self.table.name;

@@ -15,7 +15,7 @@ use crate::wire::encode::Writer;
 
 pub struct Operation;
 
-/// The service refuses this everywhere: UpdateTable with `ReplicaUpdates` is what makes a global table.
+/// The service rejects this everywhere: global tables are created by UpdateTable with `ReplicaUpdates`.
 impl Stages for Operation {
     type Request = CreateGlobalTable;
     type Checked<'r> = &'r str;

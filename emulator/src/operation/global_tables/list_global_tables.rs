@@ -13,7 +13,7 @@ use crate::wire::object::Object;
 
 pub struct Operation;
 
-/// It lists tables of version 2017.11.29 alone, and the service has none of them any more.
+/// It lists only tables of version 2017.11.29, which no longer exist.
 impl Stages for Operation {
     type Request = ListGlobalTables;
     type Checked<'r> = ();

@@ -76,7 +76,7 @@ impl Stages for Operation {
     }
 
     fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
-        // The settings before the change (measured).
+        // Describes the settings before the change (measured).
         let (global, account, now) = outcome;
         auto_scaling::describe(out, &global, &account, now);
     }
@@ -84,7 +84,7 @@ impl Stages for Operation {
 
 /// A change of the scaling of one direction of the table or an index.
 struct Update<'r> {
-    /// The region whose reads are scaled; none if writes are.
+    /// The region whose reads are scaled; `None` for writes.
     region: Option<&'r str>,
     index: Option<&'r str>,
     settings: &'r ScalingUpdate,
@@ -95,7 +95,7 @@ impl Update<'_> {
         self.settings.auto_scaling_disabled == Some(true)
     }
 
-    /// The new settings; none if scaling ends.
+    /// The new settings; `None` if scaling ends.
     fn scaling(&self) -> Option<Scaling> {
         let settings = self.settings;
         let policy = settings.policy.clone().unwrap_or_default();
@@ -168,7 +168,7 @@ fn check_indexes(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), Api
     ))
 }
 
-/// On demand scaling can only be ended.
+/// Rejects settings for on-demand tables, whose scaling can only be removed.
 fn check_billing(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), ApiError> {
     let shape = global.table.shape();
     let wanted = updates.iter().find(|update| !update.disables());
@@ -189,7 +189,7 @@ fn check_billing(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), Api
     )))
 }
 
-/// Settings have all their parts, unless they end scaling.
+/// Checks that settings are complete, unless they end scaling.
 fn check_complete(name: &str, updates: &[Update<'_>]) -> Result<(), ApiError> {
     for update in updates.iter().filter(|update| !update.disables()) {
         let settings = update.settings;

@@ -205,7 +205,7 @@ pub enum Mutation {
         /// The newest change that was dropped because of the size limit.
         dropped: Moment,
     },
-    /// A change of another region arrives. It is applied if it is newer than what is there.
+    /// A change from another region arrives. It is applied if it is newer than the present version.
     ReplicateItem {
         /// The table.
         table: TableId,
@@ -234,7 +234,7 @@ pub enum Mutation {
         /// The versions by key, those of deleted items too.
         versions: Vec<(Key, ReplicaVersion)>,
     },
-    /// A checkpoint's part of a table that is not listed yet: changes on their way to a partition, in order.
+    /// Part of a checkpoint of a table that is not listed yet: queued changes of a partition, in order.
     RestoreInbox {
         /// The table.
         table: TableId,

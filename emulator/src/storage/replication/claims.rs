@@ -1,4 +1,4 @@
-//! The writes of a global table with strong consistency between its regions, which exclude one another.
+//! Mutual exclusion of the regions' writes to a global table with strong consistency.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::value::Name;
 #[derive(Debug)]
 struct Claim {
     region: Name,
-    /// Its requests that are writing the item.
+    /// The number of requests that are writing the item.
     writers: usize,
-    /// Until when a write that was carried out keeps other regions out.
+    /// Until when a completed write excludes other regions.
     until: Moment,
 }
 
-/// The items of a global table that are being written, and by which region. No two regions write an item at a time: so a write
-/// has the newest version of its item, wherever it was written.
+/// The items of a global table that are being written, and by which region. No two regions write an item at the same
+/// time: so a write sees the newest version of its item, wherever it was written.
 #[derive(Debug, Default)]
 pub struct Claims {
     items: Mutex<BTreeMap<Key, Claim>>,
@@ -57,15 +57,15 @@ impl Claims {
         })
     }
 
-    /// Lets all regions apply writes in one order: until the result is dropped nobody else has the turn. It is taken before the
-    /// lock of any partition.
+    /// Serializes the application of writes in all regions, until the result is dropped. It is acquired before the lock
+    /// of any partition.
     pub fn take_turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock()
     }
 }
 
 impl ItemClaim<'_> {
-    /// Keeps other regions out until a moment, though the write is carried out.
+    /// Excludes other regions until a moment, although the write has completed.
     pub fn keep_until(&mut self, until: Moment) {
         self.until = until;
     }
@@ -105,7 +105,7 @@ mod tests {
         assert!(claims.claim(&key(1), &eu, at(0)).is_none() && claims.claim(&key(2), &eu, at(0)).is_some());
         drop(first);
         assert!(claims.claim(&key(1), &eu, at(0)).is_none());
-        // Once it is carried out, a write keeps the others out for a while.
+        // After its completion a write excludes the others for a while.
         second.keep_until(at(50));
         drop(second);
         assert!(claims.claim(&key(1), &us, at(10)).is_some());

@@ -1,4 +1,4 @@
-//! What replication has cost a table, and how long it took.
+//! The cost and latency of replication to a table.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::journal::Samples;
 use crate::sync::Mutex;
 use crate::value::Name;
 
-/// The changes that have arrived at a table from other regions since it was made.
+/// The changes that have arrived at a table from other regions since its creation.
 ///
 /// ```
 /// use dynatwin_engine::storage::ReplicationCounts;
@@ -29,7 +29,7 @@ struct Counts {
 }
 
 impl ReplicationCounts {
-    /// Counts a change that has arrived from a region after so long, and what it has changed here.
+    /// Counts a change from a region with its latency, and its effect here.
     pub fn add(&self, source: &Name, latency: Duration, change: Option<&Change>) {
         let mut counts = self.0.lock();
         let milliseconds = latency.as_secs_f64() * 1000.0;
@@ -42,12 +42,12 @@ impl ReplicationCounts {
         }
     }
 
-    /// Milliseconds that the changes of a region took.
+    /// The latencies of the changes from a region, in milliseconds.
     pub fn latency_from(&self, source: &str) -> Option<Samples> {
         self.0.lock().latencies.get(source).copied()
     }
 
-    /// Write units that were consumed, of the table and of its global indexes.
+    /// The consumed write units, of the table and of its global indexes.
     pub fn units(&self) -> Vec<(Option<Name>, Units)> {
         let counts = self.0.lock();
         counts

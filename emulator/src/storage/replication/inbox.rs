@@ -1,4 +1,4 @@
-//! The changes on their way to a partition from other regions.
+//! The queued changes of a partition from other regions.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::value::{Item, Name};
 /// A change of an item in another region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrival {
-    /// The region it comes from.
+    /// The region of its origin.
     pub source: Name,
     /// The item's key.
     pub key: Key,
-    /// The item from then on.
+    /// The new item; `None` removes it.
     pub item: Option<Item>,
     /// Its version.
     pub version: ReplicaVersion,
@@ -27,18 +27,18 @@ pub struct Arrival {
 /// When a change arrives, and its number among those of its source.
 type Place = (Moment, u64);
 
-/// The changes on their way from one region.
+/// The queued changes from one region.
 #[derive(Debug)]
 struct Source {
     waiting: BTreeMap<Place, Arrival>,
-    /// The place of the last change of each item that is on its way.
+    /// The position of the last queued change of each item.
     last: BTreeMap<Key, Place>,
     delays: Delays,
-    /// How many changes there were.
+    /// The number of changes so far.
     count: u64,
-    /// Whether nothing arrives, however long it waits.
+    /// Whether replication from the region is paused.
     paused: bool,
-    /// When that last ended.
+    /// When it was last resumed.
     resumed: Moment,
 }
 
@@ -55,26 +55,26 @@ impl Default for Source {
     }
 }
 
-/// The changes on their way from one region, as a checkpoint has them.
+/// The queued changes from one region, in a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedInbox {
     /// The region.
     pub source: Name,
-    /// Whether nothing arrives.
+    /// Whether replication from the region is paused.
     pub paused: bool,
-    /// When that last ended.
+    /// When it was last resumed.
     pub resumed: Moment,
-    /// The changes, in the order in which they arrive, and when each does.
+    /// The changes, in the order of their arrival, and when each arrives.
     pub waiting: Vec<(Moment, Arrival)>,
     /// How often changes of an item were delayed, by the item's hash.
     pub delays: BTreeMap<u64, u64>,
 }
 
-/// The changes on their way to a partition from other regions. Changes of an item from one region arrive in their order;
-/// changes of different items, or from different regions, overtake each other.
+/// The queued changes of a partition from other regions. Changes of an item from one region arrive in order; changes of
+/// different items, or from different regions, can overtake each other.
 #[derive(Debug)]
 pub struct Inbox {
-    /// When something arrives next, in microseconds; changed under the lock.
+    /// When the next change arrives, in microseconds; changed under the lock.
     next: AtomicI64,
     sources: Mutex<BTreeMap<Name, Source>>,
 }
@@ -95,13 +95,13 @@ impl Source {
         first.map_or(Moment::NEVER, |(arrives, _)| (*arrives).max(self.resumed))
     }
 
-    /// The number of the write that arrives first: of those that arrive at the same moment, the earlier comes first.
+    /// The sequence number of the write that arrives first: of those that arrive at the same moment, the earlier comes first.
     fn first(&self) -> u64 {
         let first = self.waiting.values().next();
         first.map_or(u64::MAX, |arrival| arrival.version.stamp.sequence)
     }
 
-    /// Adds a change behind those of its item. What waits while nothing arrives is combined into one change of its item.
+    /// Adds a change after those of its item. During a pause the changes of an item are combined into one.
     fn add(&mut self, arrives: Moment, arrival: Arrival) {
         let last = self.last.get(&arrival.key).copied();
         if self.paused
@@ -126,19 +126,19 @@ impl Source {
 }
 
 impl Inbox {
-    /// When something arrives next.
+    /// When the next change arrives.
     #[inline]
     pub fn next(&self) -> Moment {
         Moment::from_micros(self.next.load(Ordering::Acquire))
     }
 
-    /// Whether something has arrived by `now`.
+    /// Whether a change has arrived by `now`.
     #[inline]
     pub fn is_due(&self, now: Moment) -> bool {
         self.next.load(Ordering::Acquire) <= now.micros()
     }
 
-    /// Changes what is on its way from a region, and publishes when something arrives next.
+    /// Changes the queue of a region, and publishes when the next change arrives.
     fn with<R>(&self, source: &Name, change: impl FnOnce(&mut Source) -> R) -> R {
         let mut sources = self.sources.lock();
         let result = change(sources.entry(source.clone()).or_default());
@@ -146,13 +146,13 @@ impl Inbox {
         result
     }
 
-    /// Makes known when something arrives next; called with the lock held.
+    /// Publishes when the next change arrives; called with the lock held.
     fn publish(&self, sources: &BTreeMap<Name, Source>) {
         let next = sources.values().map(Source::next).min().unwrap_or(Moment::NEVER);
         self.next.store(next.micros(), Ordering::Release);
     }
 
-    /// Adds a change, which arrives after the delay of its item.
+    /// Queues a change, which arrives after the delay of its item.
     pub fn push(&self, arrival: Arrival, propagation: &Propagation<'_>) {
         self.with(&arrival.source.clone(), |source| {
             let delay = source.delays.next(propagation.item(&arrival.key), propagation);
@@ -160,7 +160,7 @@ impl Inbox {
         });
     }
 
-    /// Takes out the first change that has arrived by `now`, and when it did.
+    /// Takes the first change that has arrived by `now`, and when it did.
     pub fn pop(&self, now: Moment) -> Option<(Moment, Arrival)> {
         let mut sources = self.sources.lock();
         let first = sources
@@ -176,7 +176,7 @@ impl Inbox {
         Some((arrives, arrival?))
     }
 
-    /// Puts back a change that was just taken out, to arrive at a later moment: before all others of its item.
+    /// Puts back a change that was just taken, to arrive at a later moment, before all others of its item.
     pub fn defer(&self, until: Moment, arrival: Arrival) {
         self.with(&arrival.source.clone(), |source| {
             let waiting = source.waiting.iter();
@@ -193,7 +193,7 @@ impl Inbox {
         });
     }
 
-    /// Takes out a change that a commit has applied.
+    /// Removes a change that a commit has applied.
     pub(in crate::storage) fn remove(&self, source: &Name, key: &Key, stamp: &Stamp) {
         let mut sources = self.sources.lock();
         let Some(source) = sources.get_mut(source) else { return };
@@ -205,7 +205,7 @@ impl Inbox {
         }
     }
 
-    /// Lets nothing arrive from a region, or lets it again from `now` on.
+    /// Pauses replication from a region, or resumes it at `now`.
     pub(in crate::storage) fn set_paused(&self, source: &Name, paused: bool, now: Moment) {
         self.with(source, |source| {
             if source.paused && !paused {
@@ -215,27 +215,27 @@ impl Inbox {
         });
     }
 
-    /// Whether nothing arrives from a region.
+    /// Whether replication from a region is paused.
     pub fn is_paused(&self, source: &str) -> bool {
         self.sources.lock().get(source).is_some_and(|source| source.paused)
     }
 
-    /// How many changes are on their way from a region.
+    /// The number of queued changes from a region.
     pub fn waiting(&self, source: &str) -> usize {
         self.sources.lock().get(source).map_or(0, |source| source.waiting.len())
     }
 
-    /// How many changes are on their way.
+    /// The number of queued changes.
     pub fn count(&self) -> usize {
         self.sources.lock().values().map(|source| source.waiting.len()).sum()
     }
 
-    /// Whether nothing is on its way.
+    /// Whether no change is queued.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// The first changes on their way, in the order in which they arrive; `None` of one whose source is paused.
+    /// The first queued changes, in the order of their arrival; the moment is `None` while the source is paused.
     pub fn first(&self, most: usize) -> Vec<(Option<Moment>, Arrival)> {
         let sources = self.sources.lock();
         let of = |source: &Source| {
@@ -251,14 +251,14 @@ impl Inbox {
         first
     }
 
-    /// When the last change of an item from a region arrives; `None` if none is on its way, or nothing arrives.
+    /// When the last change of an item from a region arrives; `None` if none is queued, or replication is paused.
     pub fn last_arrival(&self, source: &str, key: &Key) -> Option<Moment> {
         let sources = self.sources.lock();
         let source = sources.get(source).filter(|source| !source.paused)?;
         source.last.get(key).map(|(arrives, _)| (*arrives).max(source.resumed))
     }
 
-    /// All changes on their way, by region.
+    /// All queued changes, by region.
     pub fn save(&self) -> Vec<SavedInbox> {
         let sources = self.sources.lock();
         let saved = sources.iter().map(|(region, source)| SavedInbox {
@@ -275,7 +275,7 @@ impl Inbox {
         saved.collect()
     }
 
-    /// Restores changes on their way from a region, behind those that were restored before.
+    /// Restores queued changes from a region, after those that were restored before.
     pub(in crate::storage) fn restore(&self, saved: SavedInbox) {
         self.with(&saved.source.clone(), |source| {
             source.delays.0.extend(saved.delays);

@@ -1,8 +1,8 @@
 //! Replication between the regions of a global table (docs/behavior: 08 5).
 //!
-//! A write is stamped and handed to the [`Inbox`] of the same partition in each other region, under the lock of its own
-//! partition. An inbox is a leaf lock: no lock of one region nests in another's. What is in an inbox is due work of its
-//! partition: when its time comes, the newer version of the item replaces the older one, as a commit of its own.
+//! A write is stamped and queued in the [`Inbox`] of the same partition in each other region, under the lock of its own
+//! partition. An inbox is a leaf lock: locks of two regions are never nested. The changes in an inbox are due work of
+//! its partition: when one is due, the newer version of the item replaces the older one, in a separate commit.
 
 mod claims;
 mod counts;
@@ -36,7 +36,7 @@ impl TableSettings {
 }
 
 impl Table {
-    /// Applies a change, as [`Partition::apply`] does, and hands it to the table's replicas.
+    /// Applies a change, as [`Partition::apply`] does, and replicates it.
     #[inline]
     pub fn apply(
         &self,
@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    /// Notes the version of a write of this region, and hands the write to the other regions.
+    /// Records the version of a write in this region, and queues the write for the other regions.
     #[cold]
     fn replicate(
         &self,
@@ -104,8 +104,8 @@ impl Table {
         }
     }
 
-    /// Commits that a change of another region has arrived, and applies it if it is newer than what is there. The caller has
-    /// taken it out of the partition's inbox, and holds the partition's lock.
+    /// Commits the arrival of a change from another region, and applies it if it is newer than the present version. The
+    /// caller has taken it out of the partition's inbox, and holds the partition's lock.
     pub fn receive(
         &self,
         (partition, contents): (&Partition, &mut Contents),
@@ -138,7 +138,7 @@ impl Table {
     ) {
         let partition = self.partition(self.partition_of(key.token));
         let mut contents = partition.write();
-        // The partition's lock keeps the shape as it is.
+        // The partition's lock keeps the settings unchanged.
         let shape = self.shape();
         partition.inbox.remove(&version.stamp.region, key, &version.stamp);
         let item = (key.clone(), item.cloned(), version);
@@ -148,7 +148,7 @@ impl Table {
         queues.for_each(|queue| queue.drain_if_long(committed.time));
     }
 
-    /// Puts a copy of an item that a new replica is given, unless a newer version is there.
+    /// Inserts a copied item into a new replica, unless it has a newer version.
     pub(super) fn put_copy(
         &self,
         key: Key,
@@ -176,8 +176,7 @@ impl Table {
         Ok(())
     }
 
-    /// Lets nothing arrive from a region from now on, or lets it again. The table's own region stands for all: nothing gets
-    /// there either.
+    /// Pauses or resumes replication from a region. The table's own region stands for all, and for the other direction as well.
     pub fn pause_replication(&self, source: &Name, paused: bool, now: Moment) -> Result<(), AppendError> {
         let committed = self.log().begin(now, Origin::Request, || {
             vec![Mutation::PauseReplication {
@@ -196,24 +195,24 @@ impl Table {
         }
     }
 
-    /// Whether nothing arrives from a region.
+    /// Whether replication from a region is paused.
     pub fn is_replication_paused(&self, source: &str) -> bool {
         let first = self.partitions().first();
         first.is_some_and(|partition| partition.inbox.is_paused(source))
     }
 
-    /// Whether the region is cut off from all others.
+    /// Whether replication with all other regions is paused.
     pub fn is_cut_off(&self) -> bool {
         self.is_replication_paused(&self.scope.region)
     }
 
-    /// How many changes are on their way from a region.
+    /// The number of queued changes from a region.
     pub fn arriving(&self, source: &str) -> usize {
         let partitions = self.partitions().iter();
         partitions.map(|partition| partition.inbox.waiting(source)).sum()
     }
 
-    /// Restores the versions of items that a checkpoint has.
+    /// Restores the versions of items from a checkpoint.
     pub(super) fn restore_versions(&self, _: &Committed<'_>, versions: &[(Key, ReplicaVersion)]) {
         for (key, version) in versions {
             self.note_writes(version);
@@ -224,21 +223,21 @@ impl Table {
         }
     }
 
-    /// Restores the changes on their way to a partition that a checkpoint has.
+    /// Restores the queued changes of a partition from a checkpoint.
     pub(super) fn restore_inbox(&self, _: &Committed<'_>, place: usize, saved: SavedInbox) {
         let versions = saved.waiting.iter().map(|(_, arrival)| &arrival.version);
         versions.for_each(|version| self.note_writes(version));
         self.partition(place).inbox.restore(saved);
     }
 
-    /// Lets later writes have higher numbers than this version.
+    /// Ensures that later writes have higher numbers than this version.
     fn note_writes(&self, version: &ReplicaVersion) {
         self.host().writes.fetch_max(version.stamp.sequence, Ordering::Relaxed);
     }
 }
 
-/// Applies a change that has arrived, if it is newer than the version that is there. Returns what it has changed, and how the
-/// versions compare.
+/// Applies a change that has arrived, if it is newer than the present version. Returns its effect, and how the versions
+/// compare.
 fn receive(
     committed: &Committed<'_>,
     (partition, contents): (&Partition, &mut Contents),

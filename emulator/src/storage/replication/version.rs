@@ -1,4 +1,4 @@
-//! The versions of items in the regions of a global table, and which of two replaces the other.
+//! The versions of items in the regions of a global table, and their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::journal::RegionalWrite;
 use crate::key::Key;
 use crate::value::Name;
 
-/// For how long the version of a deleted item is kept. How long the service does is unknown (docs/behavior: 08 11).
+/// How long the version of a deleted item is kept. The service's duration is unknown (docs/behavior: 08 11).
 const TOMBSTONE_AGE: Duration = Duration::from_hours(24);
 
 /// When and where a version of an item was written.
@@ -24,16 +24,16 @@ const TOMBSTONE_AGE: Duration = Duration::from_hours(24);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// When it was written. Never before the version that it replaces.
+    /// When it was written. No earlier than the version that it replaces.
     pub time: Moment,
     /// Its number among the writes to all global tables: it decides between writes of the same time.
     pub sequence: u64,
-    /// The region that it was written in.
+    /// The region in which it was written.
     pub region: Name,
 }
 
 impl Stamp {
-    /// Whether the last writer is the other one.
+    /// Whether the other version was written last.
     pub fn is_older_than(&self, other: &Stamp) -> bool {
         (self.time, self.sequence) < (other.time, other.sequence)
     }
@@ -53,7 +53,7 @@ impl From<Stamp> for RegionalWrite {
 pub struct ReplicaVersion {
     /// When and where it was written.
     pub stamp: Stamp,
-    /// The last write of each region that its writer had seen, itself included, by region.
+    /// The last write of each region that its writer had seen, including itself, by region.
     pub seen: SmallVec<[(Name, u64); 2]>,
 }
 
@@ -72,23 +72,23 @@ impl Default for ReplicaVersion {
 }
 
 impl ReplicaVersion {
-    /// Whether the writer of this version had seen that other version, or this is that version.
+    /// Whether the writer of this version had seen the other version, or both are the same.
     pub fn has_seen(&self, other: &Stamp) -> bool {
         let mut seen = self.seen.iter();
         seen.any(|(region, last)| *region == other.region && *last >= other.sequence)
     }
 }
 
-/// How a version that arrives compares with the one that is there.
+/// How an arriving version compares with the present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Whether the version that arrives replaces the other.
+    /// Whether the arriving version replaces the other.
     pub replaces: bool,
-    /// The write that is lost, and the one that it lost to, if neither writer had seen the other's.
+    /// The lost write, and the one that it lost to, if neither writer had seen the other's.
     pub conflict: Option<(Stamp, Stamp)>,
 }
 
-/// The versions of the items of a partition, those of deleted items too.
+/// The versions of the items of a partition, including deleted items.
 ///
 /// ```
 /// use dynatwin_engine::clock::Moment;
@@ -106,22 +106,22 @@ pub struct Comparison {
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaVersions {
     of: BTreeMap<Key, ReplicaVersion>,
-    /// The versions of items that are deleted, by the time of their deletion.
+    /// The versions of deleted items, by the time of their deletion.
     deleted: BTreeSet<(Moment, Key)>,
 }
 
 impl ReplicaVersions {
-    /// The version of an item; none of one that was last written before the table had replicas.
+    /// The version of an item; `None` if it was last written before the table had replicas.
     pub fn get(&self, key: &Key) -> Option<&ReplicaVersion> {
         self.of.get(key)
     }
 
-    /// All versions, in the order of their keys.
+    /// All versions, ordered by key.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &ReplicaVersion)> {
         self.of.iter()
     }
 
-    /// Notes a write of this region, and returns its version. A write that replaces a version is not older than that.
+    /// Records a write in this region, and returns its version. A write is no older than the version it replaces.
     pub fn write(&mut self, key: &Key, stamp: Stamp, deletes: bool) -> ReplicaVersion {
         let before = self.of.get(key);
         let mut seen = before.map(|before| before.seen.clone()).unwrap_or_default();
@@ -138,7 +138,7 @@ impl ReplicaVersions {
         version
     }
 
-    /// Compares a version that arrives with the one that is there.
+    /// Compares an arriving version with the present one.
     pub fn compare(&self, key: &Key, arrives: &ReplicaVersion) -> Comparison {
         let Some(there) = self.of.get(key) else {
             return Comparison {
@@ -155,7 +155,7 @@ impl ReplicaVersions {
         }
     }
 
-    /// Sets the version of an item, which is there or deleted.
+    /// Sets the version of an item, which exists or is deleted.
     pub fn set(&mut self, key: &Key, version: ReplicaVersion, deletes: bool) {
         let time = version.stamp.time;
         if let Some(before) = self.of.insert(key.clone(), version) {
@@ -166,13 +166,13 @@ impl ReplicaVersions {
         }
     }
 
-    /// Whether the version of a deleted item is older at `now` than it has to be kept.
+    /// Whether a version of a deleted item is no longer needed at `now`.
     pub fn has_old(&self, now: Moment) -> bool {
         let first = self.deleted.first();
         first.is_some_and(|(deleted, _)| deleted.plus(TOMBSTONE_AGE) <= now)
     }
 
-    /// Forgets the versions of deleted items that are older at `now` than they have to be kept.
+    /// Removes the versions of deleted items that are no longer needed at `now`.
     pub fn prune(&mut self, now: Moment) {
         while self.has_old(now)
             && let Some((_, key)) = self.deleted.pop_first()
@@ -205,12 +205,12 @@ mod tests {
     /// Writes in regions, as (region, second), each followed by those that its version then reaches.
     type Script<'s> = &'s [(usize, u64, &'s [usize])];
 
-    /// Conflicts, as the region that notices, and the numbers of the write that is lost and the one that it lost to.
+    /// Conflicts, as the region that detects one, and the numbers of the lost write and the one that it lost to.
     type Conflicts<'c> = &'c [(usize, u64, u64)];
 
     const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
 
-    /// The conflicts that a script makes, as (where, lost, won), by the numbers of the writes; all regions end up alike.
+    /// The conflicts that a script causes, as (where, lost, won), by the numbers of the writes; all regions converge.
     fn conflicts(script: Script<'_>) -> Vec<(usize, u64, u64)> {
         let mut regions: [ReplicaVersions; 3] = Default::default();
         let mut written: Vec<ReplicaVersion> = Vec::new();
@@ -229,7 +229,7 @@ mod tests {
             }
             written.push(version);
         }
-        // Everything arrives everywhere once more, as after a cut: what is there already changes nothing.
+        // All versions arrive everywhere once more, as after a pause: known ones change nothing.
         for version in &written {
             for at in 0..REGIONS.len() {
                 arrive(at, &mut regions, version);
@@ -250,10 +250,10 @@ mod tests {
             ("the later arrives", &[(0, 1, &[]), (1, 2, &[0])], &[(0, 1, 2)]),
             ("the earlier arrives", &[(0, 2, &[]), (1, 1, &[0])], &[(0, 2, 1)]),
             ("at the same time", &[(0, 1, &[]), (1, 1, &[0])], &[(0, 1, 2)]),
-            // The third region hears of the answer before the question.
+            // The third region receives the second write before the first.
             ("overtaken", &[(0, 1, &[1]), (1, 2, &[2]), (2, 3, &[0, 1])], &[]),
             ("two that lose", &[(0, 1, &[]), (0, 2, &[]), (1, 3, &[0])], &[(0, 2, 3)]),
-            // A clock that is behind does not make a write older than what its writer saw.
+            // A slow clock does not make a write older than what its writer saw.
             ("a late clock", &[(0, 5, &[1]), (1, 2, &[0])], &[]),
         ];
         for (name, script, expect) in cases {
@@ -268,7 +268,7 @@ mod tests {
         let day = Moment::START.plus(TOMBSTONE_AGE);
         let before = Moment::from_micros(day.micros() - 1);
         assert!(!versions.has_old(before) && versions.has_old(day));
-        // One that is there again is kept.
+        // One that exists again is kept.
         let mut there = versions.clone();
         there.write(&key(), stamp(1, 2, "us-east-1"), false);
         there.prune(day.plus(TOMBSTONE_AGE));

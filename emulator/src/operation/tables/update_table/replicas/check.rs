@@ -1,4 +1,4 @@
-//! What `ReplicaUpdates` asks for, as far as the request alone tells (docs/behavior: 08 4).
+//! Checks of `ReplicaUpdates` that need only the request (docs/behavior: 08 4).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check::words;
 use crate::request::{RegionOnly, ReplicaAction, ReplicaUpdate, UpdateTable};
 
-/// The regions that a replica can be in (AWS General Reference). In which order the service lists them was not captured.
+/// The regions of replicas (AWS General Reference). The order in which the service lists them was not recorded.
 const REGIONS: [&str; 34] = [
     "af-south-1",
     "ap-east-1",
@@ -45,8 +45,8 @@ const REGIONS: [&str; 34] = [
     "us-west-2",
 ];
 
-/// The regions that replicas with strong consistency can be in, and their witness. That those of one table are of one
-/// continent is documented and was not enforced when it was measured.
+/// The regions of replicas with strong consistency, and of their witness. That those of one table must be on one
+/// continent is documented, but was not enforced when it was measured.
 const STRONG_REGIONS: [&str; 10] = [
     "ap-northeast-1",
     "ap-northeast-2",
@@ -60,10 +60,10 @@ const STRONG_REGIONS: [&str; 10] = [
     "us-west-2",
 ];
 
-/// Regions of a table with strong consistency beside its own.
+/// The number of regions of a table with strong consistency besides its own.
 const STRONG_OTHERS: usize = 2;
 
-/// The framework's checks.
+/// The model's constraints.
 pub(in super::super) fn check_members(violations: &mut Violations, request: &UpdateTable) {
     if let Some(word) = request.multi_region_consistency.as_deref()
         && !matches!(word, "EVENTUAL" | "STRONG")
@@ -81,7 +81,7 @@ pub(in super::super) fn check_members(violations: &mut Violations, request: &Upd
     violations.add(request.replica_updates.as_ref().map(|updates| &updates.violations));
 }
 
-/// What is done to a replica.
+/// The kind of a replica update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Create,
@@ -90,15 +90,15 @@ pub(super) enum Kind {
     Disassociate,
 }
 
-/// What a request asks for. The same of the same region counts once.
+/// The requested updates. Repeated updates of the same region count once.
 pub(super) struct Asked<'r> {
-    /// What is done to the replicas: the same to all.
+    /// The kind of the updates, which is the same for all.
     pub kind: Option<Kind>,
     /// The replicas.
     pub replicas: Vec<&'r ReplicaAction>,
-    /// The witnesses that are added.
+    /// The witnesses to add.
     pub new_witnesses: Vec<&'r str>,
-    /// The witnesses that are removed.
+    /// The witnesses to remove.
     pub old_witnesses: Vec<&'r str>,
     /// The consistency.
     pub consistency: Option<&'r str>,
@@ -109,7 +109,7 @@ pub(super) fn region_of(action: &ReplicaAction) -> &str {
     action.region_name.as_deref().unwrap_or_default()
 }
 
-/// Whether an update has anything beside its region.
+/// Whether an update has any member besides its region.
 fn changes(action: &ReplicaAction) -> bool {
     let region_only = ReplicaAction {
         region_name: action.region_name.clone(),
@@ -132,7 +132,7 @@ fn actions(update: &ReplicaUpdate) -> impl Iterator<Item = (&ReplicaAction, Kind
 }
 
 impl<'r> Asked<'r> {
-    /// Reads a request that has passed [`check_together`].
+    /// Parses a request that has passed [`check_together`].
     pub fn read(request: &'r UpdateTable) -> Asked<'r> {
         let updates = request.replica_updates.iter().flat_map(|updates| &updates.kept);
         let all: Vec<_> = updates.flat_map(actions).collect();
@@ -154,12 +154,12 @@ impl<'r> Asked<'r> {
         }
     }
 
-    /// Whether strong consistency is asked for.
+    /// Whether the request asks for strong consistency.
     pub fn is_strong(&self) -> bool {
         self.consistency == Some("STRONG")
     }
 
-    /// All regions that are named, replicas first.
+    /// All regions in the request, replicas first.
     fn regions(&self) -> impl Iterator<Item = &'r str> {
         let replicas = self.replicas.iter().map(|action| region_of(action));
         let witnesses = self.new_witnesses.iter().chain(&self.old_witnesses).copied();
@@ -167,7 +167,7 @@ impl<'r> Asked<'r> {
     }
 }
 
-/// Which actions go together.
+/// Checks which actions can be combined.
 pub(in super::super) fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
     let Some(updates) = &request.replica_updates else {
         return Ok(());
@@ -217,7 +217,7 @@ const ONE_REGION: &str = "Cannot target multiple regions with the same action";
 pub(super) const MORE_THAN_ONE: &str =
     "Update table operation with more than one create or delete replica actions not allowed";
 
-/// The regions, as far as the caller's region tells.
+/// Checks the regions, as far as the caller's region determines them.
 pub(super) fn check_regions(context: &Context<'_>, table: &str, asked: &Asked<'_>) -> Result<(), ApiError> {
     for region in asked.regions() {
         if region.is_empty() {

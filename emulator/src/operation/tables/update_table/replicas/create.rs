@@ -1,4 +1,5 @@
-//! A replica that is added: its table is made in the other region, and given the items (docs/behavior: 08 2.2 and 2.5).
+//! Adding a replica: its table is created in the other region, and receives a copy of the items (docs/behavior: 08 2.2
+//! and 2.5).
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ const COPIED: f64 = 0.36;
 const WITH_OVERRIDE: f64 = 27.0;
 /// Measured: 6 s until the source lists the replica.
 const SHOWS: f64 = 1.0;
-/// Measured: 10 s until its region knows it.
+/// Measured: 10 s until calls in its region find it.
 const APPEARS: f64 = 1.7;
 /// Measured: 15.6 s for two replicas with strong consistency, 59.5 to 86 s with a witness.
 const STRONG: f64 = 2.6;
@@ -99,7 +100,7 @@ impl GroupUpdate<'_> {
         Ok(())
     }
 
-    /// A table with a key of the customer's needs one in each region, and one without it none.
+    /// Checks that a table with a customer managed key has one in each region, and one without has none.
     fn check_key(&self, action: &ReplicaAction) -> Result<(), ApiError> {
         let service_key = kms::key_arn(self.context, None);
         let own_key = self.shape.definition.encryption.as_ref();
@@ -113,7 +114,7 @@ impl GroupUpdate<'_> {
         }
     }
 
-    /// What a table with strong consistency cannot have (Developer Guide). The service's texts are not recorded.
+    /// Rejects what a table with strong consistency cannot have (Developer Guide). The service's texts are not recorded.
     fn check_strong(&self) -> Result<(), ApiError> {
         let text = if !self.shape.definition.locals.is_empty() {
             "Local secondary indexes are not supported for global tables with MultiRegionConsistency set to STRONG."
@@ -127,7 +128,7 @@ impl GroupUpdate<'_> {
         Err(ApiError::validation(text))
     }
 
-    /// The tables of the caller's account in a region. All regions are one where callers share their tables.
+    /// The scope of the caller's account in a region. With tables shared by all callers, all regions are one.
     fn scope(&self, region: &str) -> Scope {
         let own = &self.table.scope;
         Scope {
@@ -140,7 +141,7 @@ impl GroupUpdate<'_> {
         }
     }
 
-    /// Makes a replica without items, which takes all writes from now on.
+    /// Creates a replica without items, which takes all writes from now on.
     fn add(
         &self,
         action: &ReplicaAction,
@@ -153,7 +154,7 @@ impl GroupUpdate<'_> {
         let mut listed = region.tables.write();
         let name = &self.table.name;
         let there = listed.get(name).map(|there| there.shape());
-        // Another request may have made it since the check.
+        // A concurrent request may have created it since the check.
         if there.is_some_and(|there| there.deleted_at.is_none_or(|gone| gone > now)) {
             return Err(already_exists(name));
         }
@@ -189,7 +190,7 @@ impl GroupUpdate<'_> {
         Ok(())
     }
 
-    /// Gives a new replica the items.
+    /// Copies the items to a new replica.
     fn fill(&self, region: &str, group: &mut GroupState, tables: &[Arc<Table>]) -> Result<(), ApiError> {
         let now = self.context.now;
         let Some(replica) = tables.iter().find(|table| table.scope.region == region) else {
@@ -218,7 +219,8 @@ impl GroupUpdate<'_> {
         Ok(())
     }
 
-    /// The definition of a new replica: the table's, without what each region has of its own, and with its overrides.
+    /// The definition of a new replica: the table's, without the settings that each region has separately, and with its
+    /// overrides.
     fn definition(&self, action: &ReplicaAction) -> Result<Definition, ApiError> {
         let mut definition = Definition {
             adjustments: Adjustments::default(),
@@ -233,7 +235,7 @@ impl GroupUpdate<'_> {
         Ok(definition)
     }
 
-    /// Switches on the stream that replication needs.
+    /// Enables the stream that replication requires.
     fn enable_stream(&self) -> Result<(), ApiError> {
         let now = self.context.now;
         if self.shape.has_stream() {

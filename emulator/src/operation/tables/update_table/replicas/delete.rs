@@ -1,4 +1,4 @@
-//! Replicas that are deleted, with their tables (docs/behavior: 08 2.4 and 2.5).
+//! Deleting replicas, with their tables (docs/behavior: 08 2.4 and 2.5).
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use super::check::{MORE_THAN_ONE, region_of};
 use crate::error::ApiError;
 use crate::storage::{GroupState, Removal};
 
-/// How long a region that was the source of a new replica keeps its own.
+/// How long the replica of a region that was the source of a new one cannot be deleted.
 pub(super) const SOURCE_STAYS: Duration = Duration::from_hours(24);
 
-/// Measured: 0 to 47 s until the deletion shows, and 97 to 244 s until the replica is not listed any more.
+/// Measured: 0 to 47 s until the deletion is visible, and 97 to 244 s until the replica is no longer listed.
 const SHOWS: f64 = 4.0;
 const REMOVAL: f64 = 28.0;
-/// Measured: 10 to 35 s more until its region does not know the table any more.
+/// Measured: another 10 to 35 s until calls in its region no longer find the table.
 const FORGOTTEN: f64 = 31.0;
 /// Measured: 55 to 70 s for all replicas of a table with strong consistency.
 const DISSOLUTION: f64 = 10.0;
@@ -61,7 +61,7 @@ impl GroupUpdate<'_> {
         )))
     }
 
-    /// A table with strong consistency loses all other replicas at once, and its witness.
+    /// Checks that a table with strong consistency loses all other replicas at once, and its witness.
     fn check_dissolves(&self) -> Result<(), ApiError> {
         let now = self.context.now;
         let Some(state) = &self.state else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Settings that a replica has otherwise than the others (docs/behavior: 08 3).
+//! Settings of a replica that differ from the others' (docs/behavior: 08 3).
 
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ impl GroupUpdate<'_> {
         Ok(())
     }
 
-    /// Makes a definition what the overrides of an action say. Those of another billing mode, and of indexes that are not
-    /// there, mean nothing.
+    /// Applies the overrides of an action to a definition. Those for another billing mode, and for missing indexes, are
+    /// ignored.
     pub(super) fn override_settings(
         &self,
         action: &ReplicaAction,
@@ -80,7 +80,7 @@ impl GroupUpdate<'_> {
     }
 }
 
-/// A limit on reads; one below 1 takes it away.
+/// A limit on reads; a value below 1 removes it.
 fn override_limit(asked: Option<&OnDemandRequest>, there: &mut Option<OnDemandThroughput>) {
     let Some(limit) = asked.and_then(|asked| asked.max_read_request_units) else {
         return;
@@ -90,7 +90,7 @@ fn override_limit(asked: Option<&OnDemandRequest>, there: &mut Option<OnDemandTh
     *there = Some(limits).filter(|limits| *limits != OnDemandThroughput::default());
 }
 
-/// Refuses overrides of the other billing mode.
+/// Rejects overrides for the other billing mode.
 fn check_billing(action: &ReplicaAction, billing: BillingMode) -> Result<(), ApiError> {
     let indexes = || action.global_secondary_indexes.iter().flatten();
     let provisioned =
