@@ -683,6 +683,36 @@ impl Twin {
     }
 }
 
+/// A twin whose table has replicas in two other regions, which are strongly consistent.
+fn strong() -> Twin {
+    let twin = Twin(Arc::new(Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    })));
+    twin.ok_in(HERE, "CreateTable", TABLE);
+    let replicas = r#"{"TableName":"tab","MultiRegionConsistency":"STRONG","ReplicaUpdates":[{"Create":{"RegionName":"us-east-2"}}],
+        "GlobalTableWitnessUpdates":[{"Create":{"RegionName":"us-west-2"}}]}"#;
+    twin.ok_in(HERE, "UpdateTable", replicas);
+    twin
+}
+
+#[test]
+fn a_conditional_put_in_two_regions_has_one_winner() {
+    explore(|| {
+        let twin = strong();
+        let put = |twin: &Twin, region: &str| {
+            let body =
+                r#"{"TableName":"tab","Item":{"pk":{"S":"a"}},"ConditionExpression":"attribute_not_exists(pk)"}"#;
+            twin.send_in(region, "PutItem", body).0 == 200
+        };
+        let other = twin.spawn(move |twin| put(twin, "us-east-2"));
+        let won = [put(&twin, HERE), other.join().unwrap()];
+        assert_eq!(won.iter().filter(|won| **won).count(), 1);
+    });
+}
+
 #[test]
 fn regions_that_write_one_item_agree_in_the_end() {
     explore(|| {

@@ -199,4 +199,11 @@ pub const PATCHES: &[Patch] = &[
         unlocked: "            sequence: {\n                let last = self.host().writes.load(Ordering::Relaxed);\n                self.host().writes.store(last + 1, Ordering::Relaxed);\n                last + 1\n            },\n",
         models: &["regions_that_write_one_item_agree_in_the_end"],
     },
+    Patch {
+        what: "the claims by which the writes of strongly consistent regions exclude one another",
+        file: "src/execute/strong.rs",
+        locked: "    let claims = group.claims();\n",
+        unlocked: "    let claims = &crate::storage::Claims::default();\n",
+        models: &["a_conditional_put_in_two_regions_has_one_winner"],
+    },
 ];
