@@ -150,6 +150,11 @@ impl Controls<'_> {
 
     /// Replication between a table and each of its replicas.
     pub fn replication(&self, caller: &Caller, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
+        let found = self.table(caller, table)?;
+        let group = found.replica_group();
+        if group.is_none_or(|group| group.peers(found.ordinal).is_empty()) {
+            return Ok(Vec::new());
+        }
         let replicated = self.replicated(caller, table)?;
         self.settle(&replicated);
         let (table, shape) = (&replicated.table, replicated.table.shape());
