@@ -132,7 +132,7 @@ pub(super) fn tell_due(table: &Table, shape: &Shape, change: &Change, (at, now):
     departures(table, shape, change, |kind| events.tell(at, kind));
 }
 
-/// Tells of a change of another region that has arrived at one moment and is applied at another: what it has caused, and
+/// Records a change of another region that has arrived at one moment and is applied at another: its consequences, and
 /// which write was lost, if neither writer had seen the other's.
 pub(super) fn tell_arrival(
     table: &Table,

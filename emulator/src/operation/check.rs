@@ -10,7 +10,7 @@ use crate::request::Substitutions;
 use crate::value::{Map, Name, Text};
 
 /// How long a table that is being deleted still answers calls on time to live, backups and insights (measured: 1 to 1.6 s).
-pub const LINGERS: Duration = Duration::from_secs(1);
+pub const FOUND_AFTER_DELETION: Duration = Duration::from_secs(1);
 
 /// Enumerations, as the service prints them.
 pub mod words {

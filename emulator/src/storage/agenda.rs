@@ -18,7 +18,7 @@ const LOOKS_AT_ALL: u64 = 240;
 pub struct Wakes(Mutex<BTreeSet<Scope>>);
 
 impl Wakes {
-    /// Lets the next look be at a scope.
+    /// Makes the next pass examine a scope.
     pub fn add(&self, scope: &Scope) {
         let mut wakes = self.0.lock();
         if !wakes.contains(scope) {

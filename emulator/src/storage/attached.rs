@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::value::{Name, Text};
 
 /// How long a disabled Kinesis destination remains visible (measured: minutes).
-const LINGERS: Duration = Duration::from_mins(5);
+const VISIBLE_AFTER_DISABLING: Duration = Duration::from_mins(5);
 
 /// The attachments of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Destination {
 
     /// Whether it is no longer visible.
     pub fn is_gone(&self, now: Moment) -> bool {
-        matches!(self.phase, Phase::Disabling { until } if until.plus(LINGERS) <= now)
+        matches!(self.phase, Phase::Disabling { until } if until.plus(VISIBLE_AFTER_DISABLING) <= now)
     }
 
     /// The visible precision.

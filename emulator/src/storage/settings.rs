@@ -202,10 +202,11 @@ impl TableSettings {
         self.deleted_at.is_some() && !fails
     }
 
-    /// Whether calls on resources of the table still find it `long` after its deletion was requested.
-    pub fn lingers(&self, now: Moment, long: Duration) -> bool {
+    /// Whether calls on the table's tags, backups and similar resources still find it at `now`, which they do for the time
+    /// `within` after its deletion was requested.
+    pub fn is_found_after_deletion(&self, now: Moment, within: Duration) -> bool {
         let begun = self.recent.deletion;
-        begun.is_some_and(|begun| now < begun.plus(long)) && self.deleted_at.is_some_and(|gone| gone > now)
+        begun.is_some_and(|begun| now < begun.plus(within)) && self.deleted_at.is_some_and(|gone| gone > now)
     }
 
     /// The first token of each shard of a stream that is created at `now`.

@@ -52,7 +52,7 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
 pub fn check_table(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     let shape = &target.shape;
     let young = context.now < shape.active_at && context.now < target.table.created.plus(SETTLES);
-    let gone = shape.deleted_at.is_some() && !shape.lingers(context.now, check::LINGERS);
+    let gone = shape.deleted_at.is_some() && !shape.is_found_after_deletion(context.now, check::FOUND_AFTER_DELETION);
     let added = context.now < shape.active_at && target.table.is_replica();
     if gone || shape.is_restoring(context.now) || young || added {
         return Err(ApiError::no_table_to_back_up(&target.table.name));

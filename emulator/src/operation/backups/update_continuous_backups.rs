@@ -47,7 +47,7 @@ impl Stages for Operation {
         // Work that is due belongs to the time before the change.
         execute::run_due(&target.table, now);
         let shape = target.table.reshape(now, |shape| {
-            if shape.deleted_at.is_some() && !shape.lingers(now, check::LINGERS) {
+            if shape.deleted_at.is_some() && !shape.is_found_after_deletion(now, check::FOUND_AFTER_DELETION) {
                 return Err(ApiError::no_table_to_back_up(&target.table.name));
             }
             shape.recovery = enabled.then(|| Recovery {

@@ -1,5 +1,5 @@
 //! The emulator's controls over HTTP: found by method and path, checked, executed, answered in JSON.
-#![allow(clippy::unnecessary_wraps)] // what stands in a table has one signature
+#![allow(clippy::unnecessary_wraps)] // all functions in the table of controls have one signature
 
 pub(super) mod access;
 pub(super) mod clock;

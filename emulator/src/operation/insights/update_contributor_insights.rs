@@ -140,8 +140,9 @@ fn check_states(
     index: Option<&str>,
     context: &Context<'_>,
 ) -> Result<(), ApiError> {
-    let stands = stage == TableStage::Standing || shape.lingers(context.now, check::LINGERS);
-    let what = if !stands {
+    let is_found =
+        stage == TableStage::Standing || shape.is_found_after_deletion(context.now, check::FOUND_AFTER_DELETION);
+    let what = if !is_found {
         "TableStatus"
     } else if index.is_some_and(|index| shape.is_creating(index, context.now)) {
         "IndexStatus"

@@ -59,7 +59,7 @@ impl Stages for Operation {
         let after = replicas::reshape(table, now, |shape| {
             match table.stage(shape, now) {
                 TableStage::Standing => {}
-                TableStage::Deleting if shape.lingers(now, check::LINGERS) => {}
+                TableStage::Deleting if shape.is_found_after_deletion(now, check::FOUND_AFTER_DELETION) => {}
                 // The words of this text have another order than elsewhere (measured).
                 TableStage::Creating => {
                     return Err(ApiError::in_use(format_args!("Table {} is being created", table.name)));

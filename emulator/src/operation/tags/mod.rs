@@ -25,7 +25,7 @@ const SETTLES: Duration = Duration::from_millis(1500);
 /// How long before a table is `ACTIVE` calls on its tags begin to find it (measured: about a second).
 const APPEARS: Duration = Duration::from_secs(1);
 /// How long after its deletion a table's tags can be read (measured).
-const LINGERS: Duration = Duration::from_millis(1600);
+const FOUND_AFTER_DELETION: Duration = Duration::from_millis(1600);
 const MOST_KEY: usize = 128;
 const MOST_VALUE: usize = 256;
 
@@ -103,7 +103,9 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<ArnR
 pub fn table(context: &Context<'_>, resource: &ArnResource<'_>) -> Result<Arc<Table>, ApiError> {
     let now = context.now;
     let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
-    let there = |shape: &TableSettings| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
+    let there = |shape: &TableSettings| {
+        appears(shape) && (shape.deleted_at.is_none() || shape.is_found_after_deletion(now, FOUND_AFTER_DELETION))
+    };
     let found = context
         .engine
         .catalog()

@@ -121,7 +121,7 @@ impl Checkpoint {
         self.push(Mutation::ListTable { table: id });
     }
 
-    /// The versions of items, and the changes on their way from other regions.
+    /// The versions of items, and the queued changes from other regions.
     fn push_replication(&mut self, table: TableId, place: usize, contents: &Contents, partition: &Partition) {
         let versions = contents.versions().into_iter().flat_map(ReplicaVersions::iter);
         for versions in slices(versions.map(|(key, version)| (key.clone(), version.clone())), |_| 0) {

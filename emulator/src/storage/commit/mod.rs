@@ -309,8 +309,8 @@ impl RegionLog {
         self.begin_surely(time, Origin::Clock, mutations)
     }
 
-    /// Appends the arrival of a change from another region. It happens even if the sink refuses it: whoever replays the commits
-    /// finds it on its way.
+    /// Appends the arrival of a change from another region. It is applied even if the sink rejects it: after a replay of
+    /// the commits the change is still queued.
     pub fn begin_arrival(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
         self.begin_surely(time, Origin::Replication, mutations)
     }

@@ -211,14 +211,14 @@ pub enum Mutation {
         table: TableId,
         /// The item's key.
         key: Key,
-        /// The item from then on.
+        /// The new item; `None` removes it.
         item: Option<Item>,
         /// Its version.
         version: ReplicaVersion,
         /// When it arrived.
         due: Moment,
     },
-    /// Nothing arrives from another region any more, or it does again.
+    /// Replication from another region is paused or resumed.
     PauseReplication {
         /// The table.
         table: TableId,
@@ -227,11 +227,11 @@ pub enum Mutation {
         /// Whether it is paused.
         paused: bool,
     },
-    /// A checkpoint's part of a table that is not listed yet: the versions of its items. The items come before.
+    /// Part of a checkpoint of a table that is not listed yet: the versions of its items. It follows the items.
     RestoreVersions {
         /// The table.
         table: TableId,
-        /// The versions by key, those of deleted items too.
+        /// The versions by key, including those of deleted items.
         versions: Vec<(Key, ReplicaVersion)>,
     },
     /// Part of a checkpoint of a table that is not listed yet: queued changes of a partition, in order.
