@@ -142,7 +142,7 @@ impl Principal {
     #[track_caller]
     pub fn account(&self) -> Account {
         let account = self.session.role.split(':').nth(4).unwrap_or_default();
-        let tables = Account::new(self.twin.clone(), account, &self.region);
+        let tables = Account::new(self.twin.emulator().clone(), account, &self.region);
         tables.calling_as(self.credentials(), self.http_client())
     }
 

@@ -18,20 +18,20 @@ use dynatwin_seed::{Error as SeedError, Existing, Loaded, Seed, load_engine};
 
 use crate::convert;
 use crate::table::TableBuilder;
-use crate::twin::Twin;
+use crate::twin::Emulator;
 use crate::watch::{self, CapacitySpent, HotKey, Request};
 
 /// The configuration that all clients of an account share. A macro, because the SDK has a separate type for each
 /// service's configuration.
 macro_rules! configured {
     ($account:expr, $builder:expr) => {{
-        let clock = $account.twin.clock();
+        let clock = $account.emulator.clock.clone();
         let key = $account.caller.access_key.as_str();
         let (credentials, http_client) = match &$account.identity {
             Some((credentials, http_client)) => (credentials.clone(), http_client.clone()),
             None => (
                 Credentials::new(key, "dynatwin", None, None, "dynatwin"),
-                $account.twin.http_client(),
+                $account.emulator.http_client(),
             ),
         };
         let builder = $builder
@@ -68,16 +68,20 @@ macro_rules! configured {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Account {
-    twin: Twin,
+    emulator: Emulator,
     caller: Caller,
     /// The credentials and HTTP client of a principal of the access configuration.
     identity: Option<(Credentials, SharedHttpClient)>,
 }
 
 impl Account {
-    pub(crate) fn new(twin: Twin, access_key: &str, region: &str) -> Account {
+    pub(crate) fn emulator(&self) -> &Emulator {
+        &self.emulator
+    }
+
+    pub(crate) fn new(emulator: Emulator, access_key: &str, region: &str) -> Account {
         Account {
-            twin,
+            emulator,
             caller: Caller {
                 access_key: access_key.into(),
                 region: region.into(),
@@ -94,17 +98,38 @@ impl Account {
         }
     }
 
-    /// Returns a client for these tables.
+    /// Returns a client for the default region, `us-east-1`.
     pub fn client(&self) -> Client {
         Client::from_conf(self.config().build())
     }
 
     /// Returns the configuration of [`client`](Account::client), to change it before the client is built.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::config::retry::RetryConfig;
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let config = twin.config().retry_config(RetryConfig::disabled()).build();
+    /// let client = aws_sdk_dynamodb::Client::from_conf(config);
+    /// ```
     pub fn config(&self) -> config::Builder {
         configured!(self, config::Builder::new())
     }
 
-    /// Returns a DynamoDB Streams client for the streams of these tables.
+    /// Returns a DynamoDB Streams client for the default region.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// let listed = twin.streams().list_streams().send().await?;
+    /// assert!(listed.streams().is_empty());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
     pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
         aws_sdk_dynamodbstreams::Client::from_conf(self.streams_config().build())
     }
@@ -117,39 +142,85 @@ impl Account {
     /// Splits each open shard of a table's stream in two, as DynamoDB does for hot or full partitions, to test that
     /// consumers follow the children. Returns whether the table has a stream.
     pub fn split_shards(&self, table: &str) -> bool {
-        self.twin.engine().split_shards(&self.caller, table)
+        self.emulator.engine.split_shards(&self.caller, table)
     }
 
-    /// Creates the tables and writes the items of a file in this account and region. See [`Twin::load`].
+    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
+    /// sent: meanwhile all tables behave as under [`Conditions::CALM`].
+    ///
+    /// The file is JSON, YAML, CSV, a CloudFormation, SAM or Terraform document, a NoSQL Workbench model, a jest-dynamodb
+    /// configuration, or a directory with an export; `TABLE=FILE` names the table of a file that only has items.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with file and line for an unknown member of the file, or one that the service refuses.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let file = std::env::temp_dir().join("dynatwin-doc-users.yaml");
+    /// std::fs::write(&file, "
+    /// tables:
+    /// - TableName: Users
+    ///   AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+    ///   KeySchema: [{AttributeName: id, KeyType: HASH}]
+    ///   Items: [{id: a, age: 30}, {id: b}]
+    /// ")?;
+    /// let twin = Twin::seeded(7);
+    /// let loaded = twin.load(&file.display().to_string())?;
+    /// assert_eq!((loaded.tables, loaded.items), (1, 2));
+    /// assert_eq!(twin.items("Users").map(|items| items.len()), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(&self, file: &str) -> Result<Loaded, SeedError> {
-        load_engine(self.twin.engine(), &self.caller, Seed::read(file)?, Existing::Refuse)
+        load_engine(&self.emulator.engine, &self.caller, Seed::read(file)?, Existing::Refuse)
     }
 
-    /// Returns a builder for a table in this account and region. See [`TableBuilder`].
+    /// Returns a builder for a table in the default region. See [`TableBuilder`].
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.table("Sessions").hash("id").ttl("expiresAt").create().await?;
+    /// assert_eq!(twin.tables(), ["Sessions"]);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
     pub fn table(&self, name: &str) -> TableBuilder {
         TableBuilder::new(self.client(), name)
     }
 
     /// Returns the names of the tables.
     pub fn tables(&self) -> Vec<String> {
-        self.twin.engine().tables(&self.caller)
+        self.emulator.engine.tables(&self.caller)
     }
 
     /// Returns all current items of a table in Scan order, or `None` if the table does not exist. It consumes no
     /// capacity, matches no fault rule, and is never stale.
     pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
-        let items = self.twin.engine().items(&self.caller, table)?;
+        let items = self.emulator.engine.items(&self.caller, table)?;
         Some(items.iter().map(convert::item).collect())
     }
 
     /// Returns the current item with this key.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::types::AttributeValue;
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// assert_eq!(twin.item("Nowhere", [("PK", AttributeValue::S("a".into()))]), None);
+    /// ```
     pub fn item<'a>(
         &self,
         table: &str,
         key: impl IntoIterator<Item = (&'a str, AttributeValue)>,
     ) -> Option<HashMap<String, AttributeValue>> {
         let key: Vec<_> = key.into_iter().collect();
-        let items = self.twin.engine().items(&self.caller, table)?;
+        let items = self.emulator.engine.items(&self.caller, table)?;
         let found = items.iter().find(|item| {
             key.iter()
                 .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(&stored, asked)))
@@ -157,70 +228,73 @@ impl Account {
         Some(convert::item(found))
     }
 
-    /// Pauses a global index of a table: no write reaches it until [`resume_index`](Account::resume_index).
+    /// Pauses a global index of a table: until [`resume_index`](Account::resume_index) it can be read, but no write
+    /// reaches it.
     pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
-        self.twin.engine().pause_index(&self.caller, table, index)
+        self.emulator.engine.pause_index(&self.caller, table, index)
     }
 
-    /// Resumes a paused index and applies the writes that are due.
+    /// Resumes a paused index, and applies the writes that are due.
     pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
-        self.twin.engine().resume_index(&self.caller, table, index)
+        self.emulator.engine.resume_index(&self.caller, table, index)
     }
 
     /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
     pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
-        let engine = self.twin.engine();
+        let engine = &self.emulator.engine;
         engine.set_index_lag(&self.caller, table, index, lag.into())
     }
 
     /// Pauses replication between a table and its replica in a region, or all of its replicas: see
-    /// [`Twin::pause_replication`](crate::Twin::pause_replication).
+    /// [`Twin::pause_replication`](Account::pause_replication).
     pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
-        self.twin.engine().pause_replication(&self.caller, table, region)
+        self.emulator.engine.pause_replication(&self.caller, table, region)
     }
 
     /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
     pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
-        self.twin.engine().resume_replication(&self.caller, table, region)
+        self.emulator.engine.resume_replication(&self.caller, table, region)
     }
 
     /// Sets how long writes of a table take to reach its replica in a region; `None` lets them follow its conditions again.
     pub fn set_replication_lag(&self, table: &str, region: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
-        let engine = self.twin.engine();
+        let engine = &self.emulator.engine;
         engine.set_replication_lag(&self.caller, table, region, lag.into())
     }
 
     /// Replication between a table and each of its replicas.
     pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
-        self.twin.engine().replication(&self.caller, table)
+        self.emulator.engine.replication(&self.caller, table)
     }
 
     /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.
     pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
-        self.twin.engine().expire_now(&self.caller, table)
+        self.emulator.engine.expire_now(&self.caller, table)
     }
 
-    /// Returns the capacity that a table's partitions have consumed: see [`Twin::heat`](crate::Twin::heat).
+    /// Returns the units consumed and throttled in a table, by partition and by key. Units are counted while capacity
+    /// is [enforced](dynatwin_engine::conditions::Capacity::Enforced) or [watched](Account::watch_heat); keys only while
+    /// watched.
     pub fn heat(&self, table: &str) -> Option<Heat> {
-        self.twin.engine().heat(&self.caller, table)
+        self.emulator.engine.heat(&self.caller, table)
     }
 
-    /// Starts or stops recording heat: see [`Twin::watch_heat`](crate::Twin::watch_heat).
+    /// Starts or stops recording the [`heat`](Account::heat) of a table, including keys. Returns whether the table exists.
     pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
-        self.twin.engine().watch_heat(&self.caller, table, watches)
+        self.emulator.engine.watch_heat(&self.caller, table, watches)
     }
 
     /// Returns the latest requests by this access key in this region, oldest first: see
     /// [`Twin::requests`](crate::Twin::requests).
     pub fn requests(&self) -> Vec<Request> {
-        let requests = self.twin.engine().requests();
+        let requests = self.emulator.engine.requests();
         let own = requests.iter().filter(|request| request.caller == self.caller);
         own.map(|request| Request::of(request)).collect()
     }
 
     /// Returns the scans by this access key in this region: see [`Twin::scans`](crate::Twin::scans).
     pub fn scans(&self) -> Vec<ObservedScan> {
-        let scans = self.twin.engine().scans();
+        let scans = self.emulator.engine.scans();
         scans.into_iter().filter(|scan| scan.caller == self.caller).collect()
     }
 
@@ -232,21 +306,59 @@ impl Account {
     /// Panics if there was a scan, or if the twin is not watched.
     #[track_caller]
     pub fn assert_no_scans(&self) {
-        watch::assert_no_scans(self.twin.is_watched(), &self.scans());
+        watch::assert_no_scans(self.emulator.engine.is_watched(), &self.scans());
     }
 
-    /// Returns the counters and gauges of these tables: see [`Twin::metrics`](crate::Twin::metrics).
+    /// Returns the counters and gauges of these tables, with CloudWatch's names and dimensions.
+    /// Counters are sums over the time in which the twin was [watched](crate::Twin::watch); zeros are omitted.
+    /// `TimeToLiveDeletedItemCount` and the gauges of capacity are always included.
     pub fn metrics(&self) -> Vec<Metric> {
-        self.twin.engine().metrics(&self.caller)
+        self.emulator.engine.metrics(&self.caller)
     }
 
-    /// Returns the counters of these tables by the minute: see
-    /// [`Twin::metrics_by_minute`](crate::Twin::metrics_by_minute).
+    /// Returns the counters of these tables by the minute of the twin's clock, oldest first, as an
+    /// alarm's condition evaluates them. The last 1,440 minutes with activity while the twin was watched are kept.
+    ///
+    /// ```
+    /// use dynatwin::{Rule, Twin, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.watch(true);
+    /// let minute = Duration::from_secs(60);
+    /// let outage = twin.faults().add(Rule::new(Verdict::ServiceUnavailable).after(minute));
+    /// for _ in 0..3 {
+    ///     drop(twin.client().list_tables().send().await);
+    ///     twin.clock().advance(minute);
+    /// }
+    /// // Alarm: more than no system errors in two minutes.
+    /// let points = twin.metrics_by_minute();
+    /// let bad = points.iter().filter(|point| point.metric.name == "SystemErrors" && point.metric.value > 0.0);
+    /// assert_eq!(bad.count(), 2);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
     pub fn metrics_by_minute(&self) -> Vec<Datapoint> {
-        self.twin.engine().metrics_by_minute(&self.caller)
+        self.emulator.engine.metrics_by_minute(&self.caller)
     }
 
-    /// Returns one metric: see [`Twin::metric`](crate::Twin::metric).
+    /// Returns the metric with exactly these dimensions, or 0 if there is none.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.watch(true);
+    /// twin.client().describe_table().table_name("Orders").send().await.unwrap_err();
+    /// assert_eq!(twin.metric("UserErrors", []), 1.0);
+    /// assert_eq!(twin.metric("ReturnedItemCount", [("TableName", "Orders"), ("Operation", "Scan")]), 0.0);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
     pub fn metric<'d>(&self, name: &str, dimensions: impl IntoIterator<Item = (&'d str, &'d str)>) -> f64 {
         let dimensions: Vec<_> = dimensions.into_iter().collect();
         let of_these = |metric: &&Metric| {
@@ -258,23 +370,55 @@ impl Account {
         self.metrics().iter().find(of_these).map_or(0.0, |metric| metric.value)
     }
 
-    /// Returns the capacity that these tables consume while `block` runs: see
-    /// [`Twin::capacity_spent`](crate::Twin::capacity_spent).
+    /// Returns the capacity that the tables of these tables consume while `block` runs, including
+    /// that of concurrent requests. For blocking code; [`capacity_spent_by`](Account::capacity_spent_by) is for async
+    /// code. The twin need not be watched.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let (answer, spent) = twin.capacity_spent(|| 42);
+    /// assert_eq!((answer, spent.to_string().as_str()), (42, "nothing"));
+    /// ```
     pub fn capacity_spent<T>(&self, block: impl FnOnce() -> T) -> (T, CapacitySpent) {
-        let (result, spent) = self.twin.engine().spent_by(&self.caller, block);
+        let (result, spent) = self.emulator.engine.spent_by(&self.caller, block);
         (result, CapacitySpent::of(spent))
     }
 
-    /// Returns the capacity that these tables consume while `block` runs: see
-    /// [`Twin::capacity_spent_by`](crate::Twin::capacity_spent_by).
+    /// Returns the capacity that the tables of these tables consume until `block` is done, including
+    /// that of concurrent requests.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::types::AttributeValue;
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
+    /// let twin = Twin::seeded(7);
+    /// let client = twin.client();
+    /// # client.create_table().table_name("Orders").billing_mode(BillingMode::PayPerRequest)
+    /// #     .attribute_definitions(AttributeDefinition::builder().attribute_name("PK").attribute_type(ScalarAttributeType::S).build()?)
+    /// #     .key_schema(KeySchemaElement::builder().attribute_name("PK").key_type(KeyType::Hash).build()?).send().await?;
+    /// let (put, spent) = twin
+    ///     .capacity_spent_by(async {
+    ///         client.put_item().table_name("Orders").item("PK", AttributeValue::S("a".into())).send().await
+    ///     })
+    ///     .await;
+    /// put?;
+    /// assert_eq!((spent.read("Orders"), spent.write("Orders")), (0.0, 1.0));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
     pub async fn capacity_spent_by<T>(&self, block: impl IntoFuture<Output = T>) -> (T, CapacitySpent) {
-        let meter = self.twin.engine().meter(&self.caller);
+        let meter = self.emulator.engine.meter(&self.caller);
         let result = block.await;
         (result, CapacitySpent::of(meter.spent()))
     }
 
-    /// Returns the partition keys of a table with the highest cost: see
-    /// [`Twin::hottest_keys`](crate::Twin::hottest_keys).
+    /// Returns the partition keys of a table with the highest cost, in descending order, recorded while the twin is
+    /// [watched](crate::Twin::watch). The cost of keys beyond the hundred hottest is approximate.
     pub fn hottest_keys(&self, table: &str, most: usize) -> Vec<HotKey> {
         let keys = self.heat(table).unwrap_or_default().keys;
         let hot = keys.iter().take(most).map(|(key, units)| HotKey {
@@ -286,7 +430,7 @@ impl Account {
 
     /// Sets the conditions of one table, which need not exist yet; with `None` the twin's conditions apply again.
     pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
-        let engine = self.twin.engine();
+        let engine = &self.emulator.engine;
         engine.set_table_conditions(&self.caller, table, conditions.into());
     }
 }

@@ -1,8 +1,8 @@
 //! A DynamoDB emulator for unit tests.
 //!
-//! [`Twin`] is a complete DynamoDB in the test's own process. [`Twin::client`] returns a real
+//! [`Twin`] is a complete DynamoDB in the test's own process. [`Twin::client`](Account::client) returns a real
 //! [`aws_sdk_dynamodb::Client`]: serialization, retries and errors are the SDK's, and no socket is opened. The test
-//! controls time, throttling and failures, and a seed makes every run reproducible. [`Twin::streams`] returns an
+//! controls time, throttling and failures, and a seed makes every run reproducible. [`Twin::streams`](Account::streams) returns an
 //! [`aws_sdk_dynamodbstreams::Client`] for the same twin.
 //!
 //! ```
@@ -38,19 +38,19 @@
 //! - under a settable clock retries back off without jitter, so that the same seed gives the same times;
 //! - stalled stream protection is disabled, because there is no stream.
 //!
-//! [`Twin::config`] returns the builder, to change more; [`Twin::http_client`] is for applications that build their own
+//! [`Twin::config`](Account::config) returns the builder, to change more; [`Twin::http_client`] is for applications that build their own
 //! configuration.
 //!
 //! # Capacity
 //!
 //! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] requests beyond a table's capacity are
-//! throttled; [`Twin::heat`] returns the consumed units.
+//! throttled; [`Twin::heat`](Account::heat) returns the consumed units.
 //!
 //! # What the application has asked for
 //!
 //! A [watched](Twin::watch) twin records requests. A test can end with [`Twin::assert_no_scans`] and
-//! [`Twin::assert_faults_fired`], and read [`Twin::requests`], [`Twin::hottest_keys`] and the counters of
-//! [`Twin::metrics`], which have CloudWatch's names; [`Twin::capacity_spent_by`] returns the cost of a piece of code.
+//! [`Twin::assert_faults_fired`], and read [`Twin::requests`], [`Twin::hottest_keys`](Account::hottest_keys) and the counters of
+//! [`Twin::metrics`](Account::metrics), which have CloudWatch's names; [`Twin::capacity_spent_by`](Account::capacity_spent_by) returns the cost of a piece of code.
 //!
 //! # Answers that come late, broken or never
 //!

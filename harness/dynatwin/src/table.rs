@@ -44,7 +44,7 @@ impl From<(&str, ScalarAttributeType)> for KeyAttribute {
     }
 }
 
-/// A builder that creates a table, from [`Twin::table`](crate::Twin::table) or
+/// A builder that creates a table, from [`Twin::table`](crate::Account::table) or
 /// [`Account::table`](crate::Account::table).
 ///
 /// Creating it sends CreateTable, waits until the table is `ACTIVE`, and sends UpdateTimeToLive if a TTL attribute is set. Its

@@ -1,31 +1,26 @@
 //! [`Twin`] and its builder.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_sdk_dynamodb::config::SharedHttpClient;
-use aws_sdk_dynamodb::types::AttributeValue;
-use aws_sdk_dynamodb::{Client, config};
-use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Engine, NotFound, ReplicationState, Settings, StateSnapshot};
-use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Engine, Settings, StateSnapshot};
+use dynatwin_engine::journal::ObservedScan;
 use dynatwin_engine::storage::RestoreError;
 use dynatwin_files::Buckets;
-use dynatwin_seed::{Error as SeedError, Loaded};
 
 use crate::access;
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
 use crate::connector::Connector;
 use crate::faults::Faults;
-use crate::table::TableBuilder;
-use crate::watch::{self, CapacitySpent, HotKey, Request};
+use crate::watch::{self, Request};
 
 const ACCESS_KEY: &str = "dynatwin";
 const REGION: &str = "us-east-1";
@@ -45,15 +40,71 @@ const REGION: &str = "us-east-1";
 /// assert_eq!(twin.seed(), 7);
 /// assert_eq!(twin.client().config().region().map(|region| region.as_ref()), Some("us-east-1"));
 /// ```
+///
+/// A twin dereferences to the [`Account`] of its default access key and region: `twin.client()` is the client of that
+/// account. The methods of `Twin` itself concern all accounts.
 #[derive(Clone)]
-pub struct Twin(Arc<Inner>);
+pub struct Twin(Account);
 
-struct Inner {
-    engine: Arc<Engine>,
-    clock: TwinClock,
+/// The engine and clock that a twin and its accounts share.
+#[derive(Clone)]
+pub(crate) struct Emulator(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub engine: Arc<Engine>,
+    pub clock: TwinClock,
     settable: bool,
     sleep_moves_clock: bool,
     announced: AtomicBool,
+}
+
+impl Deref for Emulator {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Emulator {
+    fn new(engine: Engine, sleep_moves_clock: bool) -> Emulator {
+        let engine = Arc::new(engine);
+        Emulator(Arc::new(Inner {
+            clock: TwinClock::new(Arc::clone(&engine), sleep_moves_clock),
+            settable: engine.clock().is_settable(),
+            engine,
+            sleep_moves_clock,
+            announced: AtomicBool::new(false),
+        }))
+    }
+
+    /// Returns the HTTP client over the engine.
+    pub fn http_client(&self) -> SharedHttpClient {
+        SharedHttpClient::new(Connector::new(Arc::clone(&self.engine), self.clock.clone()))
+    }
+}
+
+impl fmt::Debug for Emulator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Emulator");
+        shown.field("seed", &self.engine.seed()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.announced.swap(true, Ordering::Relaxed) {
+            eprintln!("{}", replay(self.engine.seed(), self.settable));
+        }
+    }
+}
+
+impl Deref for Twin {
+    type Target = Account;
+
+    fn deref(&self) -> &Account {
+        &self.0
+    }
 }
 
 impl Twin {
@@ -70,48 +121,6 @@ impl Twin {
     /// Returns a builder for a twin with other settings.
     pub fn builder() -> Builder {
         Builder::default()
-    }
-
-    /// Returns a client for the default region, `us-east-1`.
-    pub fn client(&self) -> Client {
-        self.home().client()
-    }
-
-    /// Returns the configuration of [`client`](Twin::client), to change it before the client is built.
-    ///
-    /// ```
-    /// use aws_sdk_dynamodb::config::retry::RetryConfig;
-    /// use dynatwin::Twin;
-    ///
-    /// let twin = Twin::seeded(7);
-    /// let config = twin.config().retry_config(RetryConfig::disabled()).build();
-    /// let client = aws_sdk_dynamodb::Client::from_conf(config);
-    /// ```
-    pub fn config(&self) -> config::Builder {
-        self.home().config()
-    }
-
-    /// Returns a DynamoDB Streams client for the default region.
-    ///
-    /// ```
-    /// use dynatwin::Twin;
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let twin = Twin::seeded(7);
-    /// let listed = twin.streams().list_streams().send().await?;
-    /// assert!(listed.streams().is_empty());
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
-    /// ```
-    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
-        self.home().streams()
-    }
-
-    /// Splits each open shard of a table's stream in two, as DynamoDB does for hot or full partitions, to test that
-    /// consumers follow the children. Returns whether the table has a stream.
-    pub fn split_shards(&self, table: &str) -> bool {
-        self.home().split_shards(table)
     }
 
     /// Returns the twin as an HTTP client of the SDK, for configurations that are built elsewhere. These also need
@@ -132,7 +141,7 @@ impl Twin {
     ///     .build();
     /// ```
     pub fn http_client(&self) -> SharedHttpClient {
-        SharedHttpClient::new(Connector::new(self.shared_engine(), self.clock()))
+        self.emulator().http_client()
     }
 
     /// Returns the tables of another region.
@@ -142,16 +151,12 @@ impl Twin {
 
     /// Returns the tables of another access key and region.
     pub fn account(&self, access_key: &str, region: &str) -> Account {
-        Account::new(self.clone(), access_key, region)
-    }
-
-    fn home(&self) -> Account {
-        self.region(REGION)
+        Account::new(self.emulator().clone(), access_key, region)
     }
 
     /// Returns the clock of the twin and its clients.
     pub fn clock(&self) -> TwinClock {
-        self.0.clock.clone()
+        self.emulator().clock.clone()
     }
 
     /// Returns the fault rules.
@@ -169,67 +174,8 @@ impl Twin {
         self.engine().set_conditions(conditions);
     }
 
-    /// Sets the conditions of one table, which need not exist yet; with `None` the twin's conditions apply again.
-    pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
-        self.home().set_table_conditions(table, conditions);
-    }
-
-    /// Pauses a global index of a table: until [`resume_index`](Twin::resume_index) it can be read, but no write
-    /// reaches it.
-    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
-        self.home().pause_index(table, index)
-    }
-
-    /// Resumes a paused index, and applies the writes that are due.
-    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
-        self.home().resume_index(table, index)
-    }
-
-    /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
-    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
-        self.home().set_index_lag(table, index, lag)
-    }
-
-    /// Lets no write get from a table in us-east-1 to its replica in a region, or to any, nor from there, until
-    /// [`resume_replication`](Twin::resume_replication). [`account`](Twin::account) has the same for a table in another region.
-    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
-        self.home().pause_replication(table, region)
-    }
-
-    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
-    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
-        self.home().resume_replication(table, region)
-    }
-
-    /// Sets how long writes of a table take to reach its replica in a region; `None` lets them follow its conditions again.
-    pub fn set_replication_lag(&self, table: &str, region: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
-        self.home().set_replication_lag(table, region, lag)
-    }
-
-    /// Replication between a table and each of its replicas.
-    pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
-        self.home().replication(table)
-    }
-
-    /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.
-    pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
-        self.home().expire_now(table)
-    }
-
-    /// Returns the units consumed and throttled in a table, by partition and by key. Units are counted while capacity
-    /// is [enforced](dynatwin_engine::conditions::Capacity::Enforced) or [watched](Twin::watch_heat); keys only while
-    /// watched.
-    pub fn heat(&self, table: &str) -> Option<Heat> {
-        self.home().heat(table)
-    }
-
-    /// Starts or stops recording the [`heat`](Twin::heat) of a table, including keys. Returns whether the table exists.
-    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
-        self.home().watch_heat(table, watches)
-    }
-
     /// Starts or stops recording: [`requests`](Twin::requests), [`scans`](Twin::scans), the counters of
-    /// [`metrics`](Twin::metrics), and the [`heat`](Twin::heat) of all tables. The records are kept until
+    /// [`metrics`](Account::metrics), and the [`heat`](Account::heat) of all tables. The records are kept until
     /// [`reset`](Twin::reset) or [`forget_requests`](Twin::forget_requests).
     pub fn watch(&self, watches: bool) {
         self.engine().watch(watches);
@@ -312,110 +258,6 @@ impl Twin {
         watch::assert_faults_fired(&self.faults().never_fired());
     }
 
-    /// Returns the counters and gauges of the default account and region, with CloudWatch's names and dimensions.
-    /// Counters are sums over the time in which the twin was [watched](Twin::watch); zeros are omitted.
-    /// `TimeToLiveDeletedItemCount` and the gauges of capacity are always included.
-    pub fn metrics(&self) -> Vec<Metric> {
-        self.home().metrics()
-    }
-
-    /// Returns the counters of the default account and region by the minute of the twin's clock, oldest first, as an
-    /// alarm's condition evaluates them. The last 1,440 minutes with activity while the twin was watched are kept.
-    ///
-    /// ```
-    /// use dynatwin::{Rule, Twin, Verdict};
-    /// use std::time::Duration;
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let twin = Twin::seeded(7);
-    /// twin.watch(true);
-    /// let minute = Duration::from_secs(60);
-    /// let outage = twin.faults().add(Rule::new(Verdict::ServiceUnavailable).after(minute));
-    /// for _ in 0..3 {
-    ///     drop(twin.client().list_tables().send().await);
-    ///     twin.clock().advance(minute);
-    /// }
-    /// // Alarm: more than no system errors in two minutes.
-    /// let points = twin.metrics_by_minute();
-    /// let bad = points.iter().filter(|point| point.metric.name == "SystemErrors" && point.metric.value > 0.0);
-    /// assert_eq!(bad.count(), 2);
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
-    /// ```
-    pub fn metrics_by_minute(&self) -> Vec<Datapoint> {
-        self.home().metrics_by_minute()
-    }
-
-    /// Returns the metric with exactly these dimensions, or 0 if there is none.
-    ///
-    /// ```
-    /// use dynatwin::Twin;
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let twin = Twin::seeded(7);
-    /// twin.watch(true);
-    /// twin.client().describe_table().table_name("Orders").send().await.unwrap_err();
-    /// assert_eq!(twin.metric("UserErrors", []), 1.0);
-    /// assert_eq!(twin.metric("ReturnedItemCount", [("TableName", "Orders"), ("Operation", "Scan")]), 0.0);
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
-    /// ```
-    pub fn metric<'d>(&self, name: &str, dimensions: impl IntoIterator<Item = (&'d str, &'d str)>) -> f64 {
-        self.home().metric(name, dimensions)
-    }
-
-    /// Returns the capacity that the tables of the default account and region consume while `block` runs, including
-    /// that of concurrent requests. For blocking code; [`capacity_spent_by`](Twin::capacity_spent_by) is for async
-    /// code. The twin need not be watched.
-    ///
-    /// ```
-    /// use dynatwin::Twin;
-    ///
-    /// let twin = Twin::seeded(7);
-    /// let (answer, spent) = twin.capacity_spent(|| 42);
-    /// assert_eq!((answer, spent.to_string().as_str()), (42, "nothing"));
-    /// ```
-    pub fn capacity_spent<T>(&self, block: impl FnOnce() -> T) -> (T, CapacitySpent) {
-        self.home().capacity_spent(block)
-    }
-
-    /// Returns the capacity that the tables of the default account and region consume until `block` is done, including
-    /// that of concurrent requests.
-    ///
-    /// ```
-    /// use aws_sdk_dynamodb::types::AttributeValue;
-    /// use dynatwin::Twin;
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
-    /// let twin = Twin::seeded(7);
-    /// let client = twin.client();
-    /// # client.create_table().table_name("Orders").billing_mode(BillingMode::PayPerRequest)
-    /// #     .attribute_definitions(AttributeDefinition::builder().attribute_name("PK").attribute_type(ScalarAttributeType::S).build()?)
-    /// #     .key_schema(KeySchemaElement::builder().attribute_name("PK").key_type(KeyType::Hash).build()?).send().await?;
-    /// let (put, spent) = twin
-    ///     .capacity_spent_by(async {
-    ///         client.put_item().table_name("Orders").item("PK", AttributeValue::S("a".into())).send().await
-    ///     })
-    ///     .await;
-    /// put?;
-    /// assert_eq!((spent.read("Orders"), spent.write("Orders")), (0.0, 1.0));
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
-    /// ```
-    pub async fn capacity_spent_by<T>(&self, block: impl IntoFuture<Output = T>) -> (T, CapacitySpent) {
-        self.home().capacity_spent_by(block).await
-    }
-
-    /// Returns the partition keys of a table with the highest cost, in descending order, recorded while the twin is
-    /// [watched](Twin::watch). The cost of keys beyond the hundred hottest is approximate.
-    pub fn hottest_keys(&self, table: &str, most: usize) -> Vec<HotKey> {
-        self.home().hottest_keys(table, most)
-    }
-
     /// Removes all tables, fault rules and recorded requests. Clock, seed and conditions stay.
     pub fn reset(&self) {
         self.engine().reset();
@@ -439,59 +281,11 @@ impl Twin {
         self.engine().reset_all();
     }
 
-    /// Returns a builder for a table in the default region. See [`TableBuilder`].
-    ///
-    /// ```
-    /// use dynatwin::Twin;
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let twin = Twin::seeded(7);
-    /// twin.table("Sessions").hash("id").ttl("expiresAt").create().await?;
-    /// assert_eq!(twin.tables(), ["Sessions"]);
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
-    /// ```
-    pub fn table(&self, name: &str) -> TableBuilder {
-        self.home().table(name)
-    }
-
-    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
-    /// sent: meanwhile all tables behave as under [`Conditions::CALM`].
-    ///
-    /// The file is JSON, YAML, CSV, a CloudFormation, SAM or Terraform document, a NoSQL Workbench model, a jest-dynamodb
-    /// configuration, or a directory with an export; `TABLE=FILE` names the table of a file that only has items.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error with file and line for an unknown member of the file, or one that the service refuses.
-    ///
-    /// ```
-    /// use dynatwin::Twin;
-    ///
-    /// let file = std::env::temp_dir().join("dynatwin-doc-users.yaml");
-    /// std::fs::write(&file, "
-    /// tables:
-    /// - TableName: Users
-    ///   AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
-    ///   KeySchema: [{AttributeName: id, KeyType: HASH}]
-    ///   Items: [{id: a, age: 30}, {id: b}]
-    /// ")?;
-    /// let twin = Twin::seeded(7);
-    /// let loaded = twin.load(&file.display().to_string())?;
-    /// assert_eq!((loaded.tables, loaded.items), (1, 2));
-    /// assert_eq!(twin.items("Users").map(|items| items.len()), Some(2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn load(&self, file: &str) -> Result<Loaded, SeedError> {
-        self.home().load(file)
-    }
-
     /// Returns the current state: tables with all their settings and data, conditions, and the clock's moment, for
     /// [`restore`](Twin::restore). The snapshot shares its items with the twin. [`StateSnapshot::to_bytes`] stores it
     /// for another process.
     pub fn snapshot(&self) -> StateSnapshot {
-        self.0.engine.snapshot()
+        self.engine().snapshot()
     }
 
     /// Resets the twin to a snapshot of it, or of another twin. Fault rules and recorded requests are removed, and
@@ -517,7 +311,7 @@ impl Twin {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
     /// ```
     pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
-        self.0.engine.restore(snapshot)
+        self.engine().restore(snapshot)
     }
 
     /// Returns a new twin with the same seed, conditions and state, on its own clock. The twins do not affect each
@@ -547,51 +341,22 @@ impl Twin {
     /// ```
     #[must_use]
     pub fn fork(&self) -> Twin {
-        let clock = if self.0.settable {
-            Clock::settable(self.0.engine.clock().now())
+        let emulator = self.emulator();
+        let clock = if emulator.settable {
+            Clock::settable(self.engine().clock().now())
         } else {
             system_clock()
         };
-        let forked = self.0.engine.fork(clock);
-        let engine = Arc::new(forked.unwrap_or_else(|error| panic!("cannot fork the twin: {error}")));
+        let forked = self.engine().fork(clock);
+        let engine = forked.unwrap_or_else(|error| panic!("cannot fork the twin: {error}"));
         if self.is_watched() {
             engine.watch(true);
         }
-        Twin(Arc::new(Inner {
-            clock: TwinClock::new(Arc::clone(&engine), self.0.sleep_moves_clock),
-            engine,
-            settable: self.0.settable,
-            sleep_moves_clock: self.0.sleep_moves_clock,
-            announced: AtomicBool::new(false),
-        }))
+        Twin::over(Emulator::new(engine, emulator.sleep_moves_clock))
     }
 
-    /// Returns the names of the tables.
-    pub fn tables(&self) -> Vec<String> {
-        self.home().tables()
-    }
-
-    /// Returns all current items of a table in Scan order, or `None` if the table does not exist. It consumes no
-    /// capacity, matches no fault rule, and is never stale.
-    pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
-        self.home().items(table)
-    }
-
-    /// Returns the current item with this key.
-    ///
-    /// ```
-    /// use aws_sdk_dynamodb::types::AttributeValue;
-    /// use dynatwin::Twin;
-    ///
-    /// let twin = Twin::seeded(7);
-    /// assert_eq!(twin.item("Nowhere", [("PK", AttributeValue::S("a".into()))]), None);
-    /// ```
-    pub fn item<'a>(
-        &self,
-        table: &str,
-        key: impl IntoIterator<Item = (&'a str, AttributeValue)>,
-    ) -> Option<HashMap<String, AttributeValue>> {
-        self.home().item(table, key)
+    fn over(emulator: Emulator) -> Twin {
+        Twin(Account::new(emulator, ACCESS_KEY, REGION))
     }
 
     /// Returns the seed of the twin's random decisions.
@@ -601,11 +366,11 @@ impl Twin {
 
     /// Returns the underlying engine.
     pub fn engine(&self) -> &Engine {
-        &self.0.engine
+        &self.emulator().engine
     }
 
     pub(crate) fn shared_engine(&self) -> Arc<Engine> {
-        Arc::clone(&self.0.engine)
+        Arc::clone(&self.emulator().engine)
     }
 }
 
@@ -620,17 +385,9 @@ impl fmt::Debug for Twin {
         formatter
             .debug_struct("Twin")
             .field("seed", &self.seed())
-            .field("clock", &self.0.clock)
+            .field("clock", &self.emulator().clock)
             .field("tables", &self.tables())
             .finish_non_exhaustive()
-    }
-}
-
-impl Drop for Twin {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !self.0.announced.swap(true, Ordering::Relaxed) {
-            eprintln!("{}", replay(self.seed(), self.0.settable));
-        }
     }
 }
 
@@ -741,7 +498,6 @@ impl Builder {
     #[track_caller]
     pub fn build(self) -> Twin {
         let clock = self.clock.unwrap_or_else(system_clock);
-        let settable = clock.is_settable();
         let access = self
             .access
             .map(|configuration| access::read(&configuration, clock.now()));
@@ -754,20 +510,14 @@ impl Builder {
         if let Some(directory) = access {
             engine = engine.with_access(directory.unwrap_or_else(|why| panic!("{why}")));
         }
-        let engine = Arc::new(match self.buckets {
+        let engine = match self.buckets {
             Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
             None => engine,
-        });
+        };
         if self.watched {
             engine.watch(true);
         }
-        Twin(Arc::new(Inner {
-            clock: TwinClock::new(Arc::clone(&engine), self.sleep_moves_clock),
-            engine,
-            settable,
-            sleep_moves_clock: self.sleep_moves_clock,
-            announced: AtomicBool::new(false),
-        }))
+        Twin::over(Emulator::new(engine, self.sleep_moves_clock))
     }
 }
 
@@ -832,9 +582,9 @@ mod tests {
             std::panic::resume_unwind(Box::new(()));
         });
         assert!(panicked.join().is_err());
-        assert!(kept.0.announced.load(Ordering::Relaxed));
+        assert!(kept.emulator().announced.load(Ordering::Relaxed));
         let quiet = Twin::seeded(8);
         drop(quiet.clone());
-        assert!(!quiet.0.announced.load(Ordering::Relaxed));
+        assert!(!quiet.emulator().announced.load(Ordering::Relaxed));
     }
 }
