@@ -245,24 +245,24 @@ impl Account {
         engine.set_index_lag(&self.caller, table, index, lag.into())
     }
 
-    /// Pauses replication between a table and its replica in a region, or all of its replicas: see
-    /// [`Twin::pause_replication`](Account::pause_replication).
+    /// Pauses replication between a table and its replica in a region, or all of its replicas, in both directions, until
+    /// [`resume_replication`](Account::resume_replication).
     pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
         self.emulator.engine.pause_replication(&self.caller, table, region)
     }
 
-    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
+    /// Resumes replication between a table and its replica in a region, or all of its replicas.
     pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
         self.emulator.engine.resume_replication(&self.caller, table, region)
     }
 
-    /// Sets how long writes of a table take to reach its replica in a region; `None` lets them follow its conditions again.
+    /// Sets the time until later writes reach a table's replica in a region; with `None` its conditions apply again.
     pub fn set_replication_lag(&self, table: &str, region: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         let engine = &self.emulator.engine;
         engine.set_replication_lag(&self.caller, table, region, lag.into())
     }
 
-    /// Replication between a table and each of its replicas.
+    /// Returns the state of replication between a table and each of its replicas.
     pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
         self.emulator.engine.replication(&self.caller, table)
     }
