@@ -28,6 +28,7 @@ use dynatwin_engine::engine::{Caller, Engine, Settings};
 use serde_json::{Value, json};
 
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
+const STRONG: [&str; 3] = ["us-east-1", "us-east-2", "us-west-2"];
 const KEYS: u64 = 5;
 const STEPS: u64 = 120;
 const WORLDS: u64 = 20;
@@ -104,6 +105,37 @@ impl World {
             replication_lag: lag(&mut choice),
             stream_lag: lag(&mut choice),
             index_propagation: lag(&mut choice),
+            ..Conditions::CALM
+        });
+        world
+    }
+
+    /// A world whose regions are strongly consistent.
+    fn strong(seed: u64) -> World {
+        let engine = Engine::new(settings(seed));
+        let world = World {
+            recorder: Recorder::of(&engine),
+            engine,
+            seed,
+            ticks: AtomicU64::new(1),
+        };
+        let attribute = json!([{"AttributeName": "pk", "AttributeType": "S"}]);
+        let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}]);
+        world.ok(
+            STRONG[0],
+            "CreateTable",
+            &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key, "AttributeDefinitions": attribute}),
+        );
+        let others: Vec<Value> = STRONG[1..]
+            .iter()
+            .map(|region| json!({"Create": {"RegionName": region}}))
+            .collect();
+        let update = json!({"TableName": "tab", "MultiRegionConsistency": "STRONG", "ReplicaUpdates": others});
+        world.ok(STRONG[0], "UpdateTable", &update);
+        let mut choice = Choice(seed);
+        world.engine.set_conditions(Conditions {
+            replication_lag: lag(&mut choice),
+            region_round_trip: if choice.one_in(2) { Lag::None } else { lag(&mut choice) },
             ..Conditions::CALM
         });
         world
@@ -356,6 +388,146 @@ fn in_threads(seed: u64) {
             "seed {seed}: item {key} is {found:?}"
         );
     }
+}
+
+/// A request that a strongly consistent region has answered: the version of the item that it has seen or written, and when
+/// it began and ended among all requests.
+#[derive(Clone, Copy, Debug)]
+struct Answered {
+    key: u64,
+    version: u64,
+    wrote: bool,
+    begun: u64,
+    ended: u64,
+}
+
+impl World {
+    /// Reads an item of a strongly consistent table, or replaces the version that was read by the next.
+    fn swap(&self, region: &str, choice: &mut Choice) -> Option<Answered> {
+        let key = choice.below(3);
+        let pk = json!({"pk": {"S": key.to_string()}});
+        let begun = self.tick();
+        let read = json!({"TableName": "tab", "Key": pk, "ConsistentRead": true});
+        let (status, answer) = self.send(region, "GetItem", &read);
+        if status != 200 {
+            assert_eq!(status, 500, "seed {}: {answer}", self.seed);
+            return None;
+        }
+        let version = number(&answer["Item"]).unwrap_or_default();
+        let read = Answered {
+            key,
+            version,
+            wrote: false,
+            begun,
+            ended: self.tick(),
+        };
+        if choice.one_in(2) {
+            return Some(read);
+        }
+        let begun = self.tick();
+        let swap = json!({"TableName": "tab", "Key": pk, "UpdateExpression": "SET n = :to",
+            "ConditionExpression": "n = :from OR (attribute_not_exists(n) AND :from = :none)",
+            "ExpressionAttributeValues": {":from": {"N": version.to_string()}, ":to": {"N": (version + 1).to_string()},
+                ":none": {"N": "0"}}});
+        let (status, _) = self.send(region, "UpdateItem", &swap);
+        let ended = self.tick();
+        let (version, wrote) = if status == 200 {
+            (version + 1, true)
+        } else {
+            return Some(read);
+        };
+        Some(Answered {
+            key,
+            version,
+            wrote,
+            begun,
+            ended,
+        })
+    }
+
+    /// Cuts a region off, lets all come back, or lets time pass.
+    fn cut(&self, choice: &mut Choice) {
+        let of = caller(STRONG[choice.below(3) as usize]);
+        match choice.below(4) {
+            0 => self.engine.pause_replication(&of, "tab", None).unwrap(),
+            1 => self.engine.resume_replication(&of, "tab", None).unwrap(),
+            _ => self.engine.advance(Duration::from_millis(choice.below(8000))),
+        }
+    }
+}
+
+/// The versions of each item are a history: each is written once, and whoever begins after a version was seen or written sees
+/// none that is older.
+fn check_history(seed: u64, mut answered: Vec<Answered>) {
+    for key in 0..3 {
+        let mut versions: Vec<u64> = answered
+            .iter()
+            .filter(|one| one.key == key && one.wrote)
+            .map(|one| one.version)
+            .collect();
+        versions.sort_unstable();
+        let count = versions.len() as u64;
+        assert_eq!(
+            versions,
+            (1..=count).collect::<Vec<_>>(),
+            "seed {seed}: the versions of item {key}"
+        );
+    }
+    answered.sort_by_key(|one| one.begun);
+    for (at, later) in answered.iter().enumerate() {
+        let before = answered[..at]
+            .iter()
+            .filter(|one| one.key == later.key && one.ended < later.begun);
+        let newest = before.map(|one| one.version).max().unwrap_or_default();
+        assert!(later.version >= newest, "seed {seed}: {later:?} after version {newest}");
+    }
+}
+
+fn strong_in_turns(seed: u64) {
+    let world = World::strong(seed);
+    let mut choice = Choice(seed ^ 0x7374_726f);
+    let mut answered = Vec::new();
+    for _ in 0..STEPS {
+        if choice.one_in(4) {
+            world.cut(&mut choice);
+        } else {
+            answered.extend(world.swap(STRONG[choice.below(3) as usize], &mut choice));
+        }
+    }
+    check_history(seed, answered);
+    let check = commits::check(&world.engine, &world.recorder, || settings(seed));
+    assert_eq!(check, Ok(()), "seed {seed}");
+}
+
+fn strong_in_threads(seed: u64) {
+    let world = World::strong(seed);
+    let run = |at: usize| {
+        let mut choice = Choice(seed ^ (at as u64 + 1) << 40);
+        (0..STEPS / 2)
+            .filter_map(|_| {
+                if choice.one_in(8) {
+                    world.engine.advance(Duration::from_millis(choice.below(8000)));
+                }
+                world.swap(STRONG[at], &mut choice)
+            })
+            .collect::<Vec<_>>()
+    };
+    let answered: Vec<Answered> = thread::scope(|scope| {
+        let run = &run;
+        let clients: Vec<_> = (0..3).map(|at| scope.spawn(move || run(at))).collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    check_history(seed, answered);
+}
+
+#[test]
+fn strongly_consistent_regions_that_are_cut_off_have_one_history() {
+    seeds().for_each(strong_in_turns);
+}
+
+#[test]
+fn strongly_consistent_regions_that_write_at_the_same_time_have_one_history() {
+    seeds().for_each(strong_in_threads);
 }
 
 #[test]
