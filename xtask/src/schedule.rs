@@ -3,8 +3,9 @@
 
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -79,6 +80,7 @@ fn run_here(step: &Step, extent: Extent) -> (String, Counts) {
 fn run_as_processes(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> {
     let folder = shell::root().join("target/test");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let program = copy_of_this_program(&folder)?;
     let most = thread::available_parallelism().map_or(1, NonZero::get);
     let mut waiting: Vec<&'static Step> = steps.to_vec();
     let mut running: Vec<&'static str> = Vec::new();
@@ -91,8 +93,9 @@ fn run_as_processes(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> 
             let name = waiting.remove(at).name;
             println!("── {name} starts");
             running.push(name);
-            let (sender, log) = (sender.clone(), folder.join(format!("{}.log", name.replace(' ', "-"))));
-            thread::spawn(move || sender.send((name, run_process(name, extent, log))));
+            let (sender, program) = (sender.clone(), program.clone());
+            let log = folder.join(format!("{}.log", name.replace(' ', "-")));
+            thread::spawn(move || sender.send((name, run_process(&program, name, extent, log))));
         }
         if running.is_empty() {
             break;
@@ -117,11 +120,28 @@ fn next(waiting: &[&Step], running: &[&str]) -> Option<usize> {
     waiting.iter().position(|step| !step.after.iter().any(is_open))
 }
 
+/// Copies this program into a folder: the step that builds the workspace may replace the original.
+fn copy_of_this_program(folder: &Path) -> Outcome<PathBuf> {
+    let copy = folder.join(format!("xtask{}", env::consts::EXE_SUFFIX));
+    let copied = fs::remove_file(&copy)
+        .or_else(|error| {
+            if error.kind() == ErrorKind::NotFound {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })
+        .and_then(|()| fs::copy(env::current_exe()?, &copy));
+    copied
+        .map(|_| copy.clone())
+        .map_err(|error| format!("{}: {error}", copy.display()))
+}
+
 /// Runs one step as `xtask test STEP`, and returns its output, the line that sums it up, and its counts.
-fn run_process(name: &str, extent: Extent, log: PathBuf) -> Outcome<(String, String, Counts)> {
+fn run_process(program: &Path, name: &str, extent: Extent, log: PathBuf) -> Outcome<(String, String, Counts)> {
     let failed = |error: std::io::Error| format!("{}: {error}", log.display());
     let file = File::create(&log).map_err(failed)?;
-    let mut command = Command::new(env::current_exe().map_err(failed)?);
+    let mut command = Command::new(program);
     command.arg("test").args((extent == Extent::All).then_some("--all"));
     command.arg(name).stdin(Stdio::null());
     command.stdout(file.try_clone().map_err(failed)?).stderr(file);
