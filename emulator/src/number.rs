@@ -92,12 +92,51 @@ impl Number {
         })
     }
 
+    /// A number of at most 19 digits, none of which is far from the point.
+    #[inline]
+    fn of_small(mut coefficient: u64, mut exponent: i16) -> Number {
+        if coefficient == 0 {
+            return Number::ZERO;
+        }
+        while coefficient.is_multiple_of(10) {
+            coefficient /= 10;
+            exponent += 1;
+        }
+        Number {
+            high: 0,
+            low: coefficient,
+            exponent,
+            negative: false,
+        }
+    }
+
+    /// Reads a number that is nothing but a few digits, as most are.
+    #[inline]
+    fn parse_digits(text: &[u8]) -> Option<Number> {
+        // 19 digits always fit 64 bits.
+        if !(1..=19).contains(&text.len()) {
+            return None;
+        }
+        let mut coefficient = 0;
+        for byte in text {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            coefficient = coefficient * 10 + u64::from(digit);
+        }
+        Some(Number::of_small(coefficient, 0))
+    }
+
     fn coefficient(self) -> u128 {
         u128::from(self.high) << 64 | u128::from(self.low)
     }
 
     /// Reads a number as the service does: sign, digits with at most one point, exponent; no blanks.
     pub fn parse(text: &[u8]) -> Result<Number, NumberError> {
+        if let Some(number) = Number::parse_digits(text) {
+            return Ok(number);
+        }
         let mut rest = text;
         let negative = match rest.first() {
             Some(b'-') => {
@@ -186,6 +225,13 @@ impl Number {
         }
         if other.is_zero() {
             return Ok(self);
+        }
+        if self.exponent == 0 && other.exponent == 0 && !self.negative && !other.negative {
+            // Whole numbers of 64 bits, as counters are.
+            let sum = self.low.checked_add(other.low).filter(|_| self.high | other.high == 0);
+            if let Some(sum) = sum {
+                return Ok(Number::of_small(sum, 0));
+            }
         }
         let (upper, lower) = if self.exponent >= other.exponent {
             (self, other)
@@ -474,6 +520,40 @@ mod tests {
             ("-12345678901234567890123", -647_166_414),
         ] {
             assert_eq!(text.parse::<Number>().unwrap().java_hash(), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn few_digits_are_read_as_many_are() {
+        for text in [
+            "0",
+            "00",
+            "7",
+            "007",
+            "10",
+            "120",
+            "1000000000000000000",
+            "9999999999999999999",
+        ] {
+            assert_eq!(number(text), number(&format!("+{text}")), "{text}");
+        }
+        for text in ["", "1x", "x1", "/", ":"] {
+            assert_eq!(text.parse::<Number>(), Err(NumberError::NotNumeric), "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_of_whole_numbers() {
+        for (one, other, sum) in [
+            ("9", "1", "10"),
+            ("5", "37", "42"),
+            ("10", "5", "15"),
+            ("9999999999999999999", "1", "10000000000000000000"),
+            ("18446744073709551615", "1", "18446744073709551616"),
+            ("18446744073709551617", "1", "18446744073709551618"),
+        ] {
+            assert_eq!(number(one).plus(number(other)), Ok(number(sum)), "{one} + {other}");
+            assert_eq!(number(other).plus(number(one)), Ok(number(sum)), "{other} + {one}");
         }
     }
 
