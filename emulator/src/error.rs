@@ -327,15 +327,21 @@ impl Violations {
     }
 
     /// All violations as one error, or `Ok` if there are none.
+    #[inline]
     pub fn finish(self) -> Result<(), ApiError> {
-        match self.0.len() {
-            0 => Ok(()),
-            1 => Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{}", self.0[0]))),
-            count => Err(ApiError::validation(format!(
-                "{count} validation errors detected: {}",
-                self.0.join("; ")
-            ))),
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(self.into_error())
         }
+    }
+
+    #[cold]
+    fn into_error(self) -> ApiError {
+        ApiError::validation(match &*self.0 {
+            [one] => format!("{ONE_VALIDATION_ERROR}{one}"),
+            all => format!("{} validation errors detected: {}", all.len(), all.join("; ")),
+        })
     }
 }
 

@@ -135,6 +135,7 @@ impl Decoder<'_> {
         let mut map = Vec::new();
         while let Some(name) = self.reader.member(map.is_empty())? {
             let value = self.optional(&mut value)?.unwrap_or_default();
+            make_room(&mut map);
             map.push((CompactString::from(name), value));
         }
         Ok(last_of_equals(map))
@@ -149,6 +150,14 @@ impl Decoder<'_> {
             (_, ValuePosition::Member) => Err(stop(NOT_A_FIELD)),
             (_, ValuePosition::Element) => Err(stop(CAST)),
         }
+    }
+}
+
+/// Makes room for the first few entries at once, with fewer instructions than a vector that grows.
+#[inline]
+pub(super) fn make_room<T>(entries: &mut Vec<T>) {
+    if entries.capacity() == 0 {
+        *entries = Vec::with_capacity(4);
     }
 }
 

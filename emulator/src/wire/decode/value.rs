@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use smallvec::SmallVec;
 
 use super::scalar::decode_base64;
-use super::shape::{NOT_A_FIELD, last_of_equals};
+use super::shape::{NOT_A_FIELD, last_of_equals, make_room};
 use super::value_errors::{BrokenRule, RequestPart, ValueErrorRank};
 use super::{DecodeStop, Decoder, Read, ValuePosition};
 use crate::error::ApiError;
@@ -67,6 +67,7 @@ impl<'a> Decoder<'a> {
             let before = self.value_errors.set_aside();
             let value = self.value(ValuePosition::Element, 0)?;
             self.value_errors.bring_back(before, &placeholder);
+            make_room(&mut values);
             values.push((CompactString::from(placeholder), value));
         }
         self.value_errors.enter(outer);
@@ -130,6 +131,7 @@ impl<'a> Decoder<'a> {
             let start = self.reader.offset();
             let value = self.value(ValuePosition::Element, depth)?;
             after(self, &name, start);
+            make_room(&mut entries);
             entries.push((CompactString::from(name), value));
         }
         Ok(entries)
