@@ -56,6 +56,15 @@ pub enum Cause {
     Replication,
 }
 
+/// Where an item was found in its partition. By the time it is used, another item may be there.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemPosition {
+    /// The number of its chunk.
+    pub chunk: u32,
+    /// Its place in the chunk.
+    pub entry: u32,
+}
+
 /// A change of one item.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -67,6 +76,8 @@ pub struct Change {
     pub key: Key,
     /// The item before.
     pub old: Option<Item>,
+    /// Where the item before was found.
+    pub position: Option<ItemPosition>,
     /// The item after.
     pub new: Option<Item>,
     /// What happens to local indexes.
@@ -91,6 +102,7 @@ impl Change {
             due: None,
             key,
             old,
+            position: None,
             new,
             locals: Vec::new(),
             globals: Vec::new(),

@@ -33,7 +33,7 @@ impl Write<'_> {
         if contents.is_marked(&self.key) {
             return Err(ApiError::transaction_conflict());
         }
-        let old = contents.get(&self.key);
+        let (old, position) = contents.find(&self.key).unzip();
         let names = self.names();
         let seen = old.map(|old| old.pick_places(&names, |at| names.is_read(at)));
         if let Some(condition) = &self.condition
@@ -55,11 +55,11 @@ impl Write<'_> {
                 *charged,
             )?,
         };
-        let (key, old) = (self.key.clone(), old.cloned());
+        let mut change = Change::new(&shape.definition, self.key.clone(), old.cloned(), new);
+        change.position = position;
         if shape.definition.locals.is_empty() {
-            return Ok(Change::new(&shape.definition, key, old, new));
+            return Ok(change);
         }
-        let mut change = Change::new(&shape.definition, key, old, new);
         weigh(shape, contents, &mut change, pending)?;
         Ok(change)
     }

@@ -269,6 +269,7 @@ mod tests {
             due: None,
             key: key(token),
             old,
+            position: None,
             new: None,
             locals: Vec::new(),
             globals: Vec::new(),

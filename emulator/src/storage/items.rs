@@ -4,6 +4,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::change::ItemPosition;
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
 use crate::value::Item;
@@ -72,9 +73,34 @@ impl Items {
 
     /// The item under a key.
     pub fn get(&self, key: &Key) -> Option<&Item> {
-        let chunk = self.chunk(self.place(key));
+        self.find(key).map(|(item, _)| item)
+    }
+
+    /// The item under a key, and its position.
+    #[inline]
+    pub fn find(&self, key: &Key) -> Option<(&Item, ItemPosition)> {
+        let place = self.place(key);
+        let chunk = self.chunk(place);
         let at = position(chunk, key).ok()?;
-        Some(&chunk[at].1)
+        let position = ItemPosition {
+            chunk: place as u32,
+            entry: at as u32,
+        };
+        Some((&chunk[at].1, position))
+    }
+
+    /// Puts an item. It is not searched for if it is still at the position where it was found.
+    #[inline]
+    pub fn put(&mut self, key: &Key, found: Option<ItemPosition>, item: Item) {
+        if let Some(found) = found
+            && found.chunk as usize <= self.rest.len()
+            && let Some((other, there)) = self.chunk_mut(found.chunk as usize).get_mut(found.entry as usize)
+            && other == key
+        {
+            *there = item;
+            return;
+        }
+        self.insert(key.clone(), item);
     }
 
     /// Puts an item, and returns the one before.
@@ -205,10 +231,18 @@ mod tests {
             let number = next(&mut state, 5000);
             // First mostly insertions, then mostly removals.
             if next(&mut state, 10) < if step < 20_000 { 7 } else { 2 } {
-                assert_eq!(
-                    items.insert(key(number), item(step)),
-                    model.insert(key(number), item(step))
-                );
+                if next(&mut state, 2) == 0 {
+                    // Where another item is found, or this one was.
+                    let found = items.find(&key(next(&mut state, 5000))).map(|(_, position)| position);
+                    let found = items.find(&key(number)).map_or(found, |(_, position)| Some(position));
+                    items.put(&key(number), found, item(step));
+                    model.insert(key(number), item(step));
+                } else {
+                    assert_eq!(
+                        items.insert(key(number), item(step)),
+                        model.insert(key(number), item(step))
+                    );
+                }
             } else {
                 assert_eq!(items.remove(&key(number)), model.remove(&key(number)));
             }

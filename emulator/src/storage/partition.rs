@@ -12,7 +12,7 @@ use super::recovery::RecoveryLog;
 use super::replication::{Arrival, Inbox, ReplicaVersions};
 use super::snapshot::PartitionSnapshot;
 use super::table::Shape;
-use crate::change::Change;
+use crate::change::{Change, ItemPosition};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
@@ -209,6 +209,12 @@ impl Contents {
     /// The item under a key.
     pub fn get(&self, key: &Key) -> Option<&Item> {
         self.items.get(key)
+    }
+
+    /// The item under a key, and its position.
+    #[inline]
+    pub fn find(&self, key: &Key) -> Option<(&Item, ItemPosition)> {
+        self.items.find(key)
     }
 
     /// The number of items.
@@ -424,9 +430,9 @@ impl Contents {
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
         match &change.new {
-            Some(item) => self.items.insert(change.key.clone(), item.clone()),
-            None => self.items.remove(&change.key),
-        };
+            Some(item) => self.items.put(&change.key, change.position, item.clone()),
+            None => drop(self.items.remove(&change.key)),
+        }
         if !self.locals.is_empty() {
             self.collect(change);
         }

@@ -324,6 +324,7 @@ mod tests {
                 bytes: KeyBytes::new(),
             },
             old: Some(item),
+            position: None,
             new: None,
             locals: Vec::new(),
             globals: Vec::new(),
