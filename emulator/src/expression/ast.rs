@@ -3,7 +3,11 @@
 //! Nothing here is nested by pointers, so that no expression, however deep its parentheses or functions, can overflow a
 //! stack when it is checked, evaluated or dropped.
 
-use crate::value::Name;
+use std::sync::OnceLock;
+
+use smallvec::SmallVec;
+
+use crate::value::{Name, Type};
 
 /// The three grammars. Conditions, filters and key conditions share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -240,6 +244,13 @@ pub(super) enum Body {
     Projection(Vec<Span>),
 }
 
+/// Names and types of values with which an expression has passed its static checks.
+#[derive(Debug)]
+pub(super) struct PassedBinding {
+    pub names: SmallVec<[Name; 4]>,
+    pub types: SmallVec<[Type; 8]>,
+}
+
 /// A parsed expression, before placeholders are bound.
 #[derive(Debug)]
 pub(super) struct Parsed {
@@ -257,6 +268,8 @@ pub(super) struct Parsed {
     pub steps: Vec<CheckStep>,
     pub operators: u32,
     pub body: Body,
+    /// The first binding that has passed the checks: with the same names and types they need not be made again.
+    pub passed: OnceLock<PassedBinding>,
 }
 
 impl Parsed {
@@ -274,6 +287,7 @@ impl Parsed {
             steps: Vec::new(),
             operators: 0,
             body: Body::Projection(Vec::new()),
+            passed: OnceLock::new(),
         }
     }
 

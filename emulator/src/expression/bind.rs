@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::ast::{Grammar, Operand, Operator, Parsed};
+use super::ast::{Grammar, Operand, Operator, Parsed, PassedBinding};
 use super::cache::Cache;
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
@@ -26,6 +26,8 @@ const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 /// With more substitutions than this, placeholders are looked up by hash.
 const FEW: usize = 8;
+/// With more names than this, static checks are made each time.
+const FEW_NAMES: usize = 4;
 
 /// A parsed expression and the meaning of its placeholders; `None` for undefined ones, which only the
 /// static checks meet.
@@ -55,6 +57,46 @@ impl<'r> Bound<'r> {
         match operand {
             Operand::Path(span) => Some(Path::new(self, span)),
             _ => None,
+        }
+    }
+
+    /// Whether the static checks have passed with the same names and types of values: all else that they depend on is the
+    /// text.
+    fn has_passed(&self) -> bool {
+        let Some(passed) = self.parsed.passed.get() else {
+            return false;
+        };
+        let names = self.names.iter().zip(&passed.names);
+        let values = self.values.iter().zip(&passed.types);
+        names.into_iter().all(|(name, passed)| *name == Some(passed.as_str()))
+            && values
+                .into_iter()
+                .all(|(value, passed)| value.is_some_and(|value| value.kind() == *passed))
+    }
+
+    /// Keeps names and types that have passed the static checks, if there are few.
+    fn keep_passed(&self) {
+        if self.parsed.passed.get().is_some() || self.names.len() > FEW_NAMES || self.values.len() > FEW {
+            return;
+        }
+        // The checks of these look at the values.
+        let looks_at_values = |operator| matches!(operator, Operator::Between | Operator::AttributeType);
+        if self
+            .parsed
+            .applications
+            .iter()
+            .any(|application| looks_at_values(application.operator))
+        {
+            return;
+        }
+        let names = self
+            .names
+            .iter()
+            .map(|name| name.map(Name::new).filter(|name| !name.is_heap_allocated()));
+        let types = self.values.iter().map(|value| value.map(AttributeValue::kind));
+        if let (Some(names), Some(types)) = (names.collect(), types.collect()) {
+            // Another request may have been faster.
+            let _ = self.parsed.passed.set(PassedBinding { names, types });
         }
     }
 
@@ -286,7 +328,10 @@ impl<'r> Bindings<'r> {
         }
         let invalid = |rest: String| error::invalid(kind, rest);
         let bound = self.substitute(self.cache.parse(text, grammar(kind)).map_err(invalid)?);
-        check::all(&bound).map_err(invalid)?;
+        if !bound.has_passed() {
+            check::all(&bound).map_err(invalid)?;
+            bound.keep_passed();
+        }
         Ok(bound)
     }
 

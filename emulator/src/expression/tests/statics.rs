@@ -449,3 +449,60 @@ fn as_many_placeholders_as_one_likes() {
         assert!(scope.check_all_used().is_ok());
     }
 }
+
+#[test]
+fn a_text_that_has_passed_is_checked_again_with_other_names_and_types() {
+    let cache = Cache::new();
+    let passes = |kind, text: &str, names: &str, values: &str| {
+        let pairs = |list: &str| -> Vec<(Name, Name)> {
+            let pairs = list.split_whitespace().map(|pair| pair.split_once('=').unwrap());
+            pairs.map(|(key, text)| (key.into(), text.into())).collect()
+        };
+        let values = pairs(values).into_iter().map(|(key, text)| (key, value(&text)));
+        let (names, values) = (pairs(names), values.collect::<Vec<_>>());
+        let substitutions = Substitutions {
+            names: (!names.is_empty()).then_some(names),
+            values: (!values.is_empty()).then_some(values),
+        };
+        let mut bindings = Bindings::new(&substitutions, &cache).unwrap();
+        match kind {
+            Update => bindings.update(text).is_ok(),
+            kind => bindings.condition(kind, text).is_ok(),
+        }
+    };
+    for (kind, text, bindings) in [
+        (
+            Update,
+            "SET #a = a + :v, b = :w",
+            vec![
+                ("#a=c", ":v=1 :w='x", true),
+                ("#a=c", ":v=2 :w='y", true),
+                ("#a=d", ":v=1 :w='x", true),
+                ("#a=b", ":v=1 :w='x", false),
+                ("#a=c", ":v='x :w='x", false),
+                ("", ":v=1 :w='x", false),
+                ("#a=c", ":v=1", false),
+                ("#a=c", ":v=1 :w='x", true),
+            ],
+        ),
+        (
+            Condition,
+            "contains(#a, #b)",
+            vec![("#a=a #b=b", "", true), ("#a=a #b=a", "", false)],
+        ),
+        (
+            Condition,
+            "a BETWEEN :v AND :w",
+            vec![("", ":v=1 :w=2", true), ("", ":v=2 :w=1", false)],
+        ),
+        (
+            Condition,
+            "attribute_type(a, :v)",
+            vec![("", ":v='S", true), ("", ":v='X", false)],
+        ),
+    ] {
+        for (names, values, expected) in bindings {
+            assert_eq!(passes(kind, text, names, values), expected, "{text} {names} {values}");
+        }
+    }
+}
