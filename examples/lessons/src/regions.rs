@@ -178,7 +178,7 @@ mod tests {
         twin.pause_replication("Accounts", None).unwrap();
         deposit(&here, "2").await;
         deposit(&here, "3").await;
-        twin.clock().advance(Duration::from_secs(60));
+        twin.clock().advance(Duration::from_mins(1));
         assert_eq!(balances(&there).await, (10, 10));
         deposit(&there, "4").await;
         // It comes back: every deposit arrives, and the newer balance replaces the other.
