@@ -151,6 +151,31 @@ fn crates() -> Outcome<()> {
     run(&mut package)
 }
 
+/// Packs every published crate, and unpacks it into `folder/crates`. A configuration of Cargo in `folder` takes the crates
+/// from there instead of crates.io.
+pub fn unpack_crates(folder: &Path) -> Outcome<()> {
+    let text = |error: std::io::Error| error.to_string();
+    let packed = shell::root().join("target/packed");
+    let mut package = cargo();
+    package.args(["package", "--no-verify", "--locked", "--allow-dirty"]);
+    package.arg("--target-dir").arg(&packed);
+    for name in CRATES {
+        package.args(["--package", name]);
+    }
+    run(&mut package)?;
+    let mut patches = String::from("[patch.crates-io]\n");
+    fs::create_dir_all(folder.join("crates")).map_err(text)?;
+    fs::create_dir_all(folder.join(".cargo")).map_err(text)?;
+    for name in CRATES {
+        let versioned = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
+        let _ = writeln!(patches, "{name} = {{ path = \"crates/{versioned}\" }}");
+        let mut unpack = Command::new("tar");
+        unpack.arg("-C").arg(folder.join("crates")).arg("-xzf");
+        run(unpack.arg(packed.join("package").join(versioned + ".crate")))?;
+    }
+    fs::write(folder.join(".cargo/config.toml"), patches).map_err(text)
+}
+
 fn npm() -> Outcome<()> {
     wasm::build()?;
     setup::npm("wasm/npm")?;

@@ -1,6 +1,7 @@
 //! The project's development tasks: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
 
 mod bench;
+mod crates;
 mod deny;
 mod dist;
 mod examples;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::schedule::Step;
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{deny, dist, examples, fuzz, plant, python, schedule, setup, snippets, unlocked, wasm};
+use crate::{crates, deny, dist, examples, fuzz, plant, python, schedule, setup, snippets, unlocked, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub enum Extent {
 }
 
 /// The steps. A step starts after the earlier steps that it names in `after`.
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 21] = [
     Step::each("build", &[], |_| build()),
     Step::each("wasm", &[], wasm::test_build),
     Step::each("cargo test", &["build"], workspace),
@@ -57,6 +57,7 @@ const STEPS: [Step; 20] = [
     Step::nightly("fuzz", &[], |_| fuzzing()),
     Step::nightly("unlocked", &["cargo test"], |_| without_locks()),
     Step::nightly("plant", &["cargo test"], |_| planted()),
+    Step::nightly("crates", &[], |_| crates::test()),
     Step::nightly("image", &["build"], |_| dist::test_image()),
     Step::nightly("kills", &["build", "cargo test"], |_| kills()),
     Step::nightly("policies", &["build"], |_| policies()),
@@ -285,7 +286,7 @@ pub fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Outco
 }
 
 /// `test result: ok. 12 passed; 0 failed; …`
-fn of_cargo(line: &str) -> Option<Counts> {
+pub fn of_cargo(line: &str) -> Option<Counts> {
     let mut words = line.strip_prefix("test result: ")?.split_once(". ")?.1.split("; ");
     Some(Counts {
         passed: words.next()?.strip_suffix(" passed")?.parse().ok()?,
