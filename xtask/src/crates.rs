@@ -10,7 +10,7 @@ use crate::test::{Counts, counted, of_cargo};
 
 const PROJECT: &str = "harness/dynatwin/sample";
 
-/// Runs the project's tests with the packed crates, and installs the command from its crate.
+/// Runs the project's tests and the README's example with the packed crates, and installs the command from its crate.
 pub fn test() -> Outcome<Counts> {
     let folder = shell::root().join("target/sample-rust");
     let text = |error: std::io::Error| error.to_string();
@@ -21,6 +21,13 @@ pub fn test() -> Outcome<Counts> {
     // The versions of the dependencies are those that the workspace is tested with.
     fs::copy(shell::root().join("Cargo.lock"), folder.join("Cargo.lock")).map_err(text)?;
     dist::unpack_crates(&folder)?;
+    let readme = format!("crates/dynatwin-{}/README.md", env!("CARGO_PKG_VERSION"));
+    let readme = fs::read_to_string(folder.join(readme)).map_err(text)?;
+    let example = readme
+        .split_once("```rust\n")
+        .and_then(|(_, rest)| rest.split_once("```\n"));
+    let (example, _) = example.ok_or("the README of the crate has no example")?;
+    fs::write(folder.join("tests/readme.rs"), example).map_err(text)?;
 
     let mut counts = counted(cargo(&folder).arg("test"), of_cargo)?;
     let server = format!("crates/dynatwin-server-{}", env!("CARGO_PKG_VERSION"));

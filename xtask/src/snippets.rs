@@ -16,15 +16,17 @@ use crate::test::{Counts, binary};
 /// The Python that has the package.
 static PYTHON: OnceLock<Outcome<PathBuf>> = OnceLock::new();
 
-/// The documents whose blocks are run, beside the pages of `docs`. The README of the npm package is not among them: its
-/// blocks are run by `cargo xtask test --all samples`, with the packed package.
-const DOCUMENTS: [&str; 6] = [
+/// The documents whose blocks are run, beside the pages of `docs`. The READMEs of the npm package and of
+/// the crate `dynatwin` are not among them: `cargo xtask test --all samples` and `cargo xtask test crates` run their blocks with the
+/// packed packages.
+const DOCUMENTS: [&str; 7] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "README.md",
     "examples/node-guide/README.md",
     "examples/python-guide/README.md",
     "harness/python/README.md",
+    "harness/server/README.md",
 ];
 
 /// Languages that are not code, or are used by a block that is.
