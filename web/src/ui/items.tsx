@@ -7,6 +7,7 @@ import type { ItemsPage, StoredItem, TableView } from '../tables';
 import { brief, keyText, plainItem, typedItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
 import { Icon } from './icon';
+import { TableChoice } from './table-choice';
 
 const ROW = 34;
 const PAGE = 500;
@@ -61,17 +62,6 @@ export function ItemsPanel({ app }: { app: App }) {
       <ItemList key={`${table.name} ${index.value}`} app={app} table={table} index={index.value} onOpen={(item) => (edited.value = { table: table.name, item })} />
       {edited.value && <ItemEditor app={app} table={table} item={edited.value.item} onClose={() => (edited.value = undefined)} />}
     </div>
-  );
-}
-
-export function TableChoice({ app, table }: { app: App; table: TableView }) {
-  return (
-    <label class="line">
-      Table
-      <select value={table.name} onChange={(event) => (app.tables.selected.value = event.currentTarget.value)}>
-        {app.tables.list.value.map(({ name }) => <option key={name} value={name}>{name}</option>)}
-      </select>
-    </label>
   );
 }
 

@@ -18,6 +18,6 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
     }, []);
     const Loaded = loaded.value;
     if (Loaded) return <Loaded {...props} />;
-    return failure.value ? <p class="error">{failure.value}</p> : <p aria-busy="true">Loading…</p>;
+    return failure.value ? <p class="trouble" role="alert">{failure.value}</p> : <p class="quiet empty" aria-busy="true">Loading…</p>;
   };
 }

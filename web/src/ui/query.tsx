@@ -7,7 +7,7 @@ import { brief, keyText } from '../value';
 import { count, units } from '../words';
 import { showRequest } from './code-pane';
 import { Icon } from './icon';
-import { TableChoice } from './items';
+import { TableChoice } from './table-choice';
 
 const COMPARISONS = ['=', '<', '<=', '>', '>=', 'begins_with', 'between'];
 

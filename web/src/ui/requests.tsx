@@ -7,7 +7,7 @@ import type { ExplainedExpression, Explanation, SeenRequest } from '../transport
 import { keyText } from '../value';
 import { count, seconds, timeOfDay, units } from '../words';
 import { showRequest } from './code-pane';
-import { Fault, Tree } from './expressions';
+import { Fault, Tree } from './expression-tree';
 
 /** How many rows are shown: the latest. */
 const ROWS = 200;

@@ -1,12 +1,16 @@
 //! Controls of the emulator as a whole.
 
 use super::{Allowed, ControlRequest, clock};
-use crate::wire::control::{ControlResult, Json, Members, write_conditions};
+use crate::wire::control::{ControlError, ControlResult, Json, Members, write_conditions};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The OpenAPI description of the controls.
-const OPENAPI: &[u8] = include_bytes!("openapi.json");
+/// The OpenAPI description of the controls. Small builds go without.
+const OPENAPI: Option<&[u8]> = if cfg!(feature = "openapi") {
+    Some(include_bytes!("openapi.json"))
+} else {
+    None
+};
 
 /// Writes version, seed, clock, conditions and counts.
 pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
@@ -44,7 +48,8 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 
 /// Writes the description of all controls.
 pub fn openapi(_: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    writer.json(OPENAPI);
+    let description = OPENAPI.ok_or_else(|| ControlError::not_found("This build does not contain openapi.json."))?;
+    writer.json(description);
     Ok(())
 }
 

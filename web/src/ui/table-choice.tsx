@@ -1,0 +1,14 @@
+// The choice of a table.
+import type { App } from '../app';
+import type { TableView } from '../tables';
+
+export function TableChoice({ app, table }: { app: App; table: TableView }) {
+  return (
+    <label class="line">
+      Table
+      <select value={table.name} onChange={(event) => (app.tables.selected.value = event.currentTarget.value)}>
+        {app.tables.list.value.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+      </select>
+    </label>
+  );
+}
