@@ -57,14 +57,14 @@ pub struct KeyClause<'r> {
 /// A key condition of valid structure; whether it fits the table's keys is checked later.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, KeyOperator, Scope};
+/// use dynatwin_engine::expression::{Cache, KeyOperator, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 /// use dynatwin_engine::value::AttributeValue;
 ///
 /// let values = vec![(":p".into(), AttributeValue::string("user"))];
 /// let substitutions = Substitutions { names: None, values: Some(values) };
 /// let cache = Cache::new();
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// let condition = scope.key_condition(":p = pk").unwrap();
 /// assert_eq!(condition.clauses[0].name, "pk");
 /// assert_eq!(condition.clauses[0].operator, KeyOperator::Eq(&AttributeValue::string("user")));

@@ -2,7 +2,7 @@
 //! which are lowered to the same.
 //!
 //! ```text
-//! text ─ lexer, parser ─► Parsed (kept in the Cache) ─ Scope: placeholders, static checks ─► Condition, Update, …
+//! text ─ lexer, parser ─► Parsed (kept in the Cache) ─ Bindings: placeholders, static checks ─► Condition, Update, …
 //! ```
 //!
 //! [`Bindings`] is the way in. What it hands out has passed every check that needs no item and no table. Errors come without

@@ -67,11 +67,11 @@ pub struct OutlineError {
 /// The parse and binding of an expression: its parts in tree order, each before its children.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, OutlinePart, Scope};
+/// use dynatwin_engine::expression::{Cache, ExpressionKind, OutlinePart, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 ///
 /// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// let outline = scope.outline(ExpressionKind::Filter, "size(a) > :b");
 /// let error = outline.error.unwrap();
 /// assert_eq!(error.range, Some(10..12), "{}", error.message);

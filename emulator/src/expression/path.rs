@@ -31,11 +31,11 @@ impl fmt::Display for PathElement<'_> {
 /// A document path of a bound expression. It prints as the service prints it: `[a, b, [1]]`.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, Scope};
+/// use dynatwin_engine::expression::{Cache, ExpressionKind, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 ///
 /// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// let condition = scope.condition(ExpressionKind::Filter, "attribute_exists(a.b[1])").unwrap();
 /// let path = condition.paths().next().unwrap();
 /// assert_eq!((path.name(), path.is_nested()), ("a", true));

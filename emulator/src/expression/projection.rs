@@ -10,12 +10,12 @@ use crate::value::{AttributeValue, Item, Map, Name};
 /// A projection bound to a request's names.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, Scope};
+/// use dynatwin_engine::expression::{Cache, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 /// use dynatwin_engine::value::{AttributeValue, Map};
 ///
 /// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// let projection = scope.projection("b, absent").unwrap();
 /// let entry = |name: &str| (name.into(), AttributeValue::Null);
 /// let item = Map::from_entries(vec![entry("a"), entry("b")]);

@@ -11,14 +11,14 @@ use crate::value::{AttributeValue, Item, Name};
 /// Equalities that all hold for a result; whether they fit the index is checked later.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, Scope};
+/// use dynatwin_engine::expression::{Cache, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 /// use dynatwin_engine::value::AttributeValue;
 ///
 /// let values = vec![(":t".into(), AttributeValue::string("acme"))];
 /// let substitutions = Substitutions { names: None, values: Some(values) };
 /// let cache = Cache::new();
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// let condition = scope.search_condition("tenant = :t").unwrap();
 /// assert_eq!(condition.value_of("tenant"), Some(&AttributeValue::string("acme")));
 /// assert!(scope.search_condition("tenant > :t").is_err());

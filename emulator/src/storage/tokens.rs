@@ -38,7 +38,7 @@ fn digest(scope: &Scope, token: &str) -> Digest {
     let half = |seed: u64| {
         let parts = [scope.account.as_bytes(), scope.region.as_bytes(), token.as_bytes()];
         let hash = parts.iter().fold(StableHash::new(seed), |hash, part| {
-            hash.bytes(&part.len().to_le_bytes()).bytes(part)
+            hash.bytes(&(part.len() as u64).to_le_bytes()).bytes(part)
         });
         hash.finish()
     };

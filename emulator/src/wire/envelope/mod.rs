@@ -154,7 +154,7 @@ pub fn open<'a>(
         content_type: None,
         accept_encoding: request.headers.get("accept-encoding"),
     };
-    if request.body.len() > limits::REQUEST_BODY {
+    if request.body.len() > limits::REQUEST_BODY && !control::is_control(request.target) {
         return Envelope::Answered(close(&form, 413, Vec::new(), ids, now));
     }
     let root = request.target == "/" || request.target.starts_with("/?");

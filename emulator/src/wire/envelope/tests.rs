@@ -180,6 +180,20 @@ fn bodies_above_the_limit() {
 }
 
 #[test]
+fn snapshots_may_exceed_the_limit_of_bodies() {
+    let body = vec![0; limits::REQUEST_BODY + 1];
+    let headers = [("host", "localhost"), ("content-type", "application/octet-stream")];
+    let request = HttpRequest {
+        method: "PUT",
+        target: "/_dynatwin/snapshot",
+        headers: &headers,
+        body: &body,
+    };
+    let opened = open(&request, &RequestIds::new(1), Moment::START, |_, _| true);
+    assert!(matches!(opened, Envelope::Control(call) if call.body.is_ok()));
+}
+
+#[test]
 fn health_checks() {
     let ids = RequestIds::new(1);
     let form = AnswerFormat::default();
