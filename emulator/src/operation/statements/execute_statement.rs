@@ -51,7 +51,7 @@ pub struct Checked<'r> {
 }
 
 pub enum Plan<'r> {
-    Select(SelectPlan<'r>),
+    Select(Box<SelectPlan<'r>>),
     Write {
         write: Write<'r>,
         returning: Option<Returning>,
@@ -145,7 +145,8 @@ fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, 
             token: request.next_token.as_deref(),
             report: options.report,
         };
-        return page.plan(context, prepared, target, select).map(Plan::Select);
+        let plan = page.plan(context, prepared, target, select)?;
+        return Ok(Plan::Select(Box::new(plan)));
     }
     // A statement that writes one item ignores `Limit`, `ConsistentRead` and `NextToken`.
     let key = statement::written_key(&statement, &target)?;
