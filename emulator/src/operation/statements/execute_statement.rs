@@ -51,7 +51,7 @@ pub struct Checked<'r> {
 }
 
 pub enum Plan<'r> {
-    Select(Box<SelectPlan<'r>>),
+    Select(SelectPlan<'r>),
     Write {
         write: Write<'r>,
         returning: Option<Returning>,
@@ -145,8 +145,7 @@ fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, 
             token: request.next_token.as_deref(),
             report: options.report,
         };
-        let plan = page.plan(context, prepared, target, select)?;
-        return Ok(Plan::Select(Box::new(plan)));
+        return page.plan(context, prepared, target, select).map(Plan::Select);
     }
     // A statement that writes one item ignores `Limit`, `ConsistentRead` and `NextToken`.
     let key = statement::written_key(&statement, &target)?;

@@ -40,8 +40,8 @@ pub struct SelectPlan<'r> {
     names: Option<&'r [Name]>,
     /// The number of the first range to read.
     first: usize,
-    /// The statement's text and its values, which tokens identify it by.
-    statement: (&'r str, &'r Prepared),
+    /// The fingerprint in tokens, which identifies the statement.
+    fingerprint: u64,
 }
 
 impl<'r> Page<'r> {
@@ -62,10 +62,10 @@ impl<'r> Page<'r> {
         let (source, index) = plan::source(context, &target, prepared.index.as_deref())?;
         self.check(&target, index, &select)?;
         let reads = Reads::plan(definition, index, &select)?;
-        let statement = (self.statement, prepared);
+        let fingerprint = self.fingerprint(prepared, &target);
         let start = self
             .token
-            .map(|token| NextToken::decode(token, fingerprint(statement, &target)))
+            .map(|token| NextToken::decode(token, fingerprint))
             .transpose()?;
         let first = start.as_ref().map_or(0, |token| token.range);
         let mut after = start.map(|token| token.key);
@@ -98,8 +98,13 @@ impl<'r> Page<'r> {
             },
             names,
             first,
-            statement,
+            fingerprint,
         })
+    }
+
+    /// The fingerprint in tokens: a hash of the statement with its values, and the table.
+    fn fingerprint(&self, prepared: &Prepared, target: &Target) -> u64 {
+        transaction::fingerprint(&(self.statement, prepared.values())) ^ target.table.ordinal
     }
 
     /// Checks that the table or index supports the request.
@@ -126,11 +131,6 @@ impl<'r> Page<'r> {
     }
 }
 
-/// The fingerprint in tokens: a hash of the statement with its values, and the table. Few requests need it.
-fn fingerprint((statement, prepared): (&str, &Prepared), target: &Target) -> u64 {
-    transaction::fingerprint(&(statement, prepared.values())) ^ target.table.ordinal
-}
-
 impl SelectPlan<'_> {
     /// Writes the response.
     pub fn encode(&self, result: &PageResult, out: &mut Writer) {
@@ -150,7 +150,7 @@ impl SelectPlan<'_> {
         }
         items.close();
         if let Some(next) = self.next(result) {
-            answer.string("NextToken", &next.encode(fingerprint(self.statement, &read.target)));
+            answer.string("NextToken", &next.encode(self.fingerprint));
         }
         if *report != CapacityReport::None {
             let consumed = result.cost.consumed(read, &read.target.asked_name());
