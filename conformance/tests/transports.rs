@@ -40,10 +40,8 @@ const OF_THE_CONNECTION: [&str; 5] = [
 
 /// Operations that are always refused here: the service no longer creates global tables of version 2017.11.29, and no case has
 /// replicas.
-const ALWAYS_REFUSED: [&str; 7] = [
+const ALWAYS_REFUSED: [&str; 5] = [
     "CreateGlobalTable",
-    "DescribeTableReplicaAutoScaling",
-    "UpdateTableReplicaAutoScaling",
     "DescribeGlobalTable",
     "DescribeGlobalTableSettings",
     "UpdateGlobalTable",
