@@ -147,7 +147,7 @@ pub async fn fuzz(
     start: impl AsyncFn() -> Outcome<Arc<dyn Target>>,
     seed: u64,
     time: Duration,
-    mut tell: impl FnMut(Told<'_>),
+    mut report: impl FnMut(FuzzProgress<'_>),
 ) -> Outcome {
     let mut pair = Pair::new(start);
     let begin = Instant::now();
@@ -157,12 +157,12 @@ pub async fn fuzz(
             break;
         }
         let mismatch = pair.compare(seed, generate::history(seed)).await?;
-        tell(Told::History);
+        report(FuzzProgress::History);
         let Some(mut mismatch) = mismatch else { continue };
         if kinds.insert(mismatch.kind()) {
             mismatch = pair.shrunk(mismatch).await;
             kinds.insert(mismatch.kind());
-            tell(Told::Mismatch(&mismatch));
+            report(FuzzProgress::Mismatch(&mismatch));
         }
     }
     Ok(())
@@ -170,7 +170,7 @@ pub async fn fuzz(
 
 /// What comes of fuzzing.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum FuzzProgress<'a> {
     /// One more history was compared.
     History,
     /// A mismatch of a new kind.
@@ -180,16 +180,16 @@ pub enum Told<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::Door;
-    use crate::target::{InProcess, Mood};
+    use crate::raw_client::RawClient;
+    use crate::target::{InProcess, Preset};
 
     #[tokio::test]
     async fn a_difference_is_found_and_shrunk() {
         let mut found: Vec<Mismatch> = Vec::new();
         let time = Duration::from_secs(3);
         let forgetful = async || Ok(Arc::new(Forgetful) as _);
-        fuzz(forgetful, 1, time, |told| {
-            if let Told::Mismatch(mismatch) = told {
+        fuzz(forgetful, 1, time, |progress| {
+            if let FuzzProgress::Mismatch(mismatch) = progress {
                 found.push(mismatch.clone());
             }
         })
@@ -197,11 +197,11 @@ mod tests {
         .unwrap();
         let shortest = found.iter().min_by_key(|mismatch| mismatch.requests.len()).unwrap();
         assert!(shortest.requests.len() <= 3, "{shortest}");
-        let equal = async || Ok(Arc::new(InProcess::new(Mood::Calm, 1)) as _);
+        let equal = async || Ok(Arc::new(InProcess::new(Preset::Calm, 1)) as _);
         let mut count = 0;
-        fuzz(equal, 1, time, |told| match told {
-            Told::History => count += 1,
-            Told::Mismatch(mismatch) => panic!("{mismatch}"),
+        fuzz(equal, 1, time, |progress| match progress {
+            FuzzProgress::History => count += 1,
+            FuzzProgress::Mismatch(mismatch) => panic!("{mismatch}"),
         })
         .await
         .unwrap();
@@ -217,14 +217,14 @@ mod tests {
         }
 
         fn session(&self) -> crate::target::Session {
-            InProcess::new(Mood::Calm, 1).session()
+            InProcess::new(Preset::Calm, 1).session()
         }
 
-        fn door(&self, _: &str) -> Option<Door> {
+        fn raw_client(&self, _: &str) -> Option<RawClient> {
             let twin = dynatwin::Twin::seeded(1);
             let rule = dynatwin::Rule::new(dynatwin::Verdict::InternalServerError).operation("DeleteItem");
             twin.faults().add(rule).keep();
-            Some(Door::twin(twin))
+            Some(RawClient::twin(twin))
         }
     }
 }

@@ -10,7 +10,7 @@ use dynatwin_case::{Case, Conditions, Expect, File, Reply, Request, Service, exp
 use serde_json::{Value, json};
 
 use crate::check::{Failure, Outcome};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 use crate::target::Target;
 
 use names::{Names, has_room, table_name, valid_name};
@@ -31,7 +31,7 @@ pub struct Lane {
 /// A file's tables and items on the target.
 struct Stage {
     file: String,
-    door: Door,
+    raw_client: RawClient,
     names: Names,
     /// Whether the account is others' too: then only what was certainly made here is deleted.
     shared: bool,
@@ -58,7 +58,7 @@ impl Lane {
     /// Why this case is not carried out here: it turns dials that are not here, or is about all that an account has, and the
     /// account is shared.
     pub fn refuses(&self, case: &Case) -> Option<String> {
-        if case.needs_control() && !self.target.door(&self.account)?.is_twin() {
+        if case.needs_control() && !self.target.raw_client(&self.account)?.is_twin() {
             return Some("it needs the twin's clock or conditions".to_owned());
         }
         if self.target.is_shared() && case.requests().any(is_of_account) {
@@ -103,11 +103,11 @@ impl Lane {
             self.account = account();
         }
         self.stages += 1;
-        let door = self.target.door(&self.account);
-        let door = door.ok_or_else(|| Failure::new("this target carries out no cases"))?;
+        let raw_client = self.target.raw_client(&self.account);
+        let raw_client = raw_client.ok_or_else(|| Failure::new("this target carries out no cases"))?;
         let stage = self.stage.insert(Stage {
             file: file.name.clone(),
-            door,
+            raw_client,
             names: Names::new(
                 stage_prefix(self.target.as_ref(), self.stages),
                 file.tables.iter().filter_map(table_name),
@@ -219,13 +219,16 @@ impl Stage {
 
     /// A target that is this run's own may have refused a table and yet have made it.
     async fn note_half_made(&mut self, request: &Value, region: Option<&str>) -> Outcome {
-        let Some(name) = table_name(request).filter(|_| !self.shared && !self.door.is_twin()) else {
+        let Some(name) = table_name(request).filter(|_| !self.shared && !self.raw_client.is_twin()) else {
             return Ok(());
         };
         let table = (name, region.map(str::to_owned));
         if !self.made.contains(&table) {
             let look = json!({"TableName": table.0}).to_string();
-            let reply = self.door.send_to(region, "DescribeTable", look.as_bytes()).await?;
+            let reply = self
+                .raw_client
+                .send_to(region, "DescribeTable", look.as_bytes())
+                .await?;
             if reply.status == 200 {
                 self.changed = true;
                 self.made.push(table);
@@ -236,12 +239,15 @@ impl Stage {
 
     async fn wait_until_active(&self, table: &str, region: Option<&str>) -> Outcome {
         // A twin's table is ACTIVE when somebody looks, or is not on purpose.
-        if self.door.is_twin() {
+        if self.raw_client.is_twin() {
             return Ok(());
         }
         let look = json!({"TableName": table}).to_string();
         for _ in 0..PATIENCE {
-            let reply = self.door.send_to(region, "DescribeTable", look.as_bytes()).await?;
+            let reply = self
+                .raw_client
+                .send_to(region, "DescribeTable", look.as_bytes())
+                .await?;
             let table = &reply.body["Table"];
             let indexes = table["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
             let mut states = indexes
@@ -259,7 +265,7 @@ impl Stage {
     async fn clear(&self) -> bool {
         let mut cleared = !self.left;
         // A twin is made anew, and its tables may be long in going.
-        if self.door.is_twin() {
+        if self.raw_client.is_twin() {
             return cleared;
         }
         for (table, region) in &self.made {
@@ -272,10 +278,12 @@ impl Stage {
         let body = json!({"TableName": table}).to_string();
         let unprotect = json!({"TableName": table, "DeletionProtectionEnabled": false}).to_string();
         for _ in 0..PATIENCE {
-            let reply = self.door.send_to(region, "DeleteTable", body.as_bytes()).await?;
+            let reply = self.raw_client.send_to(region, "DeleteTable", body.as_bytes()).await?;
             let error = reply.error().filter(|_| reply.status != 200).unwrap_or_default();
             if error.contains("rotect") {
-                self.door.send_to(region, "UpdateTable", unprotect.as_bytes()).await?;
+                self.raw_client
+                    .send_to(region, "UpdateTable", unprotect.as_bytes())
+                    .await?;
             } else if error.starts_with("ResourceInUse") {
                 // An index of it comes or goes.
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -284,7 +292,10 @@ impl Stage {
             }
         }
         for _ in 0..PATIENCE {
-            let reply = self.door.send_to(region, "DescribeTable", body.as_bytes()).await?;
+            let reply = self
+                .raw_client
+                .send_to(region, "DescribeTable", body.as_bytes())
+                .await?;
             if reply.status != 200 {
                 return Ok(reply.error().is_some_and(|error| error.starts_with("ResourceNotFound")));
             }
@@ -312,7 +323,7 @@ impl Service for Stage {
         let shifts = self.names.rename(&mut request);
         self.names.mark_token(&mut request);
         let body = request.to_string();
-        let mut reply = self.door.send_to(region, operation, body.as_bytes()).await?;
+        let mut reply = self.raw_client.send_to(region, operation, body.as_bytes()).await?;
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
             self.left |= OUTLIVES.contains(&operation);
@@ -328,7 +339,7 @@ impl Service for Stage {
         } else if operation == "CreateTable" {
             self.note_half_made(&request, region).await?;
         }
-        if !self.door.is_twin() {
+        if !self.raw_client.is_twin() {
             self.names.learn(&reply.body);
         }
         self.names.restore(&mut reply.body, &body, &shifts);
@@ -337,12 +348,12 @@ impl Service for Stage {
 
     fn advance(&mut self, by: Duration) -> Outcome {
         self.changed = true;
-        self.door.advance(by)
+        self.raw_client.advance(by)
     }
 
     fn set_conditions(&mut self, conditions: &Conditions) -> Outcome {
         self.changed = true;
-        self.door.set_conditions(conditions)
+        self.raw_client.set_conditions(conditions)
     }
 }
 

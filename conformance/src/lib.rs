@@ -10,10 +10,10 @@
 pub mod check;
 pub mod context;
 pub mod difference;
-pub mod door;
 pub mod fuzz;
 pub mod http;
 pub mod lane;
+pub mod raw_client;
 pub mod report;
 pub mod run;
 pub mod scenario;

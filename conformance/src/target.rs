@@ -19,13 +19,13 @@ use aws_sdk_dynamodb::Client;
 use dynatwin::Twin;
 
 use crate::check::{Failure, Outcome};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 pub use dynalite::Dynalite;
 pub use dynamodb_local::DynamoDbLocal;
 pub use dynoxide::Dynoxide;
 pub use endpoint::Endpoint;
-pub use in_process::{InProcess, Mood};
+pub use in_process::{InProcess, Preset};
 pub use server::Server;
 pub use wasm::{Host, Wasm};
 
@@ -37,9 +37,9 @@ pub trait Target: Send + Sync {
     /// A client for one scenario.
     fn session(&self) -> Session;
 
-    /// A door for cases, as a caller with this access key; nothing where cases are not carried out, since what happens
+    /// A raw_client for cases, as a caller with this access key; nothing where cases are not carried out, since what happens
     /// there is not certain.
-    fn door(&self, account: &str) -> Option<Door>;
+    fn raw_client(&self, account: &str) -> Option<RawClient>;
 
     /// How many cases may run at once: more than one only where callers with different keys have different tables.
     fn lanes(&self) -> usize {
@@ -102,15 +102,15 @@ pub struct Session {
 /// A target that can be asked for by name.
 ///
 /// ```
-/// use dynatwin_conformance::target::{Kind, Mood};
+/// use dynatwin_conformance::target::{Kind, Preset};
 ///
-/// assert_eq!(Kind::named("in-process-aws"), Some(Kind::InProcess(Mood::Aws)));
+/// assert_eq!(Kind::named("in-process-aws"), Some(Kind::InProcess(Preset::Aws)));
 /// assert_eq!(Kind::named("nowhere"), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The twin in this process, under these conditions.
-    InProcess(Mood),
+    InProcess(Preset),
     /// The `dynatwin` server, over HTTP.
     Server,
     /// The wasm build of the twin, in this JavaScript engine.
@@ -133,9 +133,9 @@ pub enum Kind {
 impl Kind {
     /// The targets that need no URL.
     pub const ALL: [Kind; 9] = [
-        Kind::InProcess(Mood::Calm),
-        Kind::InProcess(Mood::Aws),
-        Kind::InProcess(Mood::Storm),
+        Kind::InProcess(Preset::Calm),
+        Kind::InProcess(Preset::Aws),
+        Kind::InProcess(Preset::Storm),
         Kind::Server,
         Kind::Wasm(Host::Node),
         Kind::Wasm(Host::Chromium),
@@ -152,7 +152,7 @@ impl Kind {
     /// Starts it.
     pub async fn start(&self, seed: u64) -> Result<Arc<dyn Target>, Absence> {
         Ok(match self {
-            Kind::InProcess(mood) => Arc::new(InProcess::new(*mood, seed)),
+            Kind::InProcess(preset) => Arc::new(InProcess::new(*preset, seed)),
             Kind::Server => Arc::new(Server::start(seed).await?),
             Kind::Wasm(host) => Arc::new(Wasm::start(*host, seed).await?),
             Kind::DynamoDbLocal => Arc::new(DynamoDbLocal::start().await?),
@@ -170,7 +170,7 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Kind::InProcess(mood) => mood.target(),
+            Kind::InProcess(preset) => preset.target(),
             Kind::Server => "server",
             Kind::Wasm(host) => host.target(),
             Kind::DynamoDbLocal => "dynamodb-local",

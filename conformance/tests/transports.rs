@@ -234,11 +234,11 @@ struct Account<'a> {
 }
 
 impl Account<'_> {
-    async fn ask(&mut self, asked: dynatwin_case::Request<'_>) -> dynatwin_case::Reply {
-        let region = asked.region.unwrap_or("us-east-1");
-        let body = asked.body.to_string().into_bytes();
+    async fn ask(&mut self, requested: dynatwin_case::Request<'_>) -> dynatwin_case::Reply {
+        let region = requested.region.unwrap_or("us-east-1");
+        let body = requested.body.to_string().into_bytes();
         self.pair
-            .ask(request(asked.operation, &self.caller, region, body))
+            .ask(request(requested.operation, &self.caller, region, body))
             .await
     }
 }

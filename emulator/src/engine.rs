@@ -365,7 +365,7 @@ impl Engine {
                 .map_err(|_| wire::decode::not_json())
                 .err();
             let error = error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
-            self.tell_unknown(caller, name, now, &error);
+            self.record_unknown(caller, name, now, &error);
             return refused(&error);
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);

@@ -110,7 +110,7 @@ pub struct Faults {
     count: AtomicUsize,
     rules: Mutex<InstalledRules>,
     /// How often a condition was decided for each key.
-    asked: Ordinals,
+    requested: Ordinals,
 }
 
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ impl Faults {
             seed,
             count: AtomicUsize::new(0),
             rules: Mutex::default(),
-            asked: Ordinals::default(),
+            requested: Ordinals::default(),
         }
     }
 
@@ -216,7 +216,7 @@ impl Faults {
     /// Removes all rules and resets all counts, so that later decisions do not depend on earlier ones.
     pub fn reset(&self) {
         self.clear();
-        self.asked.clear();
+        self.requested.clear();
     }
 
     /// The rules and what they did.
@@ -235,7 +235,7 @@ impl Faults {
             return false;
         }
         let id = subject.id(self.seed, what, 0);
-        let ordinal = self.asked.next(subject.owner, id);
+        let ordinal = self.requested.next(subject.owner, id);
         happens(self.seed, what, id, ordinal, share)
     }
 

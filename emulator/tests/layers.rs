@@ -179,6 +179,8 @@ fn the_engine_knows_no_host() {
             "std::sync::atomic",
             "std::sync::Mutex",
             "std::sync::RwLock",
+            "OnceLock",
+            "LazyLock",
             "loom::sync",
         ];
         for lock in locks.iter().filter(|lock| module != "sync" && code.contains(**lock)) {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::generate::{NAMES, RECORDS, Request};
 use super::{Mismatch, loose, shrink};
 use crate::check::{Failure, Outcome};
-use crate::door::Door;
-use crate::target::{InProcess, Mood, Target};
+use crate::raw_client::RawClient;
+use crate::target::{InProcess, Preset, Target};
 use dynatwin_case::Reply;
 
 /// The maximum number of pages that are read.
@@ -31,7 +31,7 @@ pub(super) struct Pair<S> {
 
 /// One of the two.
 struct Side {
-    door: Door,
+    raw_client: RawClient,
     /// What the names of its tables and tokens end with: those that were before are remembered.
     suffix: String,
 }
@@ -55,19 +55,19 @@ impl<S: AsyncFn() -> Outcome<Arc<dyn Target>>> Pair<S> {
             Some(other) => other,
             None => (self.start)().await?,
         };
-        let door = other.door("FUZZ");
+        let raw_client = other.raw_client("FUZZ");
         self.other = Some(other);
         Ok(Side {
-            door: door.ok_or_else(|| Failure::new("what is compared with answers no requests"))?,
+            raw_client: raw_client.ok_or_else(|| Failure::new("what is compared with answers no requests"))?,
             suffix: self.ordinal.to_string(),
         })
     }
 
     /// Sends a history to both, where nothing is; gives the first answer in which they differ.
     pub(super) async fn compare(&mut self, seed: u64, history: Vec<Request>) -> Outcome<Option<Mismatch>> {
-        let twin = InProcess::new(Mood::Calm, 1).door("FUZZ");
+        let twin = InProcess::new(Preset::Calm, 1).raw_client("FUZZ");
         let twin = Side {
-            door: twin.ok_or_else(|| Failure::new("the twin answers no requests"))?,
+            raw_client: twin.ok_or_else(|| Failure::new("the twin answers no requests"))?,
             suffix: String::new(),
         };
         let other = self.other().await?;
@@ -171,7 +171,7 @@ async fn send(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
     for name in NAMES {
         body = body.replace(name, &format!("{name}{}", side.suffix));
     }
-    let mut reply = side.door.send(operation, body.as_bytes()).await?;
+    let mut reply = side.raw_client.send(operation, body.as_bytes()).await?;
     if !side.suffix.is_empty() {
         let mut body = reply.body.to_string();
         for name in NAMES {
@@ -189,7 +189,7 @@ async fn ask(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
         "Scan" | "Query" => all_pages(side, operation, request).await,
         "CreateTable" | "UpdateTable" => {
             let reply = send(side, operation, request).await?;
-            if reply.status == 200 && !side.door.is_twin() {
+            if reply.status == 200 && !side.raw_client.is_twin() {
                 settled(side, request).await?;
             }
             Ok(reply)

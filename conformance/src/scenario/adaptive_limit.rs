@@ -77,11 +77,11 @@ async fn while_the_index_stands(context: &Context, limiter: &Limiter, now: i64) 
 
 /// How many of fifty who ask at once are admitted.
 async fn fifty(limiter: &Limiter, priority: &'static str, now: i64) -> Outcome<usize> {
-    let asked = race(50, |_| {
+    let requested = race(50, |_| {
         let limiter = limiter.clone();
         async move { limiter.admit(priority, now).await }
     });
-    Ok(asked.await?.into_iter().filter(|admitted| *admitted).count())
+    Ok(requested.await?.into_iter().filter(|admitted| *admitted).count())
 }
 
 /// Waits until the index tells of so many users.

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use super::process::{Process, free_port};
 use super::{Absence, Endpoint, Session, Target, installed};
 use crate::check::Outcome;
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 /// The `dynalite` program that `DYNALITE` names or that is on `PATH`, on a free port, killed when this is dropped. Some
 /// requests end it (a tag without a value does).
@@ -61,8 +61,8 @@ impl Target for Dynalite {
         self.endpoint.session()
     }
 
-    fn door(&self, account: &str) -> Option<Door> {
-        Some(self.endpoint.door_of(account))
+    fn raw_client(&self, account: &str) -> Option<RawClient> {
+        Some(self.endpoint.raw_client_of(account))
     }
 
     fn revive(&self) -> Pin<Box<dyn Future<Output = Outcome<bool>> + Send + '_>> {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::process::{Process, free_port};
 use super::{Endpoint, Session, Target};
 use crate::check::{Failure, Outcome, ensure};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 /// The npm package that ships DynamoDB Local 1.25.1 as a jar.
 const PACKAGE: &str = "amplify-dynamodb-simulator";
@@ -63,8 +63,8 @@ impl Target for DynamoDbLocal {
         self.endpoint.session()
     }
 
-    fn door(&self, account: &str) -> Option<Door> {
-        Some(self.endpoint.door_of(account))
+    fn raw_client(&self, account: &str) -> Option<RawClient> {
+        Some(self.endpoint.raw_client_of(account))
     }
 
     fn lanes(&self) -> usize {

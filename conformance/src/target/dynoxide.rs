@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::process::{Process, free_port};
 use super::{Absence, Endpoint, Session, Target, installed};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 /// The `dynoxide` binary that `DYNOXIDE` names or that is on `PATH`, on a free port, killed when this is dropped.
 ///
@@ -44,7 +44,7 @@ impl Target for Dynoxide {
         self.endpoint.session()
     }
 
-    fn door(&self, account: &str) -> Option<Door> {
-        Some(self.endpoint.door_of(account))
+    fn raw_client(&self, account: &str) -> Option<RawClient> {
+        Some(self.endpoint.raw_client_of(account))
     }
 }

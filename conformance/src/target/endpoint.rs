@@ -5,8 +5,8 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 
 use super::{Session, Target};
 use crate::check::{Outcome, ensure};
-use crate::door::Door;
 use crate::http::PlainHttp;
+use crate::raw_client::RawClient;
 
 /// An endpoint that runs already.
 ///
@@ -72,14 +72,14 @@ impl Endpoint {
 
     /// Fails if nothing answers, so that a wrong URL is one failure and not one for each case.
     pub async fn check_reachable(&self) -> Outcome {
-        let listed = Door::http(self.http.clone(), self.url.clone(), region(), credentials());
+        let listed = RawClient::http(self.http.clone(), self.url.clone(), region(), credentials());
         listed.send("ListTables", b"{\"Limit\":1}").await.map(drop)
     }
 
-    /// A door as a caller with this access key, for an endpoint that was started here and believes every signature.
-    pub(super) fn door_of(&self, account: &str) -> Door {
+    /// A raw_client as a caller with this access key, for an endpoint that was started here and believes every signature.
+    pub(super) fn raw_client_of(&self, account: &str) -> RawClient {
         let credentials = Credentials::new(account, "conformance", None, None, "made up");
-        Door::http(self.http.clone(), self.url.clone(), region(), credentials)
+        RawClient::http(self.http.clone(), self.url.clone(), region(), credentials)
     }
 
     /// A client of this endpoint.
@@ -102,12 +102,17 @@ impl Target for Endpoint {
         }
     }
 
-    fn door(&self, account: &str) -> Option<Door> {
+    fn raw_client(&self, account: &str) -> Option<RawClient> {
         // Without a prefix, what keeps made-up accounts apart keeps the tables of cases apart.
         if self.shared && self.prefix.is_none() && !has_credentials() {
-            return Some(self.door_of(account));
+            return Some(self.raw_client_of(account));
         }
-        Some(Door::http(self.http.clone(), self.url.clone(), region(), credentials()))
+        Some(RawClient::http(
+            self.http.clone(),
+            self.url.clone(),
+            region(),
+            credentials(),
+        ))
     }
 
     fn table_prefix(&self) -> Option<String> {

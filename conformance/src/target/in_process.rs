@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use dynatwin::{Clock, Conditions, Moment, Twin};
 
 use super::{Session, Target};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 /// How often a client tries where requests are throttled and fail by themselves, as an application there would.
 const ATTEMPTS: u32 = 10;
@@ -13,12 +13,12 @@ const ATTEMPTS: u32 = 10;
 /// Under which conditions a twin is.
 ///
 /// ```
-/// use dynatwin_conformance::target::Mood;
+/// use dynatwin_conformance::target::Preset;
 ///
-/// assert_eq!(Mood::Storm.target(), "in-process-storm");
+/// assert_eq!(Preset::Storm.target(), "in-process-storm");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mood {
+pub enum Preset {
     /// Nothing surprises.
     Calm,
     /// As the service is on an ordinary day.
@@ -27,21 +27,21 @@ pub enum Mood {
     Storm,
 }
 
-impl Mood {
+impl Preset {
     /// The name of the target.
     pub const fn target(self) -> &'static str {
         match self {
-            Mood::Calm => "in-process",
-            Mood::Aws => "in-process-aws",
-            Mood::Storm => "in-process-storm",
+            Preset::Calm => "in-process",
+            Preset::Aws => "in-process-aws",
+            Preset::Storm => "in-process-storm",
         }
     }
 
     const fn conditions(self) -> Conditions {
         match self {
-            Mood::Calm => Conditions::CALM,
-            Mood::Aws => Conditions::AWS,
-            Mood::Storm => Conditions::STORM,
+            Preset::Calm => Conditions::CALM,
+            Preset::Aws => Conditions::AWS,
+            Preset::Storm => Conditions::STORM,
         }
     }
 }
@@ -52,40 +52,40 @@ const CASES_SEED: u64 = 1;
 /// The twin in this process: each scenario has one of its own, on a settable clock.
 ///
 /// ```
-/// use dynatwin_conformance::target::{InProcess, Mood, Target};
+/// use dynatwin_conformance::target::{InProcess, Preset, Target};
 ///
-/// let target = InProcess::new(Mood::Calm, 7);
+/// let target = InProcess::new(Preset::Calm, 7);
 /// assert_eq!(target.session().twin.map(|twin| twin.seed()), Some(7));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct InProcess {
-    mood: Mood,
+    preset: Preset,
     seed: u64,
 }
 
 impl InProcess {
     /// Twins of this seed under these conditions.
-    pub fn new(mood: Mood, seed: u64) -> InProcess {
-        InProcess { mood, seed }
+    pub fn new(preset: Preset, seed: u64) -> InProcess {
+        InProcess { preset, seed }
     }
 
     fn twin(&self) -> Twin {
         Twin::builder()
             .seed(self.seed)
             .clock(Clock::settable(Moment::START))
-            .conditions(self.mood.conditions())
+            .conditions(self.preset.conditions())
             .build()
     }
 }
 
 impl Target for InProcess {
     fn name(&self) -> &'static str {
-        self.mood.target()
+        self.preset.target()
     }
 
     fn session(&self) -> Session {
         let twin = self.twin();
-        let attempts = if self.mood == Mood::Storm { ATTEMPTS } else { 3 };
+        let attempts = if self.preset == Preset::Storm { ATTEMPTS } else { 3 };
         let retries = RetryConfig::standard().with_max_attempts(attempts);
         let streams = twin.region("us-east-1").streams_config().retry_config(retries.clone());
         Session {
@@ -96,10 +96,10 @@ impl Target for InProcess {
         }
     }
 
-    fn door(&self, _: &str) -> Option<Door> {
+    fn raw_client(&self, _: &str) -> Option<RawClient> {
         // Some cases tell times that were drawn: those of the seed that the cases are written for.
-        let written_for = InProcess::new(self.mood, CASES_SEED);
-        (self.mood == Mood::Calm).then(|| Door::twin(written_for.twin()))
+        let written_for = InProcess::new(self.preset, CASES_SEED);
+        (self.preset == Preset::Calm).then(|| RawClient::twin(written_for.twin()))
     }
 
     fn lanes(&self) -> usize {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::process::Process;
 use super::{Endpoint, Session, Target};
 use crate::check::{Failure, Outcome, ensure};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 /// The `dynatwin` binary on a free port, killed when this is dropped.
 ///
@@ -55,8 +55,8 @@ impl Target for Server {
         self.endpoint.session()
     }
 
-    fn door(&self, account: &str) -> Option<Door> {
-        Some(self.endpoint.door_of(account))
+    fn raw_client(&self, account: &str) -> Option<RawClient> {
+        Some(self.endpoint.raw_client_of(account))
     }
 
     fn lanes(&self) -> usize {

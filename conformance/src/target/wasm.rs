@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::process::Process;
 use super::{Absence, Endpoint, Session, Target, installed};
-use crate::door::Door;
+use crate::raw_client::RawClient;
 
 /// A JavaScript engine that carries the wasm build.
 ///
@@ -98,8 +98,8 @@ impl Target for Wasm {
         self.endpoint.session()
     }
 
-    fn door(&self, account: &str) -> Option<Door> {
-        Some(self.endpoint.door_of(account))
+    fn raw_client(&self, account: &str) -> Option<RawClient> {
+        Some(self.endpoint.raw_client_of(account))
     }
 
     fn lanes(&self) -> usize {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dynatwin_conformance::difference::{self, Differences};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario;
-use dynatwin_conformance::target::{Kind, Mood, Server};
+use dynatwin_conformance::target::{Kind, Preset, Server};
 
 /// Whether tests run that repeat others through further entry points, as `cargo xtask test --all` does.
 fn runs_all() -> bool {
@@ -35,17 +35,17 @@ async fn all_pass(target: Kind) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_process() {
-    all_pass(Kind::InProcess(Mood::Calm)).await;
+    all_pass(Kind::InProcess(Preset::Calm)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_process_on_an_ordinary_day() {
-    all_pass(Kind::InProcess(Mood::Aws)).await;
+    all_pass(Kind::InProcess(Preset::Aws)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_process_on_the_worst_day() {
-    all_pass(Kind::InProcess(Mood::Storm)).await;
+    all_pass(Kind::InProcess(Preset::Storm)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -224,39 +224,42 @@ impl Condition {
     }
 
     /// Whether a value of the request equals any of the policy's, or none of them for a negated operator.
-    fn accepts(&self, asked: &str, keys: &ConditionKeys) -> bool {
-        let equals = self.values.iter().any(|template| self.compares(template, asked, keys));
+    fn accepts(&self, requested: &str, keys: &ConditionKeys) -> bool {
+        let equals = self
+            .values
+            .iter()
+            .any(|template| self.compares(template, requested, keys));
         equals != self.operator.negated
     }
 
-    fn compares(&self, template: &Template, asked: &str, keys: &ConditionKeys) -> bool {
+    fn compares(&self, template: &Template, requested: &str, keys: &ConditionKeys) -> bool {
         let compared = match self.operator.comparison {
             ValueComparison::Text {
                 ignores_case,
                 wildcards: true,
             } => template
                 .pattern(keys)
-                .map(|pattern| pattern::matches(&pattern, asked, ignores_case)),
+                .map(|pattern| pattern::matches(&pattern, requested, ignores_case)),
             ValueComparison::Text { ignores_case: true, .. } => {
-                template.text(keys).map(|own| pattern::same_letters(&own, asked))
+                template.text(keys).map(|own| pattern::same_letters(&own, requested))
             }
-            ValueComparison::Text { .. } => template.text(keys).map(|own| own == asked),
+            ValueComparison::Text { .. } => template.text(keys).map(|own| own == requested),
             ValueComparison::Arn => template
                 .pattern(keys)
-                .map(|pattern| pattern::matches_arn(&pattern, asked)),
+                .map(|pattern| pattern::matches_arn(&pattern, requested)),
             ValueComparison::Flag => template
                 .text(keys)
-                .and_then(|own| Some(value::flag(&own)? == value::flag(asked)?)),
-            ValueComparison::Number(order) => constant(template, value::number, asked, |own, asked| {
-                order.holds(asked.cmp(&own))
+                .and_then(|own| Some(value::flag(&own)? == value::flag(requested)?)),
+            ValueComparison::Number(order) => constant(template, value::number, requested, |own, requested| {
+                order.holds(requested.cmp(&own))
             }),
-            ValueComparison::Date(order) => {
-                constant(template, value::date, asked, |own, asked| order.holds(asked.cmp(&own)))
-            }
-            ValueComparison::Bytes => constant(template, value::bytes, asked, |own, asked| own == asked),
-            ValueComparison::Address => asked.parse::<IpAddr>().ok().and_then(|asked| {
+            ValueComparison::Date(order) => constant(template, value::date, requested, |own, requested| {
+                order.holds(requested.cmp(&own))
+            }),
+            ValueComparison::Bytes => constant(template, value::bytes, requested, |own, requested| own == requested),
+            ValueComparison::Address => requested.parse::<IpAddr>().ok().and_then(|requested| {
                 let network = value::Network::parse(template.constant()?)?;
-                Some(network.contains(asked))
+                Some(network.contains(requested))
             }),
             ValueComparison::Null => None,
         };
@@ -268,10 +271,10 @@ impl Condition {
 fn constant<T>(
     template: &Template,
     read: impl Fn(&str) -> Option<T>,
-    asked: &str,
+    requested: &str,
     compare: impl FnOnce(T, T) -> bool,
 ) -> Option<bool> {
-    Some(compare(read(template.constant()?)?, read(asked)?))
+    Some(compare(read(template.constant()?)?, read(requested)?))
 }
 
 impl NumericOrder {

@@ -215,7 +215,7 @@ impl PolicyDocument {
     }
 
     /// Reuses a managed policy as a permissions boundary or a session policy, which have the same language.
-    pub(super) fn standing_as(self, kind: PolicyKind) -> Result<PolicyDocument, String> {
+    pub(super) fn validated_as(self, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if kind.names_principals() {
             return Err(format!("a managed policy cannot stand as {}.", kind.with_article()));
         }

@@ -437,7 +437,7 @@ fn attached(node: &Node, kind: PolicyKind, label: String, managed: &Managed) -> 
             .get(arn)
             .ok_or_else(|| format!("{label}: there is no managed policy {arn}."))?;
         // A managed policy may be longer than an inline session policy.
-        let policy = PolicyDocument::parse(text, PolicyKind::Identity).and_then(|policy| policy.standing_as(kind));
+        let policy = PolicyDocument::parse(text, PolicyKind::Identity).and_then(|policy| policy.validated_as(kind));
         return Ok(AttachedPolicy {
             policy: policy.map_err(|why| format!("{arn}: {why}"))?,
             label: arn.to_owned(),

@@ -32,7 +32,7 @@ pub struct Bucket {
     /// In grains; below zero in debt.
     level: i128,
     at: Moment,
-    asked: BucketRound,
+    requested: BucketRound,
 }
 
 /// How full a bucket is.
@@ -72,7 +72,7 @@ impl Bucket {
             most: brought(rate, keeps.max(Duration::from_secs(1))),
             level: brought(rate, Duration::from_secs(1)),
             at: now,
-            asked: BucketRound::default(),
+            requested: BucketRound::default(),
         }
     }
 
@@ -141,20 +141,20 @@ impl Bucket {
 
     /// Adds an entry's demand to the request's in this round.
     pub fn ask(&mut self, units: Units, round: u64) {
-        if self.asked.round != round {
-            self.asked = BucketRound {
+        if self.requested.round != round {
+            self.requested = BucketRound {
                 round,
                 ..BucketRound::default()
             };
         }
-        self.asked.sum += grains(units);
+        self.requested.sum += grains(units);
     }
 
     /// After all entries have asked, in order: whether there is enough for this one. If not for all, then for those
     /// that come first.
     pub fn grants(&mut self, units: Units) -> bool {
-        self.asked.seen += grains(units);
-        self.level >= self.asked.sum.min(self.most) || self.asked.seen <= self.level
+        self.requested.seen += grains(units);
+        self.level >= self.requested.sum.min(self.most) || self.requested.seen <= self.level
     }
 
     /// Spends, into debt if need be.
@@ -226,17 +226,17 @@ mod tests {
     #[test]
     fn entries_ask_together_and_the_first_are_served() {
         let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
-        let asked = [4, 4, 4].map(Units::whole);
-        asked.iter().for_each(|units| bucket.ask(*units, 1));
-        assert_eq!(asked.map(|units| bucket.grants(units)), [true, true, false]);
-        let asked = [6, 6].map(Units::whole);
-        asked[..1].iter().for_each(|units| bucket.ask(*units, 2));
-        assert!(bucket.grants(asked[0]), "a new round has forgotten the last");
+        let requested = [4, 4, 4].map(Units::whole);
+        requested.iter().for_each(|units| bucket.ask(*units, 1));
+        assert_eq!(requested.map(|units| bucket.grants(units)), [true, true, false]);
+        let requested = [6, 6].map(Units::whole);
+        requested[..1].iter().for_each(|units| bucket.ask(*units, 2));
+        assert!(bucket.grants(requested[0]), "a new round has forgotten the last");
         let mut full = Bucket::new(10, Duration::ZERO, Moment::START);
-        let asked = [8, 8].map(Units::whole);
-        asked.iter().for_each(|units| full.ask(*units, 1));
+        let requested = [8, 8].map(Units::whole);
+        requested.iter().for_each(|units| full.ask(*units, 1));
         assert_eq!(
-            asked.map(|units| full.grants(units)),
+            requested.map(|units| full.grants(units)),
             [true, true],
             "it can never hold more"
         );

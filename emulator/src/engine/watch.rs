@@ -131,7 +131,7 @@ impl Engine {
     }
 
     /// Records a request for an unknown operation.
-    pub(super) fn tell_unknown(&self, caller: &Caller, name: &str, now: Moment, error: &ApiError) {
+    pub(super) fn record_unknown(&self, caller: &Caller, name: &str, now: Moment, error: &ApiError) {
         if !self.is_watched() {
             return;
         }

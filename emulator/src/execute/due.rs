@@ -1,11 +1,13 @@
 //! Work that is due runs before the next request reads: transactions are executed, changes of other regions arrive, and
 //! time to live deletes items, through the same changes as other writes.
 
-use super::{capacity, happen};
+use super::{capacity, item_events};
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::storage::{Arrival, Contents, DueWork, Expiry, Mutation, Partition, PendingTransaction, Shape, Table};
+use crate::storage::{
+    Contents, DueWork, Expiry, Mutation, Partition, PendingTransaction, ReplicatedChange, Shape, Table,
+};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
@@ -212,7 +214,7 @@ fn change(
         });
         table.apply(&committed, partition, contents, shape, &change);
         drop(committed);
-        happen::tell_due(table, shape, &change, (at, now));
+        item_events::record_due(table, shape, &change, (at, now));
         capacity::resize(table, &change, now);
     }
 }
@@ -223,7 +225,7 @@ fn arrive(
     table: &Table,
     shape: &Shape,
     (partition, contents): (&Partition, &mut Contents),
-    (at, arrival): (Moment, Arrival),
+    (at, arrival): (Moment, ReplicatedChange),
     now: Moment,
 ) {
     if let Some(until) = contents.held_until(&arrival.key) {
@@ -236,7 +238,7 @@ fn arrive(
         .replicated
         .add(&arrival.version.stamp.region, latency, change.as_ref());
     let there = contents.get(&arrival.key);
-    happen::tell_arrival(table, shape, (&arrival, change.as_ref(), there, &comparison), (at, now));
+    item_events::record_arrival(table, shape, (&arrival, change.as_ref(), there, &comparison), (at, now));
     if let Some(change) = &change {
         capacity::spend_replicated(table, change, now);
     }

@@ -105,7 +105,7 @@ pub fn transact_get(
     let items: Vec<Option<Item>> = gets.iter().map(read).collect();
     drop(guards);
     pay_all(context, gets, &items)?;
-    tell_all(context, gets, &items);
+    record_reads(context, gets, &items);
     Ok(items)
 }
 
@@ -115,7 +115,7 @@ pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], verdicts: Verdicts) -
     all_allowed(context, gets, verdicts)?;
     let items: Vec<Option<Item>> = gets.iter().map(|get| find(context, get)).collect();
     pay_all(context, gets, &items)?;
-    tell_all(context, gets, &items);
+    record_reads(context, gets, &items);
     Ok(items)
 }
 
@@ -144,7 +144,7 @@ fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> R
     paid.map_err(|lacking| cancelled(context, gets, lacking))
 }
 
-fn tell_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) {
+fn record_reads(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) {
     context.tell(|draft| {
         let read = gets.iter().zip(items);
         read.for_each(|(get, item)| trace::got(draft, get, Ok(item.as_ref())));

@@ -121,7 +121,7 @@ fn carry_out(
             partition.mark(&committed, guard, &change.key, lands, then);
         }
         for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
-            context.tell_hold(write, (change, *applies), lands);
+            context.record_hold(write, (change, *applies), lands);
         }
         context.answer_at(lands);
         return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
@@ -144,7 +144,7 @@ fn carry_out(
     }
     for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
         if *applies {
-            context.tell_change(&write.target.table, &shapes[*at], change);
+            context.record_change(&write.target.table, &shapes[*at], change);
         }
     }
     for (at, _, change) in &changes {

@@ -228,7 +228,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         }
         drop(guard);
         if write.changes(change) {
-            context.tell_change(table, &shape, change);
+            context.record_change(table, &shape, change);
         }
         if shape.keeps_past() {
             note_limits(context, table, &shape);

@@ -3,10 +3,9 @@
 //! Nothing here is nested by pointers, so that no expression, however deep its parentheses or functions, can overflow a
 //! stack when it is checked, evaluated or dropped.
 
-use std::sync::OnceLock;
-
 use smallvec::SmallVec;
 
+use crate::sync::Once;
 use crate::value::{Name, Type};
 
 /// The three grammars. Conditions, filters and key conditions share one.
@@ -269,7 +268,7 @@ pub(super) struct Parsed {
     pub operators: u32,
     pub body: Body,
     /// The first binding that has passed the checks: with the same names and types they need not be made again.
-    pub passed: OnceLock<PassedBinding>,
+    pub passed: Once<PassedBinding>,
 }
 
 impl Parsed {
@@ -287,7 +286,7 @@ impl Parsed {
             steps: Vec::new(),
             operators: 0,
             body: Body::Projection(Vec::new()),
-            passed: OnceLock::new(),
+            passed: Once::new(),
         }
     }
 

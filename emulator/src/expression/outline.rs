@@ -111,7 +111,7 @@ impl<'r> Outline<'r> {
 
     /// Of a parsed text; `spans` has the place of each step.
     pub(super) fn new(kind: ExpressionKind, bound: Bound<'r>, spans: &[Span]) -> Outline<'r> {
-        let tree = Tree::new(&bound.parsed, spans);
+        let tree = ParsedTree::new(&bound.parsed, spans);
         let error = fault(kind, &bound, &tree);
         Outline {
             nodes: tree.nodes(&bound),
@@ -165,7 +165,7 @@ fn truths(bound: &Bound<'_>, condition: &Condition<'_>, item: &Map) -> Vec<bool>
 }
 
 /// The tree of a parsed text.
-struct Tree<'a> {
+struct ParsedTree<'a> {
     parsed: &'a Parsed,
     spans: &'a [Span],
     /// The steps that are operands of each step.
@@ -174,8 +174,8 @@ struct Tree<'a> {
     applications: Vec<usize>,
 }
 
-impl<'a> Tree<'a> {
-    fn new(parsed: &'a Parsed, spans: &'a [Span]) -> Tree<'a> {
+impl<'a> ParsedTree<'a> {
+    fn new(parsed: &'a Parsed, spans: &'a [Span]) -> ParsedTree<'a> {
         let mut operands = vec![Vec::new(); parsed.steps.len()];
         let mut applications = vec![0; parsed.applications.len()];
         let mut open: Vec<usize> = Vec::new();
@@ -187,7 +187,7 @@ impl<'a> Tree<'a> {
             }
             open.push(at);
         }
-        Tree {
+        ParsedTree {
             parsed,
             spans,
             operands,
@@ -303,7 +303,7 @@ fn written(path: &Path<'_>) -> String {
 }
 
 /// The first fault that the service reports, and its place.
-fn fault(kind: ExpressionKind, bound: &Bound<'_>, tree: &Tree<'_>) -> Option<OutlineError> {
+fn fault(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Option<OutlineError> {
     let Err(rest) = check::all(bound) else {
         return shape(kind, bound, tree);
     };
@@ -316,7 +316,7 @@ fn fault(kind: ExpressionKind, bound: &Bound<'_>, tree: &Tree<'_>) -> Option<Out
 }
 
 /// What makes a condition no key condition.
-fn shape(kind: ExpressionKind, bound: &Bound<'_>, tree: &Tree<'_>) -> Option<OutlineError> {
+fn shape(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Option<OutlineError> {
     if kind != ExpressionKind::KeyCondition {
         return None;
     }

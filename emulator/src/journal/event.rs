@@ -155,7 +155,7 @@ pub struct EventPage {
 pub struct EventLog {
     /// The number of listeners: callers of `listen`, and those between `begin` and `end`.
     listeners: AtomicUsize,
-    asked: AtomicBool,
+    requested: AtomicBool,
     ring: Mutex<Ring>,
 }
 
@@ -178,7 +178,7 @@ impl EventLog {
 
     /// Begins or ends to listen; returns whether that is a change. What was heard stays until [`clear`](EventLog::clear).
     pub(super) fn listen(&self, listens: bool) -> bool {
-        let changes = self.asked.swap(listens, Ordering::Relaxed) != listens;
+        let changes = self.requested.swap(listens, Ordering::Relaxed) != listens;
         if changes && listens {
             self.begin();
         } else if changes {
@@ -188,8 +188,8 @@ impl EventLog {
     }
 
     /// Whether `listen` was called.
-    pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Listens until [`end`](EventLog::end), independently of other listeners.

@@ -68,7 +68,7 @@ pub struct Spent {
 pub struct Journal {
     /// The number of watchers: callers of `watch`, and those between `begin` and `end`.
     watchers: AtomicUsize,
-    asked: AtomicBool,
+    requested: AtomicBool,
     bodies: AtomicBool,
     events: Arc<EventLog>,
     book: Mutex<JournalState>,
@@ -98,7 +98,7 @@ impl Journal {
 
     /// Begins or ends to watch. What was seen stays until [`clear`](Journal::clear).
     pub fn watch(&self, watches: bool) {
-        if self.asked.swap(watches, Ordering::Relaxed) != watches {
+        if self.requested.swap(watches, Ordering::Relaxed) != watches {
             if watches {
                 self.begin();
             } else {
@@ -108,8 +108,8 @@ impl Journal {
     }
 
     /// Whether [`watch`](Journal::watch) was called.
-    pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Begins or ends to keep the bodies of requests and answers, up to 64 KB of each.
@@ -391,6 +391,6 @@ mod tests {
         assert!(journal.is_watched());
         journal.watch(false);
         journal.watch(false);
-        assert!(!journal.is_watched() && !journal.is_asked());
+        assert!(!journal.is_watched() && !journal.is_requested());
     }
 }

@@ -150,7 +150,7 @@ pub struct Insights {
     /// `ContributorInsightsMode`.
     pub mode: &'static str,
     /// When that was requested.
-    pub asked: Moment,
+    pub requested: Moment,
     /// When the change completes.
     pub until: Moment,
 }
@@ -249,7 +249,7 @@ mod tests {
             on,
             failure: None,
             mode,
-            asked: at(0),
+            requested: at(0),
             until: at(0),
         };
         for (on, mode, range, expect) in [

@@ -141,7 +141,7 @@ impl Job {
     }
 
     /// Whether the whole table is `UPDATING` meanwhile.
-    pub fn holds_table(&self, now: Moment) -> bool {
+    pub fn updates_table(&self, now: Moment) -> bool {
         match &self.work {
             JobKind::CreateIndex { allocated, .. } => *allocated > now,
             JobKind::Encryption { .. }

@@ -54,8 +54,8 @@ pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, PriorItem, Recovery, RecoveryLog, RecoveryLogs};
 pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Witness};
 pub use replication::{
-    Arrival, Claims, Comparison, Inbox, ItemClaim, ReplicaVersion, ReplicaVersions, ReplicationCounts, SavedInbox,
-    Stamp,
+    Claims, Inbox, ItemClaim, ReplicaVersion, ReplicaVersions, ReplicatedChange, ReplicationCounts, SavedInbox, Stamp,
+    VersionComparison,
 };
 pub use settings::{TableSettings, TableStage, TableStream};
 pub use snapshot::{Restored, Snapshot};

@@ -9,7 +9,7 @@ use super::index::IndexUpdate;
 use super::items::Items;
 use super::range::{KeyRange, Page, PageLimit};
 use super::recovery::RecoveryLog;
-use super::replication::{Arrival, Inbox, ReplicaVersions};
+use super::replication::{Inbox, ReplicaVersions, ReplicatedChange};
 use super::snapshot::PartitionSnapshot;
 use super::table::Shape;
 use crate::change::{Change, ItemPosition};
@@ -58,7 +58,7 @@ pub struct Contents {
     /// The items locked by running transactions.
     marks: BTreeMap<Key, TransactionHold>,
     /// When those transactions are executed.
-    landings: BTreeSet<(Moment, Key)>,
+    transaction_ends: BTreeSet<(Moment, Key)>,
     /// The versions of the items, once the table has replicas.
     versions: Option<Box<ReplicaVersions>>,
     reclaimer: Reclaimer,
@@ -100,7 +100,7 @@ pub enum DueWork {
     /// Time to live deletes an item.
     Expiry(Expiry),
     /// A change of another region has arrived at a moment.
-    Arrival(Moment, Arrival),
+    Arrival(Moment, ReplicatedChange),
 }
 
 impl Partition {
@@ -159,7 +159,7 @@ impl Partition {
         if deletes {
             contents.take_due(now)
         } else {
-            contents.take_landing(now)
+            contents.take_ended_transaction(now)
         }
     }
 
@@ -199,7 +199,7 @@ impl Partition {
             then,
             expired: None,
         };
-        contents.landings.insert((lands, key.clone()));
+        contents.transaction_ends.insert((lands, key.clone()));
         contents.marks.insert(key.clone(), mark);
         self.lower_due(contents);
     }
@@ -312,13 +312,13 @@ impl Contents {
 
     /// When the next transaction is executed.
     fn next_landing(&self) -> Moment {
-        self.landings.first().map_or(Moment::NEVER, |(lands, _)| *lands)
+        self.transaction_ends.first().map_or(Moment::NEVER, |(lands, _)| *lands)
     }
 
     /// Takes the first transaction that is due by `now`, even if deletions are due before it.
-    fn take_landing(&mut self, now: Moment) -> Option<DueWork> {
-        self.landings.first().filter(|(lands, _)| *lands <= now)?;
-        let (lands, key) = self.landings.pop_first()?;
+    fn take_ended_transaction(&mut self, now: Moment) -> Option<DueWork> {
+        self.transaction_ends.first().filter(|(lands, _)| *lands <= now)?;
+        let (lands, key) = self.transaction_ends.pop_first()?;
         let mark = self.marks.remove(&key)?;
         self.due.extend(mark.expired);
         Some(DueWork::PendingTransaction(lands, key, mark.then))
@@ -332,8 +332,8 @@ impl Contents {
             if next > now || next == Moment::NEVER {
                 return None;
             }
-            if self.landings.first().is_some_and(|(lands, _)| *lands == next) {
-                return self.take_landing(now);
+            if self.transaction_ends.first().is_some_and(|(lands, _)| *lands == next) {
+                return self.take_ended_transaction(now);
             }
             let expiry = self.due.pop_first()?;
             match self.marks.get_mut(&expiry.key) {
@@ -351,13 +351,15 @@ impl Contents {
     /// The items locked by running transactions, in the order of their execution, and the effect of each.
     pub fn holds(&self) -> impl ExactSizeIterator<Item = (Moment, &Key, Option<&PendingTransaction>)> {
         let then = |key| self.marks.get(key).map(|hold| &hold.then);
-        self.landings.iter().map(move |(lands, key)| (*lands, key, then(key)))
+        self.transaction_ends
+            .iter()
+            .map(move |(lands, key)| (*lands, key, then(key)))
     }
 
     /// Ends a transaction's lock on an item, if there is one.
     pub(super) fn release(&mut self, _: &Committed<'_>, key: &Key) {
         let Some(mark) = self.marks.remove(key) else { return };
-        self.landings.remove(&(mark.lands, key.clone()));
+        self.transaction_ends.remove(&(mark.lands, key.clone()));
         self.due.extend(mark.expired);
     }
 

@@ -86,7 +86,7 @@ pub enum TableStage {
     /// It is being created.
     Creating,
     /// It is active.
-    Standing,
+    Active,
     /// It is being deleted.
     Deleting,
 }

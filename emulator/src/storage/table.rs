@@ -15,7 +15,7 @@ use super::job::JobKind;
 use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
 use super::recovery::{Recovery, RecoveryLogs};
-use super::replica::{self, GroupState, Replication};
+use super::replica::{self, GroupState, Membership};
 use super::replication::ReplicationCounts;
 use super::settings::{TableSettings, TableStage, TableStream};
 use super::snapshot::Snapshot;
@@ -317,7 +317,7 @@ pub struct Table {
     /// Its capacity.
     pub capacity: TableCapacity,
     /// Its replica group.
-    pub(super) replication: Replication,
+    pub(super) membership: Membership,
     /// The number of deletions by time to live.
     expired: AtomicU64,
     /// The recorder of its events.
@@ -353,7 +353,7 @@ impl Table {
             partitions,
             streams,
             host,
-            replication: Replication::default(),
+            membership: Membership::default(),
             expired: AtomicU64::new(0),
             events,
             replicated: ReplicationCounts::default(),
@@ -423,7 +423,7 @@ impl Table {
         if shape.is_deleting() {
             TableStage::Deleting
         } else if now >= shape.active_at {
-            TableStage::Standing
+            TableStage::Active
         } else if now >= known && !self.is_replica() {
             TableStage::Creating
         } else {

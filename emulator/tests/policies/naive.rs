@@ -149,42 +149,42 @@ fn network(range: &str, address: &str) -> bool {
     }
 }
 
-fn compares(operator: &str, own: &str, asked: &str, variables: bool, keys: &Keys) -> bool {
+fn compares(operator: &str, own: &str, requested: &str, variables: bool, keys: &Keys) -> bool {
     let kind = ["String", "Numeric", "Date", "Bool", "Binary", "Ip", "NotIp", "Arn"];
     let kind = *kind.iter().find(|kind| operator.starts_with(**kind)).unwrap();
     let variables = variables && matches!(kind, "String" | "Arn" | "Bool");
     let Some(pattern) = substituted(own, variables, keys) else {
         return false;
     };
-    let order = |own: f64, asked: f64| match operator.trim_start_matches(kind) {
-        "Equals" | "NotEquals" => asked == own,
-        "LessThan" => asked < own,
-        "LessThanEquals" => asked <= own,
-        "GreaterThan" => asked > own,
-        "GreaterThanEquals" => asked >= own,
+    let order = |own: f64, requested: f64| match operator.trim_start_matches(kind) {
+        "Equals" | "NotEquals" => requested == own,
+        "LessThan" => requested < own,
+        "LessThanEquals" => requested <= own,
+        "GreaterThan" => requested > own,
+        "GreaterThanEquals" => requested >= own,
         other => panic!("{other}"),
     };
     match kind {
-        "String" if operator.ends_with("Like") => is_like(&pattern, asked),
-        "String" if operator.ends_with("IgnoreCase") => plain(&pattern).to_lowercase() == asked.to_lowercase(),
-        "String" => plain(&pattern) == asked,
-        "Arn" => arn_like(&pattern, asked),
-        "Bool" => ["true", "false"].contains(&asked) && plain(&pattern) == asked,
+        "String" if operator.ends_with("Like") => is_like(&pattern, requested),
+        "String" if operator.ends_with("IgnoreCase") => plain(&pattern).to_lowercase() == requested.to_lowercase(),
+        "String" => plain(&pattern) == requested,
+        "Arn" => arn_like(&pattern, requested),
+        "Bool" => ["true", "false"].contains(&requested) && plain(&pattern) == requested,
         "Numeric" => own
             .parse()
             .ok()
-            .zip(asked.parse().ok())
-            .is_some_and(|(own, asked)| order(own, asked)),
+            .zip(requested.parse().ok())
+            .is_some_and(|(own, requested)| order(own, requested)),
         "Date" => date(own)
-            .zip(date(asked))
-            .is_some_and(|(own, asked)| order(own as f64, asked as f64)),
-        "Binary" => ["QUJD", "QUI="].contains(&asked) && own == asked,
-        _ => network(own, asked),
+            .zip(date(requested))
+            .is_some_and(|(own, requested)| order(own as f64, requested as f64)),
+        "Binary" => ["QUJD", "QUI="].contains(&requested) && own == requested,
+        _ => network(own, requested),
     }
 }
 
-fn condition(name: &str, asked: &str, values: &Value, variables: bool, keys: &Keys) -> bool {
-    let found = key(keys, asked);
+fn condition(name: &str, requested: &str, values: &Value, variables: bool, keys: &Keys) -> bool {
+    let found = key(keys, requested);
     let (quantifier, operator) = name.split_once(':').unwrap_or(("", name));
     if operator == "Null" {
         return list(values).iter().any(|value| (*value == "true") == found.is_none());
@@ -194,10 +194,10 @@ fn condition(name: &str, asked: &str, values: &Value, variables: bool, keys: &Ke
     let Some(found) = found else {
         return bare != operator || quantifier == "ForAllValues" || quantifier.is_empty() && negated;
     };
-    let test = |asked: &str| {
+    let test = |requested: &str| {
         list(values)
             .iter()
-            .any(|own| compares(bare, own, asked, variables, keys))
+            .any(|own| compares(bare, own, requested, variables, keys))
             != negated
     };
     if !quantifier.is_empty() && list(found).iter().all(|value| value.is_empty()) {
@@ -228,9 +228,9 @@ fn applies(statement: &Value, version: &Value, case: &Case) -> u8 {
         .and_then(Value::as_object)
         .into_iter()
         .flatten();
-    let hold = conditions.all(|(name, asked)| {
-        let mut asked = asked.as_object().unwrap().iter();
-        asked.all(|(asked, values)| condition(name, asked, values, variables, &case.keys))
+    let hold = conditions.all(|(name, requested)| {
+        let mut requested = requested.as_object().unwrap().iter();
+        requested.all(|(requested, values)| condition(name, requested, values, variables, &case.keys))
     });
     if either("Action", &action) && either("Resource", &resource) && hold {
         principal(statement, case.caller, case.boundary.is_some())

@@ -222,8 +222,10 @@ impl Account {
         let key: Vec<_> = key.into_iter().collect();
         let items = self.emulator.engine.items(&self.caller, table)?;
         let found = items.iter().find(|item| {
-            key.iter()
-                .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(&stored, asked)))
+            key.iter().all(|(name, requested)| {
+                item.get(name)
+                    .is_some_and(|stored| convert::same_key(&stored, requested))
+            })
         })?;
         Some(convert::item(found))
     }

@@ -35,11 +35,11 @@ pub(crate) fn value(attribute: &AttributeValue) -> Sdk {
 
 /// Returns whether a key attribute of the SDK's type equals a stored one. Numbers are compared by value: `1` equals
 /// `1.0`.
-pub(crate) fn same_key(stored: &AttributeValue, asked: &Sdk) -> bool {
-    match (stored, asked) {
-        (AttributeValue::S(stored), Sdk::S(asked)) => stored == asked,
-        (AttributeValue::N(stored), Sdk::N(asked)) => asked.parse().is_ok_and(|asked| *stored == asked),
-        (AttributeValue::B(stored), Sdk::B(asked)) => **stored == *asked.as_ref(),
+pub(crate) fn same_key(stored: &AttributeValue, requested: &Sdk) -> bool {
+    match (stored, requested) {
+        (AttributeValue::S(stored), Sdk::S(requested)) => stored == requested,
+        (AttributeValue::N(stored), Sdk::N(requested)) => requested.parse().is_ok_and(|requested| *stored == requested),
+        (AttributeValue::B(stored), Sdk::B(requested)) => **stored == *requested.as_ref(),
         _ => false,
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn keys_are_equal_by_value() {
         let number = AttributeValue::N("1".parse().unwrap());
-        for (stored, asked, expect) in [
+        for (stored, requested, expect) in [
             (AttributeValue::string("a"), Sdk::S("a".into()), true),
             (AttributeValue::string("a"), Sdk::S("b".into()), false),
             (AttributeValue::string("1"), Sdk::N("1".into()), false),
@@ -101,7 +101,7 @@ mod tests {
             (number, Sdk::N("one".into()), false),
             (AttributeValue::B(Box::new([1])), Sdk::B(Blob::new([1])), true),
         ] {
-            assert_eq!(same_key(&stored, &asked), expect, "{stored:?} {asked:?}");
+            assert_eq!(same_key(&stored, &requested), expect, "{stored:?} {requested:?}");
         }
     }
 }

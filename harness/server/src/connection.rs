@@ -101,8 +101,8 @@ pub(crate) fn target(request: &Request<Incoming>) -> &str {
 }
 
 /// Handles a request. A panic becomes a 500 for that request.
-pub(crate) fn handle<D: Backend>(backend: &D, asked: &HttpRequest<'_>) -> Handled {
-    let handled = catch_unwind(AssertUnwindSafe(|| backend.handle_durably(asked)));
+pub(crate) fn handle<D: Backend>(backend: &D, requested: &HttpRequest<'_>) -> Handled {
+    let handled = catch_unwind(AssertUnwindSafe(|| backend.handle_durably(requested)));
     handled.unwrap_or_else(|_| (internal_error(backend.clock().now()), None))
 }
 
@@ -160,13 +160,13 @@ impl<D: Backend> ConnectionState<D> {
     /// Handles the request on this thread, unless it may take long.
     fn answer_at_once(&self, request: &Request<Incoming>, body: &[u8]) -> Option<Handled> {
         let backend = &*self.shared.backend;
-        let asked = HttpRequest {
+        let requested = HttpRequest {
             method: request.method().as_str(),
             target: target(request),
             headers: &Head(request.headers()),
             body,
         };
-        (!backend.may_take_long(&asked)).then(|| handle(backend, &asked))
+        (!backend.may_take_long(&requested)).then(|| handle(backend, &requested))
     }
 
     /// Handles the request on another thread, so that the other connections of this one proceed.
@@ -174,13 +174,13 @@ impl<D: Backend> ConnectionState<D> {
         let (backend, target) = (Arc::clone(&self.shared.backend), target(request).to_owned());
         let (method, headers) = (request.method().clone(), request.headers().clone());
         let carried_out = tokio::task::spawn_blocking(move || {
-            let asked = HttpRequest {
+            let requested = HttpRequest {
                 method: method.as_str(),
                 target: &target,
                 headers: &Head(&headers),
                 body: body.bytes(),
             };
-            handle(&*backend, &asked)
+            handle(&*backend, &requested)
         });
         let not_carried_out = |_| (internal_error(self.shared.backend.clock().now()), None);
         carried_out.await.unwrap_or_else(not_carried_out)

@@ -461,8 +461,8 @@ pub fn parse(
         let (index, value) = recognize(&word)?;
         flags.like_dynamodb_local |= is_of_dynamodb_local(&word);
         let flag = &FLAGS[index];
-        if let Does::Instead(asked) = &flag.does {
-            return Ok(asked.clone());
+        if let Does::Instead(requested) = &flag.does {
+            return Ok(requested.clone());
         }
         let value = match (&flag.does, value) {
             (Does::Value(form, _), None) => Some(words.next().ok_or_else(|| format!("{word} needs a value: {form}"))?),

@@ -123,8 +123,8 @@ impl WebAccess {
     }
 
     /// Returns the CORS headers of an answer: none unless the request has an allowed origin.
-    pub(crate) fn allow_origin(&self, method: &Method, path: &str, asked: &HeaderMap, headers: &mut AnswerHeaders) {
-        let Some(origin) = asked.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else {
+    pub(crate) fn allow_origin(&self, method: &Method, path: &str, requested: &HeaderMap, headers: &mut AnswerHeaders) {
+        let Some(origin) = requested.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else {
             return;
         };
         if is_control(path) || !self.origins.allow(origin) {
@@ -142,7 +142,7 @@ impl WebAccess {
                 (ACCESS_CONTROL_REQUEST_METHOD, "access-control-allow-methods"),
                 (ACCESS_CONTROL_REQUEST_HEADERS, "access-control-allow-headers"),
             ] {
-                if let Some(value) = asked.get(asks).and_then(|value| value.to_str().ok()) {
+                if let Some(value) = requested.get(asks).and_then(|value| value.to_str().ok()) {
                     headers.push((allows, value.into()));
                 }
             }

@@ -109,14 +109,14 @@ impl Pool {
     /// Passes a connection for which the worker `from` has no room to the next one; returns it if all workers have
     /// refused it.
     fn pass_on(&self, from: usize, arrival: Arrival) -> Option<Arrival> {
-        let asked = arrival.crowded.unwrap_or_default() + 1;
+        let requested = arrival.crowded.unwrap_or_default() + 1;
         let next = self.peers.get((from + 1) % self.peers.len());
-        let Some(next) = next.filter(|_| asked < self.peers.len()) else {
+        let Some(next) = next.filter(|_| requested < self.peers.len()) else {
             return Some(arrival);
         };
         next.send(Message::Serve(Arrival {
             load: next.take_on(),
-            crowded: Some(asked),
+            crowded: Some(requested),
             ..arrival
         }));
         None

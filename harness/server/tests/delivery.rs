@@ -242,19 +242,22 @@ fn a_stop_has_a_time_limit() {
 /// Has due work at one moment, which is applied once. Takes long for `/long`, until another request arrives.
 struct Slow {
     clock: Clock,
-    asked: Mutex<bool>,
+    requested: Mutex<bool>,
     other: Condvar,
 }
 
 impl Backend for Slow {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
-        let mut asked = self.asked.lock().unwrap();
+        let mut requested = self.requested.lock().unwrap();
         if request.target == "/long" {
             let long = Duration::from_secs(10);
-            let (_asked, waited) = self.other.wait_timeout_while(asked, long, |asked| !*asked).unwrap();
+            let (_asked, waited) = self
+                .other
+                .wait_timeout_while(requested, long, |requested| !*requested)
+                .unwrap();
             assert!(!waited.timed_out(), "the other request waits for this one");
         } else {
-            *asked = true;
+            *requested = true;
             self.other.notify_all();
         }
         Answer {
@@ -281,7 +284,7 @@ impl Backend for Slow {
 fn a_long_request_does_not_block_others_of_its_worker() {
     let slow = Slow {
         clock: Clock::settable(Moment::START),
-        asked: Mutex::new(false),
+        requested: Mutex::new(false),
         other: Condvar::new(),
     };
     let options = Options {

@@ -300,10 +300,10 @@ fn stall((name, prepare, operate): Operation, items: usize) -> Outcome<()> {
         let key = json!({"TableName": table, "Key": {"pk": {"S": "item-000000001"}}});
         let mut longest = Duration::ZERO;
         while !done.load(Ordering::Relaxed) {
-            let asked = Instant::now();
+            let requested = Instant::now();
             // The table may be gone.
             connection.ask("GetItem", &key)?;
-            longest = longest.max(asked.elapsed());
+            longest = longest.max(requested.elapsed());
         }
         Ok::<_, String>(longest)
     };

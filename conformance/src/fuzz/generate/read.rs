@@ -122,13 +122,13 @@ impl Maker {
             push(&mut tables, table.name, key);
         }
         let of_table = |(name, keys): (String, Value)| {
-            let mut asked = json!({"Keys": keys, "ConsistentRead": true});
+            let mut requested = json!({"Keys": keys, "ConsistentRead": true});
             if self.random.percent(30) {
                 let mut expressions = super::Expressions::new(&mut self.random, false);
-                asked["ProjectionExpression"] = expressions.projection().into();
-                expressions.finish(&mut asked);
+                requested["ProjectionExpression"] = expressions.projection().into();
+                expressions.finish(&mut requested);
             }
-            (name, asked)
+            (name, requested)
         };
         let tables: Map<String, Value> = tables.into_iter().map(of_table).collect();
         ("BatchGetItem".to_owned(), json!({"RequestItems": tables}))

@@ -75,17 +75,17 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
     let (billing, throughput) = billing(source, overrides)?;
     let locals = match &overrides.local_secondary_indexes {
         None => source.locals.clone(),
-        Some(asked) => picked(asked, &source.locals)?,
+        Some(requested) => picked(requested, &source.locals)?,
     };
     let globals = match &overrides.global_secondary_indexes {
         None => source.globals.clone(),
-        Some(asked) => picked(asked, &source.globals)?,
+        Some(requested) => picked(requested, &source.globals)?,
     };
     let globals = globals.into_iter().map(|index| with_throughput(index, billing));
     let globals = globals.collect::<Result<Vec<Index>, ApiError>>()?;
     let vectors = match &overrides.vector_indexes {
         None => source.vectors.clone(),
-        Some(asked) => picked_vectors(asked, &source.vectors)?,
+        Some(requested) => picked_vectors(requested, &source.vectors)?,
     };
     if !vectors.is_empty() {
         vector::check_billing(billing)?;
@@ -93,11 +93,11 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
     definition::check_names(&globals, &locals, &vectors)?;
     let on_demand = match &overrides.on_demand_throughput {
         None => source.on_demand.filter(|_| billing == BillingMode::PayPerRequest),
-        asked => definition::on_demand(asked.as_ref(), billing, &ThroughputOwner::Table)?,
+        requested => definition::on_demand(requested.as_ref(), billing, &ThroughputOwner::Table)?,
     };
     let encryption = match &overrides.sse_specification {
         None => source.encryption.clone(),
-        asked => definition::encryption(context, asked.as_ref())?,
+        requested => definition::encryption(context, requested.as_ref())?,
     };
     let used = |name: &Name| {
         source.key.contains(name)
@@ -126,9 +126,9 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
 }
 
 fn billing(source: &Definition, overrides: &Overrides) -> Result<(BillingMode, Throughput), ApiError> {
-    let asked = overrides.provisioned_throughput.as_ref();
+    let requested = overrides.provisioned_throughput.as_ref();
     let refuse = |text: &str| Err(ApiError::invalid_request(text));
-    match (one_of(overrides.billing_mode.as_ref()), asked) {
+    match (one_of(overrides.billing_mode.as_ref()), requested) {
         (Some("PAY_PER_REQUEST"), Some(_)) => {
             refuse("Cannot override ProvisionedThroughput if BillingMode is overridden to PAY_PER_REQUEST")
         }
@@ -137,33 +137,33 @@ fn billing(source: &Definition, overrides: &Overrides) -> Result<(BillingMode, T
         (None, Some(_)) if source.billing == BillingMode::PayPerRequest => {
             refuse("Cannot override ProvisionedThroughput unless BillingMode is PROVISIONED")
         }
-        (_, Some(asked)) => Ok((BillingMode::Provisioned, definition::throughput_of(asked)?)),
+        (_, Some(requested)) => Ok((BillingMode::Provisioned, definition::throughput_of(requested)?)),
         (None, None) => Ok((source.billing, source.throughput)),
     }
 }
 
 /// The requested subset of the source's indexes, under their new names.
-fn picked(asked: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiError> {
-    let pick = |asked: &SecondaryIndex| {
-        let name = asked.index_name.clone().unwrap_or_default();
-        let Some(source) = there.iter().find(|index| is_same(asked, index)) else {
+fn picked(requested: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiError> {
+    let pick = |requested: &SecondaryIndex| {
+        let name = requested.index_name.clone().unwrap_or_default();
+        let Some(source) = there.iter().find(|index| is_same(requested, index)) else {
             return Err(no_such_index(&name));
         };
-        if asked.warm_throughput.is_some() {
+        if requested.warm_throughput.is_some() {
             // According to the API model this fails; the text has not been recorded.
             return Err(ApiError::invalid_request(format_args!(
                 "WarmThroughput cannot be specified for index {name}"
             )));
         }
-        let throughput = asked.provisioned_throughput.as_ref().map(definition::throughput_of);
+        let throughput = requested.provisioned_throughput.as_ref().map(definition::throughput_of);
         Ok(Index {
             throughput: throughput.transpose()?.unwrap_or_default(),
-            on_demand: definition::on_demand_as_asked(asked.on_demand_throughput.as_ref()),
+            on_demand: definition::on_demand_as_asked(requested.on_demand_throughput.as_ref()),
             name,
             ..source.clone()
         })
     };
-    asked.iter().map(pick).collect()
+    requested.iter().map(pick).collect()
 }
 
 /// The text for secondary indexes; for vector indexes none has been recorded.
@@ -174,21 +174,21 @@ fn no_such_index(name: &str) -> ApiError {
 }
 
 /// The requested subset of the source's vector indexes.
-fn picked_vectors(asked: &[VectorIndexRequest], there: &[VectorIndex]) -> Result<Vec<VectorIndex>, ApiError> {
-    let pick = |asked: &VectorIndexRequest| {
-        let name = asked.index_name.clone().unwrap_or_default();
-        match there.iter().find(|index| is_same_vector(asked, index)) {
+fn picked_vectors(requested: &[VectorIndexRequest], there: &[VectorIndex]) -> Result<Vec<VectorIndex>, ApiError> {
+    let pick = |requested: &VectorIndexRequest| {
+        let name = requested.index_name.clone().unwrap_or_default();
+        match there.iter().find(|index| is_same_vector(requested, index)) {
             None => Err(no_such_index(&name)),
             Some(source) => Ok(VectorIndex { name, ..source.clone() }),
         }
     };
-    asked.iter().map(pick).collect()
+    requested.iter().map(pick).collect()
 }
 
-fn is_same_vector(asked: &VectorIndexRequest, index: &VectorIndex) -> bool {
-    let attribute = asked.vector_attribute.as_ref();
+fn is_same_vector(requested: &VectorIndexRequest, index: &VectorIndex) -> bool {
+    let attribute = requested.vector_attribute.as_ref();
     let attribute = attribute.and_then(|each| each.attribute_name.as_ref());
-    let search = asked.search_schema.iter().flatten();
+    let search = requested.search_schema.iter().flatten();
     let search = search.map(|each| {
         let role = one_of(each.search_schema_element_type.as_ref());
         (each.attribute_name.as_deref(), role)
@@ -196,13 +196,13 @@ fn is_same_vector(asked: &VectorIndexRequest, index: &VectorIndex) -> bool {
     let there = index.search.iter();
     attribute == Some(&index.attribute)
         && search.eq(there.map(|each| (Some(each.name.as_str()), Some(each.role()))))
-        && asked.dimensions.and_then(|count| usize::try_from(count).ok()) == Some(index.dimensions)
-        && one_of(asked.distance_function.as_ref()) == Some(index.distance.name())
-        && is_same_projection(asked.projection.as_ref(), &index.projection)
+        && requested.dimensions.and_then(|count| usize::try_from(count).ok()) == Some(index.dimensions)
+        && one_of(requested.distance_function.as_ref()) == Some(index.distance.name())
+        && is_same_projection(requested.projection.as_ref(), &index.projection)
 }
 
 /// Whether keys and projection equal those of an index.
-fn is_same(asked: &SecondaryIndex, index: &Index) -> bool {
+fn is_same(requested: &SecondaryIndex, index: &Index) -> bool {
     let kinds = [("HASH", &index.key.hash), ("RANGE", &index.key.range)];
     let named = |element: &KeySchemaElement| {
         let name = element.attribute_name.clone().unwrap_or_default();
@@ -213,15 +213,15 @@ fn is_same(asked: &SecondaryIndex, index: &Index) -> bool {
             .iter()
             .map(move |attribute| ((*kind).to_owned(), attribute.name.clone()))
     });
-    let keys = asked.key_schema.iter().flatten().map(named).eq(there);
-    keys && is_same_projection(asked.projection.as_ref(), &index.projection)
+    let keys = requested.key_schema.iter().flatten().map(named).eq(there);
+    keys && is_same_projection(requested.projection.as_ref(), &index.projection)
 }
 
-fn is_same_projection(asked: Option<&ProjectionRequest>, there: &Projection) -> bool {
-    let asked = asked.cloned().unwrap_or_default();
-    let mut names = asked.non_key_attributes.unwrap_or_default();
+fn is_same_projection(requested: Option<&ProjectionRequest>, there: &Projection) -> bool {
+    let requested = requested.cloned().unwrap_or_default();
+    let mut names = requested.non_key_attributes.unwrap_or_default();
     names.sort_unstable();
-    match (there, one_of(asked.projection_type.as_ref())) {
+    match (there, one_of(requested.projection_type.as_ref())) {
         (Projection::All, Some("ALL")) | (Projection::KeysOnly, Some("KEYS_ONLY")) => names.is_empty(),
         (Projection::Include(kept), Some("INCLUDE")) => names == *kept,
         _ => false,

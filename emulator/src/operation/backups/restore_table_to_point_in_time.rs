@@ -121,7 +121,9 @@ fn moment(request: &RestoreTableToPointInTime, recovery: Recovery, now: Moment) 
     match request.restore_date_time {
         None => Ok(latest),
         // Requests have whole seconds: the second in which recovery was enabled is accepted.
-        Some(asked) if asked.seconds() >= earliest.seconds() && asked <= latest => Ok(asked.max(earliest)),
+        Some(requested) if requested.seconds() >= earliest.seconds() && requested <= latest => {
+            Ok(requested.max(earliest))
+        }
         Some(_) => Err(ApiError::invalid_restore_time(earliest, latest)),
     }
 }

@@ -19,8 +19,8 @@ use crate::wire::policy::Node;
 const MOST_DEPTH: usize = 16;
 
 /// Writes the configuration, without secrets.
-pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let access = asked.twin.state.access();
+pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let access = requested.twin.state.access();
     let directory = access.directory();
     let mut object = Object::open(writer);
     object.boolean("configured", access.is_configured());
@@ -64,27 +64,32 @@ fn write_warnings(directory: &Directory, object: &mut Object<'_>) {
 }
 
 /// Replaces the configuration.
-pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let directory = Directory::read(&asked.body.to_text(), asked.twin.clock.now()).map_err(ControlError::malformed)?;
-    asked.twin.state.access().configure(Some(directory));
-    show(asked, writer)
+pub fn set(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let directory =
+        Directory::read(&requested.body.to_text(), requested.twin.clock.now()).map_err(ControlError::malformed)?;
+    requested.twin.state.access().configure(Some(directory));
+    show(requested, writer)
 }
 
 /// Removes the configuration: everything is allowed.
-pub fn remove(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    asked.twin.state.access().configure(None);
-    show(asked, writer)
+pub fn remove(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    requested.twin.state.access().configure(None);
+    show(requested, writer)
 }
 
 /// Adds a session of a role, with credentials chosen by the caller.
-pub fn add_session(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("session", &asked.body, SESSION)?;
+pub fn add_session(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let members = Members::of("session", &requested.body, SESSION)?;
     for name in ["role", "name", "accessKeyId", "secretAccessKey", "sessionToken"] {
         members.text(name)?;
     }
-    let node = Node::parse(&asked.body.to_text(), MOST_DEPTH);
+    let node = Node::parse(&requested.body.to_text(), MOST_DEPTH);
     let node = node.ok_or_else(|| ControlError::malformed("session is an object without nulls."))?;
-    let added = asked.twin.state.access().add_session(&node, asked.twin.clock.now());
+    let added = requested
+        .twin
+        .state
+        .access()
+        .add_session(&node, requested.twin.clock.now());
     let (id, expires) = added.map_err(ControlError::malformed)?;
     let mut object = Object::open(writer);
     object.string("accessKeyId", &id);
@@ -120,14 +125,14 @@ const EXPLAIN: &[&str] = &[
 ];
 
 /// Explains the decision about a request without executing it.
-pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("explain", &asked.body, EXPLAIN)?;
-    let now = asked.twin.clock.now();
-    let identity = identity(asked, &members, now)?;
+pub fn explain(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let members = Members::of("explain", &requested.body, EXPLAIN)?;
+    let now = requested.twin.clock.now();
+    let identity = identity(requested, &members, now)?;
     let region = members.text("region")?.unwrap_or("us-east-1");
     let explanations = match (members.text("operation")?, members.text("action")?) {
-        (Some(name), None) => of_request(asked, identity, region, name, members.get("request"))?,
-        (None, Some(action)) => vec![of_action(asked, &identity, &members, (region, action), now)?],
+        (Some(name), None) => of_request(requested, identity, region, name, members.get("request"))?,
+        (None, Some(action)) => vec![of_action(requested, &identity, &members, (region, action), now)?],
         _ => {
             return Err(ControlError::malformed(
                 "explain takes operation and request, or action and resource.",
@@ -152,8 +157,8 @@ pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
 }
 
 /// The caller of the explained request.
-fn identity(asked: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> ControlResult<Identity> {
-    let access = asked.twin.state.access();
+fn identity(requested: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> ControlResult<Identity> {
+    let access = requested.twin.state.access();
     if !access.is_configured() {
         return Err(ControlError::malformed(
             "Access control is not configured: everything is allowed.",
@@ -215,7 +220,7 @@ fn texts(what: &str, json: Option<&Json>) -> ControlResult<Vec<(String, String)>
 
 /// Plans a request as if to execute it, and stops after authorization.
 fn of_request(
-    asked: &ControlRequest<'_>,
+    requested: &ControlRequest<'_>,
     identity: Identity,
     region: &str,
     name: &str,
@@ -229,8 +234,14 @@ fn of_request(
         access_key: identity.account().into(),
         region: region.into(),
     };
-    let scope = asked.twin.scope(&caller);
-    let mut context = Context::new(asked.twin.state, scope, &caller, operation.name, asked.twin.clock.now());
+    let scope = requested.twin.scope(&caller);
+    let mut context = Context::new(
+        requested.twin.state,
+        scope,
+        &caller,
+        operation.name,
+        requested.twin.clock.now(),
+    );
     drop(context.take_draft());
     context.set_identity(Some(Box::new(identity)));
     context.explain_only();
@@ -247,7 +258,7 @@ fn of_request(
 
 /// One action on one resource, with the given condition keys.
 fn of_action(
-    asked: &ControlRequest<'_>,
+    requested: &ControlRequest<'_>,
     identity: &Identity,
     members: &Members<'_>,
     (region, action): (&str, &str),
@@ -265,7 +276,7 @@ fn of_action(
         access_key: identity.account().into(),
         region: region.into(),
     };
-    let facts = facts(asked.twin.state, &asked.twin.scope(&caller), resource, now);
+    let facts = facts(requested.twin.state, &requested.twin.scope(&caller), resource, now);
     let request = AccessRequest::new("", resource);
     let evaluation = identity.evaluate_action(action, &request, &facts, (region, now), &keys(members.get("keys"))?);
     Ok(Explanation {

@@ -10,60 +10,60 @@ use crate::wire::object::Object;
 const LAST: Moment = Moment::from_seconds(253_402_300_799);
 
 /// Writes the time and the state of the clock.
-pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    write(asked, writer);
+pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    write(requested, writer);
     Ok(())
 }
 
 /// Moves the clock to a later moment.
-pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("clock", &asked.body, &["now"])?;
+pub fn set(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let members = Members::of("clock", &requested.body, &["now"])?;
     let Some(text) = members.text("now")? else {
         return Err(ControlError::malformed(
             "clock.now is the moment to go to, like 2026-01-01T00:00:00Z.",
         ));
     };
     let to = moment(text)?;
-    if !asked.twin.set_clock(to) {
-        let now = asked.twin.clock.now();
+    if !requested.twin.set_clock(to) {
+        let now = requested.twin.clock.now();
         return Err(ControlError::malformed(format!(
             "Time never goes back: it is {now}, which is after {to}."
         )));
     }
-    show(asked, writer)
+    show(requested, writer)
 }
 
 /// Moves the clock forward.
-pub fn advance(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("advance", &asked.body, &["seconds"])?;
+pub fn advance(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let members = Members::of("advance", &requested.body, &["seconds"])?;
     let Some(by) = members.number("seconds")? else {
         return Err(ControlError::malformed("advance.seconds is how far to go."));
     };
     let by = seconds("advance.seconds", by)?;
-    if asked.twin.clock.now().plus(by) > LAST {
+    if requested.twin.clock.now().plus(by) > LAST {
         return Err(ControlError::malformed(format!(
             "The clock goes no further than {LAST}."
         )));
     }
-    asked.twin.advance(by);
-    show(asked, writer)
+    requested.twin.advance(by);
+    show(requested, writer)
 }
 
 /// Freezes the clock.
-pub fn freeze(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    asked.twin.clock.freeze();
-    show(asked, writer)
+pub fn freeze(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    requested.twin.clock.freeze();
+    show(requested, writer)
 }
 
 /// Unfreezes the clock.
-pub fn unfreeze(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    asked.twin.clock.unfreeze();
-    show(asked, writer)
+pub fn unfreeze(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    requested.twin.clock.unfreeze();
+    show(requested, writer)
 }
 
 /// The clock, as an object.
-pub fn write(asked: &ControlRequest<'_>, writer: &mut Writer) {
-    let clock = asked.twin.clock;
+pub fn write(requested: &ControlRequest<'_>, writer: &mut Writer) {
+    let clock = requested.twin.clock;
     let now = clock.now();
     let mut object = Object::open(writer);
     object.string("now", &now.to_string());
@@ -71,7 +71,7 @@ pub fn write(asked: &ControlRequest<'_>, writer: &mut Writer) {
     object.boolean("settable", clock.is_settable());
     object.boolean("frozen", clock.is_frozen());
     write_number(clock.speed().unwrap_or(0.0), object.member("speed"));
-    if let Some(next) = asked.twin.next_event() {
+    if let Some(next) = requested.twin.next_event() {
         object.string("nextDue", &next.to_string());
     }
     object.close();

@@ -7,25 +7,25 @@ use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// Writes the conditions of all tables without their own.
-pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    write_conditions(&asked.twin.state.conditions(), writer);
+pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    write_conditions(&requested.twin.state.conditions(), writer);
     Ok(())
 }
 
 /// Sets the conditions of all tables without their own.
-pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let conditions = read_conditions(&asked.body, &asked.twin.state.conditions())?;
-    asked.twin.set_conditions(conditions);
-    show(asked, writer)
+pub fn set(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let conditions = read_conditions(&requested.body, &requested.twin.state.conditions())?;
+    requested.twin.set_conditions(conditions);
+    show(requested, writer)
 }
 
 /// Writes the conditions of one table, and whether they are its own.
-pub fn show_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let (state, scope) = (asked.twin.state, asked.twin.scope(&caller));
+pub fn show_table(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let (state, scope) = (requested.twin.state, requested.twin.scope(&caller));
     let own = state.own_conditions(&scope, table);
     if own.is_none() {
-        asked.twin.table(&caller, table)?;
+        requested.twin.table(&caller, table)?;
     }
     let mut object = Object::open(writer);
     object.boolean("own", own.is_some());
@@ -36,10 +36,10 @@ pub fn show_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlRes
 }
 
 /// Sets a table's own conditions, before or after its creation; omitted ones follow those of all tables.
-pub fn set_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let state = asked.twin.state;
-    let conditions = read_conditions(&asked.body, &state.conditions())?;
+pub fn set_table(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let state = requested.twin.state;
+    let conditions = read_conditions(&requested.body, &state.conditions())?;
     let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
     if !fits {
         let table = shortened(table);
@@ -51,21 +51,24 @@ pub fn set_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResu
             limits::OWN_CONDITIONS
         )));
     }
-    asked.twin.set_table_conditions(&caller, table, Some(conditions));
-    show_table(asked, writer)
+    requested.twin.set_table_conditions(&caller, table, Some(conditions));
+    show_table(requested, writer)
 }
 
 /// Removes a table's own conditions.
-pub fn clear_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let own = asked.twin.state.own_conditions(&asked.twin.scope(&caller), table);
+pub fn clear_table(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let own = requested
+        .twin
+        .state
+        .own_conditions(&requested.twin.scope(&caller), table);
     if own.is_none() {
-        asked.twin.table(&caller, table)?;
+        requested.twin.table(&caller, table)?;
     }
-    asked.twin.set_table_conditions(&caller, table, None);
+    requested.twin.set_table_conditions(&caller, table, None);
     let mut object = Object::open(writer);
     object.boolean("own", false);
-    write_conditions(&asked.twin.state.conditions(), object.member("conditions"));
+    write_conditions(&requested.twin.state.conditions(), object.member("conditions"));
     object.close();
     Ok(())
 }

@@ -10,16 +10,16 @@ use crate::wire::object::Object;
 const USUAL_EVENTS: usize = 1000;
 
 /// Writes the events after a number, of one caller or all: as JSON, or as server-sent events if the request accepts those.
-pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = asked.query(&["after", "limit"])?;
-    let journal = asked.twin.state.journal();
-    let after = match asked.last_event {
+pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = requested.query(&["after", "limit"])?;
+    let journal = requested.twin.state.journal();
+    let after = match requested.last_event {
         Some(last) => last,
         None => query.whole("after")?.unwrap_or(0),
     };
     let page = journal.events().after(after, query.limit(USUAL_EVENTS, MOST_EVENTS)?);
-    if asked.streams {
-        writer.json(&event_stream(&page, shown(asked, &page)));
+    if requested.streams {
+        writer.json(&event_stream(&page, shown(requested, &page)));
         return Ok(());
     }
     let mut object = Object::open(writer);
@@ -28,7 +28,7 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     object.integer("missed", page.missed as i64);
     object.boolean("cleared", page.cleared);
     let mut list = object.list("events");
-    for event in shown(asked, &page) {
+    for event in shown(requested, &page) {
         write_event(event, list.element());
     }
     list.close();
@@ -37,8 +37,8 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 }
 
 /// The events of a page that the caller may see.
-fn shown<'p>(asked: &ControlRequest<'_>, page: &'p EventPage) -> impl Iterator<Item = &'p Event> {
-    let named = asked.anybody().map(|caller| asked.twin.scope(&caller).owner());
+fn shown<'p>(requested: &ControlRequest<'_>, page: &'p EventPage) -> impl Iterator<Item = &'p Event> {
+    let named = requested.anybody().map(|caller| requested.twin.scope(&caller).owner());
     let events = page.events.iter().map(|event| &**event);
     events.filter(move |event| named.as_ref().is_none_or(|named| *named == event.owner))
 }

@@ -11,8 +11,8 @@ use crate::wire::object::Object;
 use crate::wire::reader::member_text;
 
 /// Explains a request in the log.
-pub fn request(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let request = asked.logged_request()?;
+pub fn request(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let request = requested.logged_request()?;
     let mut object = Object::open(writer);
     object.integer("request", request.number as i64);
     object.string("operation", &request.operation);

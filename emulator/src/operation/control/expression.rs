@@ -23,14 +23,14 @@ const KINDS: [ExpressionKind; 5] = [
 ];
 
 /// Explains an expression, and evaluates it for the items of a page.
-pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = asked.query(&["kind", "expression", "names", "values", "index", "after", "limit"])?;
+pub fn explain(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = requested.query(&["kind", "expression", "names", "values", "index", "after", "limit"])?;
     let kind = kind(query.text("kind"))?;
     let text = query.text("expression").unwrap_or_default();
     let substitutions = substitutions(query.text("names"), query.text("values"))?;
-    let (caller, table) = asked.table()?;
+    let (caller, table) = requested.table()?;
     let limit = query.limit(10, MOST_ITEMS)?;
-    let page = asked.twin.items(
+    let page = requested.twin.items(
         &caller,
         table,
         &ItemsQuery {
@@ -43,7 +43,7 @@ pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     let mut object = Object::open(writer);
     object.string("kind", kind.name());
     object.string("expression", text);
-    let mut scope = match Bindings::new(&substitutions, asked.twin.state.expressions()) {
+    let mut scope = match Bindings::new(&substitutions, requested.twin.state.expressions()) {
         Ok(scope) => scope,
         Err(error) => {
             object.string("error", error.message().unwrap_or_default());

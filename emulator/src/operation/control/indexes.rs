@@ -7,10 +7,10 @@ use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// A table's global indexes.
-pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
+pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
     let mut list = List::open(writer);
-    for index in asked.twin.indexes(&caller, table)? {
+    for index in requested.twin.indexes(&caller, table)? {
         write(&index, list.element());
     }
     list.close();
@@ -18,45 +18,47 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 }
 
 /// Pauses an index.
-pub fn pause(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.pause_index(&caller, table, asked.part(3))?;
-    show(asked, writer)
+pub fn pause(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested.twin.pause_index(&caller, table, requested.part(3))?;
+    show(requested, writer)
 }
 
 /// Resumes an index.
-pub fn resume(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.resume_index(&caller, table, asked.part(3))?;
-    show(asked, writer)
+pub fn resume(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested.twin.resume_index(&caller, table, requested.part(3))?;
+    show(requested, writer)
 }
 
 /// Sets an index's own lag.
-pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    if asked.body == Json::Null {
+pub fn set_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    if requested.body == Json::Null {
         return Err(ControlError::malformed(
             "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
         ));
     }
-    let lag = read_lag("lag", &asked.body)?;
-    let (caller, table) = asked.table()?;
-    asked.twin.set_index_lag(&caller, table, asked.part(3), Some(lag))?;
-    show(asked, writer)
+    let lag = read_lag("lag", &requested.body)?;
+    let (caller, table) = requested.table()?;
+    requested
+        .twin
+        .set_index_lag(&caller, table, requested.part(3), Some(lag))?;
+    show(requested, writer)
 }
 
 /// Removes an index's own lag.
-pub fn clear_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.set_index_lag(&caller, table, asked.part(3), None)?;
-    show(asked, writer)
+pub fn clear_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested.twin.set_index_lag(&caller, table, requested.part(3), None)?;
+    show(requested, writer)
 }
 
-fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let indexes = asked.twin.indexes(&caller, table)?;
-    let found = indexes.iter().find(|index| index.name == asked.part(3));
+fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let indexes = requested.twin.indexes(&caller, table)?;
+    let found = indexes.iter().find(|index| index.name == requested.part(3));
     // A concurrent request may have removed it.
-    let gone = || ControlError::not_found(format!("Table {table} has no global index {}.", asked.part(3)));
+    let gone = || ControlError::not_found(format!("Table {table} has no global index {}.", requested.part(3)));
     write(found.ok_or_else(gone)?, writer);
     Ok(())
 }

@@ -15,10 +15,10 @@ const MOST_ITEMS: usize = 1000;
 const MOST_WAITING: usize = 1000;
 
 /// A page of a table's items, or of an index's entries.
-pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = asked.query(&["after", "limit", "partition", "index"])?;
-    let (caller, table) = asked.table()?;
-    let page = asked.twin.items(
+pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = requested.query(&["after", "limit", "partition", "index"])?;
+    let (caller, table) = requested.table()?;
+    let page = requested.twin.items(
         &caller,
         table,
         &ItemsQuery {
@@ -47,9 +47,9 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 }
 
 /// Writes the position of a key: its token, storage partition and capacity partition.
-pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = asked.query(&["key"])?;
-    let (caller, table) = asked.table()?;
+pub fn place(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = requested.query(&["key"])?;
+    let (caller, table) = requested.table()?;
     let missing = || ControlError::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
     let key = query.text("key").ok_or_else(missing)?;
     let body = format!("{{\"Key\":{key}}}");
@@ -57,7 +57,9 @@ pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
         let message = error.message().unwrap_or("it is not valid JSON");
         ControlError::malformed(format!("key cannot be read: {message}"))
     })?;
-    let place = asked.twin.place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
+    let place = requested
+        .twin
+        .place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
     let place = place.ok_or_else(|| ControlError::malformed("The key does not fit the key schema of the table."))?;
     let mut object = Object::open(writer);
     write_place(place, &mut object);
@@ -66,29 +68,29 @@ pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
 }
 
 /// Writes a table's pending work.
-pub fn pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let most = asked.query(&["limit"])?.limit(100, MOST_WAITING)?;
-    let (caller, table) = asked.table()?;
-    write_pending(asked, &asked.twin.pending(&caller, table, most)?, writer);
+pub fn pending(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let most = requested.query(&["limit"])?.limit(100, MOST_WAITING)?;
+    let (caller, table) = requested.table()?;
+    write_pending(requested, &requested.twin.pending(&caller, table, most)?, writer);
     Ok(())
 }
 
 /// Writes the pending work of the tables of one caller, or of all.
-pub fn all_pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let most = asked.query(&["limit"])?.limit(10, MOST_WAITING)?;
-    let scope = asked.anybody().map(|caller| asked.twin.scope(&caller));
+pub fn all_pending(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let most = requested.query(&["limit"])?.limit(10, MOST_WAITING)?;
+    let scope = requested.anybody().map(|caller| requested.twin.scope(&caller));
     let mut list = List::open(writer);
-    for pending in asked.twin.all_pending(scope.as_ref(), most) {
-        write_pending(asked, &pending, list.element());
+    for pending in requested.twin.all_pending(scope.as_ref(), most) {
+        write_pending(requested, &pending, list.element());
     }
     list.close();
     Ok(())
 }
 
-fn write_pending(asked: &ControlRequest<'_>, pending: &Pending, writer: &mut Writer) {
+fn write_pending(requested: &ControlRequest<'_>, pending: &Pending, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.string("table", &pending.table);
-    if !asked.twin.shared_db {
+    if !requested.twin.shared_db {
         object.string("accessKey", &pending.scope.account);
         object.string("region", &pending.scope.region);
     }

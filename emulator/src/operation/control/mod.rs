@@ -88,7 +88,7 @@ pub fn answer(
     }
     let parameters = call.parameters();
     let (body, bytes) = body_of(control, call)?;
-    let asked = ControlRequest {
+    let requested = ControlRequest {
         twin,
         allowed,
         named,
@@ -100,7 +100,7 @@ pub fn answer(
         bytes,
     };
     let mut writer = Writer::with_capacity(256);
-    (control.run)(&asked, &mut writer)?;
+    (control.run)(&requested, &mut writer)?;
     Ok((writer.finish(), control.media(call)))
 }
 

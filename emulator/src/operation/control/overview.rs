@@ -13,9 +13,9 @@ const OPENAPI: Option<&[u8]> = if cfg!(feature = "openapi") {
 };
 
 /// Writes version, seed, clock, conditions and counts.
-pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let state = asked.twin.state;
-    asked.twin.run_due();
+pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let state = requested.twin.state;
+    requested.twin.run_due();
     let tables = state.catalog().all();
     let (items, bytes) = tables.iter().fold((0, 0), |sum, table| {
         let (items, bytes) = table.count();
@@ -26,9 +26,9 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     object.string("version", env!("CARGO_PKG_VERSION"));
     // A text: not every JSON parser supports integers of 64 bits.
     object.string("seed", &state.seed().to_string());
-    object.boolean("sharedTables", asked.twin.shared_db);
-    object.boolean("controlled", asked.allowed == Allowed::All);
-    clock::write(asked, object.member("clock"));
+    object.boolean("sharedTables", requested.twin.shared_db);
+    object.boolean("controlled", requested.allowed == Allowed::All);
+    clock::write(requested, object.member("clock"));
     write_conditions(&state.conditions(), object.member("conditions"));
     object.boolean("watched", state.journal().is_watched());
     let mut counts = object.object("counts");
@@ -54,15 +54,15 @@ pub fn openapi(_: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()>
 }
 
 /// Removes all tables, rules, and conditions of single tables; with `all`, restores clock and conditions too.
-pub fn reset(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let all = match &asked.body {
+pub fn reset(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let all = match &requested.body {
         Json::Null => None,
         body => Members::of("reset", body, &["all"])?.flag("all")?,
     };
     if all == Some(true) {
-        asked.twin.reset_all();
+        requested.twin.reset_all();
     } else {
-        asked.twin.reset();
+        requested.twin.reset();
     }
-    show(asked, writer)
+    show(requested, writer)
 }

@@ -7,10 +7,10 @@ use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// Replication between a table and each of its replicas.
-pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
+pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
     let mut list = List::open(writer);
-    for state in asked.twin.replication(&caller, table)? {
+    for state in requested.twin.replication(&caller, table)? {
         write(&state, list.element());
     }
     list.close();
@@ -18,61 +18,67 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 }
 
 /// Pauses replication between a table and all of its replicas.
-pub fn pause_all(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.pause_replication(&caller, table, None)?;
-    list(asked, writer)
+pub fn pause_all(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested.twin.pause_replication(&caller, table, None)?;
+    list(requested, writer)
 }
 
 /// Resumes replication between a table and all of its replicas.
-pub fn resume_all(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.resume_replication(&caller, table, None)?;
-    list(asked, writer)
+pub fn resume_all(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested.twin.resume_replication(&caller, table, None)?;
+    list(requested, writer)
 }
 
 /// Pauses replication between a table and its replica in a region.
-pub fn pause(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.pause_replication(&caller, table, Some(asked.part(3)))?;
-    show(asked, writer)
+pub fn pause(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested
+        .twin
+        .pause_replication(&caller, table, Some(requested.part(3)))?;
+    show(requested, writer)
 }
 
 /// Resumes replication between a table and its replica in a region.
-pub fn resume(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.resume_replication(&caller, table, Some(asked.part(3)))?;
-    show(asked, writer)
+pub fn resume(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested
+        .twin
+        .resume_replication(&caller, table, Some(requested.part(3)))?;
+    show(requested, writer)
 }
 
 /// Sets how long a table's writes take to reach its replica in a region.
-pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    if asked.body == Json::Null {
+pub fn set_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    if requested.body == Json::Null {
         return Err(ControlError::malformed(
             "lag takes a number of seconds, or { typical, longest }; DELETE lets replication follow the table's conditions again.",
         ));
     }
-    let lag = read_lag("lag", &asked.body)?;
-    let (caller, table) = asked.table()?;
-    asked
+    let lag = read_lag("lag", &requested.body)?;
+    let (caller, table) = requested.table()?;
+    requested
         .twin
-        .set_replication_lag(&caller, table, asked.part(3), Some(lag))?;
-    show(asked, writer)
+        .set_replication_lag(&caller, table, requested.part(3), Some(lag))?;
+    show(requested, writer)
 }
 
 /// Lets replication to a region follow the table's conditions again.
-pub fn clear_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.set_replication_lag(&caller, table, asked.part(3), None)?;
-    show(asked, writer)
+pub fn clear_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested
+        .twin
+        .set_replication_lag(&caller, table, requested.part(3), None)?;
+    show(requested, writer)
 }
 
-fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let states = asked.twin.replication(&caller, table)?;
-    let found = states.iter().find(|state| state.region == asked.part(3));
+fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let states = requested.twin.replication(&caller, table)?;
+    let found = states.iter().find(|state| state.region == requested.part(3));
     // Another request may have removed it meanwhile.
-    let gone = || ControlError::not_found(format!("Table {table} has no replica in {}.", asked.part(3)));
+    let gone = || ControlError::not_found(format!("Table {table} has no replica in {}.", requested.part(3)));
     write(found.ok_or_else(gone)?, writer);
     Ok(())
 }

@@ -6,11 +6,11 @@ use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// Lists the tables of one caller, or of all.
-pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
-    asked.twin.run_due();
+pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let named = requested.anybody().map(|caller| requested.twin.scope(&caller));
+    requested.twin.run_due();
     let mut list = List::open(writer);
-    for (scope, region) in asked.twin.state.catalog().scopes() {
+    for (scope, region) in requested.twin.state.catalog().scopes() {
         if named.as_ref().is_some_and(|named| *named != scope) {
             continue;
         }
@@ -19,7 +19,7 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
             let (items, bytes) = table.count();
             let mut object = list.object();
             object.string("table", &table.name);
-            if !asked.twin.shared_db {
+            if !requested.twin.shared_db {
                 object.string("accessKey", &scope.account);
                 object.string("region", &scope.region);
             }
@@ -33,9 +33,9 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 }
 
 /// Deletes expired items.
-pub fn expire_now(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let count = asked.twin.expire_now(&caller, table)?;
+pub fn expire_now(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let count = requested.twin.expire_now(&caller, table)?;
     let mut object = Object::open(writer);
     object.integer("deleted", count as i64);
     object.close();
@@ -43,9 +43,9 @@ pub fn expire_now(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlRes
 }
 
 /// Splits the shards of the table's stream.
-pub fn split_shards(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let split = asked.twin.split_shards(&caller, table)?;
+pub fn split_shards(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let split = requested.twin.split_shards(&caller, table)?;
     let mut object = Object::open(writer);
     object.boolean("split", split);
     object.close();
@@ -53,9 +53,9 @@ pub fn split_shards(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlR
 }
 
 /// Writes what the table's capacity was spent on.
-pub fn heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    let heat = asked.twin.heat(&caller, table)?;
+pub fn heat(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    let heat = requested.twin.heat(&caller, table)?;
     let mut object = Object::open(writer);
     write_heat(&heat, &mut object);
     object.close();
@@ -63,19 +63,19 @@ pub fn heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 }
 
 /// Starts to record a table's heat, keys included.
-pub fn watch_heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    watch(asked, true)?;
-    heat(asked, writer)
+pub fn watch_heat(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    watch(requested, true)?;
+    heat(requested, writer)
 }
 
 /// Stops to record a table's heat.
-pub fn unwatch_heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    watch(asked, false)?;
-    heat(asked, writer)
+pub fn unwatch_heat(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    watch(requested, false)?;
+    heat(requested, writer)
 }
 
-fn watch(asked: &ControlRequest<'_>, watches: bool) -> ControlResult<()> {
-    let (caller, table) = asked.table()?;
-    asked.twin.watch_heat(&caller, table, watches)?;
+fn watch(requested: &ControlRequest<'_>, watches: bool) -> ControlResult<()> {
+    let (caller, table) = requested.table()?;
+    requested.twin.watch_heat(&caller, table, watches)?;
     Ok(())
 }

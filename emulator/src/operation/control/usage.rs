@@ -14,16 +14,16 @@ use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// For each principal with recorded requests, writes a policy that allows exactly those.
-pub fn report(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = asked.query(&["principal", "leadingKeys"])?;
+pub fn report(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = requested.query(&["principal", "leadingKeys"])?;
     let (principal, restricts_keys) = (query.text("principal"), query.flag("leadingKeys")?);
-    let journal = asked.twin.state.journal();
+    let journal = requested.twin.state.journal();
     let requests = journal.requests();
     let mut principals: BTreeMap<&str, Usage> = BTreeMap::new();
     for request in &requests {
         let name = request.principal.as_deref().unwrap_or(&request.caller.access_key);
         if principal.is_none_or(|principal| principal == name) {
-            add(asked, principals.entry(name).or_default(), request);
+            add(requested, principals.entry(name).or_default(), request);
         }
     }
     let mut object = Object::open(writer);
@@ -46,7 +46,7 @@ pub fn report(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<
 }
 
 /// Adds the permissions that a request used; a rejected request used none.
-fn add(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
+fn add(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
     if request.error == Some(ErrorKind::AccessDenied) {
         return;
     }
@@ -62,18 +62,18 @@ fn add(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
             .touches
             .iter()
             .filter(|touch| touch.act != ItemAction::GetRecords);
-        touches.for_each(|touch| add_touch(asked, usage, request, touch));
+        touches.for_each(|touch| add_touch(requested, usage, request, touch));
     }
 }
 
 /// Adds the permission for what an entry of a request touched.
-fn add_touch(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request, touch: &Touch) {
+fn add_touch(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request, touch: &Touch) {
     let caller = &request.caller;
-    let table = asked
+    let table = requested
         .twin
         .state
         .catalog()
-        .table(&asked.twin.scope(caller), &touch.table);
+        .table(&requested.twin.scope(caller), &touch.table);
     let mut resource = match &table {
         Some(table) => table.arn.clone(),
         None => format!(

@@ -58,7 +58,7 @@ pub fn describe(out: &mut Writer, global: &GlobalTable, account: &str, now: Mome
             ),
             (None, None, "ReplicaProvisionedWriteCapacityAutoScalingSettings"),
         ] {
-            let settings = Settings { table, region, index };
+            let settings = ScalingSettings { table, region, index };
             settings.write(&mut element, member, state.scaling_of(region, index), account);
         }
         indexes(&mut element, global, replica, account);
@@ -85,7 +85,7 @@ fn indexes(element: &mut Object<'_>, global: &GlobalTable, replica: &Replica, ac
             (None, "ProvisionedWriteCapacityAutoScalingSettings"),
         ] {
             let index = Some(index.name.as_str());
-            let settings = Settings { table, region, index };
+            let settings = ScalingSettings { table, region, index };
             settings.write(&mut object, member, state.scaling_of(region, index), account);
         }
         object.close();
@@ -94,13 +94,13 @@ fn indexes(element: &mut Object<'_>, global: &GlobalTable, replica: &Replica, ac
 }
 
 /// The settings of one direction of a table or index.
-struct Settings<'s> {
+struct ScalingSettings<'s> {
     table: &'s Table,
     region: Option<&'s str>,
     index: Option<&'s str>,
 }
 
-impl Settings<'_> {
+impl ScalingSettings<'_> {
     fn write(&self, element: &mut Object<'_>, member: &'static str, scaling: Option<&Scaling>, account: &str) {
         let mut settings = element.object(member);
         let Some(scaling) = scaling else {

@@ -83,14 +83,14 @@ impl Stages for Operation {
 }
 
 /// A change of the scaling of one direction of the table or an index.
-struct Update<'r> {
+struct TargetUpdate<'r> {
     /// The region whose reads are scaled; `None` for writes.
     region: Option<&'r str>,
     index: Option<&'r str>,
     settings: &'r ScalingUpdate,
 }
 
-impl Update<'_> {
+impl TargetUpdate<'_> {
     fn disables(&self) -> bool {
         self.settings.auto_scaling_disabled == Some(true)
     }
@@ -118,16 +118,16 @@ impl Update<'_> {
 }
 
 /// All changes of a request.
-fn updates(request: &UpdateReplicaAutoScaling) -> Vec<Update<'_>> {
-    fn of<'r>(region: Option<&'r str>, update: &'r IndexScalingUpdate) -> Option<Update<'r>> {
-        Some(Update {
+fn updates(request: &UpdateReplicaAutoScaling) -> Vec<TargetUpdate<'_>> {
+    fn of<'r>(region: Option<&'r str>, update: &'r IndexScalingUpdate) -> Option<TargetUpdate<'r>> {
+        Some(TargetUpdate {
             region,
             index: Some(update.index_name.as_deref().unwrap_or_default()),
             settings: update.scaling.as_ref()?,
         })
     }
     let mut all = Vec::new();
-    let table = |region, settings| Update {
+    let table = |region, settings| TargetUpdate {
         region,
         index: None,
         settings,
@@ -150,7 +150,7 @@ fn failed(name: &str, why: &str) -> ApiError {
     ))
 }
 
-fn check_indexes(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), ApiError> {
+fn check_indexes(global: &GlobalTable, updates: &[TargetUpdate<'_>]) -> Result<(), ApiError> {
     let shape = global.table.shape();
     let is_there = |name: &str| shape.definition.globals.iter().any(|index| index.name == name);
     let mut missing: Vec<&str> = updates.iter().filter_map(|update| update.index).collect();
@@ -169,7 +169,7 @@ fn check_indexes(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), Api
 }
 
 /// Rejects settings for on-demand tables, whose scaling can only be removed.
-fn check_billing(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), ApiError> {
+fn check_billing(global: &GlobalTable, updates: &[TargetUpdate<'_>]) -> Result<(), ApiError> {
     let shape = global.table.shape();
     let wanted = updates.iter().find(|update| !update.disables());
     let Some(update) = wanted.filter(|_| shape.definition.billing == BillingMode::PayPerRequest) else {
@@ -190,7 +190,7 @@ fn check_billing(global: &GlobalTable, updates: &[Update<'_>]) -> Result<(), Api
 }
 
 /// Checks that settings are complete, unless they end scaling.
-fn check_complete(name: &str, updates: &[Update<'_>]) -> Result<(), ApiError> {
+fn check_complete(name: &str, updates: &[TargetUpdate<'_>]) -> Result<(), ApiError> {
     for update in updates.iter().filter(|update| !update.disables()) {
         let settings = update.settings;
         let missing: Vec<&str> = [

@@ -57,7 +57,7 @@ impl Stages for Operation {
                     Some(index) => format!("{}-{index}", plan.target.table.name),
                     None => plan.target.table.name.to_string(),
                 };
-                let stamp = there.asked.micros() / 1000;
+                let stamp = there.requested.micros() / 1000;
                 let has_range = !insights::key(&plan.target, plan.index).range.is_empty();
                 let rules: Vec<String> = there
                     .rules(has_range)
@@ -68,7 +68,11 @@ impl Stages for Operation {
                 answer.string("ContributorInsightsStatus", status);
                 answer.timestamp(
                     "LastUpdateDateTime",
-                    if now < there.until { there.asked } else { there.until },
+                    if now < there.until {
+                        there.requested
+                    } else {
+                        there.until
+                    },
                 );
                 if let Some((name, sentence)) = there.failure.filter(|_| status == "FAILED") {
                     let mut failure = answer.object("FailureException");

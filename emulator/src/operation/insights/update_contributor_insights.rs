@@ -87,7 +87,7 @@ impl Stages for Operation {
                 on,
                 failure: limited.then_some(Insights::TOO_MANY_RULES),
                 mode,
-                asked: context.now,
+                requested: context.now,
                 until,
             });
             shown = Some((if on { "ENABLING" } else { "DISABLING" }, Some(mode)));
@@ -141,7 +141,7 @@ fn check_states(
     context: &Context<'_>,
 ) -> Result<(), ApiError> {
     let is_found =
-        stage == TableStage::Standing || shape.is_found_after_deletion(context.now, check::FOUND_AFTER_DELETION);
+        stage == TableStage::Active || shape.is_found_after_deletion(context.now, check::FOUND_AFTER_DELETION);
     let what = if !is_found {
         "TableStatus"
     } else if index.is_some_and(|index| shape.is_creating(index, context.now)) {

@@ -42,7 +42,7 @@ type TableKeys = (Text, KeysAndAttributes);
 
 /// The reads of one table.
 struct TableGets<'r> {
-    asked: &'r TableKeys,
+    requested: &'r TableKeys,
     name: Name,
     gets: Vec<(Get<'r>, &'r BatchKey)>,
     projection: Option<Projection<'r>>,
@@ -94,7 +94,7 @@ impl Stages for Operation {
         let targets = checked.tables.iter().map(|(name, _)| plan::table(context, name));
         let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
         let tables = checked.tables.iter().zip(checked.projections).zip(targets);
-        let tables = tables.map(|((asked, projection), target)| plan_table(target, asked, projection));
+        let tables = tables.map(|((requested, projection), target)| plan_table(target, requested, projection));
         Ok(Plan {
             tables: tables.collect::<Result<_, _>>()?,
             report: checked.report,
@@ -161,7 +161,7 @@ impl Stages for Operation {
         let mut answer = Object::open(out);
         let mut responses = answer.object("Responses");
         for (table, read) in plan.tables.iter().zip(&reads) {
-            let mut items = responses.list(&table.asked.0);
+            let mut items = responses.list(&table.requested.0);
             for item in &read.items {
                 match &table.projection {
                     None => items.item(item),
@@ -187,23 +187,23 @@ impl Stages for Operation {
 
 /// Appends the unprocessed reads of a table as they were sent.
 fn encode_unprocessed(unprocessed: &mut Object<'_>, read: &TableGets<'_>, rest: &[usize]) {
-    let (name, asked) = read.asked;
+    let (name, requested) = read.requested;
     let mut table = unprocessed.object(name);
     let mut keys = table.list("Keys");
     rest.iter().for_each(|at| keys.map(&read.gets[*at].1.attributes));
     keys.close();
-    if let Some(consistent) = asked.consistent_read {
+    if let Some(consistent) = requested.consistent_read {
         table.boolean("ConsistentRead", consistent);
     }
-    if let Some(expression) = &asked.projection_expression {
+    if let Some(expression) = &requested.projection_expression {
         table.string("ProjectionExpression", expression);
     }
-    if let Some(names) = &asked.substitutions.names {
+    if let Some(names) = &requested.substitutions.names {
         let mut object = table.object("ExpressionAttributeNames");
         names.iter().for_each(|(alias, name)| object.string(alias, name));
         object.close();
     }
-    if let Some(names) = &asked.attributes_to_get {
+    if let Some(names) = &requested.attributes_to_get {
         table.strings("AttributesToGet", names.iter().map(compact_str::CompactString::as_str));
     }
     table.close();
@@ -214,9 +214,9 @@ fn check_members(Request { members: request, echo }: &Request) -> Result<Capacit
     let mut violations = Violations::new();
     if let Some(tables) = &request.request_items {
         output::list_length(&mut violations, tables.len(), "RequestItems", limits::BATCH_GET_KEYS);
-        for (name, asked) in tables {
+        for (name, requested) in tables {
             let path = format!("RequestItems.{name}.member.Keys");
-            let length = asked.keys.as_ref().map_or(1, Vec::len);
+            let length = requested.keys.as_ref().map_or(1, Vec::len);
             output::list_length(&mut violations, length, &path, limits::BATCH_GET_KEYS);
         }
     }
@@ -228,12 +228,12 @@ fn check_members(Request { members: request, echo }: &Request) -> Result<Capacit
             if let Some(echo) = echo {
                 violations.value(echo, "requestItems", output::TABLE_NAME_KEYS);
             }
-            for (name, _) in tables.iter().filter(|(_, asked)| asked.keys.is_none()) {
+            for (name, _) in tables.iter().filter(|(_, requested)| requested.keys.is_none()) {
                 violations.missing(format_args!("requestItems.{name}.member.keys"));
             }
-            for (name, asked) in tables {
+            for (name, requested) in tables {
                 let path = format!("requestItems.{name}.member.attributesToGet");
-                check::attributes_to_get(&mut violations, asked.attributes_to_get.as_deref(), &path);
+                check::attributes_to_get(&mut violations, requested.attributes_to_get.as_deref(), &path);
             }
         }
     }
@@ -243,7 +243,7 @@ fn check_members(Request { members: request, echo }: &Request) -> Result<Capacit
         .request_items
         .iter()
         .flatten()
-        .filter_map(|(_, asked)| asked.keys.as_ref())
+        .filter_map(|(_, requested)| requested.keys.as_ref())
         .map(Vec::len);
     if keys.sum::<usize>() > limits::BATCH_GET_KEYS {
         return Err(ApiError::validation(
@@ -258,33 +258,37 @@ fn check_kinds<'r>(tables: &'r [TableKeys], cache: &'r Cache) -> Result<Vec<Opti
     check::mixing(
         &[(
             "AttributesToGet",
-            tables.iter().any(|(_, asked)| asked.attributes_to_get.is_some()),
+            tables
+                .iter()
+                .any(|(_, requested)| requested.attributes_to_get.is_some()),
         )],
         &[(
             "ProjectionExpression",
-            tables.iter().any(|(_, asked)| asked.projection_expression.is_some()),
+            tables
+                .iter()
+                .any(|(_, requested)| requested.projection_expression.is_some()),
         )],
     )?;
-    let checked = tables.iter().map(|(_, asked)| {
-        let text = asked.projection_expression.as_ref();
-        check::substitutions_need_expression(&asked.substitutions, text.is_some(), None)?;
-        let projection = reading::projection(&asked.substitutions, text, cache)?;
-        let legacy = reading::attributes_to_get(asked.attributes_to_get.as_deref())?;
+    let checked = tables.iter().map(|(_, requested)| {
+        let text = requested.projection_expression.as_ref();
+        check::substitutions_need_expression(&requested.substitutions, text.is_some(), None)?;
+        let projection = reading::projection(&requested.substitutions, text, cache)?;
+        let legacy = reading::attributes_to_get(requested.attributes_to_get.as_deref())?;
         Ok(projection.or(legacy))
     });
     checked.collect()
 }
 
 fn check_values(tables: &[TableKeys]) -> Result<(), ApiError> {
-    let mut keys = tables.iter().flat_map(|(_, asked)| asked.keys.iter().flatten());
+    let mut keys = tables.iter().flat_map(|(_, requested)| requested.keys.iter().flatten());
     keys.find_map(|key| key.violation.clone()).map_or(Ok(()), Err)
 }
 
 /// Duplicate keys are found before any table is looked up: keys are compared as they were sent, and numbers that were
 /// written differently are parsed once.
 fn check_duplicates(tables: &[TableKeys]) -> Result<(), ApiError> {
-    for (_, asked) in tables {
-        let keys = asked.keys.as_deref().unwrap_or_default();
+    for (_, requested) in tables {
+        let keys = requested.keys.as_deref().unwrap_or_default();
         for (at, key) in keys.iter().enumerate() {
             if keys[..at].contains(key) {
                 return Err(ApiError::duplicate_keys());
@@ -296,10 +300,10 @@ fn check_duplicates(tables: &[TableKeys]) -> Result<(), ApiError> {
 
 fn plan_table<'r>(
     target: Target,
-    asked: &'r TableKeys,
+    requested: &'r TableKeys,
     projection: Option<Projection<'r>>,
 ) -> Result<TableGets<'r>, ApiError> {
-    let of_table = &asked.1;
+    let of_table = &requested.1;
     let keys = of_table.keys.as_deref().unwrap_or_default();
     let mut gets: Vec<(Get<'r>, &'r BatchKey)> = Vec::with_capacity(keys.len());
     for key in keys {
@@ -311,7 +315,7 @@ fn plan_table<'r>(
         }
     }
     Ok(TableGets {
-        asked,
+        requested,
         name: target.asked_name(),
         gets,
         projection,

@@ -189,7 +189,7 @@ pub(in crate::operation) fn make(
 /// Starts recording the heat of a new table, if it is recorded for others. Called under the lock that starting to
 /// record takes after it has set its flag.
 pub(super) fn watch(context: &Context<'_>, table: &Table) {
-    if context.engine.journal().is_asked() {
+    if context.engine.journal().is_requested() {
         table.watch_from_birth();
     }
 }

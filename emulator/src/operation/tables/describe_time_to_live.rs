@@ -34,7 +34,7 @@ impl Stages for Operation {
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
         let state = match plan.table.stage(&plan.shape, context.now) {
-            TableStage::Standing => return Ok(()),
+            TableStage::Active => return Ok(()),
             TableStage::Deleting => "DELETING",
             TableStage::Unknown if plan.table.is_replica() => {
                 return Err(ApiError::table_not_found_named(&plan.table.name));

@@ -52,10 +52,10 @@ impl TableView {
     }
 
     /// Whether a change in progress makes the whole table `UPDATING`.
-    fn holds_table(self, job: &Job) -> bool {
+    fn updates_table(self, job: &Job) -> bool {
         // A step that takes no time has begun when its call responds.
         let starts = matches!((self, &job.work), (TableView::Updated(now), JobKind::CreateIndex { allocated, .. }) if *allocated == now);
-        self.shows(job) && (starts || job.holds_table(self.moment()))
+        self.shows(job) && (starts || job.updates_table(self.moment()))
     }
 }
 
@@ -103,7 +103,7 @@ fn status(shape: &Shape, look: TableView, replicas: Option<&GroupState>) -> &'st
         TableView::Deleted(_) => "DELETING",
         TableView::At(_) if shape.is_deleting() => "DELETING",
         TableView::At(now) if now < shape.active_at => "CREATING",
-        _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
+        _ if shape.jobs.iter().any(|job| look.updates_table(job)) => "UPDATING",
         _ if replicas.is_some_and(|state| state.is_updating(look.moment())) => "UPDATING",
         _ => "ACTIVE",
     }
@@ -378,7 +378,7 @@ fn vector_indexes(
         index_frame(&mut list, table, names, census.index(&index.name), |element| {
             vector_index(element, index);
             let (status, filling) = match job.map(|job| &job.work) {
-                Some(JobKind::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.holds_table(job))),
+                Some(JobKind::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.updates_table(job))),
                 Some(JobKind::DeleteVectorIndex { .. }) => ("DELETING", None),
                 _ if settled => ("ACTIVE", None),
                 _ => ("CREATING", None),
@@ -465,7 +465,7 @@ fn global_index(
     match job.map(|job| &job.work) {
         Some(JobKind::CreateIndex { .. }) => {
             status = "CREATING";
-            let filling = !job.is_some_and(|job| look.holds_table(job));
+            let filling = !job.is_some_and(|job| look.updates_table(job));
             element.boolean("Backfilling", filling);
         }
         Some(JobKind::DeleteIndex { .. }) => status = "DELETING",

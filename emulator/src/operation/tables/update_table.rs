@@ -111,7 +111,7 @@ impl Stages for Operation {
 }
 
 /// Rejects changes of a table that is being created or deleted.
-fn check_standing(table: &Table, shape: &TableSettings, now: Moment) -> Result<(), ApiError> {
+fn check_active(table: &Table, shape: &TableSettings, now: Moment) -> Result<(), ApiError> {
     let name = &table.name;
     if shape.is_deleting() {
         return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
@@ -136,7 +136,7 @@ struct TableUpdate<'e> {
 impl TableUpdate<'_> {
     fn run(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
-        check_standing(self.table, self.shape, now)?;
+        check_active(self.table, self.shape, now)?;
         self.shape.jobs.retain(|job| job.runs(now));
         self.protection()?;
         self.class()?;

@@ -58,7 +58,7 @@ impl Stages for Operation {
         let before = table.shape();
         let after = replicas::reshape(table, now, |shape| {
             match table.stage(shape, now) {
-                TableStage::Standing => {}
+                TableStage::Active => {}
                 TableStage::Deleting if shape.is_found_after_deletion(now, check::FOUND_AFTER_DELETION) => {}
                 // The words of this text have another order than elsewhere (measured).
                 TableStage::Creating => {

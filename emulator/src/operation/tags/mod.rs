@@ -30,9 +30,9 @@ const MOST_KEY: usize = 128;
 const MOST_VALUE: usize = 256;
 
 /// The tags of a request, each checked.
-pub fn read(asked: &[Tag]) -> Result<Tags, ApiError> {
+pub fn read(requested: &[Tag]) -> Result<Tags, ApiError> {
     let mut tags = Tags::new();
-    for tag in asked {
+    for tag in requested {
         let key = tag.key.as_deref().unwrap_or_default();
         check_key(key)?;
         let Some(value) = tag.value.as_deref().filter(|value| allowed(value, MOST_VALUE)) else {

@@ -121,17 +121,17 @@ fn check_members(request: &TransactGetItems) -> Result<CapacityReport, ApiError>
 
 /// Finds the tables, rejects duplicate items, and plans the reads: a key that does not match the schema cancels the
 /// transaction.
-fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
-    let mut targets = Vec::with_capacity(asked.len());
+fn plan_all<'r>(context: &Context<'_>, requested: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
+    let mut targets = Vec::with_capacity(requested.len());
     let mut seen = TransactionItems::default();
-    for get in asked {
+    for get in requested {
         let target = plan::table(context, get.table_name.as_deref().unwrap_or_default())?;
         if !seen.add(&target, check::key(get.key.as_ref())) {
             return Err(ApiError::duplicate_transaction_item());
         }
         targets.push(target);
     }
-    let planned = asked
+    let planned = requested
         .iter()
         .zip(targets)
         .map(|(get, target)| plan::transact_get(target, check::key(get.key.as_ref())));

@@ -72,7 +72,7 @@ pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun
     object.timestamp("StartTime", transfer.start);
     object.string("TableArn", &transfer.table_arn);
     object.string("TableId", &transfer.table_id());
-    asked(&mut object, transfer, request);
+    requested(&mut object, transfer, request);
     if status != "IN_PROGRESS" {
         outcome(&mut object, transfer, request, status);
     }
@@ -80,7 +80,7 @@ pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun
     answer.close();
 }
 
-fn asked(object: &mut Object<'_>, transfer: &Transfer, request: &ExportTableToPointInTime) {
+fn requested(object: &mut Object<'_>, transfer: &Transfer, request: &ExportTableToPointInTime) {
     let or = |text: &Option<crate::value::Text>, default: &str| text.as_deref().unwrap_or(default).to_owned();
     let incremental = request.export_type.as_deref() == Some("INCREMENTAL_EXPORT");
     if !incremental {

@@ -80,12 +80,12 @@ pub fn begin(
     let region = context.engine.catalog().region_or_new(&context.scope);
     let taken = |arn: &str| region.transfers.has(kind, arn);
     let arn = arn::new_arn(context, &table_arn, resource(kind), taken);
-    let asked = match &about {
+    let requested = match &about {
         TransferRequest::Export(request) => format!("{request:?}"),
         TransferRequest::Import(request) => format!("{request:?}"),
         TransferRequest::BulkPut(request) => format!("{request:?}"),
     };
-    let fingerprint = StableHash::new(0).bytes(asked.as_bytes()).finish();
+    let fingerprint = StableHash::new(0).bytes(requested.as_bytes()).finish();
     let record = TransferRecord {
         arn,
         table_name: name,

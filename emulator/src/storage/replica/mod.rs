@@ -215,22 +215,25 @@ impl GroupState {
 /// assert_eq!(send("eu-west-1", "DescribeTable", r#"{"TableName": "tab"}"#), 200);
 /// ```
 #[derive(Debug)]
-pub struct ReplicaGroup(RwLock<View>, Claims);
+pub struct ReplicaGroup {
+    tables: RwLock<GroupTables>,
+    claims: Claims,
+}
 
 #[derive(Debug)]
-struct View {
+struct GroupTables {
     state: Arc<GroupState>,
     /// The tables of the replicas, in their order. A table owns its group, so the group's references are weak.
     tables: Vec<Weak<Table>>,
 }
 
-impl View {
-    fn new(state: &GroupState, tables: &[Arc<Table>]) -> View {
+impl GroupTables {
+    fn new(state: &GroupState, tables: &[Arc<Table>]) -> GroupTables {
         let table = |replica: &Replica| {
             let found = tables.iter().find(|table| table.ordinal == replica.table);
             found.map_or_else(Weak::new, Arc::downgrade)
         };
-        View {
+        GroupTables {
             tables: state.replicas.iter().map(table).collect(),
             state: Arc::new(state.clone()),
         }
@@ -240,24 +243,24 @@ impl View {
 impl ReplicaGroup {
     /// The items that are being written, of a group with strong consistency.
     pub fn claims(&self) -> &Claims {
-        &self.1
+        &self.claims
     }
 
     /// The group's state.
     pub fn state(&self) -> Arc<GroupState> {
-        Arc::clone(&self.0.read().state)
+        Arc::clone(&self.tables.read().state)
     }
 
     /// The existing tables of the replicas.
     pub fn tables(&self) -> Vec<Arc<Table>> {
-        self.0.read().tables.iter().filter_map(Weak::upgrade).collect()
+        self.tables.read().tables.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// The tables of the other replicas that take the writes of this one: including those that are being created, which
     /// must not miss any, but not those that are being deleted. Called under the lock of a partition and after
     /// [`CommitLog::begin`](super::CommitLog::begin), it returns the same for a write as a replay of its commit.
     pub fn peers(&self, of: TableId) -> Vec<Arc<Table>> {
-        let view = self.0.read();
+        let view = self.tables.read();
         let replicas = view.state.replicas.iter().zip(&view.tables);
         let peers = replicas.filter(|(replica, _)| replica.table != of && replica.removal.is_none());
         peers.filter_map(|(_, table)| table.upgrade()).collect()
@@ -310,28 +313,31 @@ pub(super) fn mutation(state: &GroupState) -> Mutation {
 pub(super) fn apply(_: &Committed<'_>, state: &GroupState, tables: &[Arc<Table>]) {
     let known = tables.iter().filter_map(|table| table.replica_group());
     let known = known.into_iter().find(|group| group.state().id == state.id);
-    let view = View::new(state, tables);
+    let view = GroupTables::new(state, tables);
     let group = match known {
         Some(group) => {
-            *group.0.write() = view;
+            *group.tables.write() = view;
             group
         }
-        None => Arc::new(ReplicaGroup(RwLock::new(view), Claims::default())),
+        None => Arc::new(ReplicaGroup {
+            tables: RwLock::new(view),
+            claims: Claims::default(),
+        }),
     };
     for table in tables.iter().filter(|table| state.replica(table.ordinal).is_some()) {
-        table.replication.set(&group);
+        table.membership.set(&group);
     }
 }
 
 /// A table's group, if it ever had a replica.
 #[derive(Debug, Default)]
-pub(super) struct Replication {
+pub(super) struct Membership {
     /// Whether there is a group.
     is_replica: Hint,
     group: RwLock<Option<Arc<ReplicaGroup>>>,
 }
 
-impl Replication {
+impl Membership {
     fn set(&self, group: &Arc<ReplicaGroup>) {
         *self.group.write() = Some(Arc::clone(group));
         self.is_replica.store(true, Ordering::Relaxed);
@@ -342,14 +348,14 @@ impl Table {
     /// Whether the table has ever been a replica. A write of any other table costs only this load.
     #[inline]
     pub fn is_replica(&self) -> bool {
-        self.replication.is_replica.load(Ordering::Relaxed)
+        self.membership.is_replica.load(Ordering::Relaxed)
     }
 
     /// The group of the table, if it has ever been a replica, even if it has lost the others.
     #[inline]
     pub fn replica_group(&self) -> Option<Arc<ReplicaGroup>> {
         if self.is_replica() {
-            self.replication.group.read().clone()
+            self.membership.group.read().clone()
         } else {
             None
         }

@@ -1,6 +1,6 @@
 //! Mutual exclusion of the regions' writes to a global table with strong consistency.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Moment;
 use crate::key::Key;
@@ -21,8 +21,42 @@ struct Claim {
 /// time: so a write sees the newest version of its item, wherever it was written.
 #[derive(Debug, Default)]
 pub struct Claims {
-    items: Mutex<BTreeMap<Key, Claim>>,
+    items: Mutex<ClaimedItems>,
     turn: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct ClaimedItems {
+    claims: BTreeMap<Key, Claim>,
+    /// When the claims of completed writes end.
+    ends: BTreeSet<(Moment, Key)>,
+}
+
+impl ClaimedItems {
+    /// Removes the claims that have ended.
+    fn expire(&mut self, now: Moment) {
+        while self.ends.first().is_some_and(|(end, _)| *end <= now) {
+            let Some((_, key)) = self.ends.pop_first() else { return };
+            if self.claims.get(&key).is_some_and(|claim| claim.writers == 0) {
+                self.claims.remove(&key);
+            }
+        }
+    }
+
+    /// Ends a write, which excludes other regions until a moment.
+    fn release(&mut self, key: &Key, now: Moment, until: Moment) {
+        let Some(claim) = self.claims.get_mut(key) else { return };
+        claim.writers -= 1;
+        if until > claim.until {
+            self.ends.remove(&(claim.until, key.clone()));
+            claim.until = until;
+        }
+        if claim.until > now {
+            self.ends.insert((claim.until, key.clone()));
+        } else if claim.writers == 0 {
+            self.claims.remove(key);
+        }
+    }
 }
 
 /// An item that a request is writing. It is released when this is dropped.
@@ -39,8 +73,8 @@ impl Claims {
     /// other.
     pub fn claim(&self, key: &Key, region: &Name, now: Moment) -> Option<ItemClaim<'_>> {
         let mut items = self.items.lock();
-        items.retain(|_, claim| claim.writers > 0 || claim.until > now);
-        let claim = items.entry(key.clone()).or_insert_with(|| Claim {
+        items.expire(now);
+        let claim = items.claims.entry(key.clone()).or_insert_with(|| Claim {
             region: region.clone(),
             writers: 0,
             until: now,
@@ -73,14 +107,7 @@ impl ItemClaim<'_> {
 
 impl Drop for ItemClaim<'_> {
     fn drop(&mut self) {
-        let mut items = self.claims.items.lock();
-        if let Some(claim) = items.get_mut(&self.key) {
-            claim.writers -= 1;
-            claim.until = claim.until.max(self.until);
-            if claim.writers == 0 && claim.until <= self.now {
-                items.remove(&self.key);
-            }
-        }
+        self.claims.items.lock().release(&self.key, self.now, self.until);
     }
 }
 
@@ -111,6 +138,7 @@ mod tests {
         assert!(claims.claim(&key(1), &us, at(10)).is_some());
         assert!(claims.claim(&key(1), &eu, at(49)).is_none());
         assert!(claims.claim(&key(1), &eu, at(50)).is_some());
-        assert!(claims.items.lock().is_empty());
+        let items = claims.items.lock();
+        assert!(items.claims.is_empty() && items.ends.is_empty());
     }
 }

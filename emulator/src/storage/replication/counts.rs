@@ -18,10 +18,10 @@ use crate::value::Name;
 /// assert!(counts.latency_from("us-east-1").is_none() && counts.units().is_empty());
 /// ```
 #[derive(Debug, Default)]
-pub struct ReplicationCounts(Mutex<Counts>);
+pub struct ReplicationCounts(Mutex<ReplicationTotals>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct ReplicationTotals {
     /// Milliseconds from the write to its arrival, by region.
     latencies: BTreeMap<Name, Samples>,
     /// Replicated write units of the table, and write units of its global indexes.

@@ -11,7 +11,7 @@ use crate::value::{Item, Name};
 
 /// A change of an item in another region.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arrival {
+pub struct ReplicatedChange {
     /// The region of its origin.
     pub source: Name,
     /// The item's key.
@@ -25,14 +25,14 @@ pub struct Arrival {
 }
 
 /// When a change arrives, and its number among those of its source.
-type Place = (Moment, u64);
+type QueuePosition = (Moment, u64);
 
 /// The queued changes from one region.
 #[derive(Debug)]
-struct Source {
-    waiting: BTreeMap<Place, Arrival>,
+struct RegionQueue {
+    waiting: BTreeMap<QueuePosition, ReplicatedChange>,
     /// The position of the last queued change of each item.
-    last: BTreeMap<Key, Place>,
+    last: BTreeMap<Key, QueuePosition>,
     delays: Delays,
     /// The number of changes so far.
     count: u64,
@@ -42,9 +42,9 @@ struct Source {
     resumed: Moment,
 }
 
-impl Default for Source {
-    fn default() -> Source {
-        Source {
+impl Default for RegionQueue {
+    fn default() -> RegionQueue {
+        RegionQueue {
             waiting: BTreeMap::new(),
             last: BTreeMap::new(),
             delays: Delays::default(),
@@ -65,7 +65,7 @@ pub struct SavedInbox {
     /// When it was last resumed.
     pub resumed: Moment,
     /// The changes, in the order of their arrival, and when each arrives.
-    pub waiting: Vec<(Moment, Arrival)>,
+    pub waiting: Vec<(Moment, ReplicatedChange)>,
     /// How often changes of an item were delayed, by the item's hash.
     pub delays: BTreeMap<u64, u64>,
 }
@@ -76,7 +76,7 @@ pub struct SavedInbox {
 pub struct Inbox {
     /// When the next change arrives, in microseconds; changed under the lock.
     next: AtomicI64,
-    sources: Mutex<BTreeMap<Name, Source>>,
+    sources: Mutex<BTreeMap<Name, RegionQueue>>,
 }
 
 impl Default for Inbox {
@@ -88,7 +88,7 @@ impl Default for Inbox {
     }
 }
 
-impl Source {
+impl RegionQueue {
     /// When the first change arrives.
     fn next(&self) -> Moment {
         let first = self.waiting.keys().next().filter(|_| !self.paused);
@@ -102,7 +102,7 @@ impl Source {
     }
 
     /// Adds a change after those of its item. During a pause the changes of an item are combined into one.
-    fn add(&mut self, arrives: Moment, arrival: Arrival) {
+    fn add(&mut self, arrives: Moment, arrival: ReplicatedChange) {
         let last = self.last.get(&arrival.key).copied();
         if self.paused
             && let Some(there) = last.and_then(|last| self.waiting.get_mut(&last))
@@ -116,7 +116,7 @@ impl Source {
         self.waiting.insert(place, arrival);
     }
 
-    fn remove(&mut self, place: Place) -> Option<Arrival> {
+    fn remove(&mut self, place: QueuePosition) -> Option<ReplicatedChange> {
         let arrival = self.waiting.remove(&place)?;
         if self.last.get(&arrival.key) == Some(&place) {
             self.last.remove(&arrival.key);
@@ -139,7 +139,7 @@ impl Inbox {
     }
 
     /// Changes the queue of a region, and publishes when the next change arrives.
-    fn with<R>(&self, source: &Name, change: impl FnOnce(&mut Source) -> R) -> R {
+    fn with<R>(&self, source: &Name, change: impl FnOnce(&mut RegionQueue) -> R) -> R {
         let mut sources = self.sources.lock();
         let result = change(sources.entry(source.clone()).or_default());
         self.publish(&sources);
@@ -147,13 +147,13 @@ impl Inbox {
     }
 
     /// Publishes when the next change arrives; called with the lock held.
-    fn publish(&self, sources: &BTreeMap<Name, Source>) {
-        let next = sources.values().map(Source::next).min().unwrap_or(Moment::NEVER);
+    fn publish(&self, sources: &BTreeMap<Name, RegionQueue>) {
+        let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);
         self.next.store(next.micros(), Ordering::Release);
     }
 
     /// Queues a change, which arrives after the delay of its item.
-    pub fn push(&self, arrival: Arrival, propagation: &Propagation<'_>) {
+    pub fn push(&self, arrival: ReplicatedChange, propagation: &Propagation<'_>) {
         self.with(&arrival.source.clone(), |source| {
             let delay = source.delays.next(propagation.item(&arrival.key), propagation);
             source.add(arrival.happened.plus(delay), arrival);
@@ -161,7 +161,7 @@ impl Inbox {
     }
 
     /// Takes the first change that has arrived by `now`, and when it did.
-    pub fn pop(&self, now: Moment) -> Option<(Moment, Arrival)> {
+    pub fn pop(&self, now: Moment) -> Option<(Moment, ReplicatedChange)> {
         let mut sources = self.sources.lock();
         let first = sources
             .values_mut()
@@ -177,11 +177,11 @@ impl Inbox {
     }
 
     /// Puts back a change that was just taken, to arrive at a later moment, before all others of its item.
-    pub fn defer(&self, until: Moment, arrival: Arrival) {
+    pub fn defer(&self, until: Moment, arrival: ReplicatedChange) {
         self.with(&arrival.source.clone(), |source| {
             let waiting = source.waiting.iter();
             let behind = waiting.filter(|(_, waiting)| waiting.key == arrival.key);
-            let behind: Vec<Place> = behind.map(|(place, _)| *place).collect();
+            let behind: Vec<QueuePosition> = behind.map(|(place, _)| *place).collect();
             let behind = behind.into_iter().map(|place| (place.0, source.remove(place)));
             let behind: Vec<_> = behind
                 .filter_map(|(arrives, behind)| Some((arrives, behind?)))
@@ -236,9 +236,9 @@ impl Inbox {
     }
 
     /// The first queued changes, in the order of their arrival; the moment is `None` while the source is paused.
-    pub fn first(&self, most: usize) -> Vec<(Option<Moment>, Arrival)> {
+    pub fn first(&self, most: usize) -> Vec<(Option<Moment>, ReplicatedChange)> {
         let sources = self.sources.lock();
-        let of = |source: &Source| {
+        let of = |source: &RegionQueue| {
             let (paused, resumed) = (source.paused, source.resumed);
             let waiting = source.waiting.iter().take(most);
             let waiting =
@@ -301,13 +301,13 @@ mod tests {
         Moment::START.plus(Duration::from_secs(seconds))
     }
 
-    fn arrival(source: &str, item: u8, number: u64) -> Arrival {
+    fn arrival(source: &str, item: u8, number: u64) -> ReplicatedChange {
         let stamp = Stamp {
             time: at(number),
             sequence: number,
             region: source.into(),
         };
-        Arrival {
+        ReplicatedChange {
             source: source.into(),
             key: Key {
                 token: 0,

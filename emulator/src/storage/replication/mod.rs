@@ -11,8 +11,8 @@ mod version;
 
 pub use claims::{Claims, ItemClaim};
 pub use counts::ReplicationCounts;
-pub use inbox::{Arrival, Inbox, SavedInbox};
-pub use version::{Comparison, ReplicaVersion, ReplicaVersions, Stamp};
+pub use inbox::{Inbox, ReplicatedChange, SavedInbox};
+pub use version::{ReplicaVersion, ReplicaVersions, Stamp, VersionComparison};
 
 use super::commit::{AppendError, Committed, Mutation, Origin};
 use super::delay::Propagation;
@@ -90,7 +90,7 @@ impl Table {
                 place: &place,
                 lag,
             };
-            let arrival = Arrival {
+            let arrival = ReplicatedChange {
                 source: self.scope.region.clone(),
                 key: change.key.clone(),
                 item: change.new.clone(),
@@ -110,9 +110,9 @@ impl Table {
         &self,
         (partition, contents): (&Partition, &mut Contents),
         shape: &Shape,
-        (arrived, arrival): (Moment, &Arrival),
+        (arrived, arrival): (Moment, &ReplicatedChange),
         now: Moment,
-    ) -> (Option<Change>, Comparison) {
+    ) -> (Option<Change>, VersionComparison) {
         let committed = self.log().begin_arrival(now, || {
             vec![Mutation::ReplicateItem {
                 table: self.ordinal,
@@ -244,7 +244,7 @@ fn receive(
     shape: &Shape,
     (key, item, version): (Key, Option<Item>, &ReplicaVersion),
     arrived: Moment,
-) -> (Option<Change>, Comparison) {
+) -> (Option<Change>, VersionComparison) {
     let versions = contents.versions_mut();
     let comparison = versions.compare(&key, version);
     if !comparison.replaces {

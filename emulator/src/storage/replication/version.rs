@@ -81,7 +81,7 @@ impl ReplicaVersion {
 
 /// How an arriving version compares with the present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct VersionComparison {
     /// Whether the arriving version replaces the other.
     pub replaces: bool,
     /// The lost write, and the one that it lost to, if neither writer had seen the other's.
@@ -139,9 +139,9 @@ impl ReplicaVersions {
     }
 
     /// Compares an arriving version with the present one.
-    pub fn compare(&self, key: &Key, arrives: &ReplicaVersion) -> Comparison {
+    pub fn compare(&self, key: &Key, arrives: &ReplicaVersion) -> VersionComparison {
         let Some(there) = self.of.get(key) else {
-            return Comparison {
+            return VersionComparison {
                 replaces: true,
                 conflict: None,
             };
@@ -149,7 +149,7 @@ impl ReplicaVersions {
         let replaces = there.stamp.is_older_than(&arrives.stamp);
         let concurrent = !arrives.has_seen(&there.stamp) && !there.has_seen(&arrives.stamp);
         let (lost, won) = if replaces { (there, arrives) } else { (arrives, there) };
-        Comparison {
+        VersionComparison {
             replaces,
             conflict: concurrent.then(|| (lost.stamp.clone(), won.stamp.clone())),
         }

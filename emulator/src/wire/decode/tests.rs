@@ -24,7 +24,7 @@ fn read(operation: &str, body: &[u8]) -> Outcome {
         "Scan" => Scan::decode(body).map(drop),
         "BatchGetItem" => {
             let tables = BatchGetItem::decode(body)?.request_items.into_iter().flatten();
-            let mut keys = tables.flat_map(|(_, asked)| asked.keys.into_iter().flatten());
+            let mut keys = tables.flat_map(|(_, requested)| requested.keys.into_iter().flatten());
             keys.find_map(|key| key.violation).map_or(Ok(()), Err)
         }
         "BatchWriteItem" => {

@@ -164,7 +164,7 @@ fn is_foreign(request: &HttpRequest<'_>) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(target: &'static str, headers: &[(&str, &str)], body: &'static [u8]) -> ControlCall<'static> {
+    fn requested(target: &'static str, headers: &[(&str, &str)], body: &'static [u8]) -> ControlCall<'static> {
         let headers: Vec<(String, String)> = headers
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -197,7 +197,11 @@ mod tests {
             ("/_dynatwin/a/b%2Fc/?d", &["a", "b/c"]),
             ("/_dynatwin//a", &["", "a"]),
         ] {
-            assert_eq!(asked(target, &[], b"").parts().collect::<Vec<_>>(), expect, "{target}");
+            assert_eq!(
+                requested(target, &[], b"").parts().collect::<Vec<_>>(),
+                expect,
+                "{target}"
+            );
         }
         for (target, expect) in [
             ("/_dynatwin/", &[][..]),
@@ -205,7 +209,7 @@ mod tests {
             ("/_dynatwin/?a=b+c&d", &[("a", "b c"), ("d", "")]),
             ("/_dynatwin/?key=%7B%22a%3D%26%2B%22%7D&&", &[("key", "{\"a=&+\"}")]),
         ] {
-            let found = asked(target, &[], b"").parameters();
+            let found = requested(target, &[], b"").parameters();
             let found: Vec<_> = found.iter().map(|(name, value)| (&**name, &**value)).collect();
             assert_eq!(found, expect, "{target}");
         }
@@ -225,7 +229,7 @@ mod tests {
             (&[("origin", "http://localhost:8000")], true),
             (&[("origin", ""), ("host", "localhost:8000")], true),
         ] {
-            assert_eq!(asked("/_dynatwin/", headers, b"").foreign, foreign, "{headers:?}");
+            assert_eq!(requested("/_dynatwin/", headers, b"").foreign, foreign, "{headers:?}");
         }
     }
 
@@ -241,15 +245,15 @@ mod tests {
             (Some("Application/JSON"), b"{}", 0),
         ] {
             let headers: Vec<_> = media.map(|media| ("content-type", media)).into_iter().collect();
-            let call = asked("/_dynatwin/", &headers, body);
+            let call = requested("/_dynatwin/", &headers, body);
             let found = call.body.as_ref().err().map_or(0, ControlError::status);
             assert_eq!(found, status, "{media:?}");
         }
         let json = ("content-type", "application/json");
         let large = Box::leak(vec![b' '; limits::CONTROL_BODY + 1].into_boxed_slice());
-        let large = asked("/_dynatwin/", &[json], large);
+        let large = requested("/_dynatwin/", &[json], large);
         assert_eq!(large.body.unwrap_err().status(), 413);
-        let broken = asked("/_dynatwin/", &[json, ("content-encoding", "gzip")], b"{}");
+        let broken = requested("/_dynatwin/", &[json, ("content-encoding", "gzip")], b"{}");
         assert_eq!(broken.body.unwrap_err().status(), 400);
     }
 }

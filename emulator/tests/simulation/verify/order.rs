@@ -127,8 +127,8 @@ fn shown(states: &[Items]) -> Vec<Vec<String>> {
 /// Returns what a read of an index shows of an item in a state, if anything.
 fn of_item(seen: &SeenIndex, items: &Items, key: &Key) -> Option<Value> {
     let item = items.get(key)?;
-    let asked = seen.hash.is_none() || seen.hash.as_ref() == item.get(index_hash(seen.index));
-    entry(seen.index, item).filter(|_| asked)
+    let requested = seen.hash.is_none() || seen.hash.as_ref() == item.get(index_hash(seen.index));
+    entry(seen.index, item).filter(|_| requested)
 }
 
 fn in_index(seen: &SeenIndex, items: &Items) -> Vec<Value> {

@@ -129,27 +129,27 @@ fn table_throughput(request: &CreateTable, billing: BillingMode) -> Result<Throu
         (BillingMode::Provisioned, None) => Err(ApiError::invalid(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED",
         )),
-        (BillingMode::Provisioned, Some(asked)) => throughput_of(asked),
+        (BillingMode::Provisioned, Some(requested)) => throughput_of(requested),
     }
 }
 
 /// The units of a request.
-pub(in crate::operation) fn throughput_of(asked: &ProvisionedThroughput) -> Result<Throughput, ApiError> {
+pub(in crate::operation) fn throughput_of(requested: &ProvisionedThroughput) -> Result<Throughput, ApiError> {
     Ok(Throughput {
-        read: units(asked.read_capacity_units, "ReadCapacityUnits")?,
-        write: units(asked.write_capacity_units, "WriteCapacityUnits")?,
+        read: units(requested.read_capacity_units, "ReadCapacityUnits")?,
+        write: units(requested.write_capacity_units, "WriteCapacityUnits")?,
     })
 }
 
 pub(in crate::operation) fn on_demand(
-    asked: Option<&OnDemandRequest>,
+    requested: Option<&OnDemandRequest>,
     billing: BillingMode,
     of: &ThroughputOwner<'_>,
 ) -> Result<Option<OnDemandThroughput>, ApiError> {
-    let Some(asked) = asked else { return Ok(None) };
+    let Some(requested) = requested else { return Ok(None) };
     for (value, name) in [
-        (asked.max_read_request_units, "MaxReadRequestUnits"),
-        (asked.max_write_request_units, "MaxWriteRequestUnits"),
+        (requested.max_read_request_units, "MaxReadRequestUnits"),
+        (requested.max_write_request_units, "MaxWriteRequestUnits"),
     ] {
         let Some(value) = value else { continue };
         if billing == BillingMode::Provisioned {
@@ -164,37 +164,37 @@ pub(in crate::operation) fn on_demand(
             )));
         }
     }
-    Ok(on_demand_as_asked(Some(asked)))
+    Ok(on_demand_as_asked(Some(requested)))
 }
 
 /// On-demand limits as requested, unchecked.
-pub(in crate::operation) fn on_demand_as_asked(asked: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
-    asked.map(|asked| OnDemandThroughput {
-        max_read: asked.max_read_request_units,
-        max_write: asked.max_write_request_units,
+pub(in crate::operation) fn on_demand_as_asked(requested: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
+    requested.map(|requested| OnDemandThroughput {
+        max_read: requested.max_read_request_units,
+        max_write: requested.max_write_request_units,
     })
 }
 
 fn warm(
-    asked: Option<&WarmThroughput>,
+    requested: Option<&WarmThroughput>,
     billing: BillingMode,
     throughput: Throughput,
     of: &ThroughputOwner<'_>,
 ) -> Result<Option<Throughput>, ApiError> {
-    let Some(asked) = asked else {
+    let Some(requested) = requested else {
         return Ok(None);
     };
     let of = of.plain();
     let initial = initial_warm(billing, throughput);
     for (value, least, name, provisioned) in [
         (
-            asked.read_units_per_second,
+            requested.read_units_per_second,
             initial.read,
             "ReadUnitsPerSecond",
             "ReadCapacityUnits",
         ),
         (
-            asked.write_units_per_second,
+            requested.write_units_per_second,
             initial.write,
             "WriteUnitsPerSecond",
             "WriteCapacityUnits",
@@ -213,8 +213,12 @@ fn warm(
         });
     }
     Ok(Some(Throughput {
-        read: asked.read_units_per_second.map_or(initial.read, |value| value as u64),
-        write: asked.write_units_per_second.map_or(initial.write, |value| value as u64),
+        read: requested
+            .read_units_per_second
+            .map_or(initial.read, |value| value as u64),
+        write: requested
+            .write_units_per_second
+            .map_or(initial.write, |value| value as u64),
     }))
 }
 
@@ -334,10 +338,10 @@ fn global_key(elements: &[KeySchemaElement], types: &Types) -> Result<KeySchema,
 }
 
 fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Result<Vec<Index>, ApiError> {
-    let Some(asked) = &request.local_secondary_indexes else {
+    let Some(requested) = &request.local_secondary_indexes else {
         return Ok(Vec::new());
     };
-    if asked.is_empty() {
+    if requested.is_empty() {
         return Err(ApiError::invalid("List of LocalSecondaryIndexes is empty"));
     }
     if table.range.is_empty() {
@@ -345,9 +349,9 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
             "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex",
         ));
     }
-    let local = |asked: &SecondaryIndex| {
-        let name = asked.index_name.clone().unwrap_or_default();
-        let key = table_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
+    let local = |requested: &SecondaryIndex| {
+        let name = requested.index_name.clone().unwrap_or_default();
+        let key = table_key(requested.key_schema.as_deref().unwrap_or_default(), types)?;
         if key.range.is_empty() {
             return Err(ApiError::invalid(format_args!(
                 "Index KeySchema does not have a range key for index: {name}"
@@ -360,7 +364,7 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
                 shown(table.hash.iter().map(|attribute| &attribute.name))
             )));
         }
-        let projection = projection(asked.projection.as_ref())?;
+        let projection = projection(requested.projection.as_ref())?;
         Ok(Index {
             name,
             key,
@@ -372,19 +376,19 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
             warm: None,
         })
     };
-    asked.iter().map(local).collect()
+    requested.iter().map(local).collect()
 }
 
 fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) -> Result<Vec<Index>, ApiError> {
-    let Some(asked) = &request.global_secondary_indexes else {
+    let Some(requested) = &request.global_secondary_indexes else {
         return Ok(Vec::new());
     };
-    if asked.is_empty() {
+    if requested.is_empty() {
         return Err(ApiError::invalid("List of GlobalSecondaryIndexes is empty"));
     }
-    let global = |asked: &SecondaryIndex| {
-        let name = asked.index_name.as_deref().unwrap_or_default();
-        match (billing, &asked.provisioned_throughput) {
+    let global = |requested: &SecondaryIndex| {
+        let name = requested.index_name.as_deref().unwrap_or_default();
+        match (billing, &requested.provisioned_throughput) {
             (BillingMode::PayPerRequest, Some(_)) => Err(ApiError::invalid(format_args!(
                 "ProvisionedThroughput should not be specified for index: {name} when BillingMode is PAY_PER_REQUEST"
             ))),
@@ -394,34 +398,34 @@ fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) ->
             _ => Ok(()),
         }
     };
-    asked
+    requested
         .iter()
-        .map(|asked| global_index(asked, types, billing, &global))
+        .map(|requested| global_index(requested, types, billing, &global))
         .collect()
 }
 
 /// A global index; `check` checks its throughput against the table's billing, with the error text of its operation.
 pub(in crate::operation) fn global_index(
-    asked: &SecondaryIndex,
+    requested: &SecondaryIndex,
     types: &Types,
     billing: BillingMode,
     check: &dyn Fn(&SecondaryIndex) -> Result<(), ApiError>,
 ) -> Result<Index, ApiError> {
-    let name = asked.index_name.clone().unwrap_or_default();
-    let key = global_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
-    let projection = projection(asked.projection.as_ref())?;
-    check(asked)?;
-    let throughput = match &asked.provisioned_throughput {
+    let name = requested.index_name.clone().unwrap_or_default();
+    let key = global_key(requested.key_schema.as_deref().unwrap_or_default(), types)?;
+    let projection = projection(requested.projection.as_ref())?;
+    check(requested)?;
+    let throughput = match &requested.provisioned_throughput {
         None => Throughput::default(),
-        Some(asked) => throughput_of(asked)?,
+        Some(requested) => throughput_of(requested)?,
     };
     let on_demand = on_demand(
-        asked.on_demand_throughput.as_ref(),
+        requested.on_demand_throughput.as_ref(),
         billing,
         &ThroughputOwner::Index(&name),
     )?;
     let warm = warm(
-        asked.warm_throughput.as_ref(),
+        requested.warm_throughput.as_ref(),
         billing,
         throughput,
         &ThroughputOwner::Index(&name),
@@ -438,10 +442,10 @@ pub(in crate::operation) fn global_index(
     })
 }
 
-pub(super) fn projection(asked: Option<&ProjectionRequest>) -> Result<Projection, ApiError> {
-    let asked = asked.cloned().unwrap_or_default();
-    let word = one_of(asked.projection_type.as_ref());
-    match (word, asked.non_key_attributes) {
+pub(super) fn projection(requested: Option<&ProjectionRequest>) -> Result<Projection, ApiError> {
+    let requested = requested.cloned().unwrap_or_default();
+    let word = one_of(requested.projection_type.as_ref());
+    match (word, requested.non_key_attributes) {
         (Some("INCLUDE"), Some(mut names)) => {
             names.sort_unstable();
             if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -579,14 +583,14 @@ pub(in crate::operation) fn table_class(word: &Text) -> Result<&'static str, Api
 
 pub(in crate::operation) fn encryption(
     context: &Context<'_>,
-    asked: Option<&SseSpecification>,
+    requested: Option<&SseSpecification>,
 ) -> Result<Option<Encryption>, ApiError> {
-    let Some(asked) = asked else {
+    let Some(requested) = requested else {
         return Ok(None);
     };
-    let kind = one_of(asked.sse_type.as_ref());
-    let key = one_of(asked.kms_master_key_id.as_ref());
-    match (asked.enabled, kind, key) {
+    let kind = one_of(requested.sse_type.as_ref());
+    let key = one_of(requested.kms_master_key_id.as_ref());
+    match (requested.enabled, kind, key) {
         (Some(false), Some(_), _) => Err(ApiError::invalid("SSEType can not be specified if Enabled is false")),
         (Some(false), None, Some(_)) => Err(ApiError::invalid(
             "KMSMasterKeyId can not be specified if Enabled is false",

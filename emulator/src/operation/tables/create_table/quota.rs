@@ -45,7 +45,7 @@ pub(super) fn tables(count: usize) -> Result<(), ApiError> {
 /// Checks provisioned units.
 pub(in crate::operation) fn provisioned(
     context: &Context<'_>,
-    asked: Throughput,
+    requested: Throughput,
     of: &ThroughputOwner<'_>,
 ) -> Result<(), ApiError> {
     let (whose, each) = match of {
@@ -53,7 +53,10 @@ pub(in crate::operation) fn provisioned(
         ThroughputOwner::Index(name) => (format!(" for index {name}"), "index"),
     };
     let most = limits::TABLE_UNITS;
-    for (units, name) in [(asked.read, "ReadCapacityUnits"), (asked.write, "WriteCapacityUnits")] {
+    for (units, name) in [
+        (requested.read, "ReadCapacityUnits"),
+        (requested.write, "WriteCapacityUnits"),
+    ] {
         if units > most as u64 {
             return Err(ApiError::new(
                 ErrorKind::LimitExceeded,

@@ -59,8 +59,8 @@ fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
 /// The kinds of encryption, in the model's order; the service's order is not recorded.
 const ENCRYPTIONS: &str = "[AES256, KMS]";
 
-pub(in crate::operation) fn encryption(violations: &mut Violations, asked: Option<&SseSpecification>, path: &str) {
-    if let Some(word) = asked.and_then(|asked| one_of(asked.sse_type.as_ref()))
+pub(in crate::operation) fn encryption(violations: &mut Violations, requested: Option<&SseSpecification>, path: &str) {
+    if let Some(word) = requested.and_then(|requested| one_of(requested.sse_type.as_ref()))
         && !matches!(word, "AES256" | "KMS")
     {
         violations.value(word, format_args!("{path}.sSEType"), constraint::one_of(ENCRYPTIONS));
@@ -90,12 +90,12 @@ pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> R
 /// The views of a stream, in the model's order; the service's order is not recorded.
 const VIEWS: &str = "[NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES, KEYS_ONLY]";
 
-pub(in crate::operation) fn stream(violations: &mut Violations, asked: Option<&StreamSpecification>) {
-    let Some(asked) = asked else { return };
-    if asked.stream_enabled.is_none() {
+pub(in crate::operation) fn stream(violations: &mut Violations, requested: Option<&StreamSpecification>) {
+    let Some(requested) = requested else { return };
+    if requested.stream_enabled.is_none() {
         violations.missing("streamSpecification.streamEnabled");
     }
-    if let Some(word) = one_of(asked.stream_view_type.as_ref())
+    if let Some(word) = one_of(requested.stream_view_type.as_ref())
         && StreamView::from_name(word).is_none()
     {
         violations.value(word, "streamSpecification.streamViewType", constraint::one_of(VIEWS));

@@ -63,18 +63,18 @@ fn search_schema(violations: &mut Violations, elements: &[SearchSchemaElement], 
 }
 
 pub(super) fn read(
-    asked: Option<&[ReturnMembers]>,
+    requested: Option<&[ReturnMembers]>,
     types: &Types,
     billing: BillingMode,
 ) -> Result<Vec<VectorIndex>, ApiError> {
-    let Some(asked) = asked else {
+    let Some(requested) = requested else {
         return Ok(Vec::new());
     };
-    if asked.is_empty() {
+    if requested.is_empty() {
         return Err(ApiError::invalid("List of VectorIndexes is empty"));
     }
-    let mut indexes = Vec::with_capacity(asked.len());
-    for each in asked {
+    let mut indexes = Vec::with_capacity(requested.len());
+    for each in requested {
         let made = index(each, types, billing)?;
         check_dimensions(&made, &indexes)?;
         indexes.push(made);
@@ -84,30 +84,30 @@ pub(super) fn read(
 
 /// An index, given the attribute definitions.
 pub(in crate::operation) fn index(
-    asked: &ReturnMembers,
+    requested: &ReturnMembers,
     types: &Types,
     billing: BillingMode,
 ) -> Result<VectorIndex, ApiError> {
     check_billing(billing)?;
-    let dimensions = asked.dimensions.unwrap_or_default();
+    let dimensions = requested.dimensions.unwrap_or_default();
     if !(1..=limits::VECTOR_DIMENSIONS).contains(&dimensions) {
         return Err(ApiError::invalid(
             "Number of dimensions must be between 1 and 4096 inclusive.",
         ));
     }
-    let attribute = asked
+    let attribute = requested
         .vector_attribute
         .as_ref()
         .and_then(|each| each.attribute_name.clone());
     let attribute = attribute.unwrap_or_default();
     check_not_defined(&attribute, types)?;
     Ok(VectorIndex {
-        name: asked.index_name.clone().unwrap_or_default(),
+        name: requested.index_name.clone().unwrap_or_default(),
         attribute,
-        search: search_attributes(asked.search_schema.as_deref().unwrap_or_default(), types)?,
-        projection: definition::projection(asked.projection.as_ref())?,
+        search: search_attributes(requested.search_schema.as_deref().unwrap_or_default(), types)?,
+        projection: definition::projection(requested.projection.as_ref())?,
         dimensions: dimensions as usize,
-        distance: one_of(asked.distance_function.as_ref())
+        distance: one_of(requested.distance_function.as_ref())
             .and_then(Distance::from_name)
             .unwrap_or(Distance::Cosine),
     })

@@ -29,14 +29,14 @@ impl TableUpdate<'_> {
     pub(super) fn indexes(&mut self) -> Result<(), ApiError> {
         let request = self.request;
         for element in request.global_secondary_index_updates.iter().flatten() {
-            if let Some(asked) = &element.update {
-                self.update_index(asked)?;
+            if let Some(requested) = &element.update {
+                self.update_index(requested)?;
             }
-            if let Some(asked) = &element.create {
-                self.create_index(asked)?;
+            if let Some(requested) = &element.create {
+                self.create_index(requested)?;
             }
-            if let Some(asked) = &element.delete {
-                self.delete_index(asked)?;
+            if let Some(requested) = &element.delete {
+                self.delete_index(requested)?;
             }
         }
         Ok(())
@@ -123,8 +123,8 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    fn create_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
-        let name = asked.index_name.clone().unwrap_or_default();
+    fn create_index(&mut self, requested: &SecondaryIndex) -> Result<(), ApiError> {
+        let name = requested.index_name.clone().unwrap_or_default();
         self.check_online("")?;
         self.check_new(&name)?;
         if self.shape.definition.globals.len() >= limits::GLOBAL_INDEXES {
@@ -140,7 +140,7 @@ impl TableUpdate<'_> {
         }
         let types = definition::attribute_types(types)?;
         let billing = self.shape.definition.billing;
-        let index = definition::global_index(asked, &types, billing, &|asked| check_units(asked, billing))?;
+        let index = definition::global_index(requested, &types, billing, &|requested| check_units(requested, billing))?;
         for vectors in &self.shape.definition.vectors {
             vector::check_not_defined(&vectors.attribute, &index.key.attributes().cloned().collect())?;
         }
@@ -164,8 +164,8 @@ impl TableUpdate<'_> {
         }
     }
 
-    fn delete_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
-        let name = asked.index_name.as_deref().unwrap_or_default();
+    fn delete_index(&mut self, requested: &SecondaryIndex) -> Result<(), ApiError> {
+        let name = requested.index_name.as_deref().unwrap_or_default();
         self.check_online(name)?;
         let at = self.find(name, "delete")?;
         self.refuse_while_allocating(name)?;
@@ -191,8 +191,8 @@ impl TableUpdate<'_> {
         ApiError::in_use(format_args!("Index is being updated.  Table: {table} Index: {name}"))
     }
 
-    fn update_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
-        let name = asked.index_name.as_deref().unwrap_or_default();
+    fn update_index(&mut self, requested: &SecondaryIndex) -> Result<(), ApiError> {
+        let name = requested.index_name.as_deref().unwrap_or_default();
         let now = self.context.now;
         let at = self.find(name, "update")?;
         for job in self
@@ -216,7 +216,7 @@ impl TableUpdate<'_> {
         let was = self.shape.definition.globals[at].throughput;
         let mut index = self.shape.definition.globals[at].clone();
         let decreases = index.adjustments.decreases_on(now);
-        if let Some(units) = &asked.provisioned_throughput {
+        if let Some(units) = &requested.provisioned_throughput {
             if billing == BillingMode::PayPerRequest {
                 return Err(ApiError::invalid(format_args!(
                     "The only Updates for index: {name} when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
@@ -230,12 +230,12 @@ impl TableUpdate<'_> {
             index.throughput = units;
             index.warm = Some(raise_warm(index.warm, (billing, was), (billing, units)));
         }
-        if let Some(limits) = &asked.on_demand_throughput {
+        if let Some(limits) = &requested.on_demand_throughput {
             index.on_demand = self.merge_on_demand(index.on_demand, limits, &ThroughputOwner::Index(name))?;
         }
         let index_name = index.name.clone();
         self.definition().globals[at] = index;
-        if asked.provisioned_throughput.is_some() || asked.on_demand_throughput.is_some() {
+        if requested.provisioned_throughput.is_some() || requested.on_demand_throughput.is_some() {
             let work = JobKind::UpdateIndex {
                 index: index_name,
                 was,
@@ -243,17 +243,17 @@ impl TableUpdate<'_> {
             };
             self.begin(work, self.after("index throughput", UNITS));
         }
-        match &asked.warm_throughput {
-            Some(asked) => self.warm_index(at, asked),
+        match &requested.warm_throughput {
+            Some(requested) => self.warm_index(at, requested),
             None => Ok(()),
         }
     }
 }
 
 /// Checks a new index's throughput against the table's billing.
-fn check_units(asked: &SecondaryIndex, billing: BillingMode) -> Result<(), ApiError> {
-    let name = asked.index_name.as_deref().unwrap_or_default();
-    match (billing, &asked.provisioned_throughput) {
+fn check_units(requested: &SecondaryIndex, billing: BillingMode) -> Result<(), ApiError> {
+    let name = requested.index_name.as_deref().unwrap_or_default();
+    match (billing, &requested.provisioned_throughput) {
         (BillingMode::PayPerRequest, Some(_)) => Err(ApiError::invalid(format_args!(
             "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} when BillingMode is PAY_PER_REQUEST"
         ))),

@@ -29,7 +29,7 @@ pub(super) const ONE_ONLINE_INDEX: &str = "Only 1 online index can be created or
 
 /// Drops empty structures of limits that accompany another change (measured).
 pub(super) fn drop_empty(request: &mut UpdateTable) {
-    if asked(request).len() < 2 {
+    if requested(request).len() < 2 {
         return;
     }
     let empty = OnDemandThroughput::default();
@@ -96,7 +96,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
 }
 
 /// The changes in a request, by the names of its members.
-fn asked(request: &UpdateTable) -> Vec<&'static str> {
+fn requested(request: &UpdateTable) -> Vec<&'static str> {
     let indexes = request.global_secondary_index_updates.as_ref();
     let vectors = request.vector_index_updates.as_ref();
     [
@@ -128,7 +128,7 @@ fn check_something(request: &UpdateTable) -> Result<(), ApiError> {
         .global_secondary_index_updates
         .as_ref()
         .is_some_and(Vec::is_empty);
-    if !asked(request).is_empty() {
+    if !requested(request).is_empty() {
         let empty_vectors = request.vector_index_updates.as_ref().is_some_and(Vec::is_empty);
         return match (empty_indexes, empty_vectors) {
             (true, _) => Err(ApiError::invalid("List of GlobalSecondaryIndexUpdates is empty")),
@@ -176,30 +176,30 @@ const ALONE: [(&str, &str); 5] = [
 ];
 
 fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
-    let asked = asked(request);
-    let has = |name: &str| asked.contains(&name);
+    let requested = requested(request);
+    let has = |name: &str| requested.contains(&name);
     let creates = request
         .global_secondary_index_updates
         .iter()
         .flatten()
         .any(|update| update.create.is_some());
-    if has("WarmThroughput") && creates && asked.len() == 2 {
+    if has("WarmThroughput") && creates && requested.len() == 2 {
         return Err(ApiError::invalid(
             "Create global secondary index cannot be specified when updating WarmThroughput",
         ));
     }
     let witnesses = request.global_table_witness_updates.is_some();
-    if has("ReplicaUpdates") && witnesses && asked.len() > 1 {
+    if has("ReplicaUpdates") && witnesses && requested.len() > 1 {
         return Err(ApiError::invalid(
             "Requests that modify replicas or witnesses must not also modify other fields",
         ));
     }
-    if asked.len() > 1
+    if requested.len() > 1
         && let Some((_, text)) = ALONE.into_iter().find(|(name, _)| has(name))
     {
         return Err(ApiError::invalid(text));
     }
-    let others = asked
+    let others = requested
         .iter()
         .any(|name| !matches!(*name, "OnDemandThroughput" | "BillingMode"));
     if has("OnDemandThroughput") && others {

@@ -102,17 +102,17 @@ impl TableUpdate<'_> {
 
     pub(super) fn encryption(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
-        let asked = self.request.sse_specification.as_ref();
-        if asked.is_none() {
+        let requested = self.request.sse_specification.as_ref();
+        if requested.is_none() {
             return Ok(());
         }
-        let wanted = definition::encryption(self.context, asked)?;
+        let wanted = definition::encryption(self.context, requested)?;
         let there = self.shape.definition.encryption.clone();
         match (&there, &wanted) {
             (None, None) => return Err(ApiError::invalid("Table is already encrypted by default")),
             (Some(there), Some(wanted))
                 // A key's id or alias is accepted, even if it resolves to the present key.
-                if there == wanted && asked.is_some_and(|asked| asked.kms_master_key_id.as_deref() == Some(&there.key_arn)) =>
+                if there == wanted && requested.is_some_and(|requested| requested.kms_master_key_id.as_deref() == Some(&there.key_arn)) =>
             {
                 return Err(ApiError::invalid(
                     "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key",

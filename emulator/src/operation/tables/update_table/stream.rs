@@ -10,9 +10,9 @@ use crate::storage::{JobKind, TableStream};
 const SWITCH: f64 = 0.75;
 
 /// The requested stream view, or `None` to disable it.
-fn view(asked: &StreamSpecification) -> Result<Option<StreamView>, ApiError> {
-    let view = asked.stream_view_type.as_deref();
-    match (asked.stream_enabled, view) {
+fn view(requested: &StreamSpecification) -> Result<Option<StreamView>, ApiError> {
+    let view = requested.stream_view_type.as_deref();
+    match (requested.stream_enabled, view) {
         (Some(true), None) => Err(ApiError::invalid(
             "If stream is being enabled then UpdateViewType is required",
         )),
@@ -24,8 +24,8 @@ fn view(asked: &StreamSpecification) -> Result<Option<StreamView>, ApiError> {
     }
 }
 
-pub(super) fn check(asked: Option<&StreamSpecification>) -> Result<(), ApiError> {
-    asked.map_or(Ok(()), |asked| view(asked).map(drop))
+pub(super) fn check(requested: Option<&StreamSpecification>) -> Result<(), ApiError> {
+    requested.map_or(Ok(()), |requested| view(requested).map(drop))
 }
 
 impl TableUpdate<'_> {
@@ -58,10 +58,10 @@ impl TableUpdate<'_> {
 
     /// Enables or disables the stream, after all checks of the request.
     pub(super) fn stream(&mut self) -> Result<(), ApiError> {
-        let Some(asked) = &self.request.stream_specification else {
+        let Some(requested) = &self.request.stream_specification else {
             return Ok(());
         };
-        let view = view(asked)?;
+        let view = view(requested)?;
         self.check_switch()?;
         let name = &self.table.name;
         match (self.shape.has_stream(), view) {

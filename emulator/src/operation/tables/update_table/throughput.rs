@@ -28,8 +28,8 @@ const FREE_DECREASES: u32 = 4;
 const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
 
 /// Rejects throughput that is unchanged.
-pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
-    if was != asked {
+pub(super) fn check_changes(was: Throughput, requested: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
+    if was != requested {
         return Ok(());
     }
     let (what, each) = match of {
@@ -70,17 +70,17 @@ impl TableUpdate<'_> {
         let was = self.shape.definition.billing;
         let billing = self.billing();
         self.check_billing(was)?;
-        let asked = self
+        let requested = self
             .request
             .provisioned_throughput
             .as_ref()
             .map(throughput_of)
             .transpose()?;
         if was != billing {
-            return self.switch(billing, asked.unwrap_or_default());
+            return self.switch(billing, requested.unwrap_or_default());
         }
-        if let Some(asked) = asked {
-            return self.change_units(asked);
+        if let Some(requested) = requested {
+            return self.change_units(requested);
         }
         if self.request.billing_mode.is_some() {
             // The response has the status UPDATING, and nothing changes.
@@ -130,25 +130,25 @@ impl TableUpdate<'_> {
         }
     }
 
-    fn change_units(&mut self, asked: Throughput) -> Result<(), ApiError> {
+    fn change_units(&mut self, requested: Throughput) -> Result<(), ApiError> {
         self.check_free()?;
         let definition = &self.shape.definition;
         let (was, adjustments, billing) = (definition.throughput, definition.adjustments, definition.billing);
-        check_changes(was, asked, &ThroughputOwner::Table)?;
-        self.check_most(asked, &ThroughputOwner::Table)?;
-        self.check_decrease(was, asked, &adjustments)?;
+        check_changes(was, requested, &ThroughputOwner::Table)?;
+        self.check_most(requested, &ThroughputOwner::Table)?;
+        self.check_decrease(was, requested, &adjustments)?;
         let decreases = adjustments.decreases_on(self.context.now);
         let now = self.context.now;
         let definition = self.definition();
-        definition.adjustments.note(was, asked, now);
-        definition.throughput = asked;
-        definition.warm = Some(raise_warm(definition.warm, (billing, was), (billing, asked)));
+        definition.adjustments.note(was, requested, now);
+        definition.throughput = requested;
+        definition.warm = Some(raise_warm(definition.warm, (billing, was), (billing, requested)));
         let until = self.after("throughput", UNITS);
         self.begin(JobKind::Throughput { was, decreases }, until);
         Ok(())
     }
 
-    fn switch(&mut self, billing: BillingMode, asked: Throughput) -> Result<(), ApiError> {
+    fn switch(&mut self, billing: BillingMode, requested: Throughput) -> Result<(), ApiError> {
         let now = self.context.now;
         let switching = self.shape.jobs.iter().any(|job| matches!(job.work, JobKind::Billing));
         if switching && billing == BillingMode::PayPerRequest {
@@ -156,7 +156,7 @@ impl TableUpdate<'_> {
             return Ok(());
         }
         self.check_free()?;
-        self.check_most(asked, &ThroughputOwner::Table)?;
+        self.check_most(requested, &ThroughputOwner::Table)?;
         if billing == BillingMode::Provisioned {
             self.check_indexes_have_units()?;
         }
@@ -164,9 +164,9 @@ impl TableUpdate<'_> {
         let before = self.shape.definition.on_demand_since;
         let definition = self.definition();
         definition.billing = billing;
-        definition.throughput = asked;
+        definition.throughput = requested;
         definition.on_demand = None;
-        definition.warm = Some(raise_warm(definition.warm, was, (billing, asked)));
+        definition.warm = Some(raise_warm(definition.warm, was, (billing, requested)));
         for index in &mut definition.globals {
             index.on_demand = None;
             let old = (was.0, index.throughput);
@@ -205,19 +205,19 @@ impl TableUpdate<'_> {
         }
     }
 
-    pub(super) fn check_most(&self, asked: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
-        quota::provisioned(self.context, asked, of)
+    pub(super) fn check_most(&self, requested: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
+        quota::provisioned(self.context, requested, of)
     }
 
     /// A day has four free decreases; each later one requires an hour since the previous one.
     pub(super) fn check_decrease(
         &self,
         was: Throughput,
-        asked: Throughput,
+        requested: Throughput,
         past: &Adjustments,
     ) -> Result<(), ApiError> {
         let now = self.context.now;
-        let lowers = asked.read < was.read || asked.write < was.write;
+        let lowers = requested.read < was.read || requested.write < was.write;
         let count = past.decreases_on(now);
         let Some(last) = past
             .decreased
@@ -238,7 +238,7 @@ impl TableUpdate<'_> {
 
     /// On-demand limits change at once.
     pub(super) fn on_demand(&mut self) -> Result<(), ApiError> {
-        let Some(asked) = &self.request.on_demand_throughput else {
+        let Some(requested) = &self.request.on_demand_throughput else {
             return Ok(());
         };
         let switched = self.request.billing_mode.is_some();
@@ -260,12 +260,12 @@ impl TableUpdate<'_> {
                 "OnDemandThroughput cannot be updated while {busy}"
             )));
         }
-        let merged = self.merge_on_demand(self.shape.definition.on_demand, asked, &ThroughputOwner::Table)?;
+        let merged = self.merge_on_demand(self.shape.definition.on_demand, requested, &ThroughputOwner::Table)?;
         self.definition().on_demand = merged;
         let cleared = |units: Option<i64>| units == Some(-1);
         let (read, write) = (
-            cleared(asked.max_read_request_units),
-            cleared(asked.max_write_request_units),
+            cleared(requested.max_read_request_units),
+            cleared(requested.max_write_request_units),
         );
         if read || write {
             let until = self.after("on-demand limits", CLEARING);
@@ -278,18 +278,18 @@ impl TableUpdate<'_> {
     pub(super) fn merge_on_demand(
         &self,
         there: Option<OnDemandThroughput>,
-        asked: &OnDemandRequest,
+        requested: &OnDemandRequest,
         of: &ThroughputOwner<'_>,
     ) -> Result<Option<OnDemandThroughput>, ApiError> {
         let mut merged = there.unwrap_or_default();
         for (value, member, name) in [
             (
-                asked.max_read_request_units,
+                requested.max_read_request_units,
                 &mut merged.max_read,
                 "MaxReadRequestUnits",
             ),
             (
-                asked.max_write_request_units,
+                requested.max_write_request_units,
                 &mut merged.max_write,
                 "MaxWriteRequestUnits",
             ),

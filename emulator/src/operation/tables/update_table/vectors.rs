@@ -15,11 +15,11 @@ impl TableUpdate<'_> {
     pub(super) fn vectors(&mut self) -> Result<(), ApiError> {
         let request = self.request;
         for element in request.vector_index_updates.iter().flatten() {
-            if let Some(asked) = &element.create {
-                self.create_vector_index(asked)?;
+            if let Some(requested) = &element.create {
+                self.create_vector_index(requested)?;
             }
-            if let Some(asked) = &element.delete {
-                self.delete_vector_index(asked.index_name.as_deref().unwrap_or_default())?;
+            if let Some(requested) = &element.delete {
+                self.delete_vector_index(requested.index_name.as_deref().unwrap_or_default())?;
             }
         }
         self.check_vectors_on_demand()
@@ -36,8 +36,8 @@ impl TableUpdate<'_> {
         Ok(())
     }
 
-    fn create_vector_index(&mut self, asked: &ReturnMembers) -> Result<(), ApiError> {
-        let name = asked.index_name.clone().unwrap_or_default();
+    fn create_vector_index(&mut self, requested: &ReturnMembers) -> Result<(), ApiError> {
+        let name = requested.index_name.clone().unwrap_or_default();
         self.check_online("")?;
         self.check_new(&name)?;
         if self.shape.definition.vectors.len() >= limits::VECTOR_INDEXES {
@@ -47,7 +47,7 @@ impl TableUpdate<'_> {
         }
         let types = self.request.attribute_definitions.as_deref().unwrap_or_default();
         let types = definition::attribute_types(types)?;
-        let index = vector::index(asked, &types, self.shape.definition.billing)?;
+        let index = vector::index(requested, &types, self.shape.definition.billing)?;
         vector::check_not_defined(&index.attribute, &self.shape.definition.attributes)?;
         vector::check_dimensions(&index, &self.shape.definition.vectors)?;
         let work = self.creation(&name);

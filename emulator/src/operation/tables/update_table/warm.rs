@@ -14,26 +14,26 @@ const WARMING: f64 = 60.0;
 
 impl TableUpdate<'_> {
     pub(super) fn warm(&mut self) -> Result<(), ApiError> {
-        let Some(asked) = &self.request.warm_throughput else {
+        let Some(requested) = &self.request.warm_throughput else {
             return Ok(());
         };
         let there = &self.shape.definition;
         let was = there
             .warm
             .unwrap_or_else(|| initial_warm(there.billing, there.throughput));
-        let raised = self.raised(was, asked, &ThroughputOwner::Table)?;
+        let raised = self.raised(was, requested, &ThroughputOwner::Table)?;
         self.definition().warm = Some(raised);
         self.begin_warming(None, was);
         Ok(())
     }
 
-    pub(super) fn warm_index(&mut self, at: usize, asked: &WarmThroughput) -> Result<(), ApiError> {
+    pub(super) fn warm_index(&mut self, at: usize, requested: &WarmThroughput) -> Result<(), ApiError> {
         let index = &self.shape.definition.globals[at];
         let name = index.name.clone();
         let was = index
             .warm
             .unwrap_or_else(|| initial_warm(self.shape.definition.billing, index.throughput));
-        let raised = self.raised(was, asked, &ThroughputOwner::Index(&name))?;
+        let raised = self.raised(was, requested, &ThroughputOwner::Index(&name))?;
         self.definition().globals[at].warm = Some(raised);
         self.begin_warming(Some(name), was);
         Ok(())
@@ -57,13 +57,17 @@ impl TableUpdate<'_> {
     fn raised(
         &self,
         was: Throughput,
-        asked: &WarmThroughput,
+        requested: &WarmThroughput,
         of: &ThroughputOwner<'_>,
     ) -> Result<Throughput, ApiError> {
         let mut raised = was;
         for (value, member, name) in [
-            (asked.read_units_per_second, &mut raised.read, "ReadUnitsPerSecond"),
-            (asked.write_units_per_second, &mut raised.write, "WriteUnitsPerSecond"),
+            (requested.read_units_per_second, &mut raised.read, "ReadUnitsPerSecond"),
+            (
+                requested.write_units_per_second,
+                &mut raised.write,
+                "WriteUnitsPerSecond",
+            ),
         ] {
             let Some(value) = value else { continue };
             let value = u64::try_from(value).unwrap_or(0);

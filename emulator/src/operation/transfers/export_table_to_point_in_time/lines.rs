@@ -25,20 +25,20 @@ impl<'r> Filter<'r> {
     pub(super) fn new(
         context: &Context<'r>,
         definition: &Definition,
-        asked: Option<&'r FilterSpecification>,
+        requested: Option<&'r FilterSpecification>,
     ) -> Result<Filter<'r>, ApiError> {
-        let Some(asked) = asked else {
+        let Some(requested) = requested else {
             return Ok(Filter::default());
         };
-        let has_values = asked.filter_expression.is_some() || asked.key_condition_expression.is_some();
-        let has_any = has_values || asked.projection_expression.is_some();
+        let has_values = requested.filter_expression.is_some() || requested.key_condition_expression.is_some();
+        let has_any = has_values || requested.projection_expression.is_some();
         let missing = "FilterExpression and KeyConditionExpression are null";
-        reading::check_substitutions(&asked.substitutions, has_any, has_values, missing)?;
-        let mut scope = Bindings::new(&asked.substitutions, context.engine.expressions())?;
-        let condition = asked.filter_expression.as_ref();
+        reading::check_substitutions(&requested.substitutions, has_any, has_values, missing)?;
+        let mut scope = Bindings::new(&requested.substitutions, context.engine.expressions())?;
+        let condition = requested.filter_expression.as_ref();
         let condition = condition.map(|text| scope.condition(ExpressionKind::Filter, text));
         let condition = condition.transpose()?;
-        let keys = match &asked.key_condition_expression {
+        let keys = match &requested.key_condition_expression {
             None => None,
             Some(text) => {
                 let conditions = scope.key_condition(text)?;
@@ -48,7 +48,7 @@ impl<'r> Filter<'r> {
         if let (Some(_), Some(condition)) = (&keys, &condition) {
             query::check_filter_keys(definition, None, condition, false)?;
         }
-        let projection = asked.projection_expression.as_ref();
+        let projection = requested.projection_expression.as_ref();
         let projection = projection.map(|text| scope.projection(text)).transpose()?;
         scope.check_all_used()?;
         Ok(Filter {

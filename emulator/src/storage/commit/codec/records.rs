@@ -10,11 +10,11 @@ use crate::schema::{
 };
 use crate::storage::commit::{Mutation, Origin};
 use crate::storage::{
-    Arrival, AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination,
-    GroupState, IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress,
-    QueuedUpdate, RecentChanges, Record, RecordKind, Recovery, Removal, Replica, ReplicaVersion, Restored, SavedInbox,
-    SavedIndex, Scaling, ScalingPolicy, Scope, Sequence, Shard, Stamp, StreamEnd, StreamState, TableIdentity,
-    TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord, TransferRequest, Witness,
+    AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination, GroupState,
+    IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress, QueuedUpdate,
+    RecentChanges, Record, RecordKind, Recovery, Removal, Replica, ReplicaVersion, ReplicatedChange, Restored,
+    SavedInbox, SavedIndex, Scaling, ScalingPolicy, Scope, Sequence, Shard, Stamp, StreamEnd, StreamState,
+    TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord, TransferRequest, Witness,
 };
 use crate::transfer::Failure;
 use crate::wire::decode::Decode;
@@ -57,7 +57,7 @@ structures! {
     Restored { backup_arn table_arn at fails }
     Attachments { destinations insights policies stream_tags }
     Destination { stream_arn phase precision }
-    Insights { index on failure mode asked until }
+    Insights { index on failure mode requested until }
     AttachedResourcePolicy { stream current before changed until }
     GroupState { id consistency replicas witness updating_until synchronizing scaling }
     Scaling { region index minimum maximum role_arn policy }
@@ -73,7 +73,7 @@ structures! {
     PriorItem { at key old }
     ReplicaVersion { stamp seen }
     Stamp { time sequence region }
-    Arrival { source key item version happened }
+    ReplicatedChange { source key item version happened }
     SavedInbox { source paused resumed waiting delays }
     IndexState<E> { paused entries waiting delays }
     QueuedUpdate<E> { arrives item remove insert }

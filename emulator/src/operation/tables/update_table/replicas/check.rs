@@ -83,7 +83,7 @@ pub(in super::super) fn check_members(violations: &mut Violations, request: &Upd
 
 /// The kind of a replica update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReplicaChangeKind {
     Create,
     Update,
     Delete,
@@ -91,9 +91,9 @@ pub(super) enum Kind {
 }
 
 /// The requested updates. Repeated updates of the same region count once.
-pub(super) struct Asked<'r> {
+pub(super) struct ReplicaChanges<'r> {
     /// The kind of the updates, which is the same for all.
-    pub kind: Option<Kind>,
+    pub kind: Option<ReplicaChangeKind>,
     /// The replicas.
     pub replicas: Vec<&'r ReplicaAction>,
     /// The witnesses to add.
@@ -119,21 +119,21 @@ fn changes(action: &ReplicaAction) -> bool {
 }
 
 /// The actions of an element.
-fn actions(update: &ReplicaUpdate) -> impl Iterator<Item = (&ReplicaAction, Kind)> {
+fn actions(update: &ReplicaUpdate) -> impl Iterator<Item = (&ReplicaAction, ReplicaChangeKind)> {
     [
-        (&update.create, Kind::Create),
-        (&update.update, Kind::Update),
-        (&update.delete, Kind::Delete),
-        (&update.disassociate, Kind::Disassociate),
+        (&update.create, ReplicaChangeKind::Create),
+        (&update.update, ReplicaChangeKind::Update),
+        (&update.delete, ReplicaChangeKind::Delete),
+        (&update.disassociate, ReplicaChangeKind::Disassociate),
     ]
     .into_iter()
     .filter_map(|(action, kind)| Some((action.as_ref()?, kind)))
-    .filter(|(action, kind)| *kind != Kind::Update || changes(action))
+    .filter(|(action, kind)| *kind != ReplicaChangeKind::Update || changes(action))
 }
 
-impl<'r> Asked<'r> {
+impl<'r> ReplicaChanges<'r> {
     /// Parses a request that has passed [`check_together`].
-    pub fn read(request: &'r UpdateTable) -> Asked<'r> {
+    pub fn read(request: &'r UpdateTable) -> ReplicaChanges<'r> {
         let updates = request.replica_updates.iter().flat_map(|updates| &updates.kept);
         let all: Vec<_> = updates.flat_map(actions).collect();
         let mut replicas: Vec<&ReplicaAction> = Vec::with_capacity(all.len());
@@ -145,7 +145,7 @@ impl<'r> Asked<'r> {
         let witnesses = request.global_table_witness_updates.iter();
         let witnesses = || witnesses.clone().flat_map(|updates| &updates.kept);
         let name = |region: &'r RegionOnly| region.region_name.as_deref().unwrap_or_default();
-        Asked {
+        ReplicaChanges {
             kind: all.first().map(|(_, kind)| *kind),
             replicas,
             new_witnesses: witnesses().filter_map(|each| each.create.as_ref().map(name)).collect(),
@@ -172,9 +172,9 @@ pub(in super::super) fn check_together(request: &UpdateTable) -> Result<(), ApiE
     let Some(updates) = &request.replica_updates else {
         return Ok(());
     };
-    let asked = Asked::read(request);
+    let changes = ReplicaChanges::read(request);
     let refuse = |text: &'static str| Err(ApiError::validation(text));
-    if !asked.new_witnesses.is_empty() && !asked.is_strong() {
+    if !changes.new_witnesses.is_empty() && !changes.is_strong() {
         return refuse(
             "MultiRegionConsistency must be set as STRONG when GlobalTableWitnessUpdates parameter is present.",
         );
@@ -184,7 +184,7 @@ pub(in super::super) fn check_together(request: &UpdateTable) -> Result<(), ApiE
         return refuse("There are no actions specified in the Replica Update Action of the request.");
     }
     let all: Vec<_> = elements().flatten().collect();
-    if asked.consistency.is_some() && all.iter().any(|(_, kind)| *kind != Kind::Create) {
+    if changes.consistency.is_some() && all.iter().any(|(_, kind)| *kind != ReplicaChangeKind::Create) {
         return refuse("Only Replica Create actions are supported when MultiRegionConsistency parameter is provided.");
     }
     if elements().any(|actions| actions.len() > 1) {
@@ -196,17 +196,17 @@ pub(in super::super) fn check_together(request: &UpdateTable) -> Result<(), ApiE
             return refuse(ONE_REGION);
         }
     }
-    if asked.new_witnesses.iter().any(|witness| kinds.contains_key(witness)) {
+    if changes.new_witnesses.iter().any(|witness| kinds.contains_key(witness)) {
         return refuse(ONE_REGION);
     }
-    if all.iter().any(|(_, kind)| Some(*kind) != asked.kind) {
+    if all.iter().any(|(_, kind)| Some(*kind) != changes.kind) {
         return refuse(MIXED);
     }
-    if asked.kind == Some(Kind::Create) && !asked.is_strong() && asked.replicas.len() > 1 {
+    if changes.kind == Some(ReplicaChangeKind::Create) && !changes.is_strong() && changes.replicas.len() > 1 {
         return refuse(MORE_THAN_ONE);
     }
-    let others = asked.replicas.len() + asked.new_witnesses.len();
-    if asked.is_strong() && (others != STRONG_OTHERS || asked.replicas.is_empty()) {
+    let others = changes.replicas.len() + changes.new_witnesses.len();
+    if changes.is_strong() && (others != STRONG_OTHERS || changes.replicas.is_empty()) {
         return refuse("Unsupported replica count for global tables with MultiRegionConsistency set to STRONG.");
     }
     Ok(())
@@ -218,19 +218,19 @@ pub(super) const MORE_THAN_ONE: &str =
     "Update table operation with more than one create or delete replica actions not allowed";
 
 /// Checks the regions, as far as the caller's region determines them.
-pub(super) fn check_regions(context: &Context<'_>, table: &str, asked: &Asked<'_>) -> Result<(), ApiError> {
-    for region in asked.regions() {
+pub(super) fn check_regions(context: &Context<'_>, table: &str, changes: &ReplicaChanges<'_>) -> Result<(), ApiError> {
+    for region in changes.regions() {
         if region.is_empty() {
             let arn = context.table_arn_in("", table);
             return Err(ApiError::access_denied(context.account, "Scan", &arn));
         }
     }
-    if asked.new_witnesses.contains(&context.region) {
+    if changes.new_witnesses.contains(&context.region) {
         return Err(ApiError::validation(
             "Cannot add a witness in the same region as an existing replica when creating a global table with MultiRegionConsistency set to STRONG.",
         ));
     }
-    for region in asked.regions() {
+    for region in changes.regions() {
         if region == context.region {
             return Err(ApiError::validation(
                 "Cannot add or delete the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required.",
@@ -243,8 +243,8 @@ pub(super) fn check_regions(context: &Context<'_>, table: &str, asked: &Asked<'_
             )));
         }
     }
-    if asked.is_strong() {
-        let all = std::iter::once(context.region).chain(asked.regions());
+    if changes.is_strong() {
+        let all = std::iter::once(context.region).chain(changes.regions());
         let unable: Vec<&str> = all.filter(|region| !STRONG_REGIONS.contains(region)).collect();
         if !unable.is_empty() {
             return Err(ApiError::validation(format!(

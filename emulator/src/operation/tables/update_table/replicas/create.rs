@@ -33,17 +33,17 @@ impl GroupUpdate<'_> {
     pub(super) fn create(&self) -> Result<(), ApiError> {
         self.check_create()?;
         let mut group = self.group();
-        if self.asked.is_strong() {
+        if self.changes.is_strong() {
             group.consistency = Consistency::Strong;
         }
         let mut tables = self.tables();
-        for action in &self.asked.replicas {
+        for action in &self.changes.replicas {
             self.add(action, &mut group, &mut tables)?;
         }
         if group.consistency == Consistency::Eventual {
             self.enable_stream()?;
         }
-        let made = self.asked.replicas.iter().map(|action| region_of(action));
+        let made = self.changes.replicas.iter().map(|action| region_of(action));
         for region in made {
             self.fill(region, &mut group, &tables)?;
         }
@@ -53,7 +53,7 @@ impl GroupUpdate<'_> {
     fn check_create(&self) -> Result<(), ApiError> {
         let now = self.context.now;
         if let Some(state) = &self.state {
-            if self.asked.consistency.is_some() {
+            if self.changes.consistency.is_some() {
                 return Err(ApiError::validation(
                     "MultiRegionConsistency parameter is unsupported on existing global table",
                 ));
@@ -83,14 +83,14 @@ impl GroupUpdate<'_> {
                 )));
             }
         }
-        self.asked
+        self.changes
             .replicas
             .iter()
             .try_for_each(|action| self.check_key(action))?;
-        if self.asked.is_strong() {
+        if self.changes.is_strong() {
             self.check_strong()?;
         }
-        for action in &self.asked.replicas {
+        for action in &self.changes.replicas {
             let region = self.context.engine.catalog().region(&self.scope(region_of(action)));
             let there = region.and_then(|region| region.tables.read().get(&self.table.name).cloned());
             if there.is_some_and(|there| there.shape().deleted_at.is_none_or(|gone| gone > now)) {
@@ -178,7 +178,7 @@ impl GroupUpdate<'_> {
             active_at: Moment::NEVER,
             removal: None,
         });
-        if let Some(witness) = self.asked.new_witnesses.first() {
+        if let Some(witness) = self.changes.new_witnesses.first() {
             let active_at = self.after("witness", witness, WITH_WITNESS);
             let region = (*witness).into();
             group.witness = Some(Witness { region, active_at });
@@ -202,7 +202,7 @@ impl GroupUpdate<'_> {
             (Consistency::Strong, None) => STRONG,
             (Consistency::Strong, Some(_)) => WITH_WITNESS,
             _ if copied > 0 => WITH_ITEMS,
-            _ if self.asked.replicas.iter().any(|action| overrides(&action)) => WITH_OVERRIDE,
+            _ if self.changes.replicas.iter().any(|action| overrides(&action)) => WITH_OVERRIDE,
             _ => EMPTY,
         };
         let end = self.after("replica", region, times);

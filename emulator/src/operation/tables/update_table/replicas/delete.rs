@@ -26,16 +26,16 @@ impl GroupUpdate<'_> {
         self.check_witnesses()?;
         if self.is_strong() {
             self.check_dissolves()?;
-        } else if self.asked.replicas.len() > 1 {
+        } else if self.changes.replicas.len() > 1 {
             return Err(ApiError::validation(MORE_THAN_ONE));
         }
         self.check_sources()?;
         self.check_free()?;
         let mut group = self.group();
-        for action in &self.asked.replicas {
+        for action in &self.changes.replicas {
             self.remove(region_of(action), &mut group)?;
         }
-        for action in &self.asked.replicas {
+        for action in &self.changes.replicas {
             let tables = self.tables();
             let gone = tables.iter().find(|table| table.scope.region == region_of(action));
             if let Some(table) = gone
@@ -50,7 +50,7 @@ impl GroupUpdate<'_> {
     fn check_witnesses(&self) -> Result<(), ApiError> {
         let witness = self.state.as_ref().and_then(|state| state.witness.as_ref());
         let is_one = |region: &&&str| witness.is_some_and(|witness| witness.region == **region);
-        let old = self.asked.old_witnesses.iter();
+        let old = self.changes.old_witnesses.iter();
         let missing: Vec<&str> = old.filter(|region| !is_one(region)).copied().collect();
         if missing.is_empty() {
             return Ok(());
@@ -65,11 +65,14 @@ impl GroupUpdate<'_> {
     fn check_dissolves(&self) -> Result<(), ApiError> {
         let now = self.context.now;
         let Some(state) = &self.state else { return Ok(()) };
-        let asked = |region: &str| self.asked.replicas.iter().any(|action| region_of(action) == region);
-        if !state.others(self.table.ordinal, now).all(|other| asked(&other.region)) {
+        let requested = |region: &str| self.changes.replicas.iter().any(|action| region_of(action) == region);
+        if !state
+            .others(self.table.ordinal, now)
+            .all(|other| requested(&other.region))
+        {
             return Err(only_one_replica());
         }
-        if state.witness.is_some() && self.asked.old_witnesses.is_empty() {
+        if state.witness.is_some() && self.changes.old_witnesses.is_empty() {
             return Err(ApiError::validation(
                 "Update table delete operation does not include all witnesses.",
             ));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) use check::{check_members, check_together};
 pub(in crate::operation) use delete::only_one_replica;
 
-use self::check::{Asked, Kind, region_of};
+use self::check::{ReplicaChangeKind, ReplicaChanges, region_of};
 use super::Outcome;
 use super::settings::PROTECTION_COOLDOWN;
 use crate::clock::Moment;
@@ -31,9 +31,9 @@ pub(super) fn needed_actions(context: &Context<'_>, request: &UpdateTable) -> Ve
     if request.replica_updates.is_none() || context.identity().is_none() {
         return Vec::new();
     }
-    let asked = Asked::read(request);
-    let actions: &[&str] = match asked.kind {
-        Some(Kind::Create) => &[
+    let changes = ReplicaChanges::read(request);
+    let actions: &[&str] = match changes.kind {
+        Some(ReplicaChangeKind::Create) => &[
             "CreateTable",
             "CreateTableReplica",
             "Query",
@@ -44,18 +44,18 @@ pub(super) fn needed_actions(context: &Context<'_>, request: &UpdateTable) -> Ve
             "DeleteItem",
             "BatchWriteItem",
         ],
-        Some(Kind::Delete) => &["DeleteTable", "DeleteTableReplica"],
+        Some(ReplicaChangeKind::Delete) => &["DeleteTable", "DeleteTableReplica"],
         _ => &[],
     };
     let on = |region: &str, actions| RegionActions {
         region: region.into(),
         actions,
     };
-    let replicas = || asked.replicas.iter().map(|action| region_of(action));
+    let replicas = || changes.replicas.iter().map(|action| region_of(action));
     let mut needed: Vec<_> = replicas().map(|region| on(region, actions)).collect();
     let witnesses: [(_, &'static [&'static str]); 2] = [
-        (&asked.new_witnesses, &["CreateGlobalTableWitness"]),
-        (&asked.old_witnesses, &["DeleteGlobalTableWitness"]),
+        (&changes.new_witnesses, &["CreateGlobalTableWitness"]),
+        (&changes.old_witnesses, &["DeleteGlobalTableWitness"]),
     ];
     for (witnesses, actions) in witnesses {
         for witness in witnesses {
@@ -67,14 +67,14 @@ pub(super) fn needed_actions(context: &Context<'_>, request: &UpdateTable) -> Ve
     needed
 }
 
-/// Refuses what cannot be changed of a replica, or not now. The caller has
+/// Rejects changes of settings that a replica does not allow, or not at this time. Called under
 /// [`Catalog::change_replicas`](crate::storage::Catalog::change_replicas).
 pub(super) fn check_settings(context: &Context<'_>, table: &Table, request: &UpdateTable) -> Result<(), ApiError> {
     let Some(state) = table.global_state(context.now) else {
         return Ok(());
     };
     let shape = table.shape();
-    super::check_standing(table, &shape, context.now)?;
+    super::check_active(table, &shape, context.now)?;
     if request.stream_specification.is_some() && state.consistency == Consistency::Eventual {
         return Err(ApiError::invalid(
             "Disabling Stream is not allowed for a Global Table replica.",
@@ -111,8 +111,8 @@ pub(in crate::operation) fn reshape(
 /// A replica whose settings were changed with those of another one, and its shape then.
 type Synchronized = (Arc<Table>, Arc<Shape>);
 
-/// Gives the other replicas what a change of a table's settings has changed of those that all share. All of them are
-/// `UPDATING` for so many times as long as a table takes to be made. Returns the tables that may have new indexes.
+/// Copies a change of the settings that all replicas share to the other replicas. All of them are `UPDATING` for `times`
+/// the time in which a table is created. Returns the tables that may have new indexes.
 pub(in crate::operation) fn synchronize(
     context: &Context<'_>,
     table: &Table,
@@ -146,7 +146,7 @@ pub(in crate::operation) fn synchronize(
     Ok(changed)
 }
 
-/// A change while another one is on its way.
+/// The error of a change while another one is in progress.
 pub(in crate::operation) fn in_use() -> ApiError {
     ApiError::new(
         ErrorKind::ResourceInUse,
@@ -154,29 +154,29 @@ pub(in crate::operation) fn in_use() -> ApiError {
     )
 }
 
-/// Carries out the `ReplicaUpdates` of a request. The caller has
+/// Executes the `ReplicaUpdates` of a request. Called under
 /// [`Catalog::change_replicas`](crate::storage::Catalog::change_replicas).
 pub(super) fn change(context: &Context<'_>, table: &Arc<Table>, request: &UpdateTable) -> Result<Outcome, ApiError> {
-    let asked = Asked::read(request);
-    check::check_regions(context, &table.name, &asked)?;
+    let changes = ReplicaChanges::read(request);
+    check::check_regions(context, &table.name, &changes)?;
     let update = GroupUpdate {
         context,
         table,
         shape: table.shape(),
         state: table.global_state(context.now),
-        asked,
+        changes,
     };
-    update.check_standing()?;
+    update.check_active()?;
     let before = update.group();
     let shown = GlobalView::of(table, &before, context.now);
-    match update.asked.kind {
-        Some(Kind::Create) => update.create()?,
-        Some(Kind::Delete) => update.delete()?,
-        Some(Kind::Update) => update.set_overrides()?,
+    match update.changes.kind {
+        Some(ReplicaChangeKind::Create) => update.create()?,
+        Some(ReplicaChangeKind::Delete) => update.delete()?,
+        Some(ReplicaChangeKind::Update) => update.set_overrides()?,
         // The service's answers are not recorded.
-        Some(Kind::Disassociate) | None => return Err(update.not_members()),
+        Some(ReplicaChangeKind::Disassociate) | None => return Err(update.not_members()),
     }
-    let strong = update.asked.is_strong();
+    let strong = update.changes.is_strong();
     Ok(Outcome {
         shape: table.shape(),
         now: context.now,
@@ -191,7 +191,7 @@ struct GroupUpdate<'u> {
     shape: Arc<Shape>,
     /// The table's group, if it has other replicas.
     state: Option<Arc<GroupState>>,
-    asked: Asked<'u>,
+    changes: ReplicaChanges<'u>,
 }
 
 impl GroupUpdate<'_> {
@@ -224,11 +224,11 @@ impl GroupUpdate<'_> {
         group.map_or_else(|| vec![Arc::clone(self.table)], |group| group.tables())
     }
 
-    /// Refuses to change replicas of a table that is being created or deleted.
-    fn check_standing(&self) -> Result<(), ApiError> {
+    /// Rejects changes of replicas of a table that is being created or deleted.
+    fn check_active(&self) -> Result<(), ApiError> {
         let now = self.context.now;
         if self.table.is_replica() && now < self.shape.active_at && !self.shape.is_deleting() {
-            if self.asked.kind == Some(Kind::Delete) {
+            if self.changes.kind == Some(ReplicaChangeKind::Delete) {
                 self.check_sources()?;
             }
             return Err(ApiError::validation(format!(
@@ -236,10 +236,10 @@ impl GroupUpdate<'_> {
                 self.table.name, self.context.region
             )));
         }
-        super::check_standing(self.table, &self.shape, now)
+        super::check_active(self.table, &self.shape, now)
     }
 
-    /// Refuses a change while another one is on its way.
+    /// Rejects a change while another one is in progress.
     fn check_free(&self) -> Result<(), ApiError> {
         let now = self.context.now;
         let changing = self.state.as_ref().is_some_and(|state| state.is_changing(now));
@@ -251,7 +251,7 @@ impl GroupUpdate<'_> {
 
     /// Refuses to delete the source of a replica that was added less than a day before.
     fn check_sources(&self) -> Result<(), ApiError> {
-        for action in &self.asked.replicas {
+        for action in &self.changes.replicas {
             check_source(self.context, &self.shape, self.state.as_deref(), region_of(action))?;
         }
         Ok(())
@@ -267,7 +267,7 @@ impl GroupUpdate<'_> {
     }
 
     fn missing(&self) -> Vec<&str> {
-        let regions = self.asked.replicas.iter().map(|action| region_of(action));
+        let regions = self.changes.replicas.iter().map(|action| region_of(action));
         let other = |region: &str| {
             let state = self.state.as_ref()?;
             state.other_in(region, self.table.ordinal, self.context.now)

@@ -17,14 +17,14 @@ impl GroupUpdate<'_> {
         self.check_members()?;
         self.check_free()?;
         let billing = self.shape.definition.billing;
-        self.asked
+        self.changes
             .replicas
             .iter()
             .try_for_each(|action| check_billing(action, billing))?;
         let mut group = self.group();
         group.updating_until = self.after("replica settings", self.context.region, UPDATE);
         let tables = self.tables();
-        for action in &self.asked.replicas {
+        for action in &self.changes.replicas {
             let region = region_of(action);
             let Some(table) = tables.iter().find(|table| table.scope.region == region) else {
                 return Err(self.not_members());
@@ -51,8 +51,8 @@ impl GroupUpdate<'_> {
         definition: &mut Definition,
     ) -> Result<(), ApiError> {
         let billing = definition.billing;
-        let units = |asked: Option<&ProvisionedThroughput>| {
-            let units = asked.and_then(|asked| asked.read_capacity_units)?;
+        let units = |requested: Option<&ProvisionedThroughput>| {
+            let units = requested.and_then(|requested| requested.read_capacity_units)?;
             (billing == BillingMode::Provisioned).then_some(units.max(0) as u64)
         };
         if let Some(read) = units(action.provisioned_throughput.as_ref()) {
@@ -61,15 +61,15 @@ impl GroupUpdate<'_> {
         if billing == BillingMode::PayPerRequest {
             override_limit(action.on_demand_throughput.as_ref(), &mut definition.on_demand);
         }
-        for asked in action.global_secondary_indexes.iter().flatten() {
+        for requested in action.global_secondary_indexes.iter().flatten() {
             let mut indexes = definition.globals.iter_mut();
-            let found = indexes.find(|index| Some(&index.name) == asked.index_name.as_ref());
+            let found = indexes.find(|index| Some(&index.name) == requested.index_name.as_ref());
             let Some(index) = found else { continue };
-            if let Some(read) = units(asked.provisioned_throughput.as_ref()) {
+            if let Some(read) = units(requested.provisioned_throughput.as_ref()) {
                 index.throughput.read = read;
             }
             if billing == BillingMode::PayPerRequest {
-                override_limit(asked.on_demand_throughput.as_ref(), &mut index.on_demand);
+                override_limit(requested.on_demand_throughput.as_ref(), &mut index.on_demand);
             }
         }
         if let Some(word) = &action.table_class {
@@ -81,8 +81,8 @@ impl GroupUpdate<'_> {
 }
 
 /// A limit on reads; a value below 1 removes it.
-fn override_limit(asked: Option<&OnDemandRequest>, there: &mut Option<OnDemandThroughput>) {
-    let Some(limit) = asked.and_then(|asked| asked.max_read_request_units) else {
+fn override_limit(requested: Option<&OnDemandRequest>, there: &mut Option<OnDemandThroughput>) {
+    let Some(limit) = requested.and_then(|requested| requested.max_read_request_units) else {
         return;
     };
     let mut limits = there.unwrap_or_default();

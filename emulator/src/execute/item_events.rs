@@ -8,7 +8,7 @@ use crate::journal::{EventKind, EventSubject};
 use crate::key;
 use crate::plan::Write;
 use crate::schema::Definition;
-use crate::storage::{Arrival, Comparison, Shape, Table};
+use crate::storage::{ReplicatedChange, Shape, Table, VersionComparison};
 use crate::value::{Item, Map, Name};
 
 fn subject(definition: &Definition, change: &Change, action: &'static str) -> EventSubject {
@@ -86,7 +86,7 @@ fn departures(table: &Table, shape: &Shape, change: &Change, mut tell: impl FnMu
 
 impl Context<'_> {
     /// Records the consequences of a change that this request has applied to a table.
-    pub(super) fn tell_change(&self, table: &Table, shape: &Shape, change: &Change) {
+    pub(super) fn record_change(&self, table: &Table, shape: &Shape, change: &Change) {
         self.tell(|draft| {
             if draft.collects_events() {
                 let now = self.now;
@@ -99,7 +99,7 @@ impl Context<'_> {
     }
 
     /// Records that a transaction locks the item of a write until it is executed.
-    pub(super) fn tell_hold(&self, write: &Write<'_>, (change, applies): (&Change, bool), lands: Moment) {
+    pub(super) fn record_hold(&self, write: &Write<'_>, (change, applies): (&Change, bool), lands: Moment) {
         self.tell(|draft| {
             if draft.collects_events() {
                 let target = &write.target;
@@ -115,7 +115,7 @@ impl Context<'_> {
 }
 
 /// Records a change that was due at one moment and is applied at another, and its consequences.
-pub(super) fn tell_due(table: &Table, shape: &Shape, change: &Change, (at, now): (Moment, Moment)) {
+pub(super) fn record_due(table: &Table, shape: &Shape, change: &Change, (at, now): (Moment, Moment)) {
     let events = table.events();
     if !events.are_listened_to() {
         return;
@@ -134,10 +134,10 @@ pub(super) fn tell_due(table: &Table, shape: &Shape, change: &Change, (at, now):
 
 /// Records a change of another region that has arrived at one moment and is applied at another: its consequences, and
 /// which write was lost, if neither writer had seen the other's.
-pub(super) fn tell_arrival(
+pub(super) fn record_arrival(
     table: &Table,
     shape: &Shape,
-    (arrival, change, there, comparison): (&Arrival, Option<&Change>, Option<&Item>, &Comparison),
+    (arrival, change, there, comparison): (&ReplicatedChange, Option<&Change>, Option<&Item>, &VersionComparison),
     (at, now): (Moment, Moment),
 ) {
     let events = table.events();

@@ -20,17 +20,17 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The entry point for the requests of one account.
 ///
 /// ```
-/// use dynatwin_conformance::door::Door;
+/// use dynatwin_conformance::raw_client::RawClient;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-/// let reply = Door::twin(dynatwin::Twin::new()).send("ListTables", b"{}").await?;
+/// let reply = RawClient::twin(dynatwin::Twin::new()).send("ListTables", b"{}").await?;
 /// assert_eq!((reply.status, reply.error()), (200, None));
 /// # Ok::<(), dynatwin_conformance::check::Failure>(())
 /// # }).unwrap();
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Door(Kind);
+pub struct RawClient(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -46,15 +46,15 @@ struct Remote {
     credentials: Credentials,
 }
 
-impl Door {
+impl RawClient {
     /// The entry point of a twin in this process.
-    pub fn twin(twin: Twin) -> Door {
-        Door(Kind::Twin(twin))
+    pub fn twin(twin: Twin) -> RawClient {
+        RawClient(Kind::Twin(twin))
     }
 
     /// The entry point of an endpoint, with these credentials.
-    pub fn http(http: PlainHttp, url: String, region: String, credentials: Credentials) -> Door {
-        Door(Kind::Http(Box::new(Remote {
+    pub fn http(http: PlainHttp, url: String, region: String, credentials: Credentials) -> RawClient {
+        RawClient(Kind::Http(Box::new(Remote {
             http,
             url,
             region,
