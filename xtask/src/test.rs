@@ -222,7 +222,9 @@ const POLICIES: &str = "1000000";
 fn policies() -> Outcome<Counts> {
     let mut cargo = cargo();
     cargo.args(["test", "--release", "--package", "dynatwin-engine"]);
-    cargo.args(["--test", "policies"]).env("DYNATWIN_POLICIES", POLICIES);
+    cargo
+        .args(["--test", "it", "policies::"])
+        .env("DYNATWIN_POLICIES", POLICIES);
     counted(&mut cargo, of_cargo)
 }
 
@@ -233,7 +235,8 @@ const KILLS: &str = "200";
 fn kills() -> Outcome<Counts> {
     let mut cargo = cargo();
     cargo.args(["test", "--package", "dynatwin-server", "--package", "dynatwin-store"]);
-    cargo.args(["--test", "kill"]).env("DYNATWIN_KILLS", KILLS);
+    cargo.args(["--test", "it", "--test", "kill", "acknowledged_writes_survive"]);
+    cargo.env("DYNATWIN_KILLS", KILLS);
     counted(&mut cargo, of_cargo)
 }
 

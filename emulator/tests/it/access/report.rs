@@ -1,0 +1,200 @@
+//! Least-privilege policies of recorded requests.
+
+use dynatwin_engine::answer::HttpRequest;
+use serde_json::{Value, json};
+
+use crate::access::twin::{ACCOUNT, REGION, Twin};
+
+fn control(twin: &Twin, method: &str, path: &str) -> Value {
+    let headers = [("host", "localhost"), ("content-type", "application/json")];
+    let target = format!("/_dynatwin/{path}");
+    let answer = twin.engine.handle(&HttpRequest {
+        method,
+        target: &target,
+        headers: &headers,
+        body: b"",
+    });
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+const USER: &str = "arn:aws:iam::123456789012:user/ann";
+
+fn key(user: &str) -> Value {
+    json!({"pk": {"S": user}})
+}
+
+/// Requests of all kinds about table `Tab`, which another one about table `Other` is no part of.
+fn run() -> Vec<(&'static str, Value)> {
+    let put = json!({"TableName": "Tab", "Item": key("a")});
+    let get = json!({"TableName": "Tab", "Key": key("a")});
+    let check = json!({"TableName": "Tab", "Key": key("z"), "ConditionExpression": "attribute_not_exists(pk)"});
+    let query = json!({"TableName": "Tab", "IndexName": "by-owner", "KeyConditionExpression": "#o = :o",
+        "ExpressionAttributeNames": {"#o": "owner"}, "ExpressionAttributeValues": {":o": {"S": "ann"}}});
+    vec![
+        ("PutItem", put.clone()),
+        ("GetItem", get.clone()),
+        ("UpdateItem", json!({"TableName": "Tab", "Key": key("b")})),
+        ("Query", query),
+        ("Scan", json!({"TableName": "Tab"})),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"Tab": {"Keys": [key("a"), key("b")]}}}),
+        ),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": put}, {"ConditionCheck": check}]}),
+        ),
+        ("TransactGetItems", json!({"TransactItems": [{"Get": get}]})),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "SELECT * FROM Tab WHERE pk = 'a'"}),
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "INSERT INTO Tab VALUE {'pk': 'c'}"}),
+        ),
+        ("DescribeTable", json!({"TableName": "Tab"})),
+        ("ListTables", json!({})),
+        (
+            "TagResource",
+            json!({"ResourceArn": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab"), "Tags": [{"Key": "a", "Value": "b"}]}),
+        ),
+    ]
+}
+
+/// Requests that the run has not made.
+fn others() -> Vec<(&'static str, Value)> {
+    vec![
+        ("DeleteItem", json!({"TableName": "Tab", "Key": key("a")})),
+        ("GetItem", json!({"TableName": "Other", "Key": key("a")})),
+        (
+            "Query",
+            json!({"TableName": "Tab", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}}),
+        ),
+        ("Scan", json!({"TableName": "Tab", "IndexName": "by-owner"})),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"Tab": [{"PutRequest": {"Item": key("a")}}]}}),
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "DELETE FROM Tab WHERE pk = 'a'"}),
+        ),
+        ("DeleteTable", json!({"TableName": "Tab"})),
+        ("ListStreams", json!({})),
+    ]
+}
+
+fn twin(policies: &Value) -> Twin {
+    let twin = Twin::with_user("ann", &json!({}), policies);
+    for table in ["Tab", "Other"] {
+        twin.create_table(table, ("pk", ""), Some("owner"));
+    }
+    twin
+}
+
+fn send(twin: &Twin, access_key: &str, requests: Vec<(&'static str, Value)>) {
+    for (operation, body) in requests {
+        let (status, answer) = twin.call(access_key, operation, &body);
+        assert_eq!(status, 200, "{operation}: {answer}");
+    }
+}
+
+/// The policy that is derived for a principal, with and without access control, allows the run and nothing else.
+fn check_derived(policy: &Value) {
+    let derived = twin(policy);
+    send(&derived, "ann", run());
+    for (operation, body) in others() {
+        let (status, answer) = derived.call("ann", operation, &body);
+        let text = answer["Message"].as_str().unwrap_or_default();
+        assert!(
+            status == 400 && text.contains("is not authorized"),
+            "{operation}: {answer} {policy:#}"
+        );
+    }
+}
+
+fn policy_of(report: &Value, principal: &str) -> Value {
+    let found = report["principals"].as_array().unwrap().iter();
+    let mut found = found.filter(|each| each["principal"] == principal);
+    found.next().map_or(Value::Null, |each| each["policy"].clone())
+}
+
+fn everything() -> Value {
+    json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}})
+}
+
+#[test]
+fn a_derived_policy_allows_the_run_and_nothing_else() {
+    let twin = twin(&everything());
+    control(&twin, "POST", "watch");
+    send(&twin, "ann", run());
+    let report = control(&twin, "GET", "access/report");
+    assert_eq!(report["remembered"], run().len(), "{report:#}");
+    check_derived(&policy_of(&report, USER));
+    // Restricted to the keys of the run, it allows the run too, and no other key.
+    let report = control(
+        &twin,
+        "GET",
+        "access/report?leadingKeys=true&principal=arn:aws:iam::123456789012:user/ann",
+    );
+    let policy = policy_of(&report, USER);
+    check_derived(&policy);
+    let other = json!({"TableName": "Tab", "Key": key("b")});
+    assert_eq!(self::twin(&policy).call("ann", "GetItem", &other).0, 400, "{policy:#}");
+    assert_eq!(
+        control(&twin, "GET", "access/report?principal=nobody")["principals"],
+        json!([])
+    );
+}
+
+#[test]
+fn without_access_control_a_principal_is_an_access_key() {
+    let twin = twin(&everything());
+    twin.engine.configure_access(None);
+    for table in ["Tab", "Other"] {
+        let body = json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "owner", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-owner", "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]});
+        assert_eq!(twin.call("210987654321", "CreateTable", &body).0, 200);
+    }
+    control(&twin, "POST", "watch");
+    let here = |(operation, body): (&'static str, Value)| {
+        let body = body.to_string().replace(ACCOUNT, "210987654321");
+        (operation, serde_json::from_str(&body).unwrap())
+    };
+    send(&twin, "210987654321", run().into_iter().map(here).collect());
+    for query in ["", "?leadingKeys=true"] {
+        let report = control(&twin, "GET", &format!("access/report{query}"));
+        let policy = policy_of(&report, "210987654321")
+            .to_string()
+            .replace("210987654321", ACCOUNT);
+        check_derived(&serde_json::from_str(&policy).unwrap());
+    }
+}
+
+#[test]
+fn refused_requests_have_used_no_permission() {
+    let twin = twin(
+        &json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:PartiQLSelect", "Resource": "*",
+        "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}}}),
+    );
+    control(&twin, "POST", "watch");
+    twin.call("ann", "Scan", &json!({"TableName": "Tab"}));
+    let select = |key: &str| json!({"Statement": format!("SELECT * FROM Tab WHERE pk = '{key}'")});
+    twin.call(
+        "ann",
+        "BatchExecuteStatement",
+        &json!({"Statements": [select("a"), select("b")]}),
+    );
+    let report = control(&twin, "GET", "access/report?leadingKeys=true");
+    let statements = &policy_of(&report, USER)["Statement"];
+    assert_eq!(statements.as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(statements[0]["Action"], json!(["dynamodb:PartiQLSelect"]));
+    assert_eq!(
+        statements[0]["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"],
+        json!(["a"])
+    );
+}

@@ -1,0 +1,201 @@
+//! The limits of an account on the control plane: concurrent table operations, bursts of requests, provisioned units.
+
+use std::time::Duration;
+
+use crate::common::Twin;
+use dynatwin_engine::conditions::{Conditions, Lag};
+use serde_json::{Value, json};
+
+fn twin(conditions: &Conditions) -> Twin {
+    let twin = Twin::new(7);
+    twin.engine.set_conditions(*conditions);
+    twin
+}
+
+/// The conditions of AWS, with tables that are busy for this long.
+fn busy_for(length: Duration) -> Conditions {
+    Conditions {
+        table_status: Lag::Fixed(length),
+        latency: None,
+        ..Conditions::AWS
+    }
+}
+
+fn table(name: &str, units: Option<(u64, u64)>, indexes: &[(&str, u64)]) -> Value {
+    let throughput = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+    let mut body = json!({"TableName": name,
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    match units {
+        Some((read, write)) => body["ProvisionedThroughput"] = throughput(read, write),
+        None => body["BillingMode"] = json!("PAY_PER_REQUEST"),
+    }
+    if !indexes.is_empty() {
+        let index = |(name, units): &(&str, u64)| {
+            let mut index = json!({"IndexName": name, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}});
+            if *units > 0 {
+                index["ProvisionedThroughput"] = throughput(*units, *units);
+            }
+            index
+        };
+        body["GlobalSecondaryIndexes"] = indexes.iter().map(index).collect();
+    }
+    body
+}
+
+/// Sends a request after a time in which every burst is refilled; returns `Exception: text`, or nothing if it succeeds.
+fn send(twin: &Twin, operation: &str, body: &Value) -> String {
+    twin.engine.advance(Duration::from_millis(50));
+    at_once(twin, operation, body)
+}
+
+fn at_once(twin: &Twin, operation: &str, body: &Value) -> String {
+    let (status, answer) = twin.send(operation, body);
+    if status == 200 {
+        return String::new();
+    }
+    let kind = answer["__type"].as_str().unwrap().rsplit('#').next().unwrap();
+    format!("{kind}: {}", answer["message"].as_str().unwrap())
+}
+
+const BUSY: &str = "LimitExceededException: Subscriber limit exceeded: Only 500 tables can be created, updated, or deleted simultaneously";
+
+#[test]
+fn a_limited_number_of_tables_is_busy_at_a_time() {
+    let twin = twin(&busy_for(Duration::from_mins(10)));
+    assert_eq!(send(&twin, "CreateTable", &table("first", None, &[])), "");
+    twin.engine.advance(Duration::from_mins(10));
+    for at in 0..500 {
+        let created = send(&twin, "CreateTable", &table(&format!("tab{at}"), None, &[]));
+        assert_eq!(created, "", "{at}");
+    }
+    let name = json!({"TableName": "first"});
+    let update = json!({"TableName": "first", "DeletionProtectionEnabled": true});
+    let expire = json!({"TableName": "first",
+        "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+    for (operation, body) in [
+        ("CreateTable", table("more", None, &[])),
+        ("DeleteTable", name.clone()),
+        ("UpdateTable", update),
+        ("UpdateTimeToLive", expire),
+    ] {
+        assert_eq!(send(&twin, operation, &body), BUSY, "{operation}");
+    }
+    assert_eq!(send(&twin, "DescribeTable", &name), "");
+    // Another region has its own tables, and finished operations do not count.
+    twin.engine.advance(Duration::from_mins(10));
+    assert_eq!(send(&twin, "DeleteTable", &name), "");
+}
+
+#[test]
+fn tables_with_indexes_have_a_separate_limit() {
+    let twin = twin(&busy_for(Duration::from_mins(10)));
+    for at in 0..250 {
+        let created = send(&twin, "CreateTable", &table(&format!("tab{at}"), None, &[("by-pk", 0)]));
+        assert_eq!(created, "", "{at}");
+    }
+    let refused = send(&twin, "CreateTable", &table("more", None, &[("by-pk", 0)]));
+    assert_eq!(
+        refused,
+        "LimitExceededException: Subscriber limit exceeded: Only 250 tables with secondary indexes can be created simultaneously"
+    );
+    assert_eq!(send(&twin, "CreateTable", &table("more", None, &[])), "");
+}
+
+fn too_many(name: &str, reserved: u64, requested: u64) -> String {
+    format!(
+        "LimitExceededException: This request would have caused the {name} limit to be exceeded for the account in us-east-1. Current {name} reserved by the account: {reserved}. Limit: 80000. Requested: {requested}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+    )
+}
+
+#[test]
+fn an_account_has_a_maximum_number_of_units() {
+    let twin = twin(&busy_for(Duration::from_secs(1)));
+    let settle = || twin.engine.advance(Duration::from_mins(10));
+    let ask = |operation: &str, body: &Value| {
+        settle();
+        send(&twin, operation, body)
+    };
+    assert_eq!(
+        ask("CreateTable", &table("one", Some((40_000, 10)), &[("by-pk", 30_000)])),
+        ""
+    );
+    assert_eq!(
+        ask("CreateTable", &table("two", Some((10_001, 10)), &[])),
+        too_many("ReadCapacityUnits", 70_000, 10_001)
+    );
+    assert_eq!(
+        ask("CreateTable", &table("two", Some((10, 40_000)), &[("by-pk", 20_000)])),
+        too_many("ReadCapacityUnits", 70_000, 20_010)
+    );
+    assert_eq!(ask("CreateTable", &table("two", Some((10_000, 10)), &[])), "");
+    assert_eq!(ask("CreateTable", &table("free", None, &[])), "");
+    let units = |name: &str, read: u64, write: u64| json!({"TableName": name, "ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write}});
+    assert_eq!(
+        ask("UpdateTable", &units("two", 10_005, 10)),
+        too_many("ReadCapacityUnits", 80_000, 5)
+    );
+    assert_eq!(ask("UpdateTable", &units("two", 10_000, 40_000)), "");
+    assert_eq!(
+        ask("UpdateTable", &units("one", 40_000, 10_001)),
+        too_many("WriteCapacityUnits", 70_010, 9991)
+    );
+    // Units can be decreased.
+    assert_eq!(ask("UpdateTable", &units("two", 9000, 39_000)), "");
+    assert_eq!(ask("UpdateTable", &units("one", 40_000, 9000)), "");
+    // Under calm the limits are not enforced.
+    twin.engine.set_conditions(Conditions::CALM);
+    assert_eq!(ask("CreateTable", &table("three", Some((40_000, 40_000)), &[])), "");
+}
+
+#[test]
+fn bursts_are_throttled() {
+    let describe = json!({"TableName": "tab"});
+    for (operation, body, at_once_served, text) in [
+        (
+            "DescribeTimeToLive",
+            describe.clone(),
+            5,
+            "ThrottlingException: Rate exceeded",
+        ),
+        ("ListBackups", json!({}), 5, "ThrottlingException: Rate exceeded"),
+        (
+            "DescribeTable",
+            describe.clone(),
+            2500,
+            "ThrottlingException: Rate exceeded",
+        ),
+        (
+            "UpdateContinuousBackups",
+            json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+            10,
+            "ThrottlingException: The rate of control plane requests made by this account is too high",
+        ),
+    ] {
+        let twin = Twin::new(7);
+        twin.ok("CreateTable", &table("tab", None, &[]));
+        let conditions = Conditions {
+            latency: None,
+            ..Conditions::AWS
+        };
+        for _ in 0..3000 {
+            assert_eq!(at_once(&twin, "DescribeTable", &describe), "");
+        }
+        twin.engine.set_conditions(conditions);
+        twin.engine.advance(Duration::from_hours(1));
+        for at in 0..at_once_served {
+            assert_eq!(at_once(&twin, operation, &body), "", "{operation} {at}");
+        }
+        assert_eq!(at_once(&twin, operation, &body), text);
+        // It refills, and other operations are served.
+        assert_eq!(
+            at_once(&twin, "ListTables", &json!({})).is_empty(),
+            operation != "DescribeTable"
+        );
+        twin.engine.advance(Duration::from_secs(1));
+        assert_eq!(at_once(&twin, operation, &body), "");
+        twin.engine.reset();
+        assert_eq!(at_once(&twin, "ListTables", &json!({})), "");
+    }
+}

@@ -1,0 +1,263 @@
+//! Backups and point-in-time recovery over time: a restored table has the items of its moment.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::common::{Choice, Twin, create_living_table, setting};
+use dynatwin_engine::conditions::Conditions;
+use serde_json::{Value, json};
+
+const MINUTE: u64 = 60;
+
+fn put(twin: &Twin, pk: &str, g: &str) {
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": g}}}),
+    );
+}
+
+fn recovery(twin: &Twin, days: u64) {
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": days}}),
+    );
+}
+
+/// Returns the table's items by their keys.
+fn items(twin: &Twin, table: &str) -> BTreeMap<String, String> {
+    let scan = twin.ok("Scan", &json!({"TableName": table}));
+    let items = scan["Items"].as_array().unwrap();
+    items.iter().map(|item| (text(item, "pk"), text(item, "g"))).collect()
+}
+
+fn text(item: &Value, name: &str) -> String {
+    item[name]["S"].as_str().unwrap().to_owned()
+}
+
+fn backup(twin: &Twin, name: &str) -> String {
+    let made = twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": name}));
+    made["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_backup_outlives_its_table_and_keeps_its_moment() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    put(&twin, "a", "x");
+    put(&twin, "b", "y");
+    let arn = backup(&twin, "first");
+    assert!(arn.starts_with("arn:aws:dynamodb:us-east-1:000000000000:table/tab/backup/01767225600000-"));
+    put(&twin, "a", "changed");
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "b"}}}));
+    let described = twin.ok("DescribeBackup", &json!({"BackupArn": arn}));
+    let described = &described["BackupDescription"];
+    assert_eq!(described["BackupDetails"]["BackupStatus"], "AVAILABLE");
+    assert_eq!(described["SourceTableDetails"]["ItemCount"], 2);
+    assert_eq!(
+        described["SourceTableDetails"]["TableSizeBytes"],
+        described["BackupDetails"]["BackupSizeBytes"]
+    );
+    let features = &described["SourceTableFeatureDetails"];
+    assert_eq!(
+        features["TimeToLiveDescription"],
+        json!({"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"})
+    );
+    assert_eq!(
+        features["GlobalSecondaryIndexes"],
+        json!([{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}}])
+    );
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"BackupArn": arn, "TargetTableName": "copy"}),
+    );
+    let expected = [("a", "x"), ("b", "y")].map(|(pk, g)| (pk.to_owned(), g.to_owned()));
+    assert_eq!(items(&twin, "copy"), BTreeMap::from(expected));
+    let query = twin.ok(
+        "Query",
+        &json!({"TableName": "copy", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+            "ExpressionAttributeValues": {":g": {"S": "y"}}}),
+    );
+    assert_eq!(query["Count"], 1);
+    let ttl = twin.ok("DescribeTimeToLive", &json!({"TableName": "copy"}));
+    assert_eq!(ttl["TimeToLiveDescription"], json!({"TimeToLiveStatus": "DISABLED"}));
+    let table = twin.ok("DescribeTable", &json!({"TableName": "copy"}));
+    assert!(table["Table"].get("RestoreSummary").is_none());
+    let deleted = twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
+    assert_eq!(deleted["BackupDescription"]["BackupDetails"]["BackupStatus"], "DELETED");
+    let (status, answer) = twin.send("DescribeBackup", &json!({"BackupArn": arn}));
+    assert_eq!(
+        (status, answer["message"].as_str().unwrap()),
+        (400, format!("Backup not found: {arn}").as_str())
+    );
+}
+
+#[test]
+fn a_backup_that_is_restored_from_stays() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let arn = backup(&twin, "first");
+    twin.engine.set_conditions(dynatwin_engine::conditions::Conditions::AWS);
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"BackupArn": arn, "TargetTableName": "copy"}),
+    );
+    let (_, refused) = twin.send("DeleteBackup", &json!({"BackupArn": arn}));
+    assert_eq!(
+        refused["message"],
+        format!("Backup is being used to restore table: {arn}")
+    );
+    twin.engine.advance(Duration::from_hours(1));
+    twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
+}
+
+#[test]
+fn a_list_of_backups_continues_after_its_last_page() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let mut made = Vec::new();
+    for at in 0..5 {
+        made.push(backup(&twin, &format!("backup-{at}")));
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    let mut found = Vec::new();
+    let mut start = Value::Null;
+    loop {
+        let page = twin.ok("ListBackups", &json!({"Limit": 2, "ExclusiveStartBackupArn": start}));
+        let summaries = page["BackupSummaries"].as_array().unwrap();
+        found.extend(
+            summaries
+                .iter()
+                .map(|each| each["BackupArn"].as_str().unwrap().to_owned()),
+        );
+        start = page["LastEvaluatedBackupArn"].clone();
+        if start.is_null() {
+            break;
+        }
+    }
+    assert_eq!(found, made);
+}
+
+/// A table is written to at random, and restored to random moments: each time it has the items of that moment.
+#[test]
+fn a_table_can_be_restored_to_any_second() {
+    let seed = setting("DYNATWIN_SEED").unwrap_or(7);
+    println!("DYNATWIN_SEED={seed}");
+    let mut choice = Choice(seed);
+    let twin = Twin::new(seed);
+    create_living_table(&twin);
+    put(&twin, "k0", "from before");
+    recovery(&twin, 1);
+    let mut states: BTreeMap<i64, BTreeMap<String, String>> = BTreeMap::new();
+    for step in 0..900 {
+        let pk = format!("k{}", choice.below(12));
+        if choice.one_in(3) {
+            twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": pk}}}));
+        } else {
+            put(&twin, &pk, &format!("g{step}"));
+        }
+        states.insert(twin.seconds(), items(&twin, "tab"));
+        twin.engine.advance(Duration::from_secs(choice.below(240)));
+    }
+    twin.engine.advance(Duration::from_secs(5 * MINUTE));
+    let earliest = twin.seconds() - 86_400;
+    for at in 0..40 {
+        let moment = earliest + choice.below(86_400 - 5 * MINUTE) as i64;
+        let name = format!("copy-{at}");
+        twin.ok(
+            "RestoreTableToPointInTime",
+            &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": moment}),
+        );
+        let (_, expected) = states.range(..=moment).next_back().unwrap();
+        assert_eq!(&items(&twin, &name), expected, "at {moment}");
+    }
+    let too_early = json!({"SourceTableName": "tab", "TargetTableName": "never", "RestoreDateTime": earliest - 1});
+    let (status, refused) = twin.send("RestoreTableToPointInTime", &too_early);
+    assert_eq!(status, 400);
+    assert!(
+        refused["__type"]
+            .as_str()
+            .unwrap()
+            .ends_with("InvalidRestoreTimeException")
+    );
+}
+
+#[test]
+fn a_deletion_by_time_to_live_can_be_undone() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    recovery(&twin, 35);
+    let ends = twin.seconds() + 100;
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "g": {"S": "x"}, "ttl": {"N": ends.to_string()}}}),
+    );
+    twin.engine.advance(Duration::from_hours(1));
+    assert!(items(&twin, "tab").is_empty());
+    for (name, at, count) in [("alive", ends - 1, 1), ("dead", ends, 0)] {
+        twin.ok(
+            "RestoreTableToPointInTime",
+            &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": at}),
+        );
+        assert_eq!(items(&twin, name).len(), count, "{name}");
+    }
+}
+
+/// Beyond the limit the oldest changes are dropped: the earliest restorable moment moves forward, and every later one
+/// can be restored exactly.
+#[test]
+fn recovery_respects_its_limit_in_bytes() {
+    for (limit, moves) in [
+        (Some(1), true),
+        (Some(10_000), true),
+        (Some(1 << 30), false),
+        (None, false),
+    ] {
+        let twin = Twin::new(1);
+        twin.engine.set_conditions(Conditions {
+            recovery_bytes: limit,
+            ..Conditions::CALM
+        });
+        create_living_table(&twin);
+        recovery(&twin, 35);
+        let begun = twin.seconds();
+        let mut states = BTreeMap::new();
+        let mut notes = Vec::new();
+        for step in 0..500 {
+            let body = json!({"TableName": "tab", "Item": {"pk": {"S": format!("k{}", step % 12)}, "g": {"S": format!("g{step}")}}});
+            let answer = twin
+                .engine
+                .dispatch(&twin.caller, "PutItem", body.to_string().as_bytes());
+            notes.extend(answer.note);
+            states.insert(twin.seconds(), items(&twin, "tab"));
+            twin.engine.advance(Duration::from_secs(10));
+        }
+        twin.engine.advance(Duration::from_secs(5 * MINUTE));
+        let described = twin.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+        let described = &described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        let earliest = described["EarliestRestorableDateTime"].as_f64().unwrap() as i64;
+        assert_eq!(earliest > begun, moves, "{limit:?}: {earliest}");
+        assert!(earliest <= described["LatestRestorableDateTime"].as_f64().unwrap() as i64);
+        assert_eq!(notes.len(), usize::from(moves), "{limit:?}: {notes:?}");
+        let last = *states.keys().next_back().unwrap();
+        for (at, moment) in [earliest, earliest.midpoint(last), last].into_iter().enumerate() {
+            let name = format!("copy-{at}");
+            twin.ok(
+                "RestoreTableToPointInTime",
+                &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": moment}),
+            );
+            let (_, expected) = states.range(..=moment).next_back().unwrap();
+            assert_eq!(&items(&twin, &name), expected, "{limit:?} at {moment}");
+        }
+        let too_early = json!({"SourceTableName": "tab", "TargetTableName": "never", "RestoreDateTime": earliest - 1});
+        let (_, refused) = twin.send("RestoreTableToPointInTime", &too_early);
+        assert!(
+            refused["__type"]
+                .as_str()
+                .unwrap()
+                .ends_with("InvalidRestoreTimeException"),
+            "{limit:?}: {refused}"
+        );
+    }
+}

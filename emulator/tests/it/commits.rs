@@ -1,0 +1,94 @@
+//! Sinks that refuse commits: the change is not applied, and the request fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::common::{Twin, create_living_table};
+use dynatwin_engine::storage::{AppendError, CommitSink, EncodedCommit, Mutation};
+use serde_json::json;
+
+/// A disk that can be full.
+#[derive(Default)]
+struct Disk(AtomicBool);
+
+impl CommitSink for Disk {
+    fn append(&self, _: &EncodedCommit) -> Result<(), AppendError> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(AppendError::new("disk full"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the state, without applying due work.
+fn state(twin: &Twin) -> Vec<Mutation> {
+    twin.engine.checkpoint().flat_map(|commit| commit.mutations).collect()
+}
+
+#[test]
+fn a_refused_commit_changes_nothing() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let put = |pk: &str| json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": "x"}}});
+    twin.ok("PutItem", &put("there"));
+    twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "saved"}));
+    let backups = twin.ok("ListBackups", &json!({}));
+    let backup = &backups["BackupSummaries"][0]["BackupArn"];
+    let disk = Arc::new(Disk::default());
+    twin.engine.attach_sink(disk.clone(), 0);
+    let before = state(&twin);
+    disk.0.store(true, Ordering::Relaxed);
+    let table = &twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableArn"];
+    let other = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    for (operation, body) in [
+        ("PutItem", put("new")),
+        ("DeleteItem", json!({"TableName": "tab", "Key": {"pk": {"S": "there"}}})),
+        (
+            "TransactWriteItems",
+            json!({"ClientRequestToken": "once", "TransactItems": [{"Put": put("a")}, {"Put": put("b")}]}),
+        ),
+        ("CreateTable", other),
+        ("DeleteTable", json!({"TableName": "tab"})),
+        (
+            "TagResource",
+            json!({"ResourceArn": table, "Tags": [{"Key": "a", "Value": "b"}]}),
+        ),
+        ("CreateBackup", json!({"TableName": "tab", "BackupName": "another"})),
+        ("DeleteBackup", json!({"BackupArn": backup})),
+        (
+            "RestoreTableFromBackup",
+            json!({"BackupArn": backup, "TargetTableName": "restored"}),
+        ),
+        (
+            "UpdateTable",
+            json!({"TableName": "tab", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}),
+        ),
+    ] {
+        let (status, answer) = twin.send(operation, &body);
+        assert_eq!(status, 500, "{operation}: {answer}");
+        assert_eq!(state(&twin), before, "{operation}");
+    }
+    disk.0.store(false, Ordering::Relaxed);
+    // The token of the failed transaction can be used again.
+    let transaction = json!({"ClientRequestToken": "once", "TransactItems": [{"Put": put("a")}, {"Put": put("b")}]});
+    twin.ok("TransactWriteItems", &transaction);
+    assert_ne!(state(&twin), before);
+}
+
+#[test]
+fn due_work_is_applied_even_if_the_sink_refuses_it() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let ttl = (twin.seconds() + 60).to_string();
+    let put = json!({"TableName": "tab", "Item": {"pk": {"S": "mortal"}, "ttl": {"N": ttl}}});
+    twin.ok("PutItem", &put);
+    let disk = Arc::new(Disk::default());
+    disk.0.store(true, Ordering::Relaxed);
+    twin.engine.attach_sink(disk, 0);
+    twin.engine.advance(Duration::from_mins(2));
+    assert_eq!(twin.engine.items(&twin.caller, "tab").unwrap(), []);
+    assert_eq!(twin.engine.last_commit(), 0);
+}

@@ -1,0 +1,95 @@
+//! Helpers for tests: a twin on a settable clock, and seeded random choices.
+
+pub mod commits;
+pub mod global;
+pub mod model;
+pub mod replay;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+
+pub struct Twin {
+    pub engine: Engine,
+    pub caller: Caller,
+}
+
+impl Twin {
+    pub fn new(seed: u64) -> Twin {
+        let settings = Settings {
+            clock: Clock::settable(Moment::START),
+            seed,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        };
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        Twin {
+            engine: Engine::new(settings),
+            caller,
+        }
+    }
+
+    pub fn send(&self, operation: &str, body: &Value) -> (u16, Value) {
+        let answer = self
+            .engine
+            .dispatch(&self.caller, operation, body.to_string().as_bytes());
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    }
+
+    pub fn ok(&self, operation: &str, body: &Value) -> Value {
+        let (status, answer) = self.send(operation, body);
+        assert_eq!(status, 200, "{operation} {body}: {answer}");
+        answer
+    }
+
+    pub fn seconds(&self) -> i64 {
+        self.engine.clock().now().seconds()
+    }
+}
+
+/// Creates a table with the key `pk`, a global index on `g` and time to live on `ttl`.
+pub fn create_living_table(twin: &Twin) {
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
+    );
+}
+
+/// A seeded random number generator (SplitMix64).
+pub struct Choice(pub u64);
+
+impl Choice {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// Returns a number from the environment.
+pub fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}

@@ -1,0 +1,350 @@
+//! Random bodies for the controls: no body causes a panic, and the twin keeps answering.
+
+use dynatwin_engine::answer::{Answer, HttpRequest};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::limits::OWN_CONDITIONS;
+use dynatwin_engine::operation::{Allowed, CONTROLS, Takes};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+const CREATE: &[u8] = br#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},"GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}],"StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
+/// Requests that exercise what conditions and rules act on.
+const WORK: &[(&str, &str)] = &[
+    (
+        "UpdateTimeToLive",
+        r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#,
+    ),
+    (
+        "PutItem",
+        r#"{"TableName":"tab","Item":{"pk":{"S":"a"},"g":{"S":"x"},"ttl":{"N":"1767225601"}}}"#,
+    ),
+    ("GetItem", r#"{"TableName":"tab","Key":{"pk":{"S":"a"}}}"#),
+    ("Scan", r#"{"TableName":"tab","IndexName":"by-g"}"#),
+    (
+        "TransactWriteItems",
+        r#"{"TransactItems":[{"Put":{"TableName":"tab","Item":{"pk":{"S":"b"},"g":{"S":"y"}}}}]}"#,
+    ),
+    (
+        "BatchGetItem",
+        r#"{"RequestItems":{"tab":{"Keys":[{"pk":{"S":"a"}},{"pk":{"S":"b"}}]}}}"#,
+    ),
+    ("UpdateTable", r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST"}"#),
+    ("DescribeTable", r#"{"TableName":"tab"}"#),
+];
+
+fn number() -> BoxedStrategy<String> {
+    one_of(&[
+        "0",
+        "-0",
+        "0.1",
+        "1",
+        "2",
+        "1e-300",
+        "1e9",
+        "1.5e15",
+        "9007199254740993",
+        "1e18",
+        "1e19",
+        "1e300",
+        "1e999",
+        "-1",
+        "60",
+        "172800",
+    ])
+}
+
+fn lag() -> BoxedStrategy<String> {
+    let seeded =
+        (number(), number()).prop_map(|(typical, longest)| format!(r#"{{"typical":{typical},"longest":{longest}}}"#));
+    prop_oneof![number(), seeded].boxed()
+}
+
+/// Some of these members.
+fn some(members: Vec<BoxedStrategy<String>>) -> BoxedStrategy<String> {
+    let maybe = |member: BoxedStrategy<String>| proptest::option::weighted(0.4, member);
+    let members: Vec<_> = members.into_iter().map(maybe).collect();
+    let object = |members: Vec<Option<String>>| {
+        let members: Vec<String> = members.into_iter().flatten().collect();
+        format!("{{{}}}", members.join(","))
+    };
+    members.prop_map(object).boxed()
+}
+
+fn member(name: &'static str, value: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    value.prop_map(move |value| format!("\"{name}\":{value}")).boxed()
+}
+
+fn one_of(values: &'static [&'static str]) -> BoxedStrategy<String> {
+    select(values).prop_map(str::to_owned).boxed()
+}
+
+fn conditions() -> BoxedStrategy<String> {
+    let capacity = some(vec![
+        member("burst", number()),
+        member("adaptive", one_of(&["true", "false"])),
+        member("partitionRead", number()),
+        member("partitionWrite", number()),
+        member("partitionSize", number()),
+        member("heatSplit", number()),
+        member("growth", number()),
+    ]);
+    let lags = [
+        "timeToLive",
+        "indexPropagation",
+        "readStaleness",
+        "transactionTime",
+        "replicationLag",
+        "regionRoundTrip",
+        "tableStatus",
+    ];
+    let mut members: Vec<_> = lags.map(|name| member(name, lag())).into();
+    members.extend([
+        member("base", one_of(&["\"calm\"", "\"aws\"", "\"storm\"", "\"x\""])),
+        member("statisticsAge", number()),
+        member("itemCollectionSize", number()),
+        member("monotonicReads", one_of(&["true", "false", "1"])),
+        member(
+            "capacity",
+            prop_oneof![capacity, one_of(&["\"enforced\"", "\"reported\""])].boxed(),
+        ),
+        member("throttles", number()),
+        member("internalErrors", number()),
+    ]);
+    some(members)
+}
+
+fn rule() -> BoxedStrategy<String> {
+    some(vec![
+        member(
+            "verdict",
+            one_of(&[
+                "\"throttle\"",
+                "\"reset\"",
+                "{\"throttle\":\"AccountLimit\"}",
+                "\"limitExceeded\"",
+            ]),
+        ),
+        member(
+            "verdict",
+            number().prop_map(|number| format!("{{\"wait\":{number}}}")).boxed(),
+        ),
+        member(
+            "verdict",
+            number().prop_map(|number| format!("{{\"truncate\":{number}}}")).boxed(),
+        ),
+        member("index", one_of(&["\"by-g\""])),
+        member("partitionPrefix", one_of(&["\"\"", "\"a\"", "null"])),
+        member("first", number()),
+        member("everyNth", number()),
+        member("share", number()),
+        member("movesClock", one_of(&["true", "false"])),
+    ])
+}
+
+/// A control by its name, and a body that mostly has its format.
+fn told() -> impl Strategy<Value = (&'static str, String)> {
+    let moment = one_of(&[
+        "\"2026-01-02T00:00:00Z\"",
+        "\"9999-12-31T23:59:59Z\"",
+        "\"1970-01-01T00:00:00.5Z\"",
+        "\"now\"",
+    ]);
+    let names: Vec<&'static str> = CONTROLS.iter().map(|control| control.name).collect();
+    let anything = prop_oneof![
+        conditions(),
+        rule(),
+        lag(),
+        r#"[\[\]{}:,"a0 .e\\ntu-]{0,12}"#.boxed(),
+        one_of(&["", "{}", "null"]),
+    ];
+    prop_oneof![
+        3 => (Just("setConditions"), conditions()),
+        1 => (Just("setTableConditions"), conditions()),
+        2 => (Just("addFault"), rule()),
+        1 => (Just("setIndexLag"), lag()),
+        1 => (Just("advanceClock"), some(vec![member("seconds", number())])),
+        1 => (Just("setClock"), some(vec![member("now", moment)])),
+        2 => (select(names), anything),
+    ]
+}
+
+fn ask(engine: &Engine, method: &str, target: &str, body: &str) -> Answer {
+    let headers = [("content-type", "application/json"), ("host", "localhost")];
+    engine.handle(&HttpRequest {
+        method,
+        target,
+        headers: &headers,
+        body: body.as_bytes(),
+    })
+}
+
+fn me() -> Caller {
+    Caller {
+        access_key: "me".into(),
+        region: "us-east-1".into(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn nothing_that_is_told_panics(told in proptest::collection::vec(told(), 1..6), table in "tab|tab|.{0,4}") {
+        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+        let engine = Engine::new(Settings { clock, seed: 1, conditions, shared_db: false });
+        engine.dispatch(&me(), "CreateTable", CREATE);
+        for (name, body) in told {
+            let control = CONTROLS.iter().find(|control| control.name == name).unwrap();
+            let path = control.path.replace("{table}", &table).replace("{index}", "by-g").replace("{id}", "1");
+            let body = if control.takes == Takes::Nothing { "" } else { body.as_str() };
+            let answer = ask(&engine, control.method, &path, body);
+            prop_assert!([200, 400, 404, 405, 415].contains(&answer.status), "{} {path} {body}: {}", control.method, answer.status);
+            let read: Result<serde_json::Value, _> = serde_json::from_slice(&answer.body);
+            prop_assert!(read.is_ok() || name == "getSnapshot", "{}", String::from_utf8_lossy(&answer.body));
+            for (operation, body) in WORK {
+                engine.dispatch(&me(), operation, body.as_bytes());
+            }
+            engine.next_due();
+            engine.run_due();
+        }
+    }
+}
+
+/// Each control has its own format of body; these valid bodies are accepted.
+#[test]
+fn valid_control_bodies_are_accepted() {
+    let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    let engine = Engine::new(Settings {
+        clock,
+        seed: 1,
+        conditions,
+        shared_db: false,
+    });
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    for (method, path, body) in [
+        (
+            "PUT",
+            "/_dynatwin/conditions",
+            r#"{"capacity":{"partitionRead":1e19,"burst":1e300},"timeToLive":1e300}"#,
+        ),
+        (
+            "PUT",
+            "/_dynatwin/tables/tab/conditions",
+            r#"{"tableStatus":{"typical":0,"longest":1e18}}"#,
+        ),
+        (
+            "POST",
+            "/_dynatwin/faults",
+            r#"{"verdict":{"wait":1e300},"first":1e19}"#,
+        ),
+        ("PUT", "/_dynatwin/tables/tab/indexes/by-g/lag", "1e300"),
+        ("PUT", "/_dynatwin/clock", r#"{"now":"9999-12-31T23:59:59Z"}"#),
+    ] {
+        let answer = ask(&engine, method, path, body);
+        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    }
+}
+
+/// Returns an engine with shared tables, so that a table can be named without credentials.
+fn shared() -> Engine {
+    Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: true,
+    })
+}
+
+fn text(answer: &Answer) -> &str {
+    std::str::from_utf8(&answer.body).unwrap()
+}
+
+#[test]
+fn time_never_goes_back() {
+    let engine = shared();
+    for (now, status) in [
+        ("2026-01-02T00:00:00Z", 200),
+        ("2026-01-01T23:59:59Z", 400),
+        ("2026-01-02T00:00:00Z", 200),
+        ("2026-01-02T00:00:01Z", 200),
+    ] {
+        let answer = ask(&engine, "PUT", "/_dynatwin/clock", &format!("{{\"now\":\"{now}\"}}"));
+        assert_eq!(answer.status, status, "{now}: {}", text(&answer));
+        assert_eq!(text(&answer).contains("Time never goes back"), status == 400);
+    }
+}
+
+#[test]
+fn a_limited_number_of_tables_has_its_own_conditions() {
+    let engine = shared();
+    let own = |table: &str| ask(&engine, "PUT", &format!("/_dynatwin/tables/{table}/conditions"), "{}");
+    for table in 1..OWN_CONDITIONS {
+        engine.set_table_conditions(&me(), &format!("t{table}"), Some(Conditions::AWS));
+    }
+    assert_eq!(own("last").status, 200);
+    let refused = own("late");
+    assert_eq!(refused.status, 400);
+    assert!(
+        text(&refused).contains("10000 tables have conditions of their own"),
+        "{}",
+        text(&refused)
+    );
+}
+
+#[test]
+fn counters_are_listed_for_accounts_with_requests_or_tables() {
+    let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    let engine = Engine::new(Settings {
+        clock,
+        seed: 1,
+        conditions,
+        shared_db: false,
+    });
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    engine.watch(true);
+    let mut you = me();
+    you.access_key = "you".into();
+    engine.dispatch(&you, "GetItem", b"{}");
+    let told: serde_json::Value = serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/metrics", "").body).unwrap();
+    let told: Vec<_> = told
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|scope| &scope["accessKey"])
+        .collect();
+    assert_eq!(told, ["me", "you"]);
+}
+
+/// A client in real time advances a clock that stands still by its backoff.
+#[test]
+fn a_header_advances_a_settable_clock() {
+    for (allowed, text, expect) in [
+        (Allowed::All, "0.25", 250),
+        (Allowed::All, "86400", 86_400_000),
+        (Allowed::All, "86401", 0),
+        (Allowed::All, "-1", 0),
+        (Allowed::All, "soon", 0),
+        (Allowed::All, "inf", 0),
+        (Allowed::Looking, "0.25", 0),
+    ] {
+        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+        let engine = Engine::new(Settings {
+            clock,
+            seed: 1,
+            conditions,
+            shared_db: false,
+        })
+        .allowing(allowed);
+        let headers = [("host", "localhost"), ("x-dynatwin-advance", text)];
+        engine.handle(&HttpRequest {
+            method: "GET",
+            target: "/",
+            headers: &headers,
+            body: b"",
+        });
+        let passed = engine.clock().now().since(Moment::START).as_millis();
+        assert_eq!(passed, expect, "{text}");
+    }
+}

@@ -1,0 +1,422 @@
+//! The events that the engine logs while a client subscribes: their content, and that they are reproducible.
+
+use std::time::Duration;
+
+use crate::common::{Choice, Twin, setting};
+use dynatwin_engine::answer::HttpRequest;
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use dynatwin_engine::error::ErrorKind;
+use dynatwin_engine::fault::{Rule, Verdict};
+use serde_json::{Value, json};
+
+const HEADERS: [(&str, &str); 1] = [("host", "here")];
+
+/// Returns a page of events as a client requests it.
+fn page(twin: &Twin, after: u64) -> Value {
+    let target = format!("/_dynatwin/events?after={after}&limit=20000");
+    let request = HttpRequest {
+        method: "GET",
+        target: &target,
+        headers: &HEADERS,
+        body: b"",
+    };
+    serde_json::from_slice(&twin.engine.handle(&request).body).unwrap()
+}
+
+fn events(twin: &Twin) -> Vec<Value> {
+    page(twin, 0)["events"].as_array().unwrap().clone()
+}
+
+/// Returns each event in short: its second, its kind and these members.
+fn told(twin: &Twin, members: &[&str]) -> Vec<String> {
+    let short = |event: &Value| {
+        let at = &event["at"].as_str().unwrap()["2026-01-01T00:".len()..];
+        let shown = members.iter().filter_map(|name| {
+            let value = event.get(*name)?;
+            Some(match value {
+                Value::String(text) => text.trim_start_matches("2026-01-01T00:").to_owned(),
+                Value::Object(key) => key["pk"]["S"].as_str().unwrap_or("?").to_owned(),
+                other => other.to_string(),
+            })
+        });
+        let words: Vec<String> = [at.to_owned(), event["kind"].as_str().unwrap().to_owned()]
+            .into_iter()
+            .chain(shown)
+            .collect();
+        words.join(" ")
+    };
+    events(twin).iter().map(short).collect()
+}
+
+/// Creates a table with an index, a stream, time to live and these lags; then subscribes to events.
+fn listened(conditions: &Conditions) -> Twin {
+    let twin = Twin::new(7);
+    create(&twin);
+    twin.engine.set_conditions(*conditions);
+    twin.engine.watch(true);
+    twin.engine.listen(true);
+    twin
+}
+
+fn create(twin: &Twin) {
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{
+                "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}
+            }],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        }),
+    );
+    let spec = json!({"Enabled": true, "AttributeName": "expires"});
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": spec}),
+    );
+}
+
+fn lagging() -> Conditions {
+    let seconds = |seconds| Lag::Fixed(Duration::from_secs(seconds));
+    Conditions {
+        index_propagation: seconds(2),
+        stream_lag: seconds(3),
+        transaction_time: seconds(4),
+        time_to_live: TimeToLive::Deletes(seconds(30)),
+        ..Conditions::CALM
+    }
+}
+
+fn put(twin: &Twin, key: &str, expires: Option<i64>) {
+    let mut item = json!({"pk": {"S": key}, "g": {"S": "x"}});
+    if let Some(expires) = expires {
+        item["expires"] = json!({"N": expires.to_string()});
+    }
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+}
+
+#[test]
+fn events_cover_an_item_from_its_write_to_its_deletion() {
+    let twin = listened(&lagging());
+    put(&twin, "a", Some(twin.seconds() + 10));
+    twin.engine.advance(Duration::from_mins(1));
+    assert_eq!(
+        told(
+            &twin,
+            &[
+                "request",
+                "action",
+                "key",
+                "arrives",
+                "expires",
+                "due",
+                "verdict",
+                "operation"
+            ]
+        ),
+        [
+            "00:00.000Z request 1 PutItem",
+            "00:00.000Z entry 1 a done",
+            "00:00.000Z indexChange 1 put a 00:02.000Z",
+            "00:00.000Z expirySchedule 1 delete a 00:10.000Z 00:40.000Z",
+            "00:00.000Z streamRecord 1 insert a 00:03.000Z",
+            "00:02.000Z indexArrival put a",
+            "00:40.000Z expiry delete a",
+            "00:40.000Z indexChange delete a 00:42.000Z",
+            // It was noticed after the clock had advanced.
+            "00:40.000Z streamRecord remove a 01:00.000Z",
+            "00:42.000Z indexArrival delete a",
+        ]
+    );
+}
+
+#[test]
+fn without_lag_no_change_is_pending() {
+    let twin = listened(&Conditions::CALM);
+    put(&twin, "a", None);
+    put(&twin, "a", None);
+    twin.ok(
+        "Query",
+        &json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        "ExpressionAttributeValues": {":g": {"S": "x"}}}),
+    );
+    assert_eq!(
+        told(&twin, &["request", "action", "act", "arrives", "scanned"]),
+        [
+            "00:00.000Z request 1 0",
+            "00:00.000Z entry 1 Put 0",
+            "00:00.000Z indexChange 1 put 00:00.000Z",
+            "00:00.000Z streamRecord 1 insert 00:00.000Z",
+            // Writing the identical item changes nothing.
+            "00:00.000Z request 2 0",
+            "00:00.000Z entry 2 Put 0",
+            "00:00.000Z request 3 1",
+            "00:00.000Z entry 3 Query 1",
+        ]
+    );
+}
+
+#[test]
+fn events_of_a_paused_index_follow_its_resumption() {
+    let twin = listened(&Conditions::CALM);
+    twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+    put(&twin, "a", None);
+    twin.engine.advance(Duration::from_secs(5));
+    twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+    let arrivals: Vec<String> = told(&twin, &["key", "arrives"])
+        .into_iter()
+        .filter(|event| event.contains("index"))
+        .collect();
+    assert_eq!(arrivals, ["00:00.000Z indexChange a", "00:05.000Z indexArrival a"]);
+}
+
+#[test]
+fn events_cover_a_transaction_from_lock_to_application() {
+    let twin = listened(&lagging());
+    let key = |key: &str| json!({"pk": {"S": key}});
+    twin.ok("TransactWriteItems", &json!({"TransactItems": [
+        {"Put": {"TableName": "tab", "Item": key("a")}},
+        {"ConditionCheck": {"TableName": "tab", "Key": key("b"), "ConditionExpression": "attribute_not_exists(pk)"}},
+    ]}));
+    // Somebody meets it.
+    twin.send("PutItem", &json!({"TableName": "tab", "Item": key("a")}));
+    twin.engine.advance(Duration::from_secs(4));
+    assert_eq!(
+        told(&twin, &["action", "key", "until", "verdict", "error"]),
+        [
+            "00:00.000Z request",
+            "00:00.000Z entry a done",
+            "00:00.000Z entry b done",
+            "00:00.000Z transactionHold put a 00:04.000Z",
+            "00:00.000Z transactionHold check b 00:04.000Z",
+            "00:00.000Z request TransactionConflictException",
+            "00:00.000Z entry a conflict TransactionConflictException",
+            "00:04.000Z transactionLanding put a",
+            "00:04.000Z streamRecord insert a",
+        ]
+    );
+}
+
+#[test]
+fn explanations_name_limits_rules_and_stale_reads() {
+    let twin = Twin::new(7);
+    twin.engine.set_conditions(Conditions {
+        capacity: Capacity::Enforced(Enforcement::AWS),
+        read_staleness: Lag::Fixed(Duration::from_secs(5)),
+        ..Conditions::CALM
+    });
+    create(&twin);
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 1},
+        "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-g",
+            "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9}}}]}),
+    );
+    twin.engine.advance(Duration::from_mins(1));
+    twin.engine.watch(true);
+    twin.engine.listen(true);
+    put(&twin, "a", None);
+    twin.engine.advance(Duration::from_secs(2));
+    twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    let throttled = json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": "v".repeat(100_000)}}});
+    while twin.send("PutItem", &throttled).0 == 200 {}
+    twin.engine
+        .add_fault(Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).operation("DeleteItem"))
+        .unwrap();
+    twin.send("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+
+    let entries: Vec<Value> = events(&twin)
+        .into_iter()
+        .filter(|event| event["kind"] == "entry")
+        .collect();
+    let of = |act: &str| entries.iter().rfind(|entry| entry["act"] == act).unwrap();
+    assert_eq!(
+        (of("Get")["age"].as_f64(), &of("Get")["verdict"]),
+        (Some(2.0), &json!("done"))
+    );
+    let put = of("Put");
+    assert_eq!(put["verdict"], "throttled");
+    assert_eq!(put["limits"][0]["reason"], "TableWriteProvisionedThroughputExceeded");
+    assert!(put["limits"][0]["resource"].as_str().unwrap().ends_with(":table/tab"));
+    let delete = of("Delete");
+    assert_eq!((&delete["verdict"], &delete["fault"]), (&json!("conflict"), &json!(1)));
+    for entry in &entries {
+        assert_eq!(
+            (&entry["token"], &entry["partition"]),
+            (&put["token"], &put["partition"])
+        );
+        assert!(entry["partition"].is_u64() && entry["token"].as_str().unwrap().len() == 16);
+    }
+}
+
+#[test]
+fn splits_are_told() {
+    let twin = Twin::new(7);
+    let small = Enforcement {
+        partition_size: 20_000,
+        ..Enforcement::AWS
+    };
+    twin.engine.set_conditions(Conditions {
+        capacity: Capacity::Enforced(small),
+        ..Conditions::CALM
+    });
+    create(&twin);
+    twin.engine.watch(true);
+    twin.engine.listen(true);
+    for number in 0..20 {
+        let item = json!({"pk": {"S": number.to_string()}, "v": {"S": "v".repeat(5000)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let split: Vec<Value> = events(&twin)
+        .into_iter()
+        .filter(|event| event["kind"].as_str().unwrap().ends_with("Split"))
+        .collect();
+    let kinds: Vec<&str> = split.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    assert!(
+        kinds.contains(&"partitionSplit") && kinds.contains(&"shardSplit"),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn no_events_are_logged_without_subscribers() {
+    let twin = Twin::new(7);
+    create(&twin);
+    twin.engine.watch(true);
+    put(&twin, "a", None);
+    assert_eq!(page(&twin, 0)["listening"], false);
+    assert!(events(&twin).is_empty());
+    twin.engine.listen(true);
+    put(&twin, "b", None);
+    twin.engine.listen(false);
+    put(&twin, "c", None);
+    let heard = events(&twin);
+    assert!(heard.iter().all(|event| event["request"] == 2), "{heard:?}");
+    // A reset removes them, and an older cursor starts anew.
+    let next = page(&twin, 0)["next"].as_u64().unwrap();
+    twin.engine.reset();
+    assert_eq!(
+        page(&twin, next),
+        json!({"listening": false, "next": 0, "missed": 0, "cleared": true, "events": []})
+    );
+}
+
+/// Runs a random step of a script: a request, or an advance of the clock.
+fn step(twin: &Twin, choice: &mut Choice) {
+    let key = json!({"pk": {"S": format!("k{}", choice.below(6))}});
+    let mut item = key.clone();
+    item["g"] = json!({"S": format!("g{}", choice.below(3))});
+    if choice.one_in(2) {
+        let expires = twin.seconds() - 5 + choice.below(60) as i64;
+        item["expires"] = json!({"N": expires.to_string()});
+    }
+    let (operation, body) = match choice.below(6) {
+        0..=2 => ("PutItem", json!({"TableName": "tab", "Item": item})),
+        3 => ("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+        4 => ("GetItem", json!({"TableName": "tab", "Key": key})),
+        _ => (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": {"TableName": "tab", "Item": item}}]}),
+        ),
+    };
+    twin.send(operation, &body);
+    if choice.one_in(3) {
+        twin.engine.advance(Duration::from_millis(choice.below(20_000)));
+    }
+}
+
+/// The log is the same whoever reads it in between, and with or without the engine's timer.
+#[test]
+fn a_script_logs_identical_events_each_time() {
+    for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
+        for conditions in [Conditions::CALM, lagging(), Conditions::STORM] {
+            let logs = [false, true].map(|looks| {
+                let twin = listened(&conditions);
+                let (mut choice, mut look) = (Choice(seed), Choice(seed + 77));
+                let (mut log, mut after) = (Vec::new(), 0);
+                for _ in 0..60 {
+                    step(&twin, &mut choice);
+                    if looks && look.one_in(2) {
+                        twin.engine.keep_up();
+                        twin.engine.items(&twin.caller, "tab");
+                        let page = page(&twin, after);
+                        after = page["next"].as_u64().unwrap();
+                        log.extend(page["events"].as_array().unwrap().clone());
+                    }
+                }
+                log.extend(page(&twin, after)["events"].as_array().unwrap().clone());
+                log
+            });
+            let [alone, looked_at] = logs;
+            assert!(alone.len() > 100, "{}", alone.len());
+            for (alone, looked_at) in alone.iter().zip(&looked_at) {
+                assert_eq!(alone, looked_at, "seed {seed}");
+            }
+            assert_eq!(alone.len(), looked_at.len());
+            // What happens next happens later.
+            let request = |event: &Value| event["request"].as_u64();
+            let numbers: Vec<u64> = alone.iter().filter_map(request).collect();
+            assert!(numbers.is_sorted());
+        }
+    }
+}
+
+/// As an `EventSource` requests them.
+#[test]
+fn events_are_encoded_as_server_sent_events() {
+    let twin = listened(&Conditions::CALM);
+    put(&twin, "a", None);
+    let ask = |headers: &[(&str, &str)], target: &str| {
+        let headers: Vec<(&str, &str)> = HEADERS.iter().chain(headers).copied().collect();
+        let headers: Vec<(String, String)> = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target,
+            headers: &headers,
+            body: b"",
+        });
+        let kind = answer
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "content-type")
+            .unwrap()
+            .1
+            .to_string();
+        (kind, String::from_utf8(answer.body).unwrap())
+    };
+    let stream = [("accept", "text/event-stream")];
+    let (kind, text) = ask(&stream, "/_dynatwin/events");
+    assert_eq!(kind, "text/event-stream");
+    let sent: Vec<Value> = text
+        .lines()
+        .filter_map(|line| Some(serde_json::from_str(line.strip_prefix("data: ")?).unwrap()))
+        .collect();
+    assert_eq!(sent, events(&twin));
+    assert!(
+        text.starts_with("id: 1\ndata: {") && text.ends_with("}\n\nid: 4\n\n"),
+        "{text}"
+    );
+    // Received events are not sent again.
+    let resumed = [stream[0], ("last-event-id", "3")];
+    assert!(
+        ask(&resumed, "/_dynatwin/events?after=1")
+            .1
+            .starts_with("id: 4\ndata: ")
+    );
+    assert!(
+        ask(&[("accept", "application/json")], "/_dynatwin/events")
+            .0
+            .contains("json")
+    );
+    twin.engine.reset();
+    assert_eq!(
+        ask(&resumed, "/_dynatwin/events").1,
+        "event: cleared\ndata: {}\n\nid: 0\n\n"
+    );
+}

@@ -1,0 +1,215 @@
+//! Explanations in the log of the cost and the failure of requests.
+
+use crate::common::Twin;
+use dynatwin_engine::answer::HttpRequest;
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement};
+use dynatwin_engine::error::ErrorKind;
+use dynatwin_engine::fault::{Rule, Verdict};
+use serde_json::{Value, json};
+
+fn watched() -> Twin {
+    let twin = Twin::new(7);
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let names = ["customer", "order", "status", "date", "amount"];
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+            "KeySchema": key("customer", "order"),
+            "GlobalSecondaryIndexes": [
+                {"IndexName": "by-status", "KeySchema": key("status", "date"), "Projection": {"ProjectionType": "KEYS_ONLY"}},
+            ],
+            "LocalSecondaryIndexes": [
+                {"IndexName": "by-total", "KeySchema": key("customer", "amount"), "Projection": {"ProjectionType": "ALL"}},
+            ],
+        }),
+    );
+    for number in 0..20 {
+        let customer = if number < 10 { "c1" } else { "c2" };
+        let status = if number % 5 == 0 { "open" } else { "paid" };
+        let item = json!({"customer": {"S": customer}, "order": {"S": number.to_string()}, "status": {"S": status},
+            "date": {"S": "2026-01-01"}, "amount": {"S": number.to_string()}, "note": {"S": "x"}});
+        twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
+    }
+    twin.engine.watch(true);
+    twin
+}
+
+/// Returns the explanation of the last request.
+fn explained(twin: &Twin) -> Value {
+    let number = twin.engine.requests_seen();
+    let target = format!("/_dynatwin/requests/{number}/explain");
+    let headers = [("host", "here")];
+    let answer = twin.engine.handle(&HttpRequest {
+        method: "GET",
+        target: &target,
+        headers: &headers,
+        body: b"",
+    });
+    assert_eq!(answer.status, 200);
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+/// Returns suggested reads in short: operation, index, key attributes.
+fn better(explained: &Value) -> Vec<String> {
+    let better = explained["entries"][0]["better"].as_array().unwrap();
+    let short = |read: &Value| {
+        let key: Vec<&str> = read["key"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap())
+            .collect();
+        let index = read.get("index").map_or("", |index| index.as_str().unwrap());
+        format!("{} {index} {}", read["operation"].as_str().unwrap(), key.join("+"))
+    };
+    better.iter().map(short).collect()
+}
+
+#[test]
+fn a_filter_on_a_key_could_be_a_query() {
+    let twin = watched();
+    let values =
+        json!({":c": {"S": "c1"}, ":o": {"S": "3"}, ":s": {"S": "open"}, ":d": {"S": "2026"}, ":n": {"S": "x"}});
+    for (filter, names, expect) in [
+        ("customer = :c", &[":c"][..], &["Query  customer"][..]),
+        (
+            "customer = :c AND #o = :o",
+            &[":c", ":o"],
+            &["GetItem  customer+order", "Query by-total customer"],
+        ),
+        (
+            "begins_with(#o, :o) AND :c = customer AND note = :n",
+            &[":c", ":o", ":n"],
+            &["Query  customer+order", "Query by-total customer"],
+        ),
+        ("#s = :s", &[":s"], &["Query by-status status"]),
+        ("#s = :s AND #d > :d", &[":s", ":d"], &["Query by-status status+date"]),
+        ("#d > :d", &[":d"], &[]),
+        ("#s = :s OR note = :n", &[":s", ":n"], &[]),
+        ("NOT #s = :s", &[":s"], &[]),
+        ("#s <> :s", &[":s"], &[]),
+        ("note = :n", &[":n"], &[]),
+    ] {
+        let aliases: serde_json::Map<String, Value> = [("#o", "order"), ("#s", "status"), ("#d", "date")]
+            .into_iter()
+            .filter(|(alias, _)| filter.contains(alias))
+            .map(|(alias, name)| (alias.to_owned(), json!(name)))
+            .collect();
+        let mut scan = json!({"TableName": "Orders", "FilterExpression": filter});
+        if !aliases.is_empty() {
+            scan["ExpressionAttributeNames"] = json!(aliases);
+        }
+        for name in names {
+            scan["ExpressionAttributeValues"][*name] = values[*name].clone();
+        }
+        twin.ok("Scan", &scan);
+        let explained = explained(&twin);
+        let mut found = better(&explained);
+        // A Query of the table is also suggested on its local index, by the partition key that both have.
+        if expect.len() == 1 && expect[0] == "Query  customer" {
+            assert_eq!(found.pop().unwrap(), "Query by-total customer");
+        }
+        assert_eq!(found, expect, "{filter}: {explained}");
+    }
+}
+
+#[test]
+fn a_query_that_filters_could_use_more_of_a_key() {
+    let twin = watched();
+    let query = |index: Option<&str>, condition: &str, filter: &str| {
+        let mut query = json!({"TableName": "Orders", "KeyConditionExpression": condition, "FilterExpression": filter,
+            "ExpressionAttributeValues": {":c": {"S": "c1"}, ":t": {"S": "3"}}});
+        if let Some(index) = index {
+            query["IndexName"] = json!(index);
+        }
+        twin.ok("Query", &query);
+        better(&explained(&twin))
+    };
+    assert_eq!(
+        query(None, "customer = :c", "amount > :t"),
+        ["Query by-total customer+amount"]
+    );
+    assert_eq!(query(Some("by-total"), "customer = :c", "note = :t"), [""; 0]);
+}
+
+#[test]
+fn explanations_count_read_and_discarded_items() {
+    let twin = watched();
+    let values = json!({":s": {"S": "open"}});
+    twin.ok(
+        "Scan",
+        &json!({"TableName": "Orders", "FilterExpression": "#s = :s",
+        "ExpressionAttributeNames": {"#s": "status"}, "ExpressionAttributeValues": values}),
+    );
+    let explained = explained(&twin);
+    assert_eq!((&explained["scanned"], &explained["returned"]), (&json!(20), &json!(4)));
+    assert_eq!(
+        explained["sentences"],
+        json!([
+            "It read 20 items and returned 4.",
+            "The filter discarded 16 items after they were read: a filter saves no read units, and these were paid for.",
+            "It cost 0.5 read units.",
+        ])
+    );
+    let better = &explained["entries"][0]["better"][0];
+    assert_eq!(
+        (&better["projectsAll"], &better["canBeConsistent"]),
+        (&json!(false), &json!(false))
+    );
+    assert_eq!(
+        better["sentence"],
+        "A Query of index by-status with status in its key condition reads only items with these key values. \
+         The index does not project all attributes. It is eventually consistent."
+    );
+}
+
+/// Each failing request, and a part of its explanation.
+#[test]
+fn explanations_have_the_reason_of_a_failure() {
+    let twin = watched();
+    let says = |twin: &Twin, part: &str| {
+        let explained = explained(twin);
+        let sentences = explained["entries"][0]["sentences"].to_string();
+        assert!(sentences.contains(part), "{part}: {explained}");
+    };
+    let key = json!({"customer": {"S": "c1"}, "order": {"S": "1"}});
+    let put = json!({"TableName": "Orders", "Item": key, "ConditionExpression": "attribute_not_exists(customer)"});
+    assert_eq!(twin.send("PutItem", &put).0, 400);
+    says(&twin, "does not hold");
+
+    twin.engine
+        .add_fault(Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).operation("DeleteItem"))
+        .unwrap();
+    assert_eq!(
+        twin.send("DeleteItem", &json!({"TableName": "Orders", "Key": key})).0,
+        400
+    );
+    says(&twin, "Fault rule 1");
+
+    twin.engine.set_conditions(Conditions {
+        throttles: 1.0,
+        ..Conditions::CALM
+    });
+    assert_eq!(twin.send("GetItem", &json!({"TableName": "Orders", "Key": key})).0, 400);
+    says(&twin, "The condition `throttles`");
+
+    twin.engine.set_conditions(Conditions {
+        capacity: Capacity::Enforced(Enforcement::AWS),
+        ..Conditions::CALM
+    });
+    let large = json!({"TableName": "Orders", "Item": {"customer": {"S": "c9"}, "order": {"S": "1"}, "v": {"S": "v".repeat(300_000)}}});
+    while twin.send("PutItem", &large).0 == 200 {}
+    says(
+        &twin,
+        "TableWriteKeyRangeThroughputExceeded: of arn:aws:dynamodb:us-east-1:000000000000:table/Orders, the partition of this key",
+    );
+
+    twin.engine.set_conditions(Conditions::CALM);
+    twin.ok(
+        "GetItem",
+        &json!({"TableName": "Orders", "Key": {"customer": {"S": "none"}, "order": {"S": "1"}}}),
+    );
+    says(&twin, "There is no item with this key");
+}

@@ -1,0 +1,237 @@
+//! Explanations of expressions: their parts, the position of an error, and the value of each part for items.
+
+use std::fmt::Write;
+
+use crate::common::Twin;
+use dynatwin_engine::answer::HttpRequest;
+use serde_json::{Value, json};
+
+fn twin() -> Twin {
+    let twin = Twin::new(7);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        }),
+    );
+    for (id, item) in [("a", json!({"L": [{"N": "1"}]})), ("b", json!({"S": "text"}))] {
+        let item = json!({"id": {"S": id}, "xs": item, "cost": {"N": "5"}});
+        twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
+    }
+    twin
+}
+
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        let _ = write!(encoded, "%{byte:02X}");
+    }
+    encoded
+}
+
+fn explained(twin: &Twin, kind: &str, expression: &str, names: &Value, values: &Value) -> (u16, Value) {
+    let parameter = |name: &str, value: &Value| {
+        let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+        if is_empty {
+            return String::new();
+        }
+        format!("&{name}={}", encoded(&value.to_string()))
+    };
+    let target = format!(
+        "/_dynatwin/tables/Orders/expression?kind={kind}&expression={}{}{}",
+        encoded(expression),
+        parameter("names", names),
+        parameter("values", values)
+    );
+    let answer = twin.engine.handle(&HttpRequest {
+        method: "GET",
+        target: &target,
+        headers: &[("host", "here")],
+        body: b"",
+    });
+    (answer.status, serde_json::from_slice(&answer.body).unwrap())
+}
+
+/// Returns the parts in short: depth, kind, and position in the text.
+fn parts(expression: &str, explained: &Value) -> Vec<String> {
+    let part = |node: &Value| {
+        let at = |name: &str| usize::try_from(node[name].as_u64().unwrap()).unwrap();
+        let what = ["logic", "operator", "action", "path", "value"];
+        let what = what
+            .iter()
+            .find_map(|name| node.get(*name))
+            .map_or("?".to_owned(), |what| {
+                what.as_str().map_or_else(|| what.to_string(), str::to_owned)
+            });
+        let depth = node["depth"].as_u64().unwrap();
+        format!("{depth} {what} <{}>", &expression[at("start")..at("end")])
+    };
+    explained["nodes"].as_array().unwrap().iter().map(part).collect()
+}
+
+#[test]
+fn parts_have_their_depth_and_position() {
+    let twin = twin();
+    let names = json!({"#t": "cost"});
+    let values = json!({":five": {"N": "5"}});
+    for (kind, expression, expect) in [
+        (
+            "FilterExpression",
+            "NOT (#t = :five OR size(xs[0].x) < :five) AND attribute_exists(id)",
+            vec![
+                "0 AND <#t = :five OR size(xs[0].x) < :five) AND attribute_exists(id)>",
+                "1 NOT <#t = :five OR size(xs[0].x) < :five>",
+                "2 OR <#t = :five OR size(xs[0].x) < :five>",
+                "3 = <#t = :five>",
+                "4 cost <#t>",
+                r#"4 {"N":"5"} <:five>"#,
+                "3 < <size(xs[0].x) < :five>",
+                "4 size <size(xs[0].x)>",
+                "5 xs[0].x <xs[0].x>",
+                r#"4 {"N":"5"} <:five>"#,
+                "1 attribute_exists <attribute_exists(id)>",
+                "2 id <id>",
+            ],
+        ),
+        (
+            "UpdateExpression",
+            "SET a = if_not_exists(#t, :five) + b REMOVE c",
+            vec![
+                "0 SET <a = if_not_exists(#t, :five) + b>",
+                "1 a <a>",
+                "1 + <if_not_exists(#t, :five) + b>",
+                "2 if_not_exists <if_not_exists(#t, :five)>",
+                "3 cost <#t>",
+                r#"3 {"N":"5"} <:five>"#,
+                "2 b <b>",
+                "0 REMOVE <c>",
+                "1 c <c>",
+            ],
+        ),
+        (
+            "ProjectionExpression",
+            "id, #t[1]",
+            vec!["0 id <id>", "0 cost[1] <#t[1]>"],
+        ),
+        (
+            "KeyConditionExpression",
+            "id = :five",
+            vec!["0 = <id = :five>", "1 id <id>", r#"1 {"N":"5"} <:five>"#],
+        ),
+    ] {
+        let (status, explained) = explained(&twin, kind, expression, &names, &values);
+        assert_eq!(status, 200, "{explained}");
+        assert_eq!(parts(expression, &explained), expect, "{explained}");
+        assert!(explained.get("error").is_none(), "{explained}");
+    }
+}
+
+#[test]
+fn errors_have_their_position() {
+    let twin = twin();
+    let values = json!({":s": {"S": "x"}, ":n": {"N": "1"}});
+    for (kind, expression, place, message) in [
+        ("FilterExpression", "cost = = :n", Some("="), "Syntax error"),
+        ("FilterExpression", "cost = ", Some(" "), "Syntax error"),
+        (
+            "FilterExpression",
+            "id = :s AND status = :s",
+            Some("status"),
+            "reserved keyword: status",
+        ),
+        (
+            "FilterExpression",
+            "id = :s AND length(id) = :n",
+            Some("length"),
+            "Invalid function name; function: length",
+        ),
+        (
+            "FilterExpression",
+            "id = :s AND cost > :limit",
+            Some(":limit"),
+            "attribute value: :limit",
+        ),
+        (
+            "FilterExpression",
+            "id = :s AND #t > :n",
+            Some("#t"),
+            "attribute name: #t",
+        ),
+        (
+            "FilterExpression",
+            "id = :s AND begins_with(id, :n)",
+            Some("begins_with(id, :n)"),
+            "operand type: N",
+        ),
+        ("FilterExpression", "((id = :s))", None, "redundant parentheses"),
+        ("FilterExpression", "", None, "The expression can not be empty;"),
+        (
+            "KeyConditionExpression",
+            "id = :s AND size(cost) = :n",
+            Some("size(cost) = :n"),
+            "nested operations",
+        ),
+        (
+            "UpdateExpression",
+            "SET cost = cost + :s",
+            Some("cost + :s"),
+            "operand type: S",
+        ),
+        ("UpdateExpression", "ADD cost :s", Some(":s"), "operand type: STRING"),
+        ("UpdateExpression", "SET é = :s", Some("é"), "Syntax error"),
+    ] {
+        let (status, explained) = explained(&twin, kind, expression, &json!({}), &values);
+        assert_eq!(status, 200, "{explained}");
+        let error = explained["error"].as_str().unwrap();
+        assert!(error.contains(message), "{expression}: {error}");
+        let text: Vec<u16> = expression.encode_utf16().collect();
+        let found = explained.get("at").map(|at| {
+            let end = |name: &str| usize::try_from(at[name].as_u64().unwrap()).unwrap();
+            String::from_utf16(&text[end("start")..end("end")]).unwrap()
+        });
+        assert_eq!(found.as_deref(), place, "{expression}: {explained}");
+        assert_eq!(explained["items"], json!([]));
+    }
+}
+
+#[test]
+fn each_part_is_evaluated_for_each_item() {
+    let twin = twin();
+    let values = json!({":one": {"N": "1"}, ":id": {"S": "a"}});
+    let expression = "size(xs) = :one OR NOT id = :id";
+    let (_, explained) = explained(&twin, "FilterExpression", expression, &json!({}), &values);
+    let mut items = explained["items"].as_array().unwrap().clone();
+    items.sort_by_key(|item| item["key"].to_string());
+    let yes = json!({"holds": true});
+    let no = json!({"holds": false});
+    assert_eq!(
+        items,
+        [
+            json!({"key": {"id": {"S": "a"}}, "holds": true, "parts": [
+                yes, yes, {"value": {"N": "1"}}, {"value": {"L": [{"N": "1"}]}}, {}, no, yes, {"value": {"S": "a"}}, {}]}),
+            json!({"key": {"id": {"S": "b"}}, "holds": true, "parts": [
+                yes, no, {"value": {"N": "4"}}, {"value": {"S": "text"}}, {}, yes, no, {"value": {"S": "b"}}, {}]}),
+        ]
+    );
+}
+
+#[test]
+fn invalid_documents_are_refused() {
+    let twin = twin();
+    for (kind, names, sentence) in [
+        ("Filter", json!({}), "kind is one of ConditionExpression, "),
+        ("FilterExpression", json!([1]), "names and values cannot be read: "),
+    ] {
+        let (status, answer) = explained(&twin, kind, "a = b", &names, &json!({}));
+        assert_eq!(status, 400);
+        assert!(answer["error"].as_str().unwrap().starts_with(sentence), "{answer}");
+    }
+    let (status, answer) = explained(&twin, "FilterExpression", "a = b", &json!({"t": "cost"}), &json!({}));
+    assert_eq!(status, 200);
+    assert!(
+        answer["error"].as_str().unwrap().contains("contains invalid key"),
+        "{answer}"
+    );
+}

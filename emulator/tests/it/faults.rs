@@ -1,0 +1,720 @@
+//! Fault rules, end to end: the effect of each verdict on a request, its answer, and the item.
+
+use std::time::Duration;
+
+use dynatwin_engine::answer::{Answer, Delivery, HttpRequest};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::error::ErrorKind;
+use dynatwin_engine::fault::{Exceeded, JobFault, KeyMatch, KmsFault, Outage, Rule, Trigger, Verdict};
+use dynatwin_engine::wire::error::exception;
+use serde_json::{Value, json};
+
+struct Twin(Engine);
+
+impl Twin {
+    fn new(billing: Value) -> Twin {
+        let twin = Twin(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }));
+        let mut create = json!({
+            "TableName": "tab",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        });
+        create
+            .as_object_mut()
+            .unwrap()
+            .extend(billing.as_object().unwrap().clone());
+        assert_eq!(twin.send("CreateTable", create).status, 200);
+        twin
+    }
+
+    fn on_demand() -> Twin {
+        Twin::new(json!({"BillingMode": "PAY_PER_REQUEST"}))
+    }
+
+    fn send(&self, operation: &str, body: Value) -> Answer {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        self.0.dispatch(&caller, operation, body.to_string().as_bytes())
+    }
+
+    fn put(&self, key: &str) -> Answer {
+        self.send("PutItem", json!({"TableName": "tab", "Item": {"pk": {"S": key}}}))
+    }
+
+    fn count(&self) -> Value {
+        json(&self.send("Scan", json!({"TableName": "tab", "Select": "COUNT"})))["Count"].clone()
+    }
+}
+
+fn json(answer: &Answer) -> Value {
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+fn writes(keys: &[&str]) -> Value {
+    let puts: Vec<Value> = keys
+        .iter()
+        .map(|key| json!({"PutRequest": {"Item": {"pk": {"S": key}}}}))
+        .collect();
+    json!({"RequestItems": {"tab": puts}})
+}
+
+#[test]
+fn verdicts() {
+    for (verdict, status, delivery, wait, written) in [
+        (Verdict::InternalServerError, 500, Delivery::Whole, 0, 0),
+        (Verdict::ServiceUnavailable, 503, Delivery::Whole, 0, 0),
+        (Verdict::Throttle(None), 400, Delivery::Whole, 0, 0),
+        (Verdict::ItemCollectionSizeLimitExceeded, 400, Delivery::Whole, 0, 0),
+        (Verdict::Wait(Duration::from_secs(3)), 200, Delivery::Whole, 3, 1),
+        (Verdict::Reset, 500, Delivery::Reset, 0, 0),
+        (Verdict::AnswerLost, 200, Delivery::Lost, 0, 1),
+        (Verdict::Truncate(1), 200, Delivery::Truncated(1), 0, 1),
+    ] {
+        let twin = Twin::on_demand();
+        twin.0.add_fault(Rule::new(verdict).operation("PutItem")).unwrap();
+        let answer = twin.put("a");
+        assert_eq!((answer.status, answer.delivery), (status, delivery), "{verdict:?}");
+        assert_eq!(answer.at, Moment::START.plus(Duration::from_secs(wait)), "{verdict:?}");
+        assert_eq!(twin.count(), json!(written), "{verdict:?}");
+    }
+}
+
+#[test]
+fn throttles_name_the_exhausted_resource() {
+    let provisioned = || {
+        let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+        Twin::new(json!({"ProvisionedThroughput": units}))
+    };
+    for (twin, exceeded, kind, reason) in [
+        (
+            provisioned(),
+            None,
+            "ProvisionedThroughputExceededException",
+            "TableWriteProvisionedThroughputExceeded",
+        ),
+        (
+            provisioned(),
+            Some(Exceeded::KeyRangeThroughput),
+            "ProvisionedThroughputExceededException",
+            "TableWriteKeyRangeThroughputExceeded",
+        ),
+        (
+            Twin::on_demand(),
+            None,
+            "ThrottlingException",
+            "TableWriteKeyRangeThroughputExceeded",
+        ),
+        (
+            Twin::on_demand(),
+            Some(Exceeded::MaxOnDemandThroughput),
+            "ThrottlingException",
+            "TableWriteMaxOnDemandThroughputExceeded",
+        ),
+        (
+            Twin::on_demand(),
+            Some(Exceeded::AccountLimit),
+            "RequestLimitExceeded",
+            "TableWriteAccountLimitExceeded",
+        ),
+    ] {
+        twin.0.add_fault(Rule::new(Verdict::Throttle(exceeded))).unwrap();
+        let body = json(&twin.put("a"));
+        assert!(
+            body["__type"].as_str().unwrap().ends_with(&format!("#{kind}")),
+            "{body}"
+        );
+        let member = if kind == "ThrottlingException" {
+            "throttlingReasons"
+        } else {
+            "ThrottlingReasons"
+        };
+        let resource = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+        assert_eq!(body[member], json!([{"reason": reason, "resource": resource}]));
+    }
+}
+
+#[test]
+fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
+    let twin = Twin::on_demand();
+    let rule = Rule::new(Verdict::Throttle(None)).key(KeyMatch::PartitionPrefix("hot".into()));
+    twin.0.add_fault(rule.on(Trigger::First(3))).unwrap();
+    let answer = twin.send("BatchWriteItem", writes(&["hot1", "cold", "hot2"]));
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        json(&answer)["UnprocessedItems"],
+        writes(&["hot1", "hot2"])["RequestItems"]
+    );
+    assert_eq!(twin.count(), json!(1));
+    let failed = twin.send("BatchWriteItem", writes(&["hot1"]));
+    assert_eq!(failed.status, 400);
+    assert!(
+        json(&failed)["__type"]
+            .as_str()
+            .unwrap()
+            .ends_with("#ThrottlingException")
+    );
+    // The rule has acted three times.
+    let rest = twin.send("BatchWriteItem", writes(&["hot1", "hot2"]));
+    assert_eq!(json(&rest), json!({"UnprocessedItems": {}}));
+    assert_eq!(twin.count(), json!(3));
+    twin.0.faults().clear();
+    twin.0.add_fault(Rule::new(Verdict::Throttle(None)).nth(2)).unwrap();
+    let keys = json!([{"pk": {"S": "cold"}}, {"pk": {"S": "hot1"}}]);
+    let read = json(&twin.send(
+        "BatchGetItem",
+        json!({"RequestItems": {"tab": {"Keys": keys, "ConsistentRead": true}}}),
+    ));
+    assert_eq!(read["Responses"]["tab"], json!([{"pk": {"S": "cold"}}]));
+    assert_eq!(
+        read["UnprocessedKeys"],
+        json!({"tab": {"Keys": [{"pk": {"S": "hot1"}}], "ConsistentRead": true}})
+    );
+}
+
+#[test]
+fn a_throttled_transaction_is_cancelled() {
+    let twin = Twin::on_demand();
+    twin.0
+        .add_fault(Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".into())))
+        .unwrap();
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    for (operation, actions) in [
+        ("TransactWriteItems", [put("a"), put("b")]),
+        ("TransactGetItems", [get("a"), get("b")]),
+    ] {
+        let body = json(&twin.send(operation, json!({"TransactItems": actions})));
+        let codes: Vec<&Value> = body["CancellationReasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|reason| &reason["Code"])
+            .collect();
+        assert_eq!(codes, ["None", "ThrottlingError"], "{operation}");
+    }
+    assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn a_transaction_of_which_an_action_fails_at_the_service_fails_itself() {
+    let twin = Twin::on_demand();
+    let rule = Rule::new(Verdict::InternalServerError).key(KeyMatch::Partition("b".into()));
+    twin.0.add_fault(rule).unwrap();
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    for (operation, actions) in [
+        ("TransactWriteItems", [put("a"), put("b")]),
+        ("TransactGetItems", [get("a"), get("b")]),
+    ] {
+        let answer = twin.send(operation, json!({"TransactItems": actions}));
+        assert_eq!(
+            (answer.status, kind_and_text(&answer).0.as_str()),
+            (500, "InternalServerError")
+        );
+    }
+    assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn a_rule_matches_numbers_in_canonical_form() {
+    let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}]}));
+    let rule = Rule::new(Verdict::ServiceUnavailable).key(KeyMatch::Partition("7".into()));
+    twin.0.add_fault(rule).unwrap();
+    for (number, status) in [("7", 503), ("07.0", 503), ("70", 200), ("8", 200)] {
+        let item = json!({"TableName": "tab", "Item": {"pk": {"N": number}}});
+        assert_eq!(twin.send("PutItem", item).status, status, "{number}");
+    }
+}
+
+/// Each condition alone makes data-plane requests fail, without a rule and with a rule about something else.
+#[test]
+fn conditions_fail_requests() {
+    for (internal_errors, throttles, expect) in [
+        (0.0, 0.0, None),
+        (1.0, 0.0, Some("InternalServerError")),
+        (0.0, 1.0, Some("ThrottlingException")),
+        (1.0, 1.0, Some("InternalServerError")),
+    ] {
+        let twin = Twin::on_demand();
+        twin.0.set_conditions(Conditions {
+            internal_errors,
+            throttles,
+            ..Conditions::CALM
+        });
+        for _ in 0..2 {
+            let answer = twin.put("a");
+            let kind = (answer.status != 200).then(|| kind_and_text(&answer).0);
+            assert_eq!(kind.as_deref(), expect, "{internal_errors} {throttles}");
+            assert_eq!(twin.send("ListTables", json!({})).status, 200);
+            twin.0
+                .add_fault(Rule::new(Verdict::ServiceUnavailable).operation("Scan"))
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_wait_overflows_the_clock() {
+    let twin = Twin::on_demand();
+    twin.0.add_fault(Rule::new(Verdict::Wait(Duration::MAX))).unwrap();
+    let answer = twin.send("BatchWriteItem", writes(&["a", "b"]));
+    assert_eq!((answer.status, answer.at), (200, Moment::NEVER));
+}
+
+fn kind_and_text(answer: &Answer) -> (String, String) {
+    let body = json(answer);
+    let kind = body["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
+    (kind, body["message"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn limits_name_their_quota() {
+    let twin = Twin::on_demand();
+    let full = KeyMatch::Partition("full".into());
+    for rule in [
+        Rule::new(Verdict::LimitExceeded).operation("DeleteTable"),
+        Rule::new(Verdict::ItemCollectionSizeLimitExceeded).key(full),
+    ] {
+        twin.0.add_fault(rule).unwrap();
+    }
+    assert_eq!(
+        kind_and_text(&twin.send("DeleteTable", json!({"TableName": "tab"}))),
+        (
+            "LimitExceededException".into(),
+            "Subscriber limit exceeded: Only 500 tables can be created, updated, or deleted simultaneously".into()
+        )
+    );
+    let expected = (
+        "ItemCollectionSizeLimitExceededException".into(),
+        "Collection size exceeded.".into(),
+    );
+    assert_eq!(kind_and_text(&twin.put("full")), expected);
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let body = json(&twin.send("TransactWriteItems", json!({"TransactItems": [put("a"), put("full")]})));
+    assert_eq!(
+        body["CancellationReasons"],
+        json!([{"Code": "None"},
+            {"Code": "ItemCollectionSizeLimitExceeded", "Message": "Collection size exceeded."}])
+    );
+    assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn an_index_rule_throttles_its_reads_and_its_tables_writes() {
+    let index = |name: &str, hash: &str| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": hash, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}})
+    };
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [attribute("pk"), attribute("g"), attribute("h")],
+        "GlobalSecondaryIndexes": [index("by-g", "g"), index("by-h", "h")]}));
+    let other = Twin::on_demand();
+    let scan = |index: Option<&str>| {
+        let mut body = json!({"TableName": "tab"});
+        if let Some(index) = index {
+            body["IndexName"] = index.into();
+        }
+        json(&twin.send("Scan", body))
+    };
+    let rule = Rule::new(Verdict::Throttle(Some(Exceeded::ProvisionedThroughput))).index("by-g");
+    twin.0.add_fault(rule.clone()).unwrap();
+    other.0.add_fault(rule).unwrap();
+    let resource = "arn:aws:dynamodb:us-east-1:000000000000:table/tab/index/by-g";
+    let reason = |name: &str| json!([{"reason": name, "resource": resource}]);
+    let read = scan(Some("by-g"));
+    assert_eq!(
+        read["ThrottlingReasons"],
+        reason("IndexReadProvisionedThroughputExceeded")
+    );
+    assert!(read["message"].as_str().unwrap().contains("global secondary indexes"));
+    let written = json(&twin.put("a"));
+    assert_eq!(
+        written["ThrottlingReasons"],
+        reason("IndexWriteProvisionedThroughputExceeded")
+    );
+    assert_eq!(
+        [scan(None)["Count"].clone(), scan(Some("by-h"))["Count"].clone()],
+        [json!(0), json!(0)]
+    );
+    assert_eq!(other.put("a").status, 200, "a table without the index");
+}
+
+#[test]
+fn a_rule_can_be_about_one_caller() {
+    let twin = Twin::on_demand();
+    twin.0
+        .add_fault(Rule::new(Verdict::InternalServerError).caller("other"))
+        .unwrap();
+    assert_eq!(twin.put("a").status, 200);
+    let caller = Caller {
+        access_key: "other".into(),
+        region: "us-east-1".into(),
+    };
+    // A rule about a caller also applies to the control plane.
+    assert_eq!(twin.0.dispatch(&caller, "ListTables", b"{}").status, 500);
+    assert_eq!(twin.0.faults().report()[0].fired, 1);
+}
+
+const WRITES: [&str; 3] = ["PutItem", "UpdateItem", "DeleteItem"];
+
+fn key(key: &str) -> Value {
+    json!({"TableName": "tab", "Key": {"pk": {"S": key}}})
+}
+
+#[test]
+fn modelled_exceptions_are_answered_with_their_texts() {
+    for (kind, text) in [
+        (ErrorKind::ConditionalCheckFailed, "The conditional request failed"),
+        (ErrorKind::TransactionConflict, "Transaction is ongoing for the item"),
+        (ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded."),
+        (
+            ErrorKind::ReplicatedWriteConflict,
+            "The request was rejected because one or more items in the request are being modified by a request in another Region.",
+        ),
+        (ErrorKind::ResourceNotFound, "Requested resource not found"),
+        (
+            ErrorKind::ProvisionedThroughputExceeded,
+            "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API.",
+        ),
+        (
+            ErrorKind::RequestLimitExceeded,
+            "Throughput exceeds the current throughput quota for your account.",
+        ),
+        (
+            ErrorKind::UnrecognizedClient,
+            "The security token included in the request is invalid.",
+        ),
+    ] {
+        for operation in WRITES {
+            let twin = Twin::on_demand();
+            twin.0
+                .add_fault(Rule::new(Verdict::Exception(kind)).operation(operation))
+                .unwrap();
+            let body = match operation {
+                "PutItem" => json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}),
+                _ => key("a"),
+            };
+            let expect = (exception(kind).to_owned(), text.to_owned());
+            assert_eq!(kind_and_text(&twin.send(operation, body)), expect, "{operation}");
+            assert_eq!(twin.count(), json!(0), "{operation} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn an_exception_outside_of_the_operations_model_is_refused() {
+    let twin = Twin::on_demand();
+    let rule = |kind| Rule::new(Verdict::Exception(kind));
+    for (rule, expect) in [
+        (
+            rule(ErrorKind::TransactionConflict).operation("GetItem"),
+            "GetItem is not modelled with TransactionConflictException.",
+        ),
+        (
+            rule(ErrorKind::RequestLimitExceeded).operation("CreateTable"),
+            "CreateTable is not modelled with RequestLimitExceeded.",
+        ),
+        (
+            rule(ErrorKind::TransactionConflict).operation("GetItm"),
+            "There is no operation GetItm.",
+        ),
+        (
+            rule(ErrorKind::InvalidSignature),
+            "No operation is modelled with InvalidSignatureException.",
+        ),
+        (
+            Rule::new(Verdict::FailJob(JobFault::Internal)).operation("PutItem"),
+            "PutItem starts no job that can fail: ExportTableToPointInTime, ImportTable, RestoreTableFromBackup, RestoreTableToPointInTime, StartBulkPutItems do.",
+        ),
+        (
+            Rule::new(Verdict::Reset)
+                .after(Duration::from_secs(2))
+                .until(Duration::from_secs(2)),
+            "The rule's time ends before it begins.",
+        ),
+    ] {
+        assert_eq!(
+            twin.0.add_fault(rule).map_err(|error| error.to_string()),
+            Err(expect.to_owned())
+        );
+    }
+    assert!(twin.0.faults().report().is_empty());
+    // Without an operation it acts on the operations whose model lists the exception.
+    twin.0.add_fault(rule(ErrorKind::TransactionConflict)).unwrap();
+    assert_eq!(twin.send("GetItem", key("a")).status, 200);
+    assert_eq!(twin.put("a").status, 400);
+}
+
+#[test]
+fn exceptions_reach_transactions_as_reasons_or_as_a_whole() {
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let twin = Twin::on_demand();
+    let of_b = KeyMatch::Partition("b".into());
+    let send = || json(&twin.send("TransactWriteItems", json!({"TransactItems": [put("a"), put("b")]})));
+    for (kind, expect) in [
+        (ErrorKind::TransactionConflict, Ok("TransactionConflict")),
+        (ErrorKind::TransactionCanceled, Ok("TransactionConflict")),
+        (ErrorKind::ConditionalCheckFailed, Ok("ConditionalCheckFailed")),
+        (
+            ErrorKind::TransactionInProgress,
+            Err("Transaction from previous request is still in progress"),
+        ),
+        (
+            ErrorKind::IdempotentParameterMismatch,
+            Err("Specified idempotent token was used with different request parameters within the idempotency window"),
+        ),
+    ] {
+        let rule = Rule::new(Verdict::Exception(kind)).operation("TransactWriteItems");
+        twin.0.add_fault(rule.key(of_b.clone()).first(1)).unwrap();
+        let answer = send();
+        match expect {
+            Ok(code) => assert_eq!(answer["CancellationReasons"][1]["Code"], code, "{kind:?}"),
+            Err(text) => assert_eq!(answer["Message"], text, "{kind:?}"),
+        }
+        assert_eq!(twin.count(), json!(0), "{kind:?}");
+    }
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    let rule = Rule::new(Verdict::Exception(ErrorKind::TransactionCanceled)).operation("TransactGetItems");
+    twin.0.add_fault(rule.first(1)).unwrap();
+    let answer = json(&twin.send("TransactGetItems", json!({"TransactItems": [get("a")]})));
+    assert_eq!(answer["CancellationReasons"][0]["Code"], "TransactionConflict");
+}
+
+#[test]
+fn an_inaccessible_kms_key_fails_requests() {
+    for (fault, kind, begins) in [
+        (
+            KmsFault::AccessDenied,
+            "AccessDeniedException",
+            "KMS key access denied error: com.amazonaws.services.kms.model.AWSKMSException: The ciphertext refers to",
+        ),
+        (
+            KmsFault::Disabled,
+            "ValidationException",
+            "KMS key disabled error: com.amazonaws.services.kms.model.DisabledException: arn:aws:kms:us-east-1:000000000000:key/mine is disabled. (Service: AWSKMS;",
+        ),
+        (
+            KmsFault::NotFound,
+            "ValidationException",
+            "KMS validation error: com.amazonaws.services.kms.model.NotFoundException: ",
+        ),
+    ] {
+        let sse = json!({"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": "mine"});
+        let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST", "SSESpecification": sse}));
+        twin.0
+            .add_fault(Rule::new(Verdict::Kms(fault)).operation("PutItem"))
+            .unwrap();
+        let body = json(&twin.put("a"));
+        let text = body["message"].as_str().or(body["Message"].as_str()).unwrap();
+        assert!(body["__type"].as_str().unwrap().ends_with(kind), "{body}");
+        assert!(text.starts_with(begins), "{text}");
+        assert_eq!(twin.count(), json!(0));
+    }
+}
+
+#[test]
+fn a_rule_acts_within_its_window() {
+    let minute = Duration::from_mins(1);
+    let rule = || Rule::new(Verdict::ServiceUnavailable);
+    for (rule, expect) in [
+        (rule().after(minute), [200, 503, 503, 503]),
+        (rule().until(minute), [503, 200, 200, 200]),
+        (rule().lasting(2 * minute), [503, 503, 200, 200]),
+        (rule().after(minute).lasting(minute), [200, 503, 200, 200]),
+        (
+            rule().after(Moment::START.plus(minute)).until(3 * minute),
+            [200, 503, 503, 200],
+        ),
+        // Requests outside of its window are not counted.
+        (rule().after(minute).nth(2), [200, 200, 503, 200]),
+    ] {
+        let twin = Twin::on_demand();
+        let words = rule.to_string();
+        twin.0.add_fault(rule).unwrap();
+        let statuses = [0; 4].map(|_| {
+            let status = twin.put("a").status;
+            twin.0.advance(minute);
+            status
+        });
+        assert_eq!(statuses, expect, "{words}");
+    }
+}
+
+#[test]
+fn a_rule_can_be_about_one_region() {
+    let twin = Twin::on_demand();
+    let rule = Rule::new(Verdict::ServiceUnavailable).region("eu-west-1");
+    twin.0.add_fault(rule).unwrap();
+    for (region, status) in [("us-east-1", 200), ("eu-west-1", 503)] {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: region.into(),
+        };
+        assert_eq!(twin.0.dispatch(&caller, "ListTables", b"{}").status, status, "{region}");
+    }
+}
+
+#[test]
+fn a_failure_after_the_write_leaves_the_write() {
+    let twin = Twin::on_demand();
+    twin.0
+        .add_fault(Rule::new(Verdict::InternalServerErrorAfterApply).first(3))
+        .unwrap();
+    let answer = twin.put("a");
+    assert_eq!(
+        (answer.status, kind_and_text(&answer).0),
+        (500, "InternalServerError".into())
+    );
+    assert_eq!(twin.0.items(&caller(), "tab").unwrap().len(), 1);
+    // An invalid rule is refused with a reason.
+    let unmet =
+        json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)"});
+    assert_eq!(
+        kind_and_text(&twin.send("PutItem", unmet)).0,
+        "ConditionalCheckFailedException"
+    );
+    // The retry of a transaction with its token finds that it has been applied.
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "b"}},
+        "ConditionExpression": "attribute_not_exists(pk)"}});
+    let transaction = || {
+        twin.send(
+            "TransactWriteItems",
+            json!({"TransactItems": [put], "ClientRequestToken": "t"}),
+        )
+    };
+    assert_eq!((transaction().status, transaction().status), (500, 200));
+}
+
+fn caller() -> Caller {
+    Caller {
+        access_key: "test".into(),
+        region: "us-east-1".into(),
+    }
+}
+
+#[test]
+fn a_checksum_can_be_wrong() {
+    let twin = Twin::on_demand();
+    twin.0
+        .add_fault(Rule::new(Verdict::CorruptChecksum).operation("ListTables").first(1))
+        .unwrap();
+    let right = [0; 2].map(|_| {
+        let answer = twin.0.handle(&HttpRequest {
+            method: "POST",
+            target: "/",
+            headers: &[
+                ("content-type", "application/x-amz-json-1.0"),
+                ("x-amz-target", "DynamoDB_20120810.ListTables"),
+                ("x-amz-date", "20260101T000000Z"),
+                (
+                    "authorization",
+                    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+                ),
+            ],
+            body: b"{}",
+        });
+        assert_eq!(answer.status, 200);
+        answer.header("x-amz-crc32") == Some(crc32fast::hash(&answer.body).to_string().as_str())
+    });
+    assert_eq!(right, [false, true]);
+}
+
+#[test]
+fn waits_follow_their_distribution_and_the_seed() {
+    let waits = |seed| {
+        let twin = Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        });
+        let tail = Lag::Seeded {
+            typical: Duration::from_millis(10),
+            longest: Duration::from_secs(1),
+        };
+        twin.add_fault(Rule::new(Verdict::WaitAbout(tail))).unwrap();
+        let wait = |_| twin.dispatch(&caller(), "ListTables", b"{}").at.since(Moment::START);
+        (0..200).map(wait).collect::<Vec<_>>()
+    };
+    let mut once = waits(7);
+    assert_eq!(once, waits(7));
+    assert_ne!(once, waits(8));
+    once.sort();
+    assert!(
+        once[90] < Duration::from_millis(11) && once[199] <= Duration::from_secs(1),
+        "{once:?}"
+    );
+    assert!(once[190] > Duration::from_millis(100), "{once:?}");
+}
+
+#[test]
+fn a_restore_that_fails_leaves_no_table() {
+    let twin = Twin::on_demand();
+    let made = json(&twin.send("CreateBackup", json!({"TableName": "tab", "BackupName": "backup"})));
+    twin.0.advance(Duration::from_hours(1));
+    twin.0.set_conditions(Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    });
+    let arn = &made["BackupDetails"]["BackupArn"];
+    let rule = Rule::new(Verdict::FailJob(JobFault::Internal)).table("copy").first(1);
+    twin.0.add_fault(rule).unwrap();
+    for there in [false, true] {
+        let restore = twin.send(
+            "RestoreTableFromBackup",
+            json!({"TargetTableName": "copy", "BackupArn": arn}),
+        );
+        assert_eq!(restore.status, 200, "{}", json(&restore));
+        let describe = || json(&twin.send("DescribeTable", json!({"TableName": "copy"})));
+        assert_eq!(describe()["Table"]["TableStatus"], "CREATING");
+        twin.0.advance(Duration::from_hours(1));
+        assert_eq!(describe()["Table"]["TableStatus"] == "ACTIVE", there);
+        let names = json(&twin.send("ListTables", json!({})))["TableNames"].clone();
+        assert_eq!(names == json!(["copy", "tab"]), there);
+    }
+}
+
+#[test]
+fn outages_are_rules_that_end() {
+    for (outage, rules, after) in [
+        (Outage::Brownout, 3, [true, true]),
+        (Outage::ThrottleStorm, 1, [true, true]),
+        (Outage::AzLoss, 4, [true, false]),
+    ] {
+        let twin = Twin::on_demand();
+        let ids = twin
+            .0
+            .start_outage(outage, &Rule::new(Verdict::Reset).table("tab"))
+            .unwrap();
+        assert_eq!((ids.len(), twin.0.faults().never_fired().len()), (rules, 0));
+        let acts = after.map(|expect| {
+            let hurt = (0..400).filter(|at| {
+                let answer = twin.put(&at.to_string());
+                answer.status != 200 || answer.delivery != Delivery::Whole || answer.at != twin.0.clock().now()
+            });
+            let hurt = hurt.count();
+            twin.0.advance(Duration::from_secs(301));
+            assert_eq!(hurt > 150 && hurt < 320, expect, "{outage} {hurt}");
+            hurt > 0
+        });
+        assert_eq!(acts, after, "{outage}");
+        assert_eq!(twin.send("ListTables", json!({})).status, 200);
+    }
+    // A given duration limits every part.
+    let twin = Twin::on_demand();
+    let scope = Rule::new(Verdict::Reset).lasting(Duration::from_secs(5));
+    twin.0.start_outage(Outage::AzLoss, &scope).unwrap();
+    twin.0.advance(Duration::from_secs(5));
+    assert!((0..100).all(|at| twin.put(&at.to_string()).delivery == Delivery::Whole));
+}

@@ -1,0 +1,762 @@
+//! The records of a watched engine: counters, the log of requests, scans.
+
+use std::time::Duration;
+
+use crate::common::{Choice, Twin, create_living_table, setting};
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use dynatwin_engine::engine::Caller;
+use dynatwin_engine::error::ErrorKind;
+use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
+use dynatwin_engine::journal::{ItemAction, Request};
+use serde_json::{Value, json};
+
+fn watched() -> Twin {
+    let twin = Twin::new(1);
+    twin.engine.watch(true);
+    create_living_table(&twin);
+    twin.engine.forget_requests();
+    twin
+}
+
+/// Returns the counters, as `Name{Dimension=value, …} 1`.
+fn metrics(twin: &Twin) -> Vec<String> {
+    let metrics = twin.engine.metrics(&twin.caller);
+    metrics.iter().map(ToString::to_string).collect()
+}
+
+fn last(twin: &Twin) -> Request {
+    Request::clone(twin.engine.requests().last().unwrap())
+}
+
+fn put(twin: &Twin, key: &str) -> Value {
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": key}, "g": {"S": "x"}}}),
+    )
+}
+
+fn get(twin: &Twin, key: &str) {
+    twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
+}
+
+#[test]
+fn nothing_is_recorded_while_unwatched() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    put(&twin, "a");
+    assert!(twin.engine.requests().is_empty() && metrics(&twin).is_empty() && !twin.engine.is_watched());
+    twin.engine.watch(true);
+    put(&twin, "b");
+    twin.engine.watch(false);
+    put(&twin, "c");
+    assert_eq!(twin.engine.requests().len(), 1);
+    assert_eq!(twin.engine.requests_seen(), 1);
+    twin.engine.reset();
+    assert!(twin.engine.requests().is_empty());
+}
+
+/// Each request with the counters that it changes and its log entry.
+#[test]
+fn requests_are_counted_as_cloudwatch_counts_them() {
+    let item = |key: &str| json!({"pk": {"S": key}, "g": {"S": "x"}});
+    let key = |key: &str| json!({"pk": {"S": key}});
+    let select = |text: &str| json!({"Statement": text});
+    let on_tab = |more: Value| {
+        let mut body = json!({"TableName": "tab"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let missing = json!({"ConditionExpression": "attribute_not_exists(pk)"});
+    let guarded = |mut body: Value| {
+        body.as_object_mut()
+            .unwrap()
+            .extend(missing.as_object().unwrap().clone());
+        body
+    };
+    let by_g = json!({"IndexName": "by-g", "KeyConditionExpression": "g = :g", "ExpressionAttributeValues": {":g": {"S": "x"}}});
+    let cases: Vec<(&str, Value, &[&str])> = vec![
+        (
+            "PutItem",
+            on_tab(json!({"Item": item("new")})),
+            &[
+                "ConsumedWriteCapacityUnits{TableName=tab} 1",
+                "ConsumedWriteCapacityUnits{TableName=tab, GlobalSecondaryIndexName=by-g} 1",
+            ],
+        ),
+        (
+            "PutItem",
+            guarded(on_tab(json!({"Item": item("a")}))),
+            &[
+                "ConditionalCheckFailedRequests{TableName=tab} 1",
+                "ConsumedWriteCapacityUnits{TableName=tab} 1",
+            ],
+        ),
+        (
+            "UpdateItem",
+            on_tab(
+                json!({"Key": key("a"), "UpdateExpression": "SET v = :v", "ExpressionAttributeValues": {":v": {"N": "1"}}}),
+            ),
+            &[
+                "ConsumedWriteCapacityUnits{TableName=tab} 1",
+                "ConsumedWriteCapacityUnits{TableName=tab, GlobalSecondaryIndexName=by-g} 1",
+            ],
+        ),
+        (
+            "GetItem",
+            on_tab(json!({"Key": key("a")})),
+            &["ConsumedReadCapacityUnits{TableName=tab} 0.5"],
+        ),
+        (
+            "GetItem",
+            on_tab(json!({"Key": key("a"), "ConsistentRead": true})),
+            &["ConsumedReadCapacityUnits{TableName=tab} 1"],
+        ),
+        ("GetItem", on_tab(json!({})), &["UserErrors 1"]),
+        (
+            "GetItem",
+            json!({"TableName": "gone", "Key": key("a")}),
+            &["UserErrors 1"],
+        ),
+        ("GetItms", json!({}), &["UserErrors 1"]),
+        (
+            "Query",
+            on_tab(by_g),
+            &[
+                "ConsumedReadCapacityUnits{TableName=tab, GlobalSecondaryIndexName=by-g} 0.5",
+                "ReturnedItemCount{TableName=tab, Operation=Query} 2",
+            ],
+        ),
+        (
+            "Scan",
+            on_tab(json!({"FilterExpression": "pk = :b", "ExpressionAttributeValues": {":b": {"S": "b"}}})),
+            &[
+                "ConsumedReadCapacityUnits{TableName=tab} 0.5",
+                "ReturnedItemCount{TableName=tab, Operation=Scan} 1",
+            ],
+        ),
+        (
+            "ExecuteStatement",
+            select("SELECT * FROM tab"),
+            &[
+                "ConsumedReadCapacityUnits{TableName=tab} 0.5",
+                "ReturnedItemCount{TableName=tab, Operation=ExecuteStatement} 2",
+            ],
+        ),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"tab": {"Keys": [key("a"), key("nobody")]}}}),
+            &["ConsumedReadCapacityUnits{TableName=tab} 1"],
+        ),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Delete": {"TableName": "tab", "Key": key("a")}},
+                {"ConditionCheck": {"TableName": "tab", "Key": key("b"), "ConditionExpression": "attribute_exists(pk)"}}]}),
+            &[
+                "ConsumedWriteCapacityUnits{TableName=tab} 4",
+                "ConsumedWriteCapacityUnits{TableName=tab, GlobalSecondaryIndexName=by-g} 1",
+            ],
+        ),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": guarded(json!({"TableName": "tab", "Item": item("a")}))}]}),
+            &["UserErrors 1"],
+        ),
+        (
+            "TransactGetItems",
+            json!({"TransactItems": [{"Get": {"TableName": "tab", "Key": key("a")}}]}),
+            &["ConsumedReadCapacityUnits{TableName=tab} 2"],
+        ),
+        (
+            "BatchExecuteStatement",
+            json!({"Statements": [{"Statement": "UPDATE tab SET v = 1 WHERE pk = 'nobody'"}]}),
+            &[
+                "ConditionalCheckFailedRequests{TableName=tab} 1",
+                "ConsumedWriteCapacityUnits{TableName=tab} 1",
+            ],
+        ),
+        ("ListTables", json!({}), &[]),
+    ];
+    for (operation, body, expect) in cases {
+        let twin = watched();
+        put(&twin, "a");
+        put(&twin, "b");
+        twin.engine.forget_requests();
+        twin.send(operation, &body);
+        assert_eq!(metrics(&twin), expect, "{operation} {body}");
+        let seen = last(&twin);
+        assert_eq!(seen.operation, operation);
+        let consumed: f64 = twin
+            .engine
+            .spent(&twin.caller)
+            .iter()
+            .map(|spent| spent.read.as_f64() + spent.write.as_f64())
+            .sum();
+        assert_eq!(seen.read.as_f64() + seen.write.as_f64(), consumed, "{operation} {body}");
+        let touched: f64 = seen
+            .touches
+            .iter()
+            .map(|touch| touch.read.as_f64() + touch.write.as_f64())
+            .sum();
+        assert_eq!(touched, consumed, "{operation} {body}");
+    }
+}
+
+#[test]
+fn the_log_has_caller_operation_item_and_result() {
+    let twin = watched();
+    put(&twin, "a");
+    twin.engine.advance(Duration::from_secs(5));
+    get(&twin, "a");
+    let seen = last(&twin);
+    assert_eq!(
+        (seen.number, seen.at.to_string().as_str()),
+        (2, "2026-01-01T00:00:05.000Z")
+    );
+    assert_eq!((seen.caller, seen.status, seen.error), (twin.caller.clone(), 200, None));
+    assert_eq!((seen.scanned, seen.returned, seen.tables), (1, 1, vec!["tab".into()]));
+    let [touch] = seen.touches.as_slice() else {
+        panic!("{:?}", seen.touches)
+    };
+    assert_eq!(
+        (touch.act, touch.table.as_str(), touch.index.as_deref()),
+        (ItemAction::Get, "tab", None)
+    );
+    assert_eq!(
+        touch.key.get("pk").map(|value| format!("{value:?}")),
+        Some("S(\"a\")".to_owned())
+    );
+    assert_eq!(touch.key.len(), 1);
+
+    let transaction = json!({"TransactItems": [
+        {"Put": {"TableName": "tab", "Item": {"pk": {"S": "b"}, "v": {"S": "not a key"}}}},
+        {"Update": {"TableName": "tab", "Key": {"pk": {"S": "c"}}, "UpdateExpression": "REMOVE v"}},
+        {"Delete": {"TableName": "tab", "Key": {"pk": {"S": "d"}}}},
+        {"ConditionCheck": {"TableName": "tab", "Key": {"pk": {"S": "e"}}, "ConditionExpression": "attribute_exists(pk)"}}]});
+    let (status, _) = twin.send("TransactWriteItems", &transaction);
+    assert_eq!(status, 400);
+    let seen = last(&twin);
+    assert_eq!((seen.status, seen.error), (400, Some(ErrorKind::TransactionCanceled)));
+    let acts: Vec<_> = seen.touches.iter().map(|touch| (touch.act, touch.error)).collect();
+    let failed = Some(ErrorKind::ConditionalCheckFailed);
+    assert_eq!(
+        acts,
+        [
+            (ItemAction::Put, None),
+            (ItemAction::Update, None),
+            (ItemAction::Delete, None),
+            (ItemAction::ConditionCheck, failed)
+        ]
+    );
+    assert!(
+        seen.touches
+            .iter()
+            .all(|touch| touch.key.len() == 1 && touch.write.is_zero())
+    );
+
+    // A request that fails early still has its table, if it named one.
+    twin.send("PutItem", &json!({"TableName": "tab", "Item": {"g": {"S": "x"}}}));
+    assert_eq!((last(&twin).tables, last(&twin).touches.len()), (vec!["tab".into()], 0));
+    twin.send("DescribeTable", &json!({"TableName": "gone"}));
+    assert_eq!(
+        (last(&twin).tables, last(&twin).error),
+        (vec!["gone".into()], Some(ErrorKind::ResourceNotFound))
+    );
+    twin.send(&"x".repeat(100_000), &json!({}));
+    assert_eq!(
+        last(&twin).operation.len(),
+        64,
+        "who asks does not choose how much is remembered"
+    );
+}
+
+#[test]
+fn a_query_records_its_partition_key_and_a_scan_none() {
+    let twin = watched();
+    put(&twin, "a");
+    let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        "ExpressionAttributeValues": {":g": {"S": "x"}}});
+    twin.ok("Query", &query);
+    let seen = last(&twin);
+    let [touch] = seen.touches.as_slice() else {
+        panic!("{:?}", seen.touches)
+    };
+    assert_eq!(
+        (touch.act, touch.index.as_deref(), touch.scanned),
+        (ItemAction::Query, Some("by-g"), 1)
+    );
+    assert!(touch.key.get("g").is_some());
+    assert!(twin.engine.scans().is_empty());
+    let statements = [
+        (
+            "SELECT * FROM tab WHERE pk IN ['a', 'b']",
+            vec![ItemAction::Query, ItemAction::Query],
+        ),
+        ("SELECT * FROM tab WHERE pk > 'a'", vec![ItemAction::Scan]),
+        ("SELECT * FROM tab.\"by-g\"", vec![ItemAction::Scan]),
+        ("SELECT * FROM tab.\"by-g\"", vec![ItemAction::Scan]),
+    ];
+    for (statement, expect) in statements {
+        twin.ok("ExecuteStatement", &json!({"Statement": statement}));
+        let acts: Vec<ItemAction> = last(&twin).touches.iter().map(|touch| touch.act).collect();
+        assert_eq!(acts, expect, "{statement}");
+    }
+    let mut other = twin.caller.clone();
+    other.region = "eu-west-1".into();
+    twin.ok("Scan", &json!({"TableName": "tab", "Limit": 1}));
+    twin.engine.dispatch(&other, "Scan", br#"{"TableName":"tab"}"#);
+    let scans = twin.engine.scans();
+    let seen: Vec<_> = scans
+        .iter()
+        .map(|scan| (scan.operation.as_str(), scan.index.as_deref(), scan.times, scan.scanned))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("ExecuteStatement", None, 1, 1),
+            ("ExecuteStatement", Some("by-g"), 2, 2),
+            ("Scan", None, 1, 1)
+        ],
+        "a table that is not there was not scanned"
+    );
+    assert_eq!(
+        scans[0].partition_keys,
+        [(None, "pk".into()), (Some("by-g".into()), "g".into())]
+    );
+}
+
+#[test]
+fn throttles_are_counted_by_reason_resource_and_operation() {
+    let twin = watched();
+    let _rules = [
+        twin.engine
+            .add_fault(Rule::new(Verdict::Throttle(Some(Exceeded::MaxOnDemandThroughput))).operation("GetItem"))
+            .unwrap(),
+        twin.engine
+            .add_fault(
+                Rule::new(Verdict::Throttle(Some(Exceeded::KeyRangeThroughput)))
+                    .operation("PutItem")
+                    .index("by-g"),
+            )
+            .unwrap(),
+        twin.engine
+            .add_fault(Rule::new(Verdict::Throttle(None)).operation("BatchWriteItem").first(3))
+            .unwrap(),
+        twin.engine
+            .add_fault(Rule::new(Verdict::Throttle(None)).operation("TransactWriteItems"))
+            .unwrap(),
+    ];
+    let write = |key: &str| json!({"PutRequest": {"Item": {"pk": {"S": key}}}});
+    let batch = |keys: &[&str]| json!({"RequestItems": {"tab": keys.iter().map(|key| write(key)).collect::<Vec<_>>()}});
+    twin.send("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    twin.send("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}));
+    // The first batch is throttled completely, and half of the second, which is answered.
+    assert_eq!(twin.send("BatchWriteItem", &batch(&["a", "b"])).0, 400);
+    assert_eq!(twin.send("BatchWriteItem", &batch(&["a", "b"])).0, 200);
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}});
+    assert_eq!(twin.send("TransactWriteItems", &json!({"TransactItems": [put]})).0, 400);
+    assert_eq!(
+        metrics(&twin),
+        [
+            "ConsumedWriteCapacityUnits{TableName=tab} 1",
+            "ReadMaxOnDemandThroughputThrottleEvents{TableName=tab} 1",
+            "ReadThrottleEvents{TableName=tab} 1",
+            "ThrottledRequests{TableName=tab, Operation=BatchWriteItem} 1",
+            "ThrottledRequests{TableName=tab, Operation=GetItem} 1",
+            "ThrottledRequests{TableName=tab, Operation=PutItem} 1",
+            "ThrottledRequests{TableName=tab, Operation=TransactWriteItems} 1",
+            "WriteKeyRangeThroughputThrottleEvents{TableName=tab} 4",
+            "WriteKeyRangeThroughputThrottleEvents{TableName=tab, GlobalSecondaryIndexName=by-g} 1",
+            "WriteThrottleEvents{TableName=tab} 4",
+            "WriteThrottleEvents{TableName=tab, GlobalSecondaryIndexName=by-g} 1",
+        ]
+    );
+}
+
+#[test]
+fn server_errors_are_counted_as_system_errors() {
+    let twin = watched();
+    for (verdict, expect) in [
+        (Verdict::InternalServerError, 1),
+        (Verdict::ServiceUnavailable, 2),
+        (Verdict::AnswerLost, 2),
+        // Nothing was answered, so there is no status.
+        (Verdict::Reset, 2),
+    ] {
+        let rule = twin.engine.add_fault(Rule::new(verdict).operation("GetItem")).unwrap();
+        twin.send("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+        twin.engine.faults().remove(rule);
+        let errors = format!("SystemErrors{{TableName=tab, Operation=GetItem}} {expect}");
+        assert!(metrics(&twin).contains(&errors), "{verdict:?}: {:?}", metrics(&twin));
+    }
+    twin.engine
+        .add_fault(Rule::new(Verdict::InternalServerError).operation("ListTables"))
+        .unwrap();
+    twin.send("ListTables", &json!({}));
+    assert!(metrics(&twin).contains(&"SystemErrors{Operation=ListTables} 1".to_owned()));
+}
+
+#[test]
+fn transaction_conflicts_are_counted_by_item() {
+    let twin = watched();
+    twin.engine.set_conditions(Conditions {
+        transaction_time: Lag::Fixed(Duration::from_secs(1)),
+        ..Conditions::CALM
+    });
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let two = json!({"TransactItems": [put("a"), put("b")]});
+    twin.ok("TransactWriteItems", &two);
+    assert_eq!(twin.send("TransactWriteItems", &two).0, 400);
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    assert_eq!(
+        twin.send("TransactGetItems", &json!({"TransactItems": [get("a"), get("c")]}))
+            .0,
+        400
+    );
+    assert_eq!(
+        twin.send("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}))
+            .0,
+        400
+    );
+    assert!(
+        metrics(&twin).contains(&"TransactionConflict{TableName=tab} 4".to_owned()),
+        "{:?}",
+        metrics(&twin)
+    );
+}
+
+#[test]
+fn ttl_deletions_are_counted_while_unwatched() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let put = |key: &str, after: i64| {
+        let ttl = (twin.seconds() + after).to_string();
+        twin.ok(
+            "PutItem",
+            &json!({"TableName": "tab", "Item": {"pk": {"S": key}, "ttl": {"N": ttl}}}),
+        );
+    };
+    put("a", 10);
+    put("b", 20);
+    put("c", 86_400);
+    assert!(metrics(&twin).is_empty());
+    twin.engine.advance(Duration::from_secs(15));
+    assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 1"]);
+    // Nobody has to have looked.
+    twin.engine.clock().advance(Duration::from_secs(15));
+    assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 2"]);
+    twin.engine.set_conditions(Conditions {
+        time_to_live: TimeToLive::Off,
+        ..Conditions::CALM
+    });
+    put("d", -1);
+    assert_eq!(twin.engine.expire_now(&twin.caller, "tab").unwrap(), 1);
+    assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 3"]);
+}
+
+#[test]
+fn gauges_show_throughput_and_index_progress() {
+    let twin = Twin::new(1);
+    twin.engine.set_conditions(Conditions {
+        table_status: Lag::Fixed(Duration::from_mins(1)),
+        ..Conditions::CALM
+    });
+    let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+    let old_index = |name: &str, read: u64, write: u64| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(read, write)})
+    };
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "ProvisionedThroughput": units(5, 6),
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [old_index("old", 3, 4), old_index("other", 1, 1)]}),
+    );
+    let given = |table: (u64, u64), old: (u64, u64)| {
+        let of = |dimensions: &str, (read, write)| {
+            [
+                format!("ProvisionedReadCapacityUnits{{TableName=tab{dimensions}}} {read}"),
+                format!("ProvisionedWriteCapacityUnits{{TableName=tab{dimensions}}} {write}"),
+            ]
+        };
+        let mut given = [
+            of("", table),
+            of(", GlobalSecondaryIndexName=old", old),
+            of(", GlobalSecondaryIndexName=other", (1, 1)),
+        ]
+        .concat();
+        given.sort();
+        given
+    };
+    let shown = || {
+        let mut shown = metrics(&twin);
+        shown.sort();
+        shown
+    };
+    assert_eq!(shown(), given((5, 6), (3, 4)));
+    twin.engine.advance(Duration::from_hours(1));
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "ProvisionedThroughput": units(7, 8)}),
+    );
+    assert_eq!(shown(), given((5, 6), (3, 4)));
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(shown(), given((7, 8), (3, 4)));
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [
+            {"Update": {"IndexName": "old", "ProvisionedThroughput": units(9, 10)}}]}),
+    );
+    assert_eq!(shown(), given((7, 8), (3, 4)));
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(shown(), given((7, 8), (9, 10)));
+    let index = json!({"Create": {"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(1, 2)}});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+            "GlobalSecondaryIndexUpdates": [index]}),
+    );
+    let progress = || {
+        let metrics = twin.engine.metrics(&twin.caller);
+        let progresses = metrics
+            .iter()
+            .filter(|metric| metric.name == "OnlineIndexPercentageProgress");
+        assert!(progresses.count() <= 1, "the other indexes are there");
+        let of_index = |name: &str| {
+            let found = metrics.iter().find(|metric| metric.name == name);
+            found.filter(|metric| metric.dimension("GlobalSecondaryIndexName") == Some("by-g"))
+        };
+        assert!(
+            metrics
+                .iter()
+                .any(|metric| metric.to_string().ends_with("Name=by-g} 2"))
+        );
+        of_index("OnlineIndexPercentageProgress").map(|metric| metric.value)
+    };
+    assert_eq!(progress(), Some(0.0));
+    let mut before = 0.0;
+    let mut steps = 0;
+    while let Some(percent) = progress() {
+        assert!(percent >= before && percent <= 100.0, "{percent} after {before}");
+        before = percent;
+        steps += 1;
+        twin.engine.advance(Duration::from_secs(10));
+    }
+    assert!(steps > 5 && before > 50.0, "{steps} {before}");
+}
+
+#[test]
+fn records_of_streams_are_counted_by_stream() {
+    let twin = watched();
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+    );
+    put(&twin, "a");
+    let stream = twin.ok("ListStreams", &json!({}))["Streams"][0].clone();
+    let arn = &stream["StreamArn"];
+    let shards = twin.ok("DescribeStream", &json!({"StreamArn": arn}))["StreamDescription"]["Shards"].clone();
+    let mut bytes = 0;
+    for shard in shards.as_array().unwrap() {
+        let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = twin.ok("GetShardIterator", &from)["ShardIterator"].clone();
+        let records = twin.ok("GetRecords", &json!({"ShardIterator": iterator}))["Records"].clone();
+        let size = |record: &Value| record["dynamodb"]["SizeBytes"].as_u64().unwrap();
+        bytes += records.as_array().unwrap().iter().map(size).sum::<u64>();
+    }
+    assert!(bytes > 0);
+    let label = stream["StreamLabel"].as_str().unwrap();
+    let dimensions = format!("{{TableName=tab, Operation=GetRecords, StreamLabel={label}}}");
+    let metrics = metrics(&twin);
+    assert!(
+        metrics.contains(&format!("ReturnedRecordsCount{dimensions} 1")),
+        "{metrics:?}"
+    );
+    assert!(
+        metrics.contains(&format!("ReturnedBytes{dimensions} {bytes}")),
+        "{metrics:?}"
+    );
+}
+
+#[test]
+fn a_search_of_a_vector_index_is_recorded() {
+    let twin = Twin::new(1);
+    twin.engine.watch(true);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 1,
+                "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"L": [{"N": "1"}]}}}),
+    );
+    let search = json!({"TableName": "tab", "IndexName": "near", "TopK": 5, "SearchVector": [{"N": "1"}]});
+    let internal = Some(ErrorKind::InternalServerError);
+    for (error, returned) in [(None, 1), (internal, 0)] {
+        if error.is_some() {
+            let rule = Rule::new(Verdict::InternalServerError).operation("SearchVectors");
+            twin.engine.add_fault(rule).unwrap();
+        }
+        twin.send("SearchVectors", &search);
+        let seen = last(&twin);
+        let touches: Vec<_> = seen
+            .touches
+            .iter()
+            .map(|touch| (touch.act, touch.index.as_deref(), touch.error))
+            .collect();
+        assert_eq!(touches, [(ItemAction::SearchVectors, Some("near"), error)]);
+        assert_eq!(seen.returned, returned);
+    }
+}
+
+/// A repeated transaction is charged for the reads that detect the repetition.
+#[test]
+fn a_repeated_transaction_is_recorded_as_reads() {
+    let twin = watched();
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}});
+    let body = json!({"TransactItems": [put], "ClientRequestToken": "t", "ReturnConsumedCapacity": "TOTAL"});
+    twin.ok("TransactWriteItems", &body);
+    let answer = twin.ok("TransactWriteItems", &body);
+    let told = last(&twin);
+    assert_eq!(
+        answer["ConsumedCapacity"][0]["CapacityUnits"],
+        json!(told.read.as_f64())
+    );
+    assert_eq!(
+        (told.read.as_f64(), told.write.as_f64(), told.touches.len()),
+        (2.0, 0.0, 1)
+    );
+}
+
+#[test]
+fn accounts_are_counted_separately_unless_they_share_tables() {
+    let twin = watched();
+    let other = Caller {
+        access_key: "other".into(),
+        region: "us-east-1".into(),
+    };
+    put(&twin, "a");
+    twin.engine.dispatch(&other, "GetItem", b"{}");
+    assert!(metrics(&twin).iter().all(|metric| !metric.starts_with("UserErrors")));
+    assert_eq!(twin.engine.metrics(&other)[0].to_string(), "UserErrors 1");
+    assert_eq!(twin.engine.requests().len(), 2);
+}
+
+/// Random requests under enforced capacity: counters, ledger and answers agree.
+#[test]
+fn counters_ledger_and_answers_agree_to_the_unit() {
+    for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(20) {
+        let twin = watched();
+        twin.engine.set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        });
+        let mut choice = Choice(seed);
+        let mut reported = 0.0;
+        for _ in 0..200 {
+            let (operation, body) = request(&mut choice);
+            let (status, answer) = twin.send(operation, &body);
+            if status != 200 {
+                // The cost of a failed condition is not in its answer.
+                reported += last(&twin).write.as_f64();
+            }
+            let consumed = &answer["ConsumedCapacity"];
+            let each = consumed.as_array().cloned().unwrap_or_else(|| vec![consumed.clone()]);
+            reported += each
+                .iter()
+                .filter_map(|each| each["CapacityUnits"].as_f64())
+                .sum::<f64>();
+            twin.engine.advance(Duration::from_millis(choice.below(300)));
+        }
+        let spent = twin.engine.spent(&twin.caller);
+        let sum: f64 = spent
+            .iter()
+            .map(|spent| spent.read.as_f64() + spent.write.as_f64())
+            .sum();
+        assert_eq!(sum, reported, "seed {seed}");
+        let heat = twin.engine.heat(&twin.caller, "tab").unwrap();
+        for resource in heat.resources {
+            let counted = spent
+                .iter()
+                .find(|spent| spent.index == resource.index)
+                .cloned()
+                .unwrap_or_default();
+            assert_eq!(
+                (counted.read, counted.write),
+                (resource.read.units, resource.write.units),
+                "seed {seed}, {:?}",
+                resource.index
+            );
+        }
+    }
+}
+
+/// Identical random requests, under all conditions and faults.
+#[test]
+fn watching_changes_no_answer() {
+    for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
+        for conditions in [Conditions::AWS, Conditions::STORM] {
+            let answers = [(false, false), (true, false), (true, true)].map(|(watches, listens)| {
+                let twin = Twin::new(seed);
+                twin.engine.watch(watches);
+                twin.engine.listen(listens);
+                create_living_table(&twin);
+                twin.engine.set_conditions(conditions);
+                let mut choice = Choice(seed);
+                let mut answers = Vec::new();
+                for _ in 0..150 {
+                    let (operation, body) = request(&mut choice);
+                    let answer = twin
+                        .engine
+                        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
+                    answers.push((answer.status, answer.body, answer.at, answer.delivery));
+                    twin.engine.advance(Duration::from_millis(choice.below(300)));
+                }
+                answers
+            });
+            let [unwatched, watched, listened] = answers;
+            for number in 0..unwatched.len() {
+                assert_eq!(unwatched[number], watched[number], "seed {seed}, request {number}");
+                assert_eq!(unwatched[number], listened[number], "seed {seed}, request {number}");
+            }
+            assert!(watched.iter().any(|(status, ..)| *status != 200));
+        }
+    }
+}
+
+fn request(choice: &mut Choice) -> (&'static str, Value) {
+    let key = json!({"pk": {"S": format!("k{}", choice.below(5))}});
+    let mut item = key.clone();
+    item["v"] = json!({"S": "v".repeat(choice.below(3000) as usize)});
+    item["g"] = json!({"S": format!("g{}", choice.below(3))});
+    let (operation, mut body) = match choice.below(7) {
+        0 | 1 => ("PutItem", json!({"TableName": "tab", "Item": item})),
+        2 => {
+            let condition = "attribute_not_exists(pk)";
+            (
+                "PutItem",
+                json!({"TableName": "tab", "Item": item, "ConditionExpression": condition}),
+            )
+        }
+        3 => (
+            "GetItem",
+            json!({"TableName": "tab", "Key": key, "ConsistentRead": choice.one_in(2)}),
+        ),
+        4 => ("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+        5 => (
+            "TransactGetItems",
+            json!({"TransactItems": [{"Get": {"TableName": "tab", "Key": key}}]}),
+        ),
+        _ => (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Delete": {"TableName": "tab", "Key": key}}]}),
+        ),
+    };
+    body["ReturnConsumedCapacity"] = json!("TOTAL");
+    (operation, body)
+}

@@ -1,0 +1,109 @@
+//! The timer misses no due work, although it visits only accounts that can have some.
+
+use std::time::Duration;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+
+const ACCOUNTS: usize = 12;
+const CREATE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+    "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}],
+    "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}"#;
+
+fn engine() -> Engine {
+    let conditions = Conditions {
+        transaction_time: Lag::Fixed(Duration::from_millis(50)),
+        internal_errors: 0.0,
+        throttles: 0.0,
+        ..Conditions::AWS
+    };
+    Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 7,
+        conditions,
+        shared_db: false,
+    })
+}
+
+fn caller(account: usize) -> Caller {
+    Caller {
+        access_key: format!("account-{account}").into(),
+        region: "us-east-1".into(),
+    }
+}
+
+fn ask(engine: &Engine, account: usize, operation: &str, body: &str) {
+    let answer = engine.dispatch(&caller(account), operation, body.as_bytes());
+    let text = String::from_utf8_lossy(&answer.body);
+    assert_eq!(answer.status, 200, "{operation} {body}: {text}");
+}
+
+/// Runs the timer, and checks that it left no due work.
+fn look(engine: &Engine, what: &str) -> Moment {
+    let next = engine.keep_up();
+    assert_eq!(next, engine.next_due(), "{what}: it knows when something is due next");
+    assert!(next > engine.clock().now(), "{what}: it does all that is due");
+    next
+}
+
+#[test]
+fn a_timer_misses_nothing() {
+    let engine = engine();
+    let expires = Moment::START.plus(Duration::from_hours(1)).seconds();
+    let ttl = r#"{"TableName": "tab", "TimeToLiveSpecification": {"AttributeName": "t", "Enabled": true}}"#;
+    let put = |key: &str| {
+        format!(
+            r#"{{"TableName": "tab", "Item": {{"pk": {{"S": "{key}"}}, "g": {{"S": "g"}}, "t": {{"N": "{expires}"}}}}}}"#
+        )
+    };
+    let transaction = format!(r#"{{"TransactItems": [{{"Put": {}}}]}}"#, put("of a transaction"));
+    for account in 0..ACCOUNTS {
+        ask(&engine, account, "CreateTable", CREATE);
+        look(&engine, "a table");
+    }
+    engine.clock().advance(Duration::from_mins(1));
+    for account in 0..ACCOUNTS {
+        ask(&engine, account, "UpdateTimeToLive", ttl);
+    }
+    look(&engine, "time to live");
+    engine.clock().advance(Duration::from_hours(2));
+    // Each account is idle for longer than the timer keeps it.
+    for account in 0..ACCOUNTS {
+        for looks in 0..20 {
+            look(&engine, &format!("rest {account} {looks}"));
+        }
+        ask(&engine, account, "PutItem", &put("a"));
+        look(&engine, "a write");
+        ask(&engine, account, "TransactWriteItems", &transaction);
+        look(&engine, "a transaction");
+    }
+    ask(&engine, 0, "DeleteTable", r#"{"TableName": "tab"}"#);
+    // From one due moment to the next: arrivals at indexes, deletions, the end of tables, records, shards and streams.
+    let (end, mut steps) = (engine.clock().now().plus(Duration::from_hours(100)), 0);
+    while engine.clock().now() < end {
+        let next = look(&engine, &format!("step {steps}"));
+        assert!(engine.clock().set(next));
+        steps += 1;
+    }
+    assert!(steps > ACCOUNTS, "{steps}");
+    // Changed conditions change the due work of all accounts.
+    for account in 0..ACCOUNTS {
+        if account > 0 {
+            ask(
+                &engine,
+                account,
+                "PutItem",
+                &put("b").replace(&expires.to_string(), "99999999999"),
+            );
+        }
+    }
+    for _ in 0..20 {
+        look(&engine, "rest");
+    }
+    engine.set_conditions(Conditions::CALM);
+    look(&engine, "other conditions");
+    engine.reset();
+    assert_eq!(look(&engine, "a reset"), Moment::NEVER);
+}

@@ -1,0 +1,189 @@
+//! The latency of requests: by class, size and seed, and in CloudWatch's metrics, by the minute.
+
+use std::time::Duration;
+
+use crate::common::{Twin, create_living_table};
+use dynatwin_engine::clock::Moment;
+use dynatwin_engine::conditions::{Conditions, Lag, Latency};
+use dynatwin_engine::fault::{Rule, Verdict};
+use dynatwin_engine::journal::Datapoint;
+use serde_json::{Value, json};
+
+fn millis(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// Each class has its own latency, and a kilobyte adds a millisecond.
+const CLASSES: Latency = Latency {
+    read: Lag::Fixed(Duration::from_secs(1)),
+    write: Lag::Fixed(Duration::from_secs(2)),
+    query: Lag::Fixed(Duration::from_secs(3)),
+    transaction: Lag::Fixed(Duration::from_secs(4)),
+    control: Lag::Fixed(Duration::from_secs(5)),
+    per_kilobyte: Duration::from_millis(1),
+};
+
+fn twin(seed: u64, latency: Latency) -> Twin {
+    let twin = Twin::new(seed);
+    create_living_table(&twin);
+    twin.engine.set_conditions(Conditions {
+        latency: Some(latency),
+        ..Conditions::CALM
+    });
+    twin
+}
+
+fn took(twin: &Twin, operation: &str, body: &Value) -> Duration {
+    let answer = twin
+        .engine
+        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
+    answer.at.since(twin.engine.clock().now())
+}
+
+fn put(key: &str, bytes: usize) -> Value {
+    json!({"TableName": "tab", "Item": {"pk": {"S": key}, "text": {"S": "x".repeat(bytes)}}})
+}
+
+#[test]
+fn latency_depends_on_class_and_size() {
+    let twin = twin(7, CLASSES);
+    let key = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}});
+    for (operation, body, least, most) in [
+        ("ListTables", json!({}), 5000, 5001),
+        ("DescribeTable", json!({"TableName": "tab"}), 5000, 5003),
+        ("GetItem", key.clone(), 1000, 1001),
+        ("PutItem", put("a", 0), 2000, 2001),
+        ("PutItem", put("a", 100 * 1024), 2100, 2101),
+        ("GetItem", key.clone(), 1100, 1101),
+        ("Scan", json!({"TableName": "tab"}), 3100, 3101),
+        ("TransactGetItems", json!({"TransactItems": [{"Get": key}]}), 4100, 4101),
+        // Requests that fail before they reach the table have no latency.
+        ("GetItem", json!({}), 0, 0),
+    ] {
+        let took = took(&twin, operation, &body);
+        assert!(took >= millis(least) && took <= millis(most), "{operation} {took:?}");
+    }
+    twin.engine.set_conditions(Conditions::CALM);
+    assert_eq!(took(&twin, "PutItem", &put("a", 0)), Duration::ZERO);
+    // A table's own conditions apply.
+    let slow = Conditions {
+        latency: Some(CLASSES),
+        ..Conditions::CALM
+    };
+    twin.engine.set_table_conditions(&twin.caller, "tab", Some(slow));
+    assert!(took(&twin, "PutItem", &put("a", 0)) >= millis(2000));
+    assert_eq!(took(&twin, "ListTables", &json!({})), Duration::ZERO);
+}
+
+#[test]
+fn the_seed_decides_independently_of_other_requests() {
+    let latencies = |seed, others: bool| {
+        let twin = twin(seed, Latency::AWS);
+        let write = |at: u64| {
+            if others {
+                took(&twin, "PutItem", &put("other", at as usize % 7));
+                took(&twin, "ListTables", &json!({}));
+            }
+            took(&twin, "PutItem", &put("a", 0))
+        };
+        (0..1000).map(write).collect::<Vec<_>>()
+    };
+    let alone = latencies(7, false);
+    assert_eq!(alone, latencies(7, true));
+    assert_ne!(alone, latencies(8, false));
+    let mut sorted = alone;
+    sorted.sort();
+    let quantile = |share: f64| sorted[(share * 1000.0) as usize];
+    assert!(
+        quantile(0.5) > millis(3) && quantile(0.5) < millis(5),
+        "{:?}",
+        quantile(0.5)
+    );
+    assert!(quantile(0.985) < millis(14), "{:?}", quantile(0.985));
+    assert!(sorted[999] > millis(14), "{:?}", sorted[999]);
+}
+
+fn points<'p>(points: &'p [Datapoint], name: &str) -> Vec<(i64, &'p Datapoint)> {
+    let found = points.iter().filter(|point| point.metric.name == name);
+    let minute = |point: &Datapoint| (point.start.seconds() - Moment::START.seconds()) / 60;
+    found.map(|point| (minute(point), point)).collect()
+}
+
+/// The condition of an alarm: more than a number of throttled requests in two of three minutes.
+#[test]
+fn metrics_are_kept_by_the_minute() {
+    let twin = twin(7, CLASSES);
+    twin.engine.watch(true);
+    twin.engine
+        .add_fault(
+            Rule::new(Verdict::Throttle(None))
+                .after(millis(60_000))
+                .lasting(millis(120_000)),
+        )
+        .unwrap();
+    for _ in 0..4 {
+        for _ in 0..3 {
+            took(&twin, "PutItem", &put("a", 0));
+        }
+        took(&twin, "PutItem", &put("a", 100 * 1024));
+        twin.engine.advance(millis(60_000));
+    }
+    let all = twin.engine.metrics_by_minute(&twin.caller);
+    let sums = |name: &str| {
+        points(&all, name)
+            .iter()
+            .map(|(minute, point)| (*minute, point.metric.value))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sums("ThrottledRequests"), [(1, 4.0), (2, 4.0)]);
+    assert_eq!(sums("WriteThrottleEvents"), [(1, 4.0), (2, 4.0)]);
+    assert_eq!(sums("ConsumedWriteCapacityUnits"), [(0, 104.0), (3, 204.0)]);
+    let latencies = points(&all, "SuccessfulRequestLatency");
+    assert_eq!(latencies.iter().map(|(minute, _)| *minute).collect::<Vec<_>>(), [0, 3]);
+    let samples = latencies[0].1.samples.unwrap();
+    assert_eq!(
+        (
+            samples.count,
+            samples.minimum as u64,
+            samples.maximum as u64,
+            samples.average() as u64
+        ),
+        (4, 2000, 2100, 2025)
+    );
+    assert_eq!(latencies[0].1.metric.dimension("Operation"), Some("PutItem"));
+    let total = twin.engine.metrics(&twin.caller);
+    let total = total
+        .iter()
+        .find(|metric| metric.name == "SuccessfulRequestLatency")
+        .unwrap();
+    assert_eq!(total.value as u64, 2025);
+    twin.engine.forget_requests();
+    assert!(twin.engine.metrics_by_minute(&twin.caller).is_empty());
+}
+
+#[test]
+fn the_age_of_what_a_reader_gets_is_measured() {
+    let twin = Twin::new(7);
+    let mut table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    table["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    let arn = twin.ok("CreateTable", &table)["TableDescription"]["LatestStreamArn"].clone();
+    twin.engine.watch(true);
+    (0..20).for_each(|key| drop(twin.ok("PutItem", &put(&key.to_string(), 0))));
+    twin.engine.advance(millis(90_000));
+    let shards = twin.ok("DescribeStream", &json!({"StreamArn": arn}))["StreamDescription"]["Shards"].clone();
+    for shard in shards.as_array().unwrap() {
+        let start = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+        let mut iterator = twin.ok("GetShardIterator", &start)["ShardIterator"].clone();
+        for _ in 0..2 {
+            iterator = twin.ok("GetRecords", &json!({"ShardIterator": iterator}))["NextShardIterator"].clone();
+        }
+    }
+    let all = twin.engine.metrics_by_minute(&twin.caller);
+    let ages = points(&all, "IteratorAge");
+    let samples = ages[0].1.samples.unwrap();
+    assert_eq!((ages.len(), ages[0].0), (1, 1));
+    assert_eq!((samples.minimum as u64, samples.maximum as u64), (0, 90_000));
+    assert_eq!(samples.count, 2 * shards.as_array().unwrap().len() as u64);
+}

@@ -1,0 +1,49 @@
+//! The engine's integration tests, in one program: a module for each subject.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod access;
+mod account;
+mod attribution;
+mod backups;
+mod bad_input;
+mod bounds;
+mod callers;
+mod cases;
+mod citations;
+mod commits;
+mod common;
+mod conflicts;
+mod control;
+mod coverage;
+mod events;
+mod explain;
+mod expression;
+mod faults;
+mod histories;
+mod items;
+mod journal;
+mod keep_up;
+mod lag;
+mod latency;
+mod layers;
+mod memory;
+mod policies;
+mod races;
+mod readme;
+mod regions;
+mod regressions;
+mod replay;
+mod replicas;
+mod replication;
+mod simulation;
+mod slices;
+mod snapshots;
+mod stale;
+mod statements;
+mod streams;
+mod strong;
+mod tables;
+mod throughput;
+mod transfers;
+mod vectors;

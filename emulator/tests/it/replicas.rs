@@ -1,0 +1,210 @@
+//! Global tables: what each region shows of a replica, and what a replica is given (docs/behavior: 08).
+
+use std::sync::Arc;
+
+use crate::common::commits::{self, Recorder};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+
+fn settings() -> Settings {
+    Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    }
+}
+
+struct Twin {
+    engine: Engine,
+    recorder: Arc<Recorder>,
+}
+
+impl Twin {
+    /// A twin with a table `tab` in us-east-1.
+    fn new() -> Twin {
+        let engine = Engine::new(settings());
+        let recorder = Recorder::of(&engine);
+        let twin = Twin { engine, recorder };
+        twin.must("us-east-1", "CreateTable", &table());
+        twin
+    }
+
+    fn send(&self, region: &str, operation: &str, request: &Value) -> (u16, Value) {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: region.into(),
+        };
+        let answer = self.engine.dispatch(&caller, operation, request.to_string().as_bytes());
+        (answer.status, serde_json::from_slice(&answer.body).unwrap_or_default())
+    }
+
+    fn must(&self, region: &str, operation: &str, request: &Value) -> Value {
+        let (status, body) = self.send(region, operation, request);
+        assert_eq!(status, 200, "{region}: {operation} {request}: {body}");
+        body
+    }
+
+    fn put(&self, region: &str, pk: &str) {
+        self.must(
+            region,
+            "PutItem",
+            &json!({"TableName": "tab", "Item": {"pk": {"S": pk}}}),
+        );
+    }
+
+    fn add_replica(&self, from: &str, region: &str) {
+        self.update(from, &json!({"Create": {"RegionName": region}}));
+    }
+
+    fn update(&self, from: &str, update: &Value) {
+        self.must(
+            from,
+            "UpdateTable",
+            &json!({"TableName": "tab", "ReplicaUpdates": [update]}),
+        );
+    }
+
+    fn describe(&self, region: &str) -> Value {
+        self.must(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"].take()
+    }
+
+    /// The regions and states that a region lists.
+    fn replicas(&self, region: &str) -> Vec<(String, String)> {
+        let table = self.describe(region);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let list = table["Replicas"].as_array().cloned().unwrap_or_default();
+        list.iter()
+            .map(|each| (text(&each["RegionName"]), text(&each["ReplicaStatus"])))
+            .collect()
+    }
+
+    fn check(&self) {
+        commits::check(&self.engine, &self.recorder, settings).unwrap();
+    }
+}
+
+fn table() -> Value {
+    json!({
+        "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    })
+}
+
+#[test]
+fn a_replica_has_the_items_of_its_source_and_lists_the_others() {
+    let twin = Twin::new();
+    for number in 0..300 {
+        twin.put("us-east-1", &number.to_string());
+    }
+    twin.add_replica("us-east-1", "eu-west-1");
+    twin.check();
+    let count = |region| twin.must(region, "Scan", &json!({"TableName": "tab", "Select": "COUNT"}))["Count"].clone();
+    assert_eq!(count("eu-west-1"), 300);
+    let [here, there] = ["us-east-1", "eu-west-1"].map(|region| twin.describe(region));
+    assert_eq!(here["GlobalTableVersion"], "2019.11.21");
+    assert_ne!(here["TableId"], there["TableId"]);
+    assert_eq!(there["TableArn"], "arn:aws:dynamodb:eu-west-1:000000000000:table/tab");
+    for table in [&here, &there] {
+        assert_eq!(table["StreamSpecification"]["StreamViewType"], "NEW_AND_OLD_IMAGES");
+    }
+    let active = |region: &str| (region.to_owned(), "ACTIVE".to_owned());
+    assert_eq!(twin.replicas("us-east-1"), [active("eu-west-1")]);
+    twin.add_replica("eu-west-1", "ap-south-1");
+    assert_eq!(twin.replicas("us-east-1"), [active("eu-west-1"), active("ap-south-1")]);
+    assert_eq!(twin.replicas("ap-south-1"), [active("us-east-1"), active("eu-west-1")]);
+    assert_eq!(count("ap-south-1"), 300);
+    twin.check();
+    twin.update("us-east-1", &json!({"Delete": {"RegionName": "ap-south-1"}}));
+    assert_eq!(twin.replicas("us-east-1"), [active("eu-west-1")]);
+    twin.check();
+    twin.update("us-east-1", &json!({"Delete": {"RegionName": "eu-west-1"}}));
+    assert_eq!(twin.describe("us-east-1")["GlobalTableVersion"], Value::Null);
+    assert_eq!(
+        twin.send("eu-west-1", "DescribeTable", &json!({"TableName": "tab"})).0,
+        400
+    );
+    twin.check();
+    twin.add_replica("us-east-1", "eu-west-1");
+    assert_eq!(count("eu-west-1"), 300);
+    twin.check();
+}
+
+/// An engine that stops at any commit is whole again when its commits are replayed: all replicas are there with their items,
+/// and have the same settings.
+#[test]
+fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
+    let twin = Twin::new();
+    for number in 0..100 {
+        twin.put("us-east-1", &number.to_string());
+    }
+    let before = twin.recorder.commits().len();
+    twin.add_replica("us-east-1", "eu-west-1");
+    let index = json!({
+        "TableName": "tab",
+        "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {
+            "IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        }}],
+    });
+    twin.must("us-east-1", "UpdateTable", &index);
+    let commits = twin.recorder.commits();
+    for end in before + 1..=commits.len() {
+        let engine = Engine::new(settings());
+        let mut replay = engine.replay();
+        commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
+        replay.finish(Moment::START);
+        let recorder = Recorder::of(&Engine::new(settings()));
+        let other = Twin { engine, recorder };
+        let [here, there] = ["us-east-1", "eu-west-1"].map(|region| other.describe(region));
+        assert_eq!(
+            here["GlobalSecondaryIndexes"].is_null(),
+            there["GlobalSecondaryIndexes"].is_null()
+        );
+        assert_eq!(there["TableStatus"], "ACTIVE", "after {end} commits");
+        let count = other.must("eu-west-1", "Scan", &json!({"TableName": "tab", "Select": "COUNT"}));
+        assert_eq!(count["Count"], 100, "after {end} commits");
+    }
+}
+
+/// Replicas of accounts are their own, and callers who share all tables have no other region.
+#[test]
+fn a_shared_database_has_no_room_for_replicas() {
+    let engine = Engine::new(Settings {
+        shared_db: true,
+        ..settings()
+    });
+    let recorder = Recorder::of(&engine);
+    let twin = Twin { engine, recorder };
+    twin.must("us-east-1", "CreateTable", &table());
+    let create = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    let (status, body) = twin.send("us-east-1", "UpdateTable", &create);
+    assert_eq!(status, 400);
+    let text = body["message"].as_str().unwrap();
+    assert!(text.ends_with("already existed as tables."), "{text}");
+}
+
+/// A snapshot has the replicas and what belongs to them, and a restore brings them back.
+#[test]
+fn a_snapshot_keeps_the_replicas() {
+    let twin = Twin::new();
+    twin.put("us-east-1", "a");
+    twin.add_replica("us-east-1", "eu-west-1");
+    let provisioned = json!({
+        "TableName": "tab", "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+    });
+    twin.must("eu-west-1", "UpdateTable", &provisioned);
+    assert_eq!(twin.describe("us-east-1")["BillingModeSummary"], Value::Null);
+    let snapshot = twin.engine.snapshot();
+    let before = ["us-east-1", "eu-west-1"].map(|region| twin.describe(region));
+    twin.update("us-east-1", &json!({"Delete": {"RegionName": "eu-west-1"}}));
+    twin.engine.restore(&snapshot).unwrap();
+    assert_eq!(before, ["us-east-1", "eu-west-1"].map(|region| twin.describe(region)));
+    twin.update("us-east-1", &json!({"Delete": {"RegionName": "eu-west-1"}}));
+    assert_eq!(twin.replicas("us-east-1"), []);
+}

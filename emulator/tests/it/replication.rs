@@ -1,0 +1,433 @@
+//! Replication between the regions of a global table with eventual consistency (docs/behavior: 08 5).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::common::global::{AP, EU, Twin, US, caller, seconds};
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use serde_json::json;
+
+#[test]
+fn a_write_is_in_every_region_its_indexes_and_its_stream() {
+    let twin = Twin::new(&[US, EU, AP]);
+    twin.put(EU, "a", "1");
+    twin.put(EU, "a", "2");
+    twin.put(US, "b", "3");
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "2 2 2");
+    twin.delete(AP, "b");
+    for region in [US, EU, AP] {
+        let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+            "ExpressionAttributeValues": {":g": {"S": "g"}}});
+        assert_eq!(twin.ok(region, "Query", &query)["Count"], 1, "{region}");
+        let mut records = twin.records(region);
+        records.sort();
+        assert_eq!(records, ["INSERT a", "INSERT b", "MODIFY a", "REMOVE b"], "{region}");
+    }
+}
+
+#[test]
+fn a_region_lags_by_the_condition_or_by_a_lag_of_its_own() {
+    let twin = Twin::lagging(&[US, EU, AP], 10);
+    twin.engine
+        .set_replication_lag(&caller(US), "tab", AP, Some(seconds(2)))
+        .unwrap();
+    twin.put(US, "a", "1");
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "1 - -");
+    twin.advance(2);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "1 - 1");
+    // An item's changes keep their order, and other items' overtake them.
+    twin.engine
+        .set_replication_lag(&caller(US), "tab", EU, Some(Lag::None))
+        .unwrap();
+    twin.put(US, "a", "2");
+    twin.put(US, "b", "3");
+    assert_eq!((twin.get(EU, "a"), twin.get(EU, "b")), ("-".into(), "3".into()));
+    twin.advance(8);
+    assert_eq!(twin.get(EU, "a"), "2");
+    assert_eq!(twin.records(EU), ["INSERT b", "INSERT a", "MODIFY a"]);
+    // The other direction is a pair of its own.
+    twin.put(EU, "c", "4");
+    assert_eq!(twin.get(US, "c"), "-");
+    twin.engine.set_replication_lag(&caller(US), "tab", EU, None).unwrap();
+    let state = &twin.engine.replication(&caller(EU), "tab").unwrap()[0];
+    assert_eq!(
+        (state.region.as_str(), state.arriving, state.leaving, state.lag),
+        (US, 0, 1, None)
+    );
+    twin.advance(10);
+    assert_eq!(twin.get(US, "c"), "4");
+}
+
+#[test]
+fn the_last_writer_wins_everywhere_and_the_log_names_the_loser() {
+    // Writes as (second, region, value), where `-` deletes; what every region has in the end, and the conflicts.
+    type Case<'c> = (&'c [(u64, &'c str, &'c str)], &'c str, &'c [&'c str]);
+    let cases: &[Case<'_>] = &[
+        (
+            &[(0, US, "1"), (1, EU, "2")],
+            "2",
+            &[
+                "us-east-1: us-east-1 0 < eu-west-1 1",
+                "eu-west-1: us-east-1 0 < eu-west-1 1",
+            ],
+        ),
+        (
+            &[(0, EU, "2"), (1, US, "1")],
+            "1",
+            &[
+                "us-east-1: eu-west-1 0 < us-east-1 1",
+                "eu-west-1: eu-west-1 0 < us-east-1 1",
+            ],
+        ),
+        // At the same time the write that comes later wins.
+        (
+            &[(0, EU, "1"), (0, US, "2")],
+            "2",
+            &[
+                "us-east-1: eu-west-1 0 < us-east-1 0",
+                "eu-west-1: eu-west-1 0 < us-east-1 0",
+            ],
+        ),
+        (
+            &[(0, US, "1"), (0, EU, "2")],
+            "2",
+            &[
+                "us-east-1: us-east-1 0 < eu-west-1 0",
+                "eu-west-1: us-east-1 0 < eu-west-1 0",
+            ],
+        ),
+        // A delete is a write like any other.
+        (
+            &[(0, US, "1"), (1, EU, "2"), (2, US, "-")],
+            "-",
+            &[
+                "us-east-1: eu-west-1 1 < us-east-1 2",
+                "eu-west-1: eu-west-1 1 < us-east-1 2",
+                "eu-west-1: us-east-1 0 < eu-west-1 1",
+            ],
+        ),
+        (
+            &[(0, US, "1"), (1, US, "-"), (2, EU, "2")],
+            "2",
+            &[
+                "us-east-1: us-east-1 1 < eu-west-1 2",
+                "eu-west-1: us-east-1 0 < eu-west-1 2",
+                "eu-west-1: us-east-1 1 < eu-west-1 2",
+            ],
+        ),
+        // One that has seen the other loses to nobody.
+        (&[(0, US, "1"), (10, EU, "2"), (20, US, "3")], "3", &[]),
+    ];
+    for (script, expect, conflicts) in cases {
+        let twin = Twin::lagging(&[US, EU], 10);
+        twin.engine.listen(true);
+        let mut at = 0;
+        for (second, region, value) in *script {
+            twin.advance(second - at);
+            at = *second;
+            match *value {
+                "-" => twin.delete(region, "a"),
+                value => twin.put(region, "a", value),
+            }
+        }
+        twin.advance(60);
+        assert_eq!(twin.all(&[US, EU], "a"), format!("{expect} {expect}"), "{script:?}");
+        let expect: BTreeSet<String> = conflicts.iter().map(|&text| text.to_owned()).collect();
+        assert_eq!(twin.conflicts(), expect, "{script:?}");
+    }
+}
+
+#[test]
+fn a_version_check_that_passes_in_two_regions_loses_one_write() {
+    let twin = Twin::lagging(&[US, EU], 1);
+    twin.put(US, "a", "1");
+    twin.advance(5);
+    let swap = |region: &str, to: &str| {
+        let body = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}, "UpdateExpression": "SET v = :to",
+            "ConditionExpression": "v = :from", "ExpressionAttributeValues": {":from": {"S": "1"}, ":to": {"S": to}}});
+        twin.send(region, "UpdateItem", &body).0
+    };
+    assert_eq!((swap(US, "us"), swap(EU, "eu")), (200, 200));
+    twin.advance(5);
+    assert_eq!(twin.all(&[US, EU], "a"), "eu eu");
+    assert_eq!(swap(US, "us"), 400);
+    // The loser is in its own region's stream: it was applied there first.
+    assert_eq!(twin.records(US), ["INSERT a", "MODIFY a", "MODIFY a"]);
+    assert_eq!(twin.records(EU), ["INSERT a", "MODIFY a"]);
+    // Two increments end as one.
+    let add = json!({"TableName": "tab", "Key": {"pk": {"S": "n"}}, "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}}});
+    for region in [US, EU] {
+        twin.ok(region, "UpdateItem", &add);
+    }
+    twin.advance(5);
+    let read = json!({"TableName": "tab", "Key": {"pk": {"S": "n"}}});
+    assert_eq!(twin.ok(US, "GetItem", &read)["Item"]["n"]["N"], "1");
+}
+
+#[test]
+fn a_region_that_is_cut_off_catches_up_both_ways() {
+    let twin = Twin::new(&[US, EU, AP]);
+    twin.put(US, "a", "0");
+    twin.pause(AP, None);
+    for number in 1..50 {
+        twin.put(US, "a", &number.to_string());
+        twin.advance(1);
+    }
+    twin.put(AP, "b", "1");
+    twin.put(AP, "a", "lost");
+    twin.advance(1);
+    twin.put(EU, "a", "last");
+    assert_eq!(
+        (twin.all(&[US, EU, AP], "a"), twin.all(&[US, EU, AP], "b")),
+        ("last last lost".into(), "- - 1".into())
+    );
+    let waits: Vec<(String, bool, usize, usize)> = twin
+        .engine
+        .replication(&caller(AP), "tab")
+        .unwrap()
+        .into_iter()
+        .map(|state| (state.region.into(), state.paused, state.arriving, state.leaving))
+        .collect();
+    // What waits is one change of each item.
+    assert_eq!(waits, [(US.into(), true, 1, 2), (EU.into(), true, 1, 2)]);
+    // One pair at a time.
+    twin.resume(US, Some(AP));
+    assert_eq!(
+        (twin.all(&[US, EU, AP], "a"), twin.all(&[US, EU, AP], "b")),
+        ("last last lost".into(), "1 - 1".into())
+    );
+    twin.resume(AP, None);
+    assert_eq!(
+        (twin.all(&[US, EU, AP], "a"), twin.all(&[US, EU, AP], "b")),
+        ("last last last".into(), "1 1 1".into())
+    );
+    assert_eq!(twin.records(AP), ["INSERT a", "INSERT b", "MODIFY a", "MODIFY a"]);
+    let error = twin
+        .engine
+        .pause_replication(&caller(US), "tab", Some("us-west-2"))
+        .unwrap_err();
+    assert_eq!(error.to_string(), "Table tab has no replica in us-west-2.");
+}
+
+#[test]
+fn a_deletion_is_remembered_until_older_writes_have_arrived() {
+    let twin = Twin::new(&[US, EU, AP]);
+    twin.put(US, "a", "1");
+    twin.pause(EU, Some(AP));
+    twin.put(EU, "a", "2");
+    twin.advance(1);
+    twin.delete(US, "a");
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "- - -");
+    // Days later the write arrives that the deletion had seen.
+    twin.advance(3 * 86_400);
+    twin.put(US, "b", "1");
+    twin.resume(EU, Some(AP));
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "- - -");
+}
+
+#[test]
+fn an_expired_item_is_deleted_by_one_region_and_replicated_to_the_others() {
+    let twin = Twin::new(&[US, EU]);
+    let live = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+    twin.ok(US, "UpdateTimeToLive", &live);
+    let now = twin.engine.clock().now().seconds();
+    let item = json!({"pk": {"S": "a"}, "ttl": {"N": (now + 60).to_string()}});
+    twin.ok(US, "PutItem", &json!({"TableName": "tab", "Item": item}));
+    twin.advance(61);
+    let removes = [US, EU].map(|region| twin.records(region));
+    let by_service = removes
+        .iter()
+        .filter(|records| records[1] == "REMOVE a by service")
+        .count();
+    let replicated = removes.iter().filter(|records| records[1] == "REMOVE a").count();
+    assert_eq!((by_service, replicated), (1, 1), "{removes:?}");
+}
+
+#[test]
+fn a_transaction_is_atomic_in_its_region_only() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine.set_conditions(Conditions {
+        replication_lag: Conditions::STORM.replication_lag,
+        ..Conditions::CALM
+    });
+    let put = |pk: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": pk}, "v": {"S": "1"}}}});
+    let keys = ["a", "b", "c", "d", "e"];
+    let body = json!({"TransactItems": keys.map(put), "ClientRequestToken": "token"});
+    twin.ok(US, "TransactWriteItems", &body);
+    // A client token is one region's.
+    let again = json!({"TransactItems": [put("f")], "ClientRequestToken": "token"});
+    assert_eq!(twin.send(US, "TransactWriteItems", &again).0, 400);
+    twin.ok(EU, "TransactWriteItems", &again);
+    let seen = || keys.iter().filter(|key| twin.get(EU, key) == "1").count();
+    let mut counts = BTreeSet::new();
+    for _ in 0..60 {
+        counts.insert(seen());
+        twin.advance(10);
+    }
+    assert!(
+        counts.contains(&0) && counts.contains(&5) && counts.len() > 2,
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn what_arrives_waits_for_a_transaction_that_holds_its_item() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine.set_table_conditions(
+        &caller(EU),
+        "tab",
+        Some(Conditions {
+            transaction_time: seconds(10),
+            ..Conditions::CALM
+        }),
+    );
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": "eu"}}}});
+    twin.ok(EU, "TransactWriteItems", &json!({"TransactItems": [put]}));
+    twin.advance(1);
+    twin.put(US, "a", "us");
+    assert_eq!(twin.all(&[US, EU], "a"), "us -");
+    twin.advance(9);
+    // The transaction was carried out later.
+    assert_eq!(twin.all(&[US, EU], "a"), "eu eu");
+}
+
+#[test]
+fn metrics_have_latencies_and_replicated_units() {
+    let twin = Twin::lagging(&[US, EU], 3);
+    twin.engine.watch(true);
+    (0..4).for_each(|number| twin.put(US, &number.to_string(), &"x".repeat(1500)));
+    twin.advance(3);
+    let metric = |region: &str, name: &str| -> Vec<(Option<String>, f64)> {
+        let metrics = twin.engine.metrics(&caller(region)).into_iter();
+        let found = metrics.filter(|metric| metric.name == name);
+        found
+            .map(|metric| {
+                (
+                    metric
+                        .dimension("ReceivingRegion")
+                        .or(metric.dimension("GlobalSecondaryIndexName"))
+                        .map(str::to_owned),
+                    metric.value,
+                )
+            })
+            .collect()
+    };
+    assert_eq!(metric(US, "ReplicationLatency"), [(Some(EU.into()), 3000.0)]);
+    assert_eq!(metric(EU, "ReplicationLatency"), []);
+    let consumed = [(None, 8.0), (Some("by-g".to_owned()), 8.0)];
+    for region in [US, EU] {
+        let mut found = metric(region, "ConsumedWriteCapacityUnits");
+        found.sort_by(|left, right| left.0.cmp(&right.0));
+        assert_eq!(found, consumed, "{region}");
+    }
+}
+
+#[test]
+fn replicated_writes_use_up_the_capacity_of_their_region() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine.set_table_conditions(
+        &caller(EU),
+        "tab",
+        Some(Conditions {
+            capacity: Capacity::Enforced(Enforcement {
+                burst: Duration::ZERO,
+                partition_write: 10,
+                ..Enforcement::AWS
+            }),
+            ..Conditions::CALM
+        }),
+    );
+    (0..40).for_each(|number| twin.put(US, "a", &number.to_string()));
+    let item = json!({"pk": {"S": "a"}});
+    let put = json!({"TableName": "tab", "Item": item});
+    let (status, error) = twin.send(EU, "PutItem", &put);
+    assert_eq!(status, 400, "{error}");
+    assert!(
+        error["__type"].as_str().unwrap().contains("Throughput")
+            || error["__type"].as_str().unwrap().contains("Throttling"),
+        "{error}"
+    );
+    twin.advance(60);
+    twin.ok(EU, "PutItem", &put);
+}
+
+#[test]
+fn delays_depend_on_seed_item_and_ordinal_alone() {
+    // When each of the changes arrives, by the second; others are written between them.
+    let arrivals = |others: usize, start: u64| {
+        let twin = Twin::new(&[US, EU]);
+        twin.advance(start);
+        twin.engine.set_conditions(Conditions {
+            replication_lag: Conditions::STORM.replication_lag,
+            ..Conditions::CALM
+        });
+        let mut seen = Vec::new();
+        for number in 0..4 {
+            (0..others).for_each(|other| twin.put(US, &format!("other-{other}"), "x"));
+            let value = number.to_string();
+            twin.put(US, "a", &value);
+            let mut waited = 0;
+            while twin.get(EU, "a") != value {
+                twin.advance(1);
+                waited += 1;
+            }
+            seen.push(waited);
+        }
+        seen
+    };
+    let alone = arrivals(0, 0);
+    assert!(alone.iter().any(|delay| *delay != alone[0]), "{alone:?}");
+    assert_eq!(alone, arrivals(3, 12_345));
+}
+
+#[test]
+fn a_new_replica_has_the_versions_of_its_source() {
+    let twin = Twin::new(&[US, EU]);
+    twin.put(US, "a", "1");
+    twin.pause(US, Some(EU));
+    twin.put(EU, "a", "2");
+    twin.advance(1);
+    twin.put(US, "a", "3");
+    twin.put(US, "b", "1");
+    // The new region misses nothing that is on its way, and takes nothing older for newer.
+    twin.add(US, AP);
+    assert_eq!((twin.get(AP, "a"), twin.get(AP, "b")), ("3".into(), "1".into()));
+    twin.resume(US, None);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "3 3 3");
+    twin.put(EU, "a", "4");
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "4 4 4");
+}
+
+#[test]
+fn a_region_that_leaves_leaves_its_last_writes() {
+    let twin = Twin::lagging(&[US, EU], 10);
+    twin.put(EU, "a", "1");
+    let update = json!([{"Delete": {"RegionName": EU}}]);
+    twin.ok(
+        US,
+        "UpdateTable",
+        &json!({"TableName": "tab", "ReplicaUpdates": update}),
+    );
+    twin.put(US, "b", "1");
+    twin.advance(20);
+    assert_eq!((twin.get(US, "a"), twin.get(US, "b")), ("1".into(), "1".into()));
+    // From here on it is a table like any other.
+    twin.put(US, "a", "2");
+    twin.add(US, EU);
+    assert_eq!(twin.all(&[US, EU], "a"), "2 2");
+    assert!(twin.engine.replication(&caller(US), "other").is_err());
+}
+
+#[test]
+fn conditions_say_how_long_time_to_live_and_replication_take() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine.set_conditions(Conditions::AWS);
+    assert_eq!(
+        twin.engine.conditions().replication_lag,
+        Conditions::AWS.replication_lag
+    );
+    assert!(
+        Conditions::CALM.replication_lag.is_none() && Conditions::CALM.time_to_live == TimeToLive::Deletes(Lag::None)
+    );
+}

@@ -1,0 +1,348 @@
+//! Long operations are done in slices or on another thread, so that no request waits for them, and reads stay correct.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use crate::common::{Choice, Twin, create_living_table};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::reclaim::Reclaim;
+use serde_json::{Value, json};
+
+/// A host that keeps the values it should free.
+#[derive(Default)]
+struct Garbage(Mutex<Vec<Box<dyn Send>>>);
+
+impl Garbage {
+    fn take(&self) -> usize {
+        std::mem::take(&mut *self.0.lock().unwrap()).len()
+    }
+}
+
+impl Reclaim for Garbage {
+    fn reclaim(&self, garbage: Box<dyn Send>) {
+        self.0.lock().unwrap().push(garbage);
+    }
+}
+
+fn create(twin: &Twin, more: Value) {
+    let mut request = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    let members = request.as_object_mut().unwrap();
+    members.extend(more.as_object().cloned().unwrap_or_default());
+    twin.ok("CreateTable", &request);
+}
+
+/// Returns a twin whose clock runs as fast as the test defines.
+fn running() -> (Twin, Arc<AtomicI64>) {
+    let micros = Arc::new(AtomicI64::new(Moment::START.micros()));
+    let source = Arc::clone(&micros);
+    let mut twin = Twin::new(1);
+    twin.engine = Engine::new(Settings {
+        clock: Clock::system(move || Moment::from_micros(source.load(Ordering::SeqCst))),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    });
+    (twin, micros)
+}
+
+/// Puts items with the keys 0 to `count`, each with its number divided by ten in `g`.
+fn fill(twin: &Twin, count: usize) {
+    let keys: Vec<usize> = (0..count).collect();
+    for keys in keys.chunks(25) {
+        let puts = keys.iter().map(
+            |at| json!({"PutRequest": {"Item": {"pk": {"S": at.to_string()}, "g": {"S": (at / 10).to_string()}}}}),
+        );
+        twin.ok(
+            "BatchWriteItem",
+            &json!({"RequestItems": {"tab": puts.collect::<Vec<_>>()}}),
+        );
+    }
+}
+
+fn create_index(units: Value) -> Value {
+    let mut create = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}});
+    if !units.is_null() {
+        create["ProvisionedThroughput"] = units;
+    }
+    json!({"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": create}]})
+}
+
+/// Returns all items of the table or of its index, ordered by key.
+fn scan(twin: &Twin, index: Option<&str>) -> Vec<Value> {
+    let mut request = json!({"TableName": "tab"});
+    if let Some(index) = index {
+        request["IndexName"] = index.into();
+    }
+    let page = twin.ok("Scan", &request);
+    assert!(page["LastEvaluatedKey"].is_null());
+    let mut items = page["Items"].as_array().unwrap().clone();
+    items.sort_by_key(|item| item["pk"]["S"].as_str().unwrap().to_owned());
+    items
+}
+
+#[test]
+fn the_host_frees_large_values() {
+    let kept = Arc::new(Garbage::default());
+    let mut twin = Twin::new(1);
+    twin.engine = twin.engine.with_reclaimer(Arc::clone(&kept) as Arc<dyn Reclaim>);
+    create(&twin, json!({}));
+    fill(&twin, 5000);
+    twin.ok("UpdateTable", &create_index(Value::Null));
+    assert_eq!(kept.take(), 0);
+    let remove = json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]});
+    twin.ok("UpdateTable", &remove);
+    // Its deletion is a change like others, and cancels the pending one.
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "DeletionProtectionEnabled": false}),
+    );
+    assert_eq!(kept.take(), 1, "the index");
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(kept.take(), 4, "its four partitions");
+    create(&twin, json!({}));
+    fill(&twin, 5000);
+    twin.engine.reset();
+    assert_eq!(kept.take(), 4, "its four partitions");
+    create(&twin, json!({}));
+    fill(&twin, 100);
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(kept.take(), 0, "it is small");
+}
+
+#[test]
+fn writes_that_race_a_backfill_are_in_the_index() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    fill(&twin, 4000);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..3)
+            .map(|seed| {
+                let twin = &twin;
+                scope.spawn(move || {
+                    let mut choice = Choice(seed);
+                    for _ in 0..3000 {
+                        let key = json!({"pk": {"S": choice.below(4000).to_string()}});
+                        match choice.below(3) {
+                            0 => twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": key})),
+                            1 => twin.ok(
+                                "UpdateItem",
+                                &json!({"TableName": "tab", "Key": key, "UpdateExpression": "REMOVE g"}),
+                            ),
+                            _ => twin.ok(
+                                "UpdateItem",
+                                &json!({"TableName": "tab", "Key": key, "UpdateExpression": "SET g = :g",
+                                    "ExpressionAttributeValues": {":g": {"S": choice.below(50).to_string()}}}),
+                            ),
+                        };
+                    }
+                })
+            })
+            .collect();
+        let remove = json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]});
+        twin.ok("UpdateTable", &create_index(Value::Null));
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            twin.ok("UpdateTable", &remove);
+            twin.ok("UpdateTable", &create_index(Value::Null));
+        }
+    });
+    let mut items = scan(&twin, None);
+    items.retain(|item| item.get("g").is_some());
+    assert_eq!(scan(&twin, Some("by-g")), items);
+}
+
+#[test]
+fn a_backfill_takes_time_with_the_size_of_the_table() {
+    let cases = [
+        (0, 1, 16, "the floor"),
+        (100, 1, 16, "few entries"),
+        (3000, 1, 51, "3000 units at one a second, after the allocation"),
+        (3000, 100, 16, "the same with more units, of which half are for it"),
+    ];
+    for (items, units, minutes, why) in cases {
+        let twin = Twin::new(1);
+        let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": units});
+        let tables = json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": given});
+        create(&twin, tables);
+        fill(&twin, items);
+        twin.engine.set_conditions(Conditions::AWS);
+        twin.ok("UpdateTable", &create_index(given));
+        let status = || {
+            let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+            let index = table["Table"]["GlobalSecondaryIndexes"][0].clone();
+            (index["IndexStatus"].clone(), index["Backfilling"].clone())
+        };
+        assert_eq!(status(), (json!("CREATING"), json!(false)), "{why}");
+        let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+            "ExpressionAttributeValues": {":g": {"S": "0"}}});
+        let mut passed = 0;
+        while status().0 == "CREATING" {
+            twin.engine.advance(Duration::from_mins(1));
+            passed += 1;
+            if passed == 3 {
+                assert_eq!(status(), (json!("CREATING"), json!(true)), "{why}");
+                let (refused, answer) = twin.send("Query", &query);
+                let text = "Cannot read from backfilling global secondary index: by-g";
+                assert_eq!((refused, &answer["message"]), (400, &json!(text)), "{why}");
+            }
+        }
+        assert_eq!(status(), (json!("ACTIVE"), Value::Null), "{why}");
+        assert!((minutes - 8..=minutes + 1).contains(&passed), "{why}: {passed} minutes");
+        assert_eq!(twin.ok("Query", &query)["Count"], items.min(10), "{why}");
+    }
+}
+
+/// Puts items that expire ten seconds after the start.
+fn fill_living(twin: &Twin, count: usize) {
+    let ttl = (Moment::START.seconds() + 10).to_string();
+    let keys: Vec<usize> = (0..count).collect();
+    for keys in keys.chunks(25) {
+        let puts = keys.iter().map(
+            |at| json!({"PutRequest": {"Item": {"pk": {"S": at.to_string()}, "g": {"S": "x"}, "ttl": {"N": ttl}}}}),
+        );
+        twin.ok(
+            "BatchWriteItem",
+            &json!({"RequestItems": {"tab": puts.collect::<Vec<_>>()}}),
+        );
+    }
+}
+
+#[test]
+fn requests_apply_few_of_many_due_deletions() {
+    let (twin, micros) = running();
+    create_living_table(&twin);
+    fill_living(&twin, 2000);
+    let pass = |seconds: i64| micros.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    assert_eq!(scan(&twin, None).len(), 2000);
+    pass(20);
+    let left = scan(&twin, None).len();
+    assert!((1000..2000).contains(&left), "{left}");
+    let entries = scan(&twin, Some("by-g")).len();
+    assert!((500..=left).contains(&entries), "{entries} of {left}");
+    twin.engine.run_due();
+    assert_eq!(scan(&twin, None).len() + scan(&twin, Some("by-g")).len(), 0);
+}
+
+#[test]
+fn a_due_transaction_does_not_wait_for_many_due_deletions() {
+    let (twin, micros) = running();
+    create_living_table(&twin);
+    fill_living(&twin, 2000);
+    let mut conditions = Conditions::CALM;
+    conditions.transaction_time = Lag::Fixed(Duration::from_secs(20));
+    twin.engine.set_conditions(conditions);
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "7"}, "g": {"S": "new"}}}});
+    twin.ok("TransactWriteItems", &json!({"TransactItems": [put]}));
+    micros.fetch_add(21_000_000, Ordering::SeqCst);
+    let get = json!({"TableName": "tab", "Key": {"pk": {"S": "7"}}, "ConsistentRead": true});
+    assert_eq!(twin.ok("GetItem", &get)["Item"]["g"]["S"], "new");
+    let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        "ExpressionAttributeValues": {":g": {"S": "new"}}});
+    assert_eq!(twin.ok("Query", &query)["Count"], 1);
+    assert!(scan(&twin, None).len() > 1000, "the deletions wait");
+    twin.engine.run_due();
+    assert_eq!(scan(&twin, None).len(), 1);
+    assert_eq!(scan(&twin, Some("by-g")).len(), 1);
+}
+
+#[test]
+fn expire_now_deletes_all_expired_items() {
+    for (twin, micros) in [running(), (Twin::new(1), Arc::new(AtomicI64::new(0)))] {
+        let mut conditions = Conditions::CALM;
+        conditions.time_to_live = TimeToLive::Off;
+        twin.engine.set_conditions(conditions);
+        create_living_table(&twin);
+        fill_living(&twin, 1000);
+        micros.fetch_add(20_000_000, Ordering::SeqCst);
+        if twin.engine.clock().is_settable() {
+            twin.engine.advance(Duration::from_secs(20));
+        }
+        assert_eq!(twin.engine.expire_now(&twin.caller, "tab").unwrap(), 1000);
+        assert_eq!(scan(&twin, None).len() + scan(&twin, Some("by-g")).len(), 0);
+    }
+}
+
+#[test]
+fn a_backup_stays_as_it_was() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    fill(&twin, 3000);
+    let before = scan(&twin, None);
+    let backup = twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "one"}));
+    for at in (0..3000).step_by(7) {
+        let key = json!({"pk": {"S": at.to_string()}});
+        twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": key}));
+        let item = json!({"pk": {"S": format!("new {at}")}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let arn = &backup["BackupDetails"]["BackupArn"];
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"TargetTableName": "tab", "BackupArn": arn}),
+    );
+    assert_eq!(scan(&twin, None), before);
+}
+
+#[test]
+fn enabling_time_to_live_applies_to_existing_items() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    fill_living(&twin, 3000);
+    let set = |enabled: bool| {
+        let specification = json!({"Enabled": enabled, "AttributeName": "ttl"});
+        twin.ok(
+            "UpdateTimeToLive",
+            &json!({"TableName": "tab", "TimeToLiveSpecification": specification}),
+        );
+    };
+    set(true);
+    set(false);
+    twin.engine.advance(Duration::from_secs(20));
+    assert_eq!(scan(&twin, None).len(), 3000);
+    set(true);
+    assert_eq!(scan(&twin, None).len(), 0);
+}
+
+#[test]
+fn a_backfill_shares_the_write_units_of_its_index() {
+    let twin = Twin::new(1);
+    let given = json!({"ReadCapacityUnits": 10, "WriteCapacityUnits": 10});
+    create(
+        &twin,
+        json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 100}}),
+    );
+    fill(&twin, 3000);
+    twin.engine.set_conditions(Conditions::AWS);
+    twin.ok("UpdateTable", &create_index(given));
+    // Past the allocation: the backfill takes 3000 units at half of ten a second.
+    twin.engine.advance(Duration::from_mins(1));
+    let mut keys = 0..;
+    let mut put = || {
+        let item = json!({"pk": {"S": format!("new {:?}", keys.next())}, "g": {"S": "x"}});
+        twin.send("PutItem", &json!({"TableName": "tab", "Item": item})).0 == 200
+    };
+    // Twenty writes a second; returns how many are not throttled.
+    let mut written = |seconds: usize| {
+        let mut of_second = || {
+            twin.engine.advance(Duration::from_secs(1));
+            (0..20).filter(|_| put()).count()
+        };
+        (0..seconds).map(|_| of_second()).sum::<usize>()
+    };
+    // Unused capacity comes first.
+    written(120);
+    let during = written(100);
+    assert!((450..=550).contains(&during), "{during}");
+    twin.engine.advance(Duration::from_mins(40));
+    written(320);
+    let after = written(100);
+    assert!((950..=1050).contains(&after), "{after}");
+}

@@ -1,0 +1,208 @@
+//! Snapshots that are restored into an engine with a commit log: all of it or nothing, and the log has it too.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::commits::{self, Recorder};
+use crate::common::{Twin, create_living_table};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{RestoreError, Settings, StateSnapshot};
+use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit, Mutation, Origin};
+use serde_json::{Value, json};
+
+fn settings() -> Settings {
+    Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    }
+}
+
+fn put(pk: &str) -> Value {
+    json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": "x"}}})
+}
+
+fn count(twin: &Twin) -> usize {
+    let items = twin.engine.items(&twin.caller, "tab");
+    items.map_or(0, |items| items.len())
+}
+
+/// A twin with a table and an item, and the log of its commits.
+fn logged() -> (Twin, Arc<Recorder>) {
+    let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
+    create_living_table(&twin);
+    twin.ok("PutItem", &put("a"));
+    (twin, recorder)
+}
+
+#[test]
+fn a_restored_state_is_in_the_log() {
+    let (twin, recorder) = logged();
+    twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "saved"}));
+    twin.engine.advance(Duration::from_mins(1));
+    let snapshot = twin.engine.snapshot();
+    twin.ok("PutItem", &put("b"));
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.advance(Duration::from_mins(1));
+    twin.engine.restore(&snapshot).unwrap();
+    assert_eq!(count(&twin), 1);
+    assert_eq!(twin.engine.clock().now(), snapshot.now());
+    commits::check(&twin.engine, &recorder, settings).unwrap();
+    twin.ok("PutItem", &put("c"));
+    commits::check(&twin.engine, &recorder, settings).unwrap();
+    twin.engine.reset();
+    commits::check(&twin.engine, &recorder, settings).unwrap();
+}
+
+struct Full(AtomicBool);
+
+impl CommitSink for Full {
+    fn append(&self, _: &EncodedCommit) -> Result<(), AppendError> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(AppendError::new("disk full"));
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a snapshot with a commit that no state has.
+fn inconsistent(commit: &Commit) -> Vec<u8> {
+    let mut bytes = Twin::new(1).engine.snapshot().to_bytes();
+    bytes.truncate(bytes.len() - 4);
+    let mut encoded = Vec::new();
+    commit.encode(&mut encoded);
+    bytes.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&encoded);
+    let checksum = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_snapshot_that_is_not_restored_changes_nothing() {
+    let (twin, _) = logged();
+    let snapshot = twin.engine.snapshot();
+    twin.ok("PutItem", &put("b"));
+    twin.engine.advance(Duration::from_mins(1));
+    let full = Arc::new(Full(AtomicBool::new(true)));
+    twin.engine.attach_sink(full.clone(), 9);
+    let before = twin.engine.snapshot();
+    let refused = twin.engine.restore(&snapshot);
+    assert_eq!(refused, Err(RestoreError::Refused(AppendError::new("disk full"))));
+    assert_eq!(twin.engine.snapshot(), before);
+
+    full.0.store(false, Ordering::Relaxed);
+    let list = Commit {
+        time: Moment::START,
+        origin: Origin::Request,
+        sequence: 0,
+        mutations: vec![Mutation::ListTable { table: 7 }],
+    };
+    let inconsistent = StateSnapshot::from_bytes(&inconsistent(&list)).unwrap();
+    let error = twin.engine.restore(&inconsistent).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the snapshot was not restored: commit 0: there is no table 7"
+    );
+    assert_eq!(twin.engine.snapshot(), before);
+    assert_eq!(twin.engine.last_commit(), 9);
+}
+
+/// Whatever requests do meanwhile, the log makes the state that is there, and a snapshot is of one state.
+#[test]
+fn the_log_yields_the_state_despite_concurrent_resets_and_restores() {
+    let (twin, recorder) = logged();
+    let snapshot = twin.engine.snapshot();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for writer in 0..3 {
+            let (twin, done) = (&twin, &done);
+            scope.spawn(move || {
+                for round in 0.. {
+                    if done.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    // Some fail: their table is not there at the moment.
+                    let name = format!("table-{writer}-{round}");
+                    twin.send("PutItem", &put(&name));
+                    let key = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}});
+                    twin.send(
+                        "TransactWriteItems",
+                        &json!({"TransactItems": [{"Put": put(&name)}, {"Delete": key}]}),
+                    );
+                    let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+                        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+                    twin.send("CreateTable", &table);
+                }
+            });
+        }
+        for round in 0..50 {
+            if round % 5 == 4 {
+                twin.engine.reset();
+            } else {
+                twin.engine.restore(&snapshot).unwrap();
+            }
+            let meanwhile = StateSnapshot::from_bytes(&twin.engine.snapshot().to_bytes()).unwrap();
+            Twin::new(1).engine.restore(&meanwhile).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    commits::check(&twin.engine, &recorder, settings).unwrap();
+}
+
+/// However much a stream, point-in-time recovery and a paused index hold, a log with a limit for records takes a checkpoint.
+#[test]
+fn no_commit_of_a_checkpoint_is_long() {
+    const MOST: usize = 6 * 1024 * 1024;
+    let twin = Twin::new(1);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        }),
+    );
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+    );
+    let large = "x".repeat(300_000);
+    for round in 0..2 {
+        for pk in 0..30 {
+            let item = json!({"pk": {"S": pk.to_string()}, "g": {"S": "x"}, "large": {"S": large}, "round": {"N": round.to_string()}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+    }
+    for pk in 0..600 {
+        twin.ok("PutItem", &put(&format!("small-{pk}")));
+    }
+    let snapshot = twin.engine.snapshot();
+    let lengths = twin.engine.checkpoint().map(|commit| {
+        let mut bytes = Vec::new();
+        commit.encode(&mut bytes);
+        bytes.len()
+    });
+    assert!(lengths.max() <= Some(MOST));
+    let copy = Twin::new(1);
+    copy.engine
+        .restore(&StateSnapshot::from_bytes(&snapshot.to_bytes()).unwrap())
+        .unwrap();
+    assert!(copy.engine.snapshot() == snapshot);
+    for twin in [&twin, &copy] {
+        twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+    }
+    assert!(copy.engine.snapshot() == twin.engine.snapshot());
+}

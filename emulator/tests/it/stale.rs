@@ -1,0 +1,459 @@
+//! Stale reads against a naive model that records every version: an eventually consistent read returns a state that
+//! existed, never older than the bound, and a page reads each partition in one state.
+//!
+//! `DYNATWIN_SEED=n` replays one history.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::common::{Choice, Twin, setting};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::key::{KeyBytes, push_component, token};
+use dynatwin_engine::schema::ScalarType;
+use dynatwin_engine::value::AttributeValue;
+use serde_json::{Value, json};
+
+const HISTORIES: u64 = 60;
+const STEPS: u64 = 120;
+
+type Items = BTreeMap<(String, i64), Value>;
+
+/// A partition's state, and its start.
+type State = (Moment, Items);
+
+fn create(twin: &Twin) {
+    create_table(twin, "tab");
+}
+
+fn create_table(twin: &Twin, table: &str) {
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
+                {"AttributeName": "l", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            "LocalSecondaryIndexes": [{"IndexName": "by-l", "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"}}]}),
+    );
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": table, "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "dies"}}),
+    );
+}
+
+fn stale(staleness: Lag, monotonic: bool) -> Conditions {
+    Conditions {
+        read_staleness: staleness,
+        monotonic_reads: monotonic,
+        ..Conditions::CALM
+    }
+}
+
+/// 0.4% of the reads shortly after a write miss it.
+#[test]
+fn few_reads_are_stale_under_aws() {
+    let twin = Twin::new(1);
+    twin.engine.set_conditions(Conditions {
+        read_staleness: Conditions::AWS.read_staleness,
+        stale_reads: Conditions::AWS.stale_reads,
+        ..Conditions::CALM
+    });
+    create(&twin);
+    let key = |at: u32| json!({"pk": {"S": at.to_string()}, "sk": {"N": "1"}});
+    let missed = (0..5000).filter(|at| {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": key(*at)}));
+        twin.engine.advance(Duration::from_millis(1));
+        let read = twin.ok("GetItem", &json!({"TableName": "tab", "Key": key(*at)}));
+        read.get("Item").is_none()
+    });
+    let missed = missed.count();
+    assert!((8..=40).contains(&missed), "{missed} of 5000");
+}
+
+fn caller(access_key: &str) -> Caller {
+    Caller {
+        access_key: access_key.into(),
+        region: "us-east-1".into(),
+    }
+}
+
+/// Returns the number of the partition of an item, out of four.
+fn partition_of(pk: &str) -> usize {
+    let mut bytes = KeyBytes::new();
+    push_component(&mut bytes, &AttributeValue::string(pk));
+    (token([ScalarType::S], &bytes) >> 62) as usize
+}
+
+fn number(value: &Value) -> Option<i64> {
+    value["N"].as_str()?.parse().ok()
+}
+
+struct History {
+    twin: Twin,
+    other: Caller,
+    /// All states of each partition.
+    states: [Vec<State>; 4],
+    /// For each caller and partition, the newest state known to have been read.
+    seen: BTreeMap<(bool, usize), usize>,
+    bound: Duration,
+    monotonic: bool,
+    choice: Choice,
+    seed: u64,
+    reads: u64,
+    stale: u64,
+}
+
+impl History {
+    fn new(seed: u64) -> History {
+        let mut choice = Choice(seed);
+        // Both callers share one set of tables.
+        let settings = Settings {
+            clock: Clock::settable(Moment::START),
+            seed,
+            conditions: Conditions::CALM,
+            shared_db: true,
+        };
+        let twin = Twin {
+            engine: Engine::new(settings),
+            caller: caller("test"),
+        };
+        let millis = |count| Duration::from_millis(count);
+        let staleness = match choice.below(3) {
+            0 => Lag::Fixed(millis(30)),
+            1 => Lag::Seeded {
+                typical: millis(5),
+                longest: millis(50),
+            },
+            _ => Lag::Seeded {
+                typical: millis(500),
+                longest: millis(5000),
+            },
+        };
+        let monotonic = choice.one_in(2);
+        twin.engine.set_conditions(stale(staleness, monotonic));
+        create(&twin);
+        let start = (twin.engine.clock().now(), Items::new());
+        History {
+            twin,
+            other: caller("other"),
+            states: std::array::from_fn(|_| vec![start.clone()]),
+            seen: BTreeMap::new(),
+            bound: staleness.longest(),
+            monotonic,
+            choice,
+            seed,
+            reads: 0,
+            stale: 0,
+        }
+    }
+
+    fn now(&self) -> Moment {
+        self.twin.engine.clock().now()
+    }
+
+    /// Changes a partition's state.
+    fn change(&mut self, partition: usize, at: Moment, change: impl FnOnce(&mut Items)) {
+        let mut items = self.states[partition].last().unwrap().1.clone();
+        change(&mut items);
+        self.states[partition].push((at, items));
+    }
+
+    /// Applies due deletions one by one, each at its own time.
+    fn expire(&mut self) {
+        let now = self.now();
+        for partition in 0..4 {
+            loop {
+                let items = &self.states[partition].last().unwrap().1;
+                let due = items
+                    .iter()
+                    .filter_map(|(key, item)| Some((number(&item["dies"])?, key)));
+                let Some((at, key)) = due.min().map(|(at, key)| (at, key.clone())) else {
+                    break;
+                };
+                if Moment::from_seconds(at) > now {
+                    break;
+                }
+                // An expiry in the past deletes the item at once.
+                let at = Moment::from_seconds(at).max(self.states[partition].last().unwrap().0);
+                self.change(partition, at, |items| drop(items.remove(&key)));
+            }
+        }
+    }
+
+    fn key(&mut self) -> (String, i64) {
+        (format!("p{}", self.choice.below(4)), self.choice.below(3) as i64)
+    }
+
+    fn write(&mut self) {
+        let key = self.key();
+        let (partition, now) = (partition_of(&key.0), self.now());
+        let key_json = json!({"pk": {"S": key.0}, "sk": {"N": key.1.to_string()}});
+        if self.choice.one_in(4) {
+            self.twin
+                .ok("DeleteItem", &json!({"TableName": "tab", "Key": key_json}));
+            return self.change(partition, now, |items| drop(items.remove(&key)));
+        }
+        let mut item = key_json;
+        item["n"] = json!({"N": self.choice.next().to_string()});
+        if self.choice.one_in(2) {
+            let word = ["x", "y"][self.choice.below(2) as usize];
+            item["l"] = json!({"S": word});
+        }
+        if self.choice.one_in(6) {
+            item["dies"] = json!({"N": (now.seconds() + self.choice.below(5) as i64).to_string()});
+        }
+        let body = json!({"TableName": "tab", "Item": item});
+        if self.choice.one_in(4) {
+            self.twin
+                .ok("TransactWriteItems", &json!({"TransactItems": [{"Put": body}]}));
+        } else {
+            self.twin.ok("PutItem", &body);
+        }
+        self.change(partition, now, |items| drop(items.insert(key, item)));
+        self.expire();
+    }
+
+    /// Checks that what was read of a partition is `view` of one of the states that the read may return.
+    fn check(&mut self, partition: usize, mine: bool, consistent: bool, found: &Value, view: impl Fn(&Items) -> Value) {
+        let states = &self.states[partition];
+        let newest = states.len() - 1;
+        let oldest = self.now().minus(self.bound);
+        // A state lasts until the next one, and may be read if it ended within the bound.
+        let mut first = (0..newest).find(|at| states[at + 1].0 > oldest).unwrap_or(newest);
+        if consistent {
+            first = newest;
+        } else if self.monotonic {
+            first = first.max(self.seen.get(&(mine, partition)).copied().unwrap_or(0));
+        }
+        let seen = (first..=newest).find(|at| view(&states[*at].1) == *found);
+        let Some(seen) = seen else {
+            let may: Vec<Value> = (first..=newest).map(|at| view(&states[at].1)).collect();
+            panic!(
+                "DYNATWIN_SEED={}: partition {partition} answers {found}\n of {may:?}\n bound {:?}, consistent {consistent}, at {}, states since {:?}",
+                self.seed,
+                self.bound,
+                self.now(),
+                states.iter().map(|(since, _)| since.to_string()).collect::<Vec<_>>()
+            );
+        };
+        self.reads += 1;
+        self.stale += u64::from(view(&states[newest].1) != *found);
+        self.seen.insert((mine, partition), seen);
+    }
+
+    fn send(&self, mine: bool, operation: &str, body: &Value) -> Value {
+        let caller = if mine { &self.twin.caller } else { &self.other };
+        let answer = self
+            .twin
+            .engine
+            .dispatch(caller, operation, body.to_string().as_bytes());
+        assert_eq!(answer.status, 200, "DYNATWIN_SEED={}: {operation} {body}", self.seed);
+        serde_json::from_slice(&answer.body).unwrap()
+    }
+
+    fn get(&mut self, mine: bool, consistent: bool) {
+        let key = self.key();
+        let key_json = json!({"pk": {"S": key.0}, "sk": {"N": key.1.to_string()}});
+        let view = |items: &Items| items.get(&key).cloned().unwrap_or_default();
+        let found = match self.choice.below(3) {
+            0 => {
+                let keys = json!({"Keys": [key_json], "ConsistentRead": consistent});
+                let answer = self.send(mine, "BatchGetItem", &json!({"RequestItems": {"tab": keys}}));
+                answer["Responses"]["tab"].get(0).cloned().unwrap_or_default()
+            }
+            1 if consistent => {
+                let get = json!({"Get": {"TableName": "tab", "Key": key_json}});
+                let answer = self.send(mine, "TransactGetItems", &json!({"TransactItems": [get]}));
+                answer["Responses"][0]["Item"].clone()
+            }
+            _ => {
+                let body = json!({"TableName": "tab", "Key": key_json, "ConsistentRead": consistent});
+                self.send(mine, "GetItem", &body)["Item"].clone()
+            }
+        };
+        self.check(partition_of(&key.0), mine, consistent, &found, view);
+    }
+
+    fn query(&mut self, mine: bool, consistent: bool) {
+        let (pk, _) = self.key();
+        let forward = self.choice.one_in(2);
+        let limit = 1 + self.choice.below(3) as usize;
+        let local = self.choice.one_in(2);
+        let mut body = json!({"TableName": "tab", "KeyConditionExpression": "pk = :p", "Limit": limit,
+            "ExpressionAttributeValues": {":p": {"S": pk}}, "ScanIndexForward": forward, "ConsistentRead": consistent});
+        if local {
+            body["IndexName"] = "by-l".into();
+            body["Select"] = "ALL_ATTRIBUTES".into();
+        }
+        let found = self.send(mine, "Query", &body)["Items"].clone();
+        self.check(partition_of(&pk), mine, consistent, &found, |items| {
+            let mut page: Vec<&Value> = items.values().filter(|item| item["pk"]["S"] == *pk).collect();
+            if local {
+                page.retain(|item| item.get("l").is_some());
+                page.sort_by_key(|item| (item["l"]["S"].as_str(), number(&item["sk"])));
+            }
+            if !forward {
+                page.reverse();
+            }
+            page.into_iter().take(limit).cloned().collect()
+        });
+    }
+
+    /// Scans the table: each partition is read in one state.
+    fn scan(&mut self, mine: bool, consistent: bool) {
+        let mut body = json!({"TableName": "tab", "ConsistentRead": consistent});
+        let local = self.choice.one_in(2);
+        if local {
+            body["IndexName"] = "by-l".into();
+            body["Select"] = "ALL_ATTRIBUTES".into();
+        }
+        let answer = self.send(mine, "Scan", &body);
+        let order = |item: &Value| (item["pk"]["S"].to_string(), number(&item["sk"]));
+        for partition in 0..4 {
+            let mut found = answer["Items"].as_array().unwrap().clone();
+            found.retain(|item| partition_of(item["pk"]["S"].as_str().unwrap()) == partition);
+            found.sort_by_key(order);
+            self.check(partition, mine, consistent, &found.into(), |items| {
+                let all = items.values().filter(|item| !local || item.get("l").is_some());
+                all.cloned().collect()
+            });
+        }
+    }
+
+    fn step(&mut self) {
+        self.expire();
+        let (mine, consistent) = (self.choice.one_in(2), self.choice.one_in(5));
+        match self.choice.below(12) {
+            0..=4 => self.write(),
+            5..=6 => self.get(mine, consistent),
+            7 => self.query(mine, consistent),
+            8 => self.scan(mine, consistent),
+            _ => {
+                let millis = [1, 10, 100, 1000][self.choice.below(4) as usize];
+                let by = self.choice.below(millis * 2);
+                self.twin.engine.clock().advance(Duration::from_millis(by));
+                if self.choice.one_in(2) {
+                    self.twin.engine.run_due();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_read_is_of_a_state_that_existed() {
+    let seeds = match setting("DYNATWIN_SEED") {
+        Some(seed) => vec![seed],
+        None => (0..setting("DYNATWIN_HISTORIES").unwrap_or(HISTORIES)).collect(),
+    };
+    let (mut reads, mut stale) = (0, 0);
+    for seed in &seeds {
+        let mut history = History::new(*seed);
+        (0..STEPS).for_each(|_| history.step());
+        reads += history.reads;
+        stale += history.stale;
+    }
+    if seeds.len() > 20 {
+        assert!(stale * 20 > reads, "only {stale} of {reads} reads were stale");
+    }
+}
+
+#[test]
+fn staleness_starts_when_the_condition_is_set() {
+    let twin = Twin::new(7);
+    create(&twin);
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
+    let put = |n: u64| {
+        let mut item = key.clone();
+        item["n"] = json!({"N": n.to_string()});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    let read = |consistent: bool| {
+        let body = json!({"TableName": "tab", "Key": key, "ConsistentRead": consistent});
+        number(&twin.ok("GetItem", &body)["Item"]["n"]).unwrap()
+    };
+    put(1);
+    twin.engine
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(2)), false));
+    put(2);
+    // The state when the condition was set is the oldest known one.
+    assert_eq!((read(false), read(true)), (1, 2));
+    twin.engine.advance(Duration::from_secs(1));
+    put(3);
+    assert_eq!(read(false), 1);
+    twin.engine.advance(Duration::from_secs(1));
+    assert_eq!((read(false), read(true)), (2, 3));
+    twin.engine.advance(Duration::from_secs(1));
+    assert_eq!(read(false), 3);
+    put(4);
+    twin.engine
+        .set_table_conditions(&twin.caller, "tab", Some(Conditions::CALM));
+    assert_eq!(read(false), 4);
+    twin.engine.set_table_conditions(&twin.caller, "tab", None);
+    put(5);
+    assert_eq!(read(false), 4);
+}
+
+#[test]
+fn monotonic_reads_are_separate_for_each_table() {
+    let twin = Twin::new(7);
+    twin.engine
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true));
+    ["one", "two"].iter().for_each(|table| create_table(&twin, table));
+    let key = |pk: &str| json!({"pk": {"S": pk}, "sk": {"N": "0"}});
+    let read = |table: &str, pk: &str, consistent: bool| {
+        let body = json!({"TableName": table, "Key": key(pk), "ConsistentRead": consistent});
+        number(&twin.ok("GetItem", &body)["Item"]["n"])
+    };
+    let in_partition = |place: usize| {
+        let mut names = (0..100).map(|at| format!("p{at}"));
+        names.find(|pk| partition_of(pk) == place).unwrap()
+    };
+    let keys: Vec<String> = (0..4).map(in_partition).collect();
+    for (at, pk) in keys.iter().enumerate() {
+        let mut item = key(pk);
+        item["n"] = json!({"N": at.to_string()});
+        twin.ok("PutItem", &json!({"TableName": "one", "Item": item}));
+        for other in &keys {
+            assert_eq!(read("one", pk, true), Some(at as i64));
+            assert_eq!(read("two", other, true), None);
+            assert_eq!(
+                read("one", pk, false),
+                Some(at as i64),
+                "{pk} after {other} of the other table"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_and_order_per_key_give_the_same_reads() {
+    let read = |order: &[&str]| {
+        let twin = Twin::new(7);
+        twin.engine
+            .set_conditions(stale(Conditions::STORM.read_staleness, false));
+        create(&twin);
+        for n in 0..200 {
+            for pk in ["a", "b"] {
+                let item = json!({"pk": {"S": pk}, "sk": {"N": "0"}, "n": {"N": n.to_string()}});
+                twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+            }
+            twin.engine.advance(Duration::from_millis(20));
+        }
+        let mut found: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        for pk in order {
+            let body = json!({"TableName": "tab", "Key": {"pk": {"S": pk}, "sk": {"N": "0"}}});
+            let seen = number(&twin.ok("GetItem", &body)["Item"]["n"]).unwrap();
+            found.entry((*pk).to_owned()).or_default().push(seen);
+        }
+        found
+    };
+    let found = read(&["a", "a", "a", "b", "b", "b"]);
+    assert_eq!(found, read(&["b", "a", "b", "a", "a", "b"]));
+    assert_ne!(found["a"][0], found["a"][1], "each read is decided by itself");
+}

@@ -1,0 +1,211 @@
+//! Global tables with strong consistency between their regions (docs/behavior: 08 1, 08 7).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::global::{Twin, caller};
+use dynatwin_engine::conditions::{Conditions, Lag};
+use serde_json::{Value, json};
+
+const US: &str = "us-east-1";
+const OHIO: &str = "us-east-2";
+const OREGON: &str = "us-west-2";
+const ALL: [&str; 3] = [US, OHIO, OREGON];
+
+fn put(pk: &str, v: &str) -> Value {
+    json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "v": {"S": v}, "g": {"S": "g"}}})
+}
+
+/// The status and the exception of a put.
+fn try_put(twin: &Twin, region: &str, pk: &str) -> (u16, String) {
+    let (status, answer) = twin.send(region, "PutItem", &put(pk, "x"));
+    let kind = answer["__type"].as_str().unwrap_or_default();
+    (status, kind.rsplit(['#', '.']).next().unwrap_or_default().to_owned())
+}
+
+fn try_get(twin: &Twin, region: &str, consistent: bool) -> u16 {
+    let body = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}, "ConsistentRead": consistent});
+    twin.send(region, "GetItem", &body).0
+}
+
+fn increment(twin: &Twin, region: &str) -> u16 {
+    let update = json!({"TableName": "tab", "Key": {"pk": {"S": "n"}}, "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}}});
+    twin.send(region, "UpdateItem", &update).0
+}
+
+#[test]
+fn every_region_has_a_write_that_was_answered() {
+    let twin = Twin::strong(&ALL);
+    twin.engine.set_conditions(Conditions {
+        replication_lag: Conditions::STORM.replication_lag,
+        ..Conditions::CALM
+    });
+    for (number, region) in ALL.iter().cycle().take(12).enumerate() {
+        twin.put(region, "a", &number.to_string());
+        let expect = [number.to_string(), number.to_string(), number.to_string()].join(" ");
+        assert_eq!(twin.all(&ALL, "a"), expect);
+        assert_eq!(increment(&twin, region), 200);
+    }
+    let body = json!({"TableName": "tab", "Key": {"pk": {"S": "n"}}, "ConsistentRead": true});
+    for region in ALL {
+        assert_eq!(twin.ok(region, "GetItem", &body)["Item"]["n"]["N"], "12");
+        let query = json!({"TableName": "tab", "ConsistentRead": true, "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": "a"}}});
+        assert_eq!(twin.ok(region, "Query", &query)["Count"], 1);
+    }
+}
+
+#[test]
+fn a_write_of_another_region_is_a_conflict_until_a_write_is_answered() {
+    let twin = Twin::strong(&ALL);
+    twin.engine.set_conditions(Conditions {
+        region_round_trip: Lag::Fixed(Duration::from_millis(100)),
+        ..Conditions::CALM
+    });
+    let conflict = (400, "ReplicatedWriteConflictException".to_owned());
+    let done = (200, String::new());
+    // The region, the item, and what is answered, each after so many milliseconds.
+    for (after, region, pk, expect) in [
+        (0, US, "a", &done),
+        (0, OHIO, "a", &conflict),
+        (0, US, "a", &done),
+        (0, OHIO, "b", &done),
+        (99, OREGON, "a", &conflict),
+        (1, OREGON, "a", &done),
+        (0, OREGON, "b", &done),
+    ] {
+        twin.engine.advance(Duration::from_millis(after));
+        assert_eq!(try_put(&twin, region, pk), *expect, "{region} {pk} after {after} ms");
+    }
+    twin.engine.advance(Duration::from_secs(1));
+    // The answers of writes and of strongly consistent reads wait for another region.
+    let at = |operation: &str, body: &Value| {
+        let answer = twin
+            .engine
+            .dispatch(&caller(US), operation, body.to_string().as_bytes());
+        answer.at.since(twin.engine.clock().now())
+    };
+    let get = |consistent: bool| json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}, "ConsistentRead": consistent});
+    let waits = [
+        at("PutItem", &put("a", "x")),
+        at("GetItem", &get(true)),
+        at("GetItem", &get(false)),
+    ];
+    assert_eq!(waits.map(|wait| wait.as_millis()), [100, 100, 0]);
+    // Nothing that fails keeps another region out.
+    twin.engine.advance(Duration::from_secs(1));
+    let mut never = put("a", "x");
+    never["ConditionExpression"] = json!("attribute_not_exists(pk)");
+    assert_eq!(twin.send(US, "PutItem", &never).0, 400);
+    assert_eq!(try_put(&twin, OHIO, "a"), done);
+}
+
+#[test]
+fn a_region_that_is_cut_off_answers_eventually_consistent_reads_alone() {
+    let twin = Twin::strong(&ALL);
+    twin.put(US, "a", "1");
+    twin.pause(OHIO, None);
+    let alone = (500, "InternalServerError".to_owned());
+    assert_eq!(try_put(&twin, OHIO, "a"), alone);
+    assert_eq!((try_get(&twin, OHIO, true), try_get(&twin, OHIO, false)), (500, 200));
+    // The others are two of three.
+    twin.put(US, "a", "2");
+    twin.put(OREGON, "a", "3");
+    assert_eq!(twin.all(&[US, OREGON], "a"), "3 3");
+    let body = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}});
+    assert_eq!(twin.ok(OHIO, "GetItem", &body)["Item"]["v"]["S"], "1");
+    // One of three is too few, cut off or not.
+    twin.pause(OREGON, None);
+    assert_eq!(
+        (try_put(&twin, US, "a"), try_get(&twin, US, true)),
+        (alone.clone(), 500)
+    );
+    twin.resume(OHIO, None);
+    assert_eq!(twin.all(&[US, OHIO], "a"), "3 3");
+    assert_eq!(try_put(&twin, OREGON, "a"), alone);
+    twin.put(OHIO, "a", "4");
+    twin.resume(OREGON, None);
+    assert_eq!(twin.all(&ALL, "a"), "4 4 4");
+    let refused = twin
+        .engine
+        .pause_replication(&caller(US), "tab", Some(OHIO))
+        .unwrap_err();
+    assert!(refused.to_string().contains("strongly consistent"), "{refused}");
+}
+
+#[test]
+fn a_region_and_its_witness_are_two_of_three() {
+    let twin = Twin::strong(&[US, OHIO]);
+    twin.put(OHIO, "a", "1");
+    twin.pause(US, None);
+    twin.put(OHIO, "a", "2");
+    assert_eq!(twin.get(OHIO, "a"), "2");
+    assert_eq!(try_get(&twin, US, true), 500);
+    twin.resume(US, None);
+    assert_eq!(twin.all(&[US, OHIO], "a"), "2 2");
+}
+
+#[test]
+fn transactions_are_refused() {
+    let twin = Twin::strong(&ALL);
+    let item = put("a", "1");
+    let write = json!({"TransactItems": [{"Put": item}]});
+    let read = json!({"TransactItems": [{"Get": {"TableName": "tab", "Key": {"pk": {"S": "a"}}}}]});
+    let statement = json!({"TransactStatements": [{"Statement": "SELECT * FROM tab WHERE pk = 'a'"}]});
+    for (operation, body) in [
+        ("TransactWriteItems", write),
+        ("TransactGetItems", read),
+        ("ExecuteTransaction", statement),
+    ] {
+        let (status, answer) = twin.send(US, operation, &body);
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert_eq!(status, 400, "{operation}: {answer}");
+        assert!(
+            text.contains("MultiRegionConsistency set to STRONG"),
+            "{operation}: {answer}"
+        );
+    }
+    // A batch is no transaction.
+    let batch = json!({"RequestItems": {"tab": [{"PutRequest": {"Item": {"pk": {"S": "a"}, "v": {"S": "1"}}}}]}});
+    twin.ok(OHIO, "BatchWriteItem", &batch);
+    assert_eq!(twin.all(&ALL, "a"), "1 1 1");
+}
+
+#[test]
+fn threads_in_three_regions_write_one_history() {
+    let twin = Twin::strong(&ALL);
+    let (written, latest) = (AtomicU64::new(0), AtomicU64::new(0));
+    let version = |region: &str| {
+        let body = json!({"TableName": "tab", "Key": {"pk": {"S": "n"}}, "ConsistentRead": true});
+        let item = twin.ok(region, "GetItem", &body);
+        let digits = item["Item"]["n"]["N"].as_str();
+        digits.map_or(0, |digits| digits.parse::<u64>().unwrap())
+    };
+    let run = |region: &str| {
+        for _ in 0..60 {
+            // What somebody has seen before, everybody sees now.
+            let before = latest.load(Ordering::SeqCst);
+            let seen = version(region);
+            assert!(seen >= before, "{region} sees {seen} after {before}");
+            latest.fetch_max(seen, Ordering::SeqCst);
+            let swap = json!({"TableName": "tab", "Key": {"pk": {"S": "n"}}, "UpdateExpression": "SET n = :to",
+                "ConditionExpression": "n = :from OR attribute_not_exists(n)",
+                "ExpressionAttributeValues": {":from": {"N": seen.to_string()}, ":to": {"N": (seen + 1).to_string()}}});
+            let (status, answer) = twin.send(region, "UpdateItem", &swap);
+            if status == 200 {
+                written.fetch_add(1, Ordering::SeqCst);
+                latest.fetch_max(seen + 1, Ordering::SeqCst);
+            } else {
+                let kind = answer["__type"].as_str().unwrap();
+                let known = ["ConditionalCheckFailedException", "ReplicatedWriteConflictException"];
+                assert!(known.iter().any(|known| kind.ends_with(known)), "{answer}");
+            }
+        }
+    };
+    thread::scope(|scope| ALL.iter().for_each(|region| drop(scope.spawn(|| run(region)))));
+    let count = written.load(Ordering::SeqCst);
+    assert!(count > 0);
+    assert_eq!(ALL.map(version), [count; 3]);
+}

@@ -1,0 +1,867 @@
+//! Control-plane operations, end to end through `dispatch`.
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+
+struct Twin(Engine);
+
+impl Twin {
+    /// A twin with the table `tab`: key `pk`, on demand.
+    fn new() -> Twin {
+        let twin = Twin::empty();
+        twin.ok(
+            "CreateTable",
+            definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+        );
+        twin
+    }
+
+    fn empty() -> Twin {
+        Twin(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }))
+    }
+
+    /// Returns a twin with the service's usual delays.
+    fn slow() -> Twin {
+        let twin = Twin::new();
+        twin.0.set_conditions(Conditions::AWS);
+        twin
+    }
+
+    fn raw(&self, operation: &str, body: &Value) -> (u16, Vec<u8>) {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        let answer = self.0.dispatch(&caller, operation, body.to_string().as_bytes());
+        (answer.status, answer.body)
+    }
+
+    fn ok(&self, operation: &str, body: Value) -> Value {
+        let (status, answer) = self.raw(operation, &body);
+        assert_eq!(status, 200, "{operation}: {}", String::from_utf8_lossy(&answer));
+        if answer.is_empty() {
+            return Value::Null;
+        }
+        serde_json::from_slice(&answer).unwrap()
+    }
+
+    fn error(&self, operation: &str, body: Value) -> String {
+        let (status, answer) = self.raw(operation, &body);
+        assert_eq!(status, 400, "{operation}: {}", String::from_utf8_lossy(&answer));
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        let kind = answer["__type"].as_str().unwrap().rsplit('#').next().unwrap();
+        let text = answer["message"].as_str().or(answer["Message"].as_str());
+        format!("{kind}: {}", text.unwrap_or_default())
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.0.advance(Duration::from_secs(seconds));
+    }
+}
+
+/// A CreateTable request for a table with the string key `pk`, with more members.
+fn definition(name: &str, more: Value) -> Value {
+    let request = json!({
+        "TableName": name,
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    });
+    with(request, more)
+}
+
+fn with(mut request: Value, more: Value) -> Value {
+    let Value::Object(more) = more else { return request };
+    request.as_object_mut().unwrap().extend(more);
+    request
+}
+
+#[test]
+fn endpoints_and_limits_depend_on_the_region() {
+    let twin = Twin::new();
+    let endpoint = json!({"Address": "dynamodb.us-east-1.amazonaws.com", "CachePeriodInMinutes": 1440});
+    assert_eq!(
+        twin.ok("DescribeEndpoints", json!({"Unknown": 1})),
+        json!({"Endpoints": [endpoint]})
+    );
+    let limits = json!({"AccountMaxReadCapacityUnits": 80_000, "AccountMaxWriteCapacityUnits": 80_000,
+                        "TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000});
+    assert_eq!(twin.ok("DescribeLimits", json!({})), limits);
+}
+
+#[test]
+fn tags_are_kept_replaced_and_removed() {
+    let twin = Twin::empty();
+    let tags = json!([{"Key": "a", "Value": "1"}, {"Key": "b", "Value": ""}]);
+    twin.ok(
+        "CreateTable",
+        definition("tab", json!({"BillingMode": "PAY_PER_REQUEST", "Tags": tags})),
+    );
+    let listed = || twin.ok("ListTagsOfResource", json!({"ResourceArn": ARN, "NextToken": "x"}));
+    assert_eq!(listed(), json!({"Tags": tags}));
+    let change = json!({"ResourceArn": ARN, "Tags": [{"Key": "b", "Value": "2"}, {"Key": "c", "Value": "é @"}]});
+    assert_eq!(
+        twin.raw("TagResource", &change),
+        (200, Vec::new()),
+        "the body has no bytes at all"
+    );
+    let gone = json!({"ResourceArn": ARN, "TagKeys": ["a", "never there"]});
+    assert_eq!(twin.raw("UntagResource", &gone), (200, Vec::new()));
+    assert_eq!(
+        listed(),
+        json!({"Tags": [{"Key": "b", "Value": "2"}, {"Key": "c", "Value": "é @"}]})
+    );
+}
+
+#[test]
+fn bad_tags_and_resources_are_named() {
+    let twin = Twin::new();
+    let other = "arn:aws:dynamodb:us-east-1:000000000000:table/none";
+    let tag = |key: &str, value: Value| json!({"ResourceArn": ARN, "Tags": [{"Key": key, "Value": value}]});
+    let on = |arn: &str| json!({"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "1"}]});
+    let long = "k".repeat(129);
+    let many: Vec<Value> = (0..51).map(|at| json!({"Key": at.to_string(), "Value": ""})).collect();
+    for (operation, request, expect) in [
+        ("TagResource", json!({"ResourceArn": ARN, "Tags": []}), "Atleast one Tag needs to be provided as Input.".into()),
+        ("UntagResource", json!({"ResourceArn": ARN}), "Atleast one Tag Key needs to be provided as Input.".into()),
+        ("TagResource", tag("", json!("")), "The Tag Key provided is invalid, Key: ".into()),
+        ("TagResource", tag("a#", json!("")), "The Tag Key provided is invalid, Key: a#".into()),
+        ("TagResource", tag(&long, json!("")), format!("The Tag Key provided is invalid, Key: {long}")),
+        ("TagResource", tag("a", Value::Null), "The Tag Value provided is invalid, Value: null".into()),
+        ("TagResource", tag("a", json!("#")), "The Tag Value provided is invalid, Value: #".into()),
+        ("TagResource", tag("aws:a", json!("")), "Tag Key cannot be prefixed with aws:, Key: aws:a".into()),
+        ("TagResource", json!({"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": ""}, {"Key": "a", "Value": ""}]}),
+         "Duplicate Tag Keys provided as input: Duplicate Tag Key found a".into()),
+        ("TagResource", json!({"ResourceArn": ARN, "Tags": many}),
+         "Number of Tags exceed the current limit for the provided ResourceArn".into()),
+        ("ListTagsOfResource", json!({}), "Invalid TableArn".into()),
+        ("TagResource", on("tab"), "One or more parameter values were invalid: ARNs must start with 'arn:': tab".into()),
+        ("TagResource", on("arn:aws:s3:::bucket"),
+         "One or more parameter values were invalid: Provided Arn is not a DynamoDB resource arn: arn:aws:s3:::bucket".into()),
+        ("TagResource", on(&format!("{ARN}/index/i")),
+         format!("One or more parameter values were invalid: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {ARN}/index/i")),
+        ("TagResource", on("arn:aws:dynamodb:eu-west-1:000000000000:table/tab"),
+         "Invalid TableArn: Invalid ResourceArn provided as input arn:aws:dynamodb:eu-west-1:000000000000:table/tab".into()),
+    ] {
+        assert_eq!(twin.error(operation, request), format!("ValidationException: {expect}"));
+    }
+    assert_eq!(
+        twin.error("UntagResource", json!({"ResourceArn": other, "TagKeys": ["a"]})),
+        format!("ResourceNotFoundException: Requested resource not found: ResourceArn: {other} not found")
+    );
+    let first = json!({"ResourceArn": ARN, "Tags": many[..50]});
+    twin.ok("TagResource", first);
+    assert_eq!(
+        twin.error("TagResource", tag("one more", json!(""))),
+        "ValidationException: Number of Tags exceed the current limit for the provided ResourceArn"
+    );
+}
+
+#[test]
+fn tags_can_be_changed_again_after_a_pause() {
+    let twin = Twin::slow();
+    let tag = |value: &str| json!({"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": value}]});
+    twin.ok("TagResource", tag("1"));
+    assert_eq!(
+        twin.error("TagResource", tag("2")),
+        "LimitExceededException: Subscriber limit exceeded: Table tags are being updated: tab"
+    );
+    twin.ok("TagResource", tag("1"));
+    assert_eq!(
+        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        "ResourceInUseException: Attempt to change a resource which is still in use: Table tags are being updated: tab"
+    );
+    twin.pass(2);
+    twin.ok("TagResource", tag("2"));
+}
+
+fn update(more: Value) -> Value {
+    with(json!({"TableName": "tab"}), more)
+}
+
+fn attribute(name: &str, kind: &str) -> Value {
+    json!([{"AttributeName": name, "AttributeType": kind}])
+}
+
+fn hash(name: &str) -> Value {
+    json!([{"AttributeName": name, "KeyType": "HASH"}])
+}
+
+/// Returns an UpdateTable request that creates an index on the string `g`.
+fn create_index(name: &str, more: Value) -> Value {
+    let index = json!({"IndexName": name, "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"}});
+    update(json!({
+        "AttributeDefinitions": attribute("g", "S"),
+        "GlobalSecondaryIndexUpdates": [{"Create": with(index, more)}],
+    }))
+}
+
+fn delete_index(name: &str) -> Value {
+    update(json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": name}}]}))
+}
+
+fn units(read: i64, write: i64) -> Value {
+    json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write})
+}
+
+impl Twin {
+    /// A twin with a provisioned table of five units each and an index `by-g` of two.
+    fn provisioned() -> Twin {
+        let twin = Twin::empty();
+        let index = json!({"IndexName": "by-g", "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"},
+                           "ProvisionedThroughput": units(2, 2)});
+        let types =
+            json!([{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "pk", "AttributeType": "S"}]);
+        twin.ok(
+            "CreateTable",
+            definition(
+                "tab",
+                json!({"ProvisionedThroughput": units(5, 5), "GlobalSecondaryIndexes": [index],
+                       "AttributeDefinitions": types}),
+            ),
+        );
+        twin
+    }
+
+    fn update(&self, more: Value) -> Value {
+        self.ok("UpdateTable", update(more))["TableDescription"].take()
+    }
+
+    fn describe(&self) -> Value {
+        self.ok("DescribeTable", json!({"TableName": "tab"}))["Table"].take()
+    }
+
+    fn put(&self, pk: &str, g: Value) {
+        self.ok(
+            "PutItem",
+            json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": g}}),
+        );
+    }
+
+    fn count(&self, index: &str) -> Value {
+        self.ok("Scan", json!({"TableName": "tab", "IndexName": index}))["Count"].take()
+    }
+}
+
+#[test]
+fn a_new_index_contains_existing_items() {
+    let twin = Twin::new();
+    for (pk, g) in [
+        ("a", json!({"S": "x"})),
+        ("b", json!({"S": "x"})),
+        ("number", json!({"N": "1"})),
+        ("empty", json!({"S": ""})),
+        ("long", json!({"S": "g".repeat(2049)})),
+    ] {
+        twin.put(pk, g);
+    }
+    let answer = twin.ok("UpdateTable", create_index("by-g", json!({})))["TableDescription"].take();
+    let index = &answer["GlobalSecondaryIndexes"][0];
+    assert_eq!(answer["TableStatus"], "UPDATING");
+    assert_eq!(
+        (&index["IndexStatus"], &index["Backfilling"]),
+        (&json!("CREATING"), &json!(false))
+    );
+    assert_eq!(answer["AttributeDefinitions"][0]["AttributeName"], "g");
+    let table = twin.describe();
+    let index = &table["GlobalSecondaryIndexes"][0];
+    assert_eq!(table["TableStatus"], "ACTIVE");
+    assert_eq!(
+        (&index["IndexStatus"], &index["Backfilling"]),
+        (&json!("ACTIVE"), &Value::Null)
+    );
+    assert_eq!(index["ItemCount"], 2, "what cannot be a key stays outside");
+    let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+                       "ExpressionAttributeValues": {":g": {"S": "x"}}});
+    assert_eq!(twin.ok("Query", query.clone())["Count"], 2);
+    // Items from before may be updated in other attributes, and enter the index when their attribute becomes a valid
+    // key.
+    let set = |pk: &str, name: &str, value: Value| {
+        json!({"TableName": "tab", "Key": {"pk": {"S": pk}}, "UpdateExpression": "SET #n = :v",
+               "ExpressionAttributeNames": {"#n": name}, "ExpressionAttributeValues": {":v": value}})
+    };
+    for pk in ["number", "empty", "long"] {
+        twin.ok("UpdateItem", set(pk, "other", json!({"N": "1"})));
+    }
+    assert_eq!(twin.count("by-g"), 2);
+    twin.ok("UpdateItem", set("number", "g", json!({"S": "x"})));
+    assert_eq!(twin.ok("Query", query)["Count"], 3);
+    let refused = twin.error("UpdateItem", set("a", "g", json!({"N": "1"})));
+    assert!(refused.starts_with("ValidationException: "), "{refused}");
+    let put = json!({"TableName": "tab", "Item": {"pk": {"S": "c"}, "g": {"N": "1"}}});
+    assert_eq!(
+        twin.error("PutItem", put.clone()),
+        "ValidationException: One or more parameter values were invalid: Type mismatch for Index Key g Expected: S Actual: N IndexName: by-g"
+    );
+    assert_eq!(
+        twin.ok("UpdateTable", delete_index("by-g"))["TableDescription"]["TableStatus"],
+        "UPDATING"
+    );
+    twin.ok("PutItem", put);
+    let table = twin.describe();
+    assert_eq!(table["GlobalSecondaryIndexes"], Value::Null);
+    assert_eq!(
+        table["AttributeDefinitions"],
+        attribute("pk", "S"),
+        "types in no key are forgotten"
+    );
+}
+
+#[test]
+fn an_index_is_created_and_deleted_over_time() {
+    let twin = Twin::slow();
+    twin.put("a", json!({"S": "x"}));
+    twin.ok("UpdateTable", create_index("by-g", json!({})));
+    let status = || {
+        let table = twin.describe();
+        let index = &table["GlobalSecondaryIndexes"][0];
+        (
+            table["TableStatus"].clone(),
+            index["IndexStatus"].clone(),
+            index["Backfilling"].clone(),
+        )
+    };
+    assert_eq!(status(), (json!("UPDATING"), json!("CREATING"), json!(false)));
+    assert_eq!(
+        twin.error("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+        "ValidationException: Cannot read from backfilling global secondary index: by-g"
+    );
+    let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
+    assert_eq!(
+        twin.error("UpdateTable", delete_index("by-g")),
+        format!(
+            "{in_use}Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: tab Index: by-g"
+        )
+    );
+    assert_eq!(
+        twin.error("UpdateTable", create_index("other", json!({}))),
+        "LimitExceededException: Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+    );
+    assert_eq!(
+        twin.error(
+            "UpdateTable",
+            update(json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)}))
+        ),
+        format!("{in_use}Can't change table IOPS when an index is being created. Table: tab Indexes: [by-g]")
+    );
+    // Writes during the backfill are in the index when it is active.
+    twin.put("b", json!({"S": "x"}));
+    twin.pass(61);
+    assert_eq!(status(), (json!("ACTIVE"), json!("CREATING"), json!(true)));
+    assert_eq!(
+        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        format!("{in_use}Cannot delete table while indexes are being created, updated, or deleted.")
+    );
+    twin.pass(900);
+    assert_eq!(status(), (json!("ACTIVE"), json!("ACTIVE"), Value::Null));
+    assert_eq!(twin.count("by-g"), 2);
+    twin.ok("UpdateTable", delete_index("by-g"));
+    assert_eq!(status(), (json!("UPDATING"), json!("DELETING"), Value::Null));
+    assert_eq!(
+        twin.error("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+        "ValidationException: The table does not have the specified index: by-g"
+    );
+    twin.pass(10);
+    assert_eq!(status(), (json!("ACTIVE"), Value::Null, Value::Null));
+}
+
+#[test]
+fn writes_that_race_an_index_are_in_it() {
+    let twin = Twin::new();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let twin = &twin;
+                scope.spawn(move || {
+                    for at in 0..200 {
+                        let pk = format!("{writer}-{at}");
+                        let key = json!({"pk": {"S": pk}});
+                        match at % 3 {
+                            0 => twin.put(&pk, json!({"S": "x"})),
+                            1 => drop(twin.ok(
+                                "UpdateItem",
+                                json!({"TableName": "tab", "Key": key,
+                                "UpdateExpression": "SET g = :g", "ReturnConsumedCapacity": "INDEXES",
+                                "ExpressionAttributeValues": {":g": {"S": "x"}}}),
+                            )),
+                            _ => drop(twin.ok(
+                                "TransactWriteItems",
+                                json!({"ReturnConsumedCapacity": "INDEXES",
+                                "TransactItems": [{"Put": {"TableName": "tab",
+                                    "Item": {"pk": {"S": pk}, "g": {"S": "x"}}}}]}),
+                            )),
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut rounds = 0;
+        while rounds < 5 || writers.iter().any(|writer| !writer.is_finished()) {
+            twin.ok("UpdateTable", create_index("by-g", json!({})));
+            twin.ok(
+                "UpdateTable",
+                create_index("second", json!({"Projection": {"ProjectionType": "KEYS_ONLY"}})),
+            );
+            twin.ok("UpdateTable", delete_index("by-g"));
+            assert!(twin.count("second").as_u64() <= twin.ok("Scan", json!({"TableName": "tab"}))["Count"].as_u64());
+            twin.ok("UpdateTable", delete_index("second"));
+            rounds += 1;
+        }
+        twin.ok("UpdateTable", create_index("by-g", json!({})));
+    });
+    assert_eq!(twin.count("by-g"), 800);
+    assert_eq!(twin.describe()["GlobalSecondaryIndexes"][0]["ItemCount"], 800);
+}
+
+const NOTHING: &str = "ValidationException: At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
+
+#[test]
+fn an_invalid_update_is_refused_with_a_reason() {
+    let twin = Twin::provisioned();
+    let elements = |elements: Value| json!({"GlobalSecondaryIndexUpdates": elements});
+    let change = json!({"IndexName": "by-g", "ProvisionedThroughput": units(3, 3)});
+    let invalid = "ValidationException: One or more parameter values were invalid: ";
+    for (request, expect) in [
+        (json!({}), NOTHING.to_owned()),
+        (json!({"AttributeDefinitions": []}), NOTHING.to_owned()),
+        (elements(json!([])), NOTHING.replace("GlobalSecondaryIndexUpdates, ", "")),
+        (json!({"MultiRegionConsistency": "STRONG"}), NOTHING.replace("MultiRegionConsistency, ", "")),
+        (json!({"GlobalSecondaryIndexUpdates": [], "TableClass": "STANDARD"}),
+         format!("{invalid}List of GlobalSecondaryIndexUpdates is empty")),
+        (json!({"BillingMode": "FREE"}),
+         "ValidationException: 1 validation error detected: Value 'FREE' at 'billingMode' failed to satisfy constraint: Member must satisfy enum value set: [PROVISIONED, PAY_PER_REQUEST]".into()),
+        (json!({"ProvisionedThroughput": {"ReadCapacityUnits": 1}}),
+         "ValidationException: 1 validation error detected: Value null at 'provisionedThroughput.writeCapacityUnits' failed to satisfy constraint: Member must not be null".into()),
+        (json!({"SSESpecification": {}, "TableClass": "STANDARD", "DeletionProtectionEnabled": true}),
+         format!("{invalid}Server-Side Encryption modification must be the only operation in the request")),
+        (json!({"TableClass": "STANDARD", "DeletionProtectionEnabled": true}),
+         format!("{invalid}TableClass modification must be the only operation in the request")),
+        (json!({"OnDemandThroughput": {"MaxReadRequestUnits": 5}, "ProvisionedThroughput": units(1, 1)}),
+         format!("{invalid}OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")),
+        (json!({"StreamSpecification": {"StreamEnabled": true}, "ProvisionedThroughput": units(1, 1)}),
+         format!("{invalid}You cannot modify stream status while updating table IOPS")),
+        (json!({"StreamSpecification": {"StreamEnabled": true}}),
+         format!("{invalid}If stream is being enabled then UpdateViewType is required")),
+        (json!({"StreamSpecification": {"StreamEnabled": false, "StreamViewType": "KEYS_ONLY"}}),
+         format!("{invalid}If stream is being disabled, then UpdateViewType must not be specified")),
+        (json!({"StreamSpecification": {"StreamEnabled": false}}),
+         "ValidationException: Table has no stream to disable: TableName: tab".into()),
+        (json!({"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}),
+         "ValidationException: Table write capacity should either be Pay-Per-Request or AutoScaled.".into()),
+        (json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}], "ProvisionedThroughput": units(1, 1)}),
+         format!("{invalid}You cannot create or delete index while updating table IOPS")),
+        (elements(json!([{}])),
+         format!("{invalid}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null")),
+        (elements(json!([{"Update": change, "Delete": {"IndexName": "by-g"}}])),
+         format!("{invalid}Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object")),
+        (elements(json!([{"Update": change}, {"Delete": {"IndexName": "by-g"}}])),
+         format!("{invalid}Only one global secondary index update per index is allowed simultaneously. Index: by-g")),
+        (elements(json!([{"Delete": {"IndexName": "by-g"}}, {"Delete": {"IndexName": "other"}}])),
+         "LimitExceededException: Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table".into()),
+        (elements(json!([{"Delete": {"IndexName": "none"}}])),
+         "ResourceNotFoundException: Requested resource not found: Index none for table tab".into()),
+        (json!({"ProvisionedThroughput": units(5, 5)}),
+         "ValidationException: The provisioned throughput for the table will not change. The requested value equals the current value. Current ReadCapacityUnits provisioned for the table: 5. Requested ReadCapacityUnits: 5. Current WriteCapacityUnits provisioned for the table: 5. Requested WriteCapacityUnits: 5. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.".into()),
+        (elements(json!([{"Update": {"IndexName": "by-g", "ProvisionedThroughput": units(2, 2)}}])),
+         "ValidationException: The provisioned throughput for the index by-g will not change. The requested value equals the current value. Current ReadCapacityUnits provisioned for index by-g: 2. Requested ReadCapacityUnits: 2. Current WriteCapacityUnits provisioned for index by-g: 2. Requested WriteCapacityUnits: 2. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.".into()),
+        (json!({"BillingMode": "PROVISIONED"}),
+         format!("{invalid}ProvisionedThroughput must be specified when BillingMode is PROVISIONED")),
+        (json!({"BillingMode": "PAY_PER_REQUEST", "ProvisionedThroughput": units(1, 1)}),
+         format!("{invalid}ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST")),
+        (json!({"OnDemandThroughput": {"MaxReadRequestUnits": 5}}),
+         format!("{invalid}MaxReadRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED")),
+        (json!({"ProvisionedThroughput": units(40_001, 1)}),
+         "LimitExceededException: The requested ReadCapacityUnits, 40001, is above the per table maximum for the account in us-east-1. Per table maximum: 40000. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.".into()),
+        (json!({"TableClass": "GOLD"}),
+         "ValidationException: Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS].".into()),
+        (json!({"SSESpecification": {"Enabled": false}}), format!("{invalid}Table is already encrypted by default")),
+    ] {
+        assert_eq!(twin.error("UpdateTable", update(request)), expect);
+    }
+    assert_eq!(
+        twin.error("UpdateTable", json!({"TableName": "none", "TableClass": "STANDARD"})),
+        "ResourceNotFoundException: Requested resource not found: Table: none not found"
+    );
+    assert_eq!(
+        twin.error("UpdateTable", json!({"TableName": "none"})),
+        NOTHING,
+        "before the table is looked for"
+    );
+    let table = twin.describe();
+    assert_eq!(
+        table["ProvisionedThroughput"]["ReadCapacityUnits"], 5,
+        "what is refused changes nothing"
+    );
+}
+
+#[test]
+fn an_invalid_new_index_is_refused_with_a_reason() {
+    let twin = Twin::provisioned();
+    let invalid = "ValidationException: One or more parameter values were invalid: ";
+    let paid = || json!({"ProvisionedThroughput": units(1, 1)});
+    let with_types = |types: Value| with(create_index("new", paid()), json!({"AttributeDefinitions": types}));
+    for (request, expect) in [
+        (
+            create_index("by-g", paid()),
+            "ValidationException: Attempting to create an index which already exists".into(),
+        ),
+        (
+            create_index("new", json!({})),
+            format!("{invalid}Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: new"),
+        ),
+        (
+            with_types(json!([])),
+            format!("{invalid}AttributeDefinitions is not specified for index: new"),
+        ),
+        (
+            with_types(attribute("zz", "S")),
+            format!(
+                "{invalid}Some index key attributes are not defined in AttributeDefinitions. Keys: [g], AttributeDefinitions: [zz]"
+            ),
+        ),
+        (
+            with_types(attribute("g", "N")),
+            format!(
+                "{invalid}Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{g:S:HASH}}] New schema: Schema:[SchemaElement: key{{g:N:HASH}}]"
+            ),
+        ),
+    ] {
+        assert_eq!(twin.error("UpdateTable", request), expect);
+    }
+    for at in 1..20 {
+        twin.ok("UpdateTable", create_index(&format!("index-{at}"), paid()));
+    }
+    assert_eq!(
+        twin.error("UpdateTable", create_index("new", paid())),
+        "LimitExceededException: Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20"
+    );
+    let on_demand = Twin::new();
+    assert_eq!(
+        on_demand.error("UpdateTable", create_index("new", paid())),
+        format!(
+            "{invalid}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: new when BillingMode is PAY_PER_REQUEST"
+        )
+    );
+}
+
+#[test]
+fn throughput_changes_with_its_history() {
+    let twin = Twin::provisioned();
+    let start = Moment::START.seconds();
+    let answer = twin.update(json!({"ProvisionedThroughput": units(8, 4)}));
+    assert_eq!(answer["TableStatus"], "UPDATING");
+    assert_eq!(
+        answer["ProvisionedThroughput"]["ReadCapacityUnits"], 5,
+        "the old units, with the new date"
+    );
+    assert_eq!(answer["ProvisionedThroughput"]["NumberOfDecreasesToday"], 0);
+    assert_eq!(
+        answer["ProvisionedThroughput"]["LastDecreaseDateTime"].as_f64(),
+        Some(start as f64)
+    );
+    let table = twin.describe();
+    assert_eq!(table["TableStatus"], "ACTIVE");
+    let now = &table["ProvisionedThroughput"];
+    assert_eq!(
+        (&now["ReadCapacityUnits"], &now["WriteCapacityUnits"]),
+        (&json!(8), &json!(4))
+    );
+    assert_eq!(now["NumberOfDecreasesToday"], 1);
+    assert_eq!(now["LastIncreaseDateTime"], Value::Null);
+    assert_eq!(table["WarmThroughput"]["ReadUnitsPerSecond"], 8);
+    assert_eq!(
+        table["WarmThroughput"]["WriteUnitsPerSecond"], 5,
+        "the most there ever was"
+    );
+    twin.update(json!({"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-g", "ProvisionedThroughput": units(3, 3)}}]}));
+    let index = twin.describe()["GlobalSecondaryIndexes"][0].take();
+    assert_eq!(index["ProvisionedThroughput"]["ReadCapacityUnits"], 3);
+    assert_eq!(
+        index["ProvisionedThroughput"]["LastIncreaseDateTime"].as_f64(),
+        Some(start as f64)
+    );
+    twin.pass(86_400);
+    assert_eq!(twin.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"], 0);
+}
+
+#[test]
+fn changes_take_time_and_are_serialized() {
+    let twin = Twin::provisioned();
+    twin.0.set_conditions(Conditions::AWS);
+    let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
+    twin.update(json!({"ProvisionedThroughput": units(9, 9)}));
+    assert_eq!(
+        twin.error("UpdateTable", update(json!({"ProvisionedThroughput": units(10, 10)}))),
+        format!("{in_use}Table IOPS are currently being updated. Table: tab")
+    );
+    assert_eq!(
+        twin.error(
+            "UpdateTable",
+            create_index("new", json!({"ProvisionedThroughput": units(1, 1)}))
+        ),
+        format!("{in_use}Can't create or delete indexes while table IOPS are being updated. Table: tab")
+    );
+    assert_eq!(
+        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        format!("{in_use}Table: tab is in the process of being updated.")
+    );
+    assert_eq!(twin.describe()["ProvisionedThroughput"]["ReadCapacityUnits"], 5);
+    twin.pass(3);
+    assert_eq!(twin.describe()["ProvisionedThroughput"]["ReadCapacityUnits"], 9);
+    for read in (5..9).rev() {
+        twin.update(json!({"ProvisionedThroughput": units(read, 9)}));
+        twin.pass(3);
+    }
+    let fifth = json!({"ProvisionedThroughput": units(4, 9)});
+    let refused = twin.error("UpdateTable", update(fifth.clone()));
+    assert!(
+        refused.starts_with("LimitExceededException: Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day."),
+        "{refused}"
+    );
+    twin.pass(3600);
+    twin.update(fifth);
+    twin.pass(3);
+    twin.update(json!({"DeletionProtectionEnabled": true}));
+    twin.update(json!({"DeletionProtectionEnabled": true}));
+    let refused = twin.error("UpdateTable", update(json!({"DeletionProtectionEnabled": false})));
+    assert!(
+        refused.starts_with("ThrottlingException: Deletion protection setting for table tab modified within the previous 15000 milliseconds. Please try again after 2026-01-01T01:"),
+        "{refused}"
+    );
+    assert_eq!(
+        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        "ValidationException: Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
+    );
+    twin.pass(16);
+    assert_eq!(
+        twin.update(json!({"DeletionProtectionEnabled": false}))["TableStatus"],
+        "ACTIVE"
+    );
+    for class in ["STANDARD_INFREQUENT_ACCESS", "STANDARD"] {
+        assert_eq!(twin.update(json!({"TableClass": class}))["TableStatus"], "UPDATING");
+        twin.pass(10);
+        assert_eq!(twin.describe()["TableClassSummary"]["TableClass"], class);
+    }
+    assert_eq!(
+        twin.error("UpdateTable", update(json!({"TableClass": "STANDARD"}))),
+        "LimitExceededException: Subscriber limit exceeded: Updates to TableClass are limited to 2 times in 30 day(s)."
+    );
+}
+
+#[test]
+fn the_billing_mode_switches_both_ways() {
+    let twin = Twin::provisioned();
+    let answer =
+        twin.update(json!({"BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 7}}));
+    assert_eq!(answer["BillingModeSummary"], json!({"BillingMode": "PAY_PER_REQUEST"}));
+    let table = twin.describe();
+    assert_eq!(
+        table["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"].as_f64(),
+        Some(1_767_225_600.0)
+    );
+    assert_eq!(table["ProvisionedThroughput"]["ReadCapacityUnits"], 0);
+    assert_eq!(
+        table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"],
+        0
+    );
+    assert_eq!(table["OnDemandThroughput"], json!({"MaxReadRequestUnits": 7}));
+    assert_eq!(table["WarmThroughput"]["ReadUnitsPerSecond"], 12_000);
+    twin.update(json!({"OnDemandThroughput": {"MaxWriteRequestUnits": 8}}));
+    assert_eq!(
+        twin.describe()["OnDemandThroughput"],
+        json!({"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": 8})
+    );
+    assert_eq!(
+        twin.update(json!({"OnDemandThroughput": {"MaxReadRequestUnits": -1}}))["TableStatus"],
+        "ACTIVE"
+    );
+    assert_eq!(
+        twin.describe()["OnDemandThroughput"],
+        json!({"MaxWriteRequestUnits": 8})
+    );
+    let invalid = "ValidationException: One or more parameter values were invalid: ";
+    let back = json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(5, 5)});
+    for (request, expect) in [
+        (
+            json!({"OnDemandThroughput": {"MaxReadRequestUnits": 0}}),
+            "Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
+        ),
+        (
+            json!({"ProvisionedThroughput": units(1, 1)}),
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+        ),
+        (
+            json!({"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-g", "ProvisionedThroughput": units(1, 1)}}]}),
+            "The only Updates for index: by-g when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
+        ),
+        (back.clone(), "ProvisionedThroughput must be specified for index: by-g"),
+    ] {
+        assert_eq!(twin.error("UpdateTable", update(request)), format!("{invalid}{expect}"));
+    }
+    let indexes = json!([{"Update": {"IndexName": "by-g", "ProvisionedThroughput": units(1, 1)}}]);
+    twin.update(with(back, json!({"GlobalSecondaryIndexUpdates": indexes})));
+    let table = twin.describe();
+    assert_eq!(
+        table["BillingModeSummary"]["BillingMode"], "PROVISIONED",
+        "once on demand, the summary stays"
+    );
+    assert_eq!(
+        table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["WriteCapacityUnits"],
+        1
+    );
+    assert_eq!(table["OnDemandThroughput"], Value::Null, "a switch drops the limits");
+    assert_eq!(
+        twin.update(json!({"BillingMode": "PAY_PER_REQUEST"}))["TableStatus"],
+        "UPDATING"
+    );
+    assert_eq!(
+        twin.update(json!({"BillingMode": "PAY_PER_REQUEST"}))["TableStatus"],
+        "UPDATING"
+    );
+    assert_eq!(twin.describe()["TableStatus"], "ACTIVE");
+}
+
+#[test]
+fn encryption_is_described() {
+    let twin = Twin::new();
+    let key = "arn:aws:kms:us-east-1:000000000000:key/k";
+    let on = json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key}});
+    let answer = twin.update(on.clone());
+    assert_eq!(answer["TableStatus"], "ACTIVE");
+    assert_eq!(answer["SSEDescription"]["Status"], "UPDATING");
+    let enabled = json!({"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key});
+    assert_eq!(twin.describe()["SSEDescription"], enabled);
+    assert_eq!(
+        twin.error("UpdateTable", update(on)),
+        "ValidationException: One or more parameter values were invalid: Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
+    );
+    let answer = twin.update(json!({"SSESpecification": {"Enabled": false}}));
+    assert_eq!(answer["SSEDescription"]["KMSMasterKeyArn"], key);
+    assert_eq!(twin.describe()["SSEDescription"], Value::Null);
+}
+
+#[test]
+fn warm_throughput_only_rises() {
+    let twin = Twin::slow();
+    let warm = |read: i64| json!({"WarmThroughput": {"ReadUnitsPerSecond": read}});
+    let shown =
+        |read: i64, status: &str| json!({"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": 4000, "Status": status});
+    let answer = twin.update(warm(13_000));
+    assert_eq!(
+        (&answer["TableStatus"], &answer["WarmThroughput"]),
+        (&json!("ACTIVE"), &shown(12_000, "UPDATING"))
+    );
+    twin.update(warm(14_000));
+    assert_eq!(twin.describe()["WarmThroughput"], shown(12_000, "UPDATING"));
+    twin.pass(600);
+    assert_eq!(twin.describe()["WarmThroughput"], shown(14_000, "ACTIVE"));
+    assert_eq!(
+        twin.error("UpdateTable", update(warm(13_999))),
+        "ValidationException: One or more parameter values were invalid: Requested ReadUnitsPerSecond for WarmThroughput for table is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
+    );
+    assert_eq!(
+        twin.error("UpdateTable", with(create_index("new", json!({})), warm(15_000))),
+        "ValidationException: One or more parameter values were invalid: Create global secondary index cannot be specified when updating WarmThroughput"
+    );
+    twin.0.set_conditions(Conditions::CALM);
+    twin.ok("UpdateTable", create_index("by-g", json!({})));
+    let raise = json!({"Update": {"IndexName": "by-g", "WarmThroughput": {"ReadUnitsPerSecond": 20_000}}});
+    let answer = twin.update(json!({"GlobalSecondaryIndexUpdates": [raise]}));
+    let index = &answer["GlobalSecondaryIndexes"][0];
+    assert_eq!(
+        (&index["IndexStatus"], &index["WarmThroughput"]),
+        (&json!("ACTIVE"), &shown(12_000, "UPDATING"))
+    );
+    assert_eq!(
+        twin.describe()["GlobalSecondaryIndexes"][0]["WarmThroughput"],
+        shown(20_000, "ACTIVE")
+    );
+}
+
+/// Imports from a bucket that does not exist, which fails later.
+fn import(table: &str) -> Value {
+    json!({
+        "S3BucketSource": {"S3Bucket": "none"},
+        "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": definition(table, json!({"BillingMode": "PAY_PER_REQUEST"})),
+    })
+}
+
+/// The conditions of AWS without limits on request rates.
+fn at_any_rate() -> Conditions {
+    Conditions {
+        control_limits: false,
+        ..Conditions::AWS
+    }
+}
+
+#[test]
+fn fifty_imports_run_at_a_time() {
+    let twin = Twin::empty();
+    twin.0.set_conditions(at_any_rate());
+    for number in 0..50 {
+        twin.ok("ImportTable", import(&format!("table-{number}")));
+    }
+    assert_eq!(
+        twin.error("ImportTable", import("one-more")),
+        "LimitExceededException: Subscriber limit exceeded: Only 50 import operations can be done simultaneously"
+    );
+    twin.0.advance(Duration::from_secs(10 * 50));
+    twin.ok("ImportTable", import("one-more"));
+}
+
+#[test]
+fn fifty_restores_run_at_a_time() {
+    let twin = Twin::empty();
+    twin.ok(
+        "CreateTable",
+        definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    let on = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+    twin.ok("UpdateContinuousBackups", on);
+    twin.0.advance(Duration::from_secs(400));
+    twin.0.set_conditions(at_any_rate());
+    let restore =
+        |target: &str| json!({"SourceTableName": "tab", "TargetTableName": target, "UseLatestRestorableTime": true});
+    for number in 0..50 {
+        twin.ok("RestoreTableToPointInTime", restore(&format!("copy-{number}")));
+    }
+    assert_eq!(
+        twin.error("RestoreTableToPointInTime", restore("one-more")),
+        "LimitExceededException: Subscriber limit exceeded: Only 50 restore operations can be done simultaneously"
+    );
+}
+
+#[test]
+fn a_region_has_a_maximum_number_of_tables() {
+    let twin = Twin::empty();
+    twin.0.set_conditions(at_any_rate());
+    let on_demand = || json!({"BillingMode": "PAY_PER_REQUEST"});
+    for number in 0..2500 {
+        twin.ok("CreateTable", definition(&format!("table-{number}"), on_demand()));
+    }
+    assert_eq!(
+        twin.error("CreateTable", definition("one-more", on_demand())),
+        "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
+    );
+    assert_eq!(
+        twin.error("ImportTable", import("one-more")),
+        "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
+    );
+    twin.0.advance(Duration::from_secs(10));
+    twin.ok("DeleteTable", json!({"TableName": "table-7"}));
+    twin.0.advance(Duration::from_secs(10));
+    twin.ok("CreateTable", definition("one-more", on_demand()));
+    twin.0.set_conditions(Conditions::CALM);
+    twin.ok("CreateTable", definition("two-more", on_demand()));
+}

@@ -1,0 +1,178 @@
+//! Exports and imports through an object store that the test provides.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::Twin;
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::fault::{JobFault, Rule, Verdict};
+use dynatwin_engine::request::ItemRecord;
+use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
+use dynatwin_engine::value::AttributeValue;
+use serde_json::{Value, json};
+
+/// An object store in memory with the last export.
+#[derive(Default)]
+struct MemoryStore(Mutex<Vec<Line>>);
+
+impl ObjectStore for MemoryStore {
+    fn export(&self, export: &Export) -> Result<(), Failure> {
+        *self.0.lock().unwrap() = export.parts.concat();
+        Ok(())
+    }
+
+    fn read(&self, _: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        let lines = self.0.lock().unwrap();
+        for (number, line) in (1..).zip(&*lines) {
+            let record = ItemRecord {
+                item: match line {
+                    Line::Item(item) => Some(item.attributes().clone()),
+                    Line::Change { .. } => None,
+                },
+                ..ItemRecord::default()
+            };
+            take(Record {
+                object: "shelf".to_owned(),
+                number,
+                read: Ok(record),
+            });
+        }
+        Ok(lines.len() as u64)
+    }
+
+    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn table(name: &str) -> Value {
+    json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})
+}
+
+/// Returns a twin with an object store, and three items in a table with point-in-time recovery.
+fn with_object_store() -> (Twin, Arc<MemoryStore>) {
+    let (mut twin, shelf) = (Twin::new(1), Arc::new(MemoryStore::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&shelf) as Arc<dyn ObjectStore>);
+    twin.ok("CreateTable", &table("tab"));
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+    );
+    for key in ["a", "b", "c"] {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": key}}}));
+    }
+    (twin, shelf)
+}
+
+/// Exports the table, and returns the number of items.
+fn export(twin: &Twin, more: Value) -> Value {
+    let mut body = json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "shelf"});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let export = twin.ok("ExportTableToPointInTime", &body);
+    let export = json!({"ExportArn": export["ExportDescription"]["ExportArn"]});
+    let export = &twin.ok("DescribeExport", &export)["ExportDescription"];
+    assert_eq!(export["ExportStatus"], "COMPLETED");
+    export["ItemCount"].clone()
+}
+
+#[test]
+fn a_table_is_exported_and_imported() {
+    let (twin, _) = with_object_store();
+    assert_eq!(export(&twin, json!({})), 3);
+    twin.ok(
+        "ImportTable",
+        &json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+            "TableCreationParameters": table("copy")}),
+    );
+    let items = |table: &str| twin.ok("Scan", &json!({"TableName": table}))["Items"].clone();
+    assert_eq!(items("copy"), items("tab"));
+    assert_eq!(items("copy").as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn an_incremental_export_has_exactly_the_changes() {
+    let (twin, shelf) = with_object_store();
+    twin.engine.advance(Duration::from_mins(20));
+    let from = twin.seconds();
+    let key = |key: &str| json!({"TableName": "tab", "Key": {"pk": {"S": key}}});
+    let check = |of: &str| json!({"ConditionCheck": {"TableName": "tab", "Key": key(of)["Key"], "ConditionExpression": "attribute_exists(pk)"}});
+    twin.ok("DeleteItem", &key("nobody"));
+    twin.ok(
+        "TransactWriteItems",
+        &json!({"TransactItems": [check("a"), check("b"), {"Delete": key("no one")}]}),
+    );
+    twin.ok("DeleteItem", &key("c"));
+    twin.engine.advance(Duration::from_mins(20));
+    let span = json!({"ExportFromTime": from, "ExportToTime": twin.seconds(), "ExportViewType": "NEW_IMAGE"});
+    let count = export(
+        &twin,
+        json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span}),
+    );
+    assert_eq!(count, 1);
+    let lines = shelf.0.lock().unwrap();
+    assert!(
+        matches!(&lines[..], [Line::Change { keys, new: None, .. }] if keys.get("pk") == Some(&AttributeValue::string("c"))),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_rule_fails_a_running_job() {
+    let (twin, shelf) = with_object_store();
+    twin.engine.set_conditions(Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    });
+    let source = json!({"S3Bucket": "shelf"});
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableArn"].clone();
+    let export = json!({"TableArn": arn, "S3Bucket": "shelf"});
+    let import = json!({"S3BucketSource": source, "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": table("other")});
+    for (operation, body, look, name, fault, code) in [
+        (
+            "ExportTableToPointInTime",
+            &export,
+            "DescribeExport",
+            "Export",
+            JobFault::AccessDenied,
+            "S3AccessDenied",
+        ),
+        (
+            "ImportTable",
+            &import,
+            "DescribeImport",
+            "Import",
+            JobFault::Internal,
+            "InternalServerError",
+        ),
+    ] {
+        twin.engine
+            .add_fault(Rule::new(Verdict::FailJob(fault)).first(1))
+            .unwrap();
+        let (arn, status) = (format!("{name}Arn"), format!("{name}Status"));
+        let member = if name == "Import" {
+            "ImportTableDescription"
+        } else {
+            "ExportDescription"
+        };
+        let begun = twin.ok(operation, body);
+        let describe = || twin.ok(look, &json!({&arn: begun[member][&arn]}))[member].clone();
+        assert_eq!(describe()[&status], "IN_PROGRESS");
+        twin.engine.advance(Duration::from_hours(1));
+        assert_eq!(
+            (&describe()[&status], &describe()["FailureCode"]),
+            (&json!("FAILED"), &json!(code))
+        );
+        assert_eq!(shelf.0.lock().unwrap().len(), if name == "Import" { 3 } else { 0 });
+        assert_eq!(twin.ok("ListTables", &json!({}))["TableNames"], json!(["tab"]));
+        // The next one passes.
+        let again = twin.ok(operation, body);
+        twin.engine.advance(Duration::from_hours(1));
+        let done = twin.ok(look, &json!({&arn: again[member][&arn]}));
+        assert_eq!(done[member][&status], "COMPLETED");
+    }
+}

@@ -1,0 +1,483 @@
+//! The binary: its exit codes, its output, and how it stops.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+fn dynatwin(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dynatwin"));
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DYNATWIN_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn finished(words: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = dynatwin(words).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// A running binary that is killed if a test fails.
+struct Running(Child, String, u16);
+
+impl Running {
+    fn start(words: &[&str]) -> Running {
+        Running::spawn(dynatwin(words))
+    }
+
+    fn spawn(mut command: Command) -> Running {
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let port = line.split("http://127.0.0.1:").nth(1).and_then(|rest| {
+            rest.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+                .parse()
+                .ok()
+        });
+        Running(child, line.clone(), port.unwrap_or_else(|| panic!("no port: {line}")))
+    }
+
+    fn signal(&mut self, name: &str) -> Option<i32> {
+        let id = self.0.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([&format!("-{name}"), &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn help_and_version() {
+    let (code, out, err) = finished(&["--help"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains("--port PORT") && out.contains("--conditions calm|aws|storm"));
+    assert_eq!(
+        finished(&["-version"]).1,
+        concat!("dynatwin ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}
+
+#[test]
+fn signatures_are_verified() {
+    let with = |words: &[&str], secret: &str, token: Option<&str>| {
+        let mut command = dynatwin(words);
+        command
+            .env("AWS_ACCESS_KEY_ID", "AKIATEST")
+            .env("AWS_SECRET_ACCESS_KEY", secret);
+        match token {
+            Some(token) => command.env("AWS_SESSION_TOKEN", token),
+            None => command.env_remove("AWS_SESSION_TOKEN"),
+        };
+        command
+    };
+    let file = Scratch::new("signed-users.yaml", USERS);
+    let server = Running::spawn(with(&["--port", "0", "--verify-signatures"], "right", None));
+    let url = format!("http://127.0.0.1:{}", server.2);
+    let import = ["import", file.path(), "--to", &url];
+    let mismatch = "InvalidSignatureException: The request signature we calculated does not match";
+    for (secret, token, refusal) in [
+        ("wrong", None, Some(mismatch)),
+        (
+            "right",
+            Some("token"),
+            Some("UnrecognizedClientException: The security token included in the request is invalid"),
+        ),
+        ("right", None, None),
+    ] {
+        let output = with(&import, secret, token).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        match refusal {
+            Some(text) => assert!(!output.status.success() && said.contains(text), "{said}"),
+            None => assert!(output.status.success(), "{said}"),
+        }
+    }
+    let unsigned = answer(server.2, "ListTables", "{}");
+    assert!(
+        unsigned.contains("Signature expired: 20260101T000000Z is now earlier than"),
+        "{unsigned}"
+    );
+    let (code, _, err) = finished(&["--verify-signatures", "--port", "0"]);
+    assert!(
+        code == Some(2) || std::env::var("AWS_SECRET_ACCESS_KEY").is_ok(),
+        "{err}"
+    );
+}
+
+#[test]
+fn probes_find_a_server() {
+    let server = Running::start(&["--port", "0"]);
+    let port = server.2.to_string();
+    for command in ["health", "wait"] {
+        assert_eq!(
+            finished(&[command, "--port", &port]),
+            (Some(0), String::new(), String::new())
+        );
+    }
+    drop(server);
+    for words in [
+        &["health", "--port", port.as_str()][..],
+        &["wait", "--port", &port, "--timeout", "0.1"],
+    ] {
+        let (code, _, err) = finished(words);
+        assert_eq!(code, Some(1));
+        assert!(
+            err.starts_with(&format!("dynatwin: no server answers at 127.0.0.1:{port}: ")),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn the_policy_of_recorded_requests_is_printed() {
+    let server = Running::start(&["--port", "0"]);
+    let port = server.2.to_string();
+    let report = || finished(&["access-report", "--port", &port, "--leading-keys"]);
+    let none = "dynatwin: no requests are recorded: POST /_dynatwin/watch starts it\n".to_owned();
+    assert_eq!(report(), (Some(1), String::new(), none));
+    let send = |head: &str, body: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "POST {head}\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    };
+    send("/_dynatwin/watch HTTP/1.1", "");
+    let credentials = "authorization: AWS4-HMAC-SHA256 Credential=123456789012/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
+    let head = |operation: &str| {
+        format!(
+            "/ HTTP/1.1\r\n{credentials}\r\nx-amz-date: 20260101T000000Z\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.{operation}"
+        )
+    };
+    let create = r#"{"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
+    send(&head("CreateTable"), create);
+    send(&head("PutItem"), r#"{"TableName": "Tab", "Item": {"pk": {"S": "a"}}}"#);
+    let (code, text, _) = report();
+    let policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let table = "arn:aws:dynamodb:us-east-1:123456789012:table/Tab";
+    let expected = serde_json::json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": ["dynamodb:CreateTable"], "Resource": [table]},
+        {"Effect": "Allow", "Action": ["dynamodb:PutItem"], "Resource": [table], "Condition": {
+            "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["a"]}, "Null": {"dynamodb:LeadingKeys": "false"}}}]});
+    assert_eq!((code, policy), (Some(0), expected), "{text}");
+    assert!(text.starts_with("{\n  \"Version\": \"2012-10-17\",\n"), "{text}");
+}
+
+#[test]
+fn documents_are_printed() {
+    assert!(finished(&["man"]).1.starts_with(".TH DYNATWIN 1"));
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, out, _) = finished(&["completions", shell]);
+        assert!(code == Some(0) && out.contains("conditions"), "{shell}: {out}");
+    }
+    assert_eq!(finished(&["completions", "csh"]).0, Some(2));
+}
+
+#[test]
+fn invalid_command_lines_exit_with_2() {
+    let (code, out, err) = finished(&["--prot", "8000"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert_eq!(err, "dynatwin: --prot is not a flag; --help lists them\n");
+    let (code, _, err) = finished(&["-jar", "DynamoDBLocal.jar", "-inMemory", "-dbPath", "./data"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(err, "dynatwin: --db-path and --in-memory exclude each other\n");
+}
+
+/// Returns the answer of the server at a port to an API request of the caller that owns the tables of `--load`.
+fn answer(port: u16, operation: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let credential = "Credential=local/20260101/us-east-1/dynamodb/aws4_request";
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.{operation}\r\n\
+         authorization: AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0\r\nx-amz-date: 20260101T000000Z\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// A file that is removed on drop.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(name: &str, text: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("dynatwin-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+const USERS: &str = "tables:
+- TableName: Users
+  AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+  KeySchema: [{AttributeName: id, KeyType: HASH}]
+  TimeToLiveSpecification: {AttributeName: expiresAt, Enabled: true}
+  Items: [{id: a, age: 30}, {id: b}]
+";
+
+#[test]
+fn files_are_loaded_and_copied() {
+    let file = Scratch::new("users.yaml", USERS);
+    let without_credentials = |words: &[&str]| {
+        let mut command = dynatwin(words);
+        for name in [
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_REGION",
+            "AWS_DEFAULT_REGION",
+        ] {
+            command.env_remove(name);
+        }
+        command
+    };
+    let from = Running::spawn(without_credentials(&["--port", "0", "--load", file.path()]));
+    let found = answer(
+        from.2,
+        "GetItem",
+        r#"{"TableName": "Users", "Key": {"id": {"S": "a"}}}"#,
+    );
+    assert!(
+        found.ends_with(r#"{"Item":{"age":{"N":"30"},"id":{"S":"a"}}}"#),
+        "{found}"
+    );
+    let to = Running::spawn(without_credentials(&["--port", "0"]));
+    let [from_url, to_url] = [from.2, to.2].map(|port| format!("http://127.0.0.1:{port}"));
+    let copied = without_credentials(&["copy", "--from", &from_url, "--to", &to_url])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(copied.stderr).unwrap();
+    assert!(copied.status.success(), "{said}");
+    assert!(
+        said.contains("Users: 2 items copied; both sides have 2 items with checksum"),
+        "{said}"
+    );
+    let settings = answer(to.2, "DescribeTimeToLive", r#"{"TableName": "Users"}"#);
+    assert!(settings.contains(r#""AttributeName":"expiresAt""#), "{settings}");
+    let more = Scratch::new("Users.json", r#"[{"id": "c"}]"#);
+    let item = format!("Users={}", more.path());
+    let imported = without_credentials(&["import", &item, "--to", &to_url])
+        .output()
+        .unwrap();
+    assert!(imported.status.success());
+    let found = answer(to.2, "Scan", r#"{"TableName": "Users", "Select": "COUNT"}"#);
+    assert!(found.contains(r#""Count":3"#), "{found}");
+}
+
+#[test]
+fn failed_loads_and_copies_exit_with_a_sentence() {
+    let file = Scratch::new("bad.yaml", "tables:\n- TableName: T\n  Keys: []\n");
+    let path = file.path();
+    let cases: [(&[&str], i32, String); 4] = [
+        (
+            &["--port", "0", "--load", path],
+            1,
+            format!("dynatwin: {path}:3: `Keys` is not a member of a table\n"),
+        ),
+        (
+            &["--port", "0", "--load", "/nowhere/x.json"],
+            1,
+            "dynatwin: /nowhere/x.json: No such file or directory (os error 2)\n".into(),
+        ),
+        (
+            &["copy", "--from", "http://localhost:1"],
+            1,
+            "dynatwin: --to is missing; dynatwin copy --help prints what is needed\n".into(),
+        ),
+        (
+            &["import", path, "--to", "http://localhost:1"],
+            1,
+            format!("dynatwin: {path}:3: `Keys` is not a member of a table\n"),
+        ),
+    ];
+    for (words, code, sentence) in cases {
+        let (exit, _, err) = finished(words);
+        assert_eq!((exit, err), (Some(code), sentence), "{words:?}");
+    }
+}
+
+#[test]
+fn a_port_in_use_exits_with_1() {
+    let first = Running::start(&["--port", "0"]);
+    let (code, out, err) = finished(&["-port", &first.2.to_string()]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(
+        err.starts_with(&format!("dynatwin: port {} is in use on 127.0.0.1", first.2)),
+        "{err}"
+    );
+}
+
+#[test]
+fn it_prints_its_address_and_stops_on_a_signal() {
+    for name in ["TERM", "INT"] {
+        let mut server = Running::start(&["--port", "0", "--seed", "42", "--conditions", "aws"]);
+        for part in [
+            "Dynatwin",
+            "conditions aws",
+            "seed 42",
+            "clock system",
+            "lost when the server stops",
+        ] {
+            assert!(server.1.contains(part), "{}", server.1);
+        }
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 "), "{answer}");
+        assert_eq!(server.signal(name), Some(0), "SIG{name}");
+    }
+}
+
+#[test]
+fn health_checks_are_answered_like_the_replaced_servers() {
+    for (words, expect) in [
+        (&["--port", "0"][..], "HTTP/1.1 200 "),
+        (&["-port", "0"], "HTTP/1.1 400 "),
+        (&["-jar", "DynamoDBLocal.jar", "--port", "0"], "HTTP/1.1 400 "),
+        (&["-inMemory", "--port", "0", "--health-status", "200"], "HTTP/1.1 200 "),
+    ] {
+        let server = Running::start(words);
+        for method in ["GET", "HEAD"] {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+            let request = format!("{method} / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with(expect), "{words:?} {method}: {answer}");
+        }
+    }
+}
+
+/// A credential comes from the request, can be percent-encoded, and appears in the log.
+#[test]
+fn request_content_cannot_forge_the_log() {
+    let mut server = Running::start(&["--port", "0", "--log", "requests"]);
+    let ask = |target: &str, operation: &str, body: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        let request = format!(
+            "POST {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/x-amz-json-1.0\r\n\
+             x-amz-target: DynamoDB_20120810.{operation}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let signed = |key: &str| {
+        format!(
+            "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={key}%2F20260101%2Fus-east-1%2Fdynamodb%2Faws4_request\
+             &X-Amz-Signature=0&X-Amz-SignedHeaders=host&X-Amz-Date=20260101T000000Z"
+        )
+    };
+    let table = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk",
+        "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
+    let hostile = "me%1B%5B2J%0A2026-01-01T00:00:00Z%20forged%C2%9B%E2%80%AE";
+    let created = ask(&signed(hostile), "CreateTable", table);
+    assert!(created.starts_with("HTTP/1.1 200 "), "{created}");
+    let missed = ask(&signed("other"), "DescribeTable", r#"{"TableName": "tab"}"#);
+    assert!(missed.starts_with("HTTP/1.1 400 "), "{missed}");
+    assert_eq!(server.signal("TERM"), Some(0));
+    let mut err = String::new();
+    server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(
+        err.contains("me\\u{1b}[2J\\u{a}2026"),
+        "the log names the credential: {err}"
+    );
+    assert_eq!(err.lines().count(), 3, "{err}");
+    assert!(err.chars().all(|char| char == '\n' || !char.is_control()), "{err:?}");
+}
+
+#[test]
+#[cfg(not(target_env = "msvc"))]
+fn a_server_that_is_full_serves_reads_and_deletes() {
+    let server = Running::start(&["--port", "0", "--max-memory", "48MB", "--log", "off"]);
+    let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut ask = |operation: &str, body: &str| {
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-amz-json-1.0\r\n\
+             x-amz-target: DynamoDB_20120810.{operation}\r\nx-amz-date: 20260101T000000Z\r\n\
+             authorization: AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        crate::support::read(&mut stream).unwrap().status()
+    };
+    let table = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk",
+        "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
+    let value = "v".repeat(300_000);
+    let put = |number: usize| {
+        format!(r#"{{"TableName": "tab", "Item": {{"pk": {{"S": "{number}"}}, "v": {{"S": "{value}"}}}}}}"#)
+    };
+    let key = |number: usize| format!(r#"{{"TableName": "tab", "Key": {{"pk": {{"S": "{number}"}}}}}}"#);
+    assert_eq!(ask("CreateTable", table), 200);
+    let mut count = 0;
+    while ask("PutItem", &put(count)) == 200 {
+        count += 1;
+        assert!(count < 10_000, "nothing is refused");
+    }
+    assert!(count > 20, "{count} items are not 48 MB");
+    assert_eq!(ask("GetItem", &key(0)), 200);
+    for number in 0..count {
+        assert_eq!(ask("DeleteItem", &key(number)), 200);
+    }
+    // The allocator's statistics are read again soon.
+    while ask("PutItem", &put(0)) == 500 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn flags_of_dynamodb_local_start_it() {
+    let words = "-Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -inMemory -cors * \
+                 -disableTelemetry -delayTransientStatuses -port 0";
+    let mut server = Running::start(&words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(server.signal("TERM"), Some(0));
+    let mut err = String::new();
+    server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(err, "");
+}

@@ -1,0 +1,418 @@
+//! Connections: kept, shared, limited, and ended when they stall.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::support::*;
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_server::{Server, system_time};
+
+const LIMIT: usize = 16 * 1024 * 1024;
+
+#[test]
+fn a_connection_is_kept() {
+    let (server, backend) = still();
+    let mut stream = connect(&server);
+    for number in 0..100 {
+        let body = vec![b'a'; number * 7];
+        let response = ask(&mut stream, &post("/", &body));
+        assert_eq!((response.status(), response.body), (200, body));
+        assert!(response.head.contains("\r\ndate: "));
+        assert!(
+            response
+                .head
+                .contains("\r\ncontent-type: application/x-amz-json-1.0\r\n")
+        );
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 100);
+}
+
+#[test]
+fn a_connection_is_closed_when_the_client_asks() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let response = ask(
+        &mut stream,
+        b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}",
+    );
+    assert_eq!(response.body, b"{}");
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let all: Vec<u8> = (0..50)
+        .flat_map(|number| post("/", format!("body {number}").as_bytes()))
+        .collect();
+    stream.write_all(&all).unwrap();
+    for number in 0..50 {
+        assert_eq!(read(&mut stream).unwrap().body, format!("body {number}").as_bytes());
+    }
+}
+
+#[test]
+fn headers_reach_the_backend_whatever_their_case() {
+    let (server, _) = still();
+    let request = b"GET /header/x-amz-target HTTP/1.1\r\nHost: x\r\nX-AMZ-Target: DynamoDB_20120810.ListTables\r\n\r\n";
+    assert_eq!(
+        ask(&mut connect(&server), request).body,
+        b"DynamoDB_20120810.ListTables"
+    );
+}
+
+#[test]
+fn many_connections_at_once() {
+    let (server, backend) = still();
+    std::thread::scope(|scope| {
+        for thread in 0..64 {
+            let server = &server;
+            scope.spawn(move || {
+                let mut stream = connect(server);
+                for number in 0..20 {
+                    let body = format!("{thread}/{number}");
+                    assert_eq!(ask(&mut stream, &post("/", body.as_bytes())).body, body.as_bytes());
+                }
+            });
+        }
+    });
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 64 * 20);
+}
+
+/// Starts a server with this many workers and connections, of which none or any idle one can be evicted.
+fn crowded(workers: usize, connections: usize, evicts: bool) -> (Server, Arc<Echo>) {
+    echo(Clock::settable(Moment::START), |options| {
+        options.workers = workers;
+        options.limits.connections = connections;
+        options.limits.eviction_time = if evicts {
+            Duration::ZERO
+        } else {
+            Duration::from_hours(1)
+        };
+    })
+}
+
+/// A connection whose request was carried out and is never answered.
+fn busy(server: &Server, backend: &Echo) -> TcpStream {
+    let before = backend.handled.load(Ordering::SeqCst);
+    let mut stream = connect(server);
+    stream.write_all(&post("/lost", b"")).unwrap();
+    while backend.handled.load(Ordering::SeqCst) == before {
+        std::thread::yield_now();
+    }
+    stream
+}
+
+#[test]
+fn connections_beyond_the_bound_are_refused() {
+    let (server, _) = crowded(2, 3, false);
+    let mut open: Vec<_> = (0..3).map(|_| connect(&server)).collect();
+    for stream in &mut open {
+        assert_eq!(ask(stream, &post("/", b"in")).body, b"in");
+    }
+    for _ in 0..3 {
+        let mut refused = connect(&server);
+        let response = ask(&mut refused, &post("/", &[b'x'; 10_000]));
+        assert_eq!(response.status(), 503);
+        assert!(response.is_last());
+        let body = String::from_utf8(response.body).unwrap();
+        assert!(body.contains("#ServiceUnavailable"), "{body}");
+        assert_eq!(end(&mut refused), End::Closed);
+    }
+    for stream in &mut open {
+        assert_eq!(ask(stream, &post("/", b"still in")).body, b"still in");
+    }
+}
+
+#[test]
+fn an_idle_connection_is_evicted() {
+    for (workers, idle_first) in [(1, true), (1, false), (2, true), (2, false)] {
+        let (server, backend) = crowded(workers, 2, true);
+        let early = (!idle_first).then(|| busy(&server, &backend));
+        let mut idle = connect(&server);
+        assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
+        let _busy = early.unwrap_or_else(|| busy(&server, &backend));
+        let mut new = connect(&server);
+        assert_eq!(ask(&mut new, &post("/", b"2")).body, b"2", "{workers} {idle_first}");
+        assert_eq!(end(&mut idle), End::Closed);
+        assert_eq!(ask(&mut new, &post("/", b"3")).body, b"3");
+    }
+}
+
+#[test]
+fn silent_connections_are_evicted() {
+    let (server, _) = crowded(2, 8, true);
+    let silent: Vec<_> = (0..8).map(|_| connect(&server)).collect();
+    for number in 0..8 {
+        let mut stream = connect(&server);
+        let body = format!("{number}");
+        assert_eq!(ask(&mut stream, &post("/", body.as_bytes())).body, body.as_bytes());
+    }
+    drop(silent);
+}
+
+#[test]
+fn a_busy_connection_is_not_evicted() {
+    let (server, backend) = crowded(2, 2, true);
+    let _both = [busy(&server, &backend), busy(&server, &backend)];
+    assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 503);
+}
+
+#[test]
+fn a_client_that_leaves_a_lost_answer_frees_its_connection() {
+    let (server, backend) = crowded(1, 1, false);
+    drop(busy(&server, &backend));
+    while ask(&mut connect(&server), &post("/", b"1")).status() == 503 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn half_closed_clients_are_answered() {
+    let (server, backend) = echo(Clock::system(system_time), |_| ());
+    for number in 0..100 {
+        let mut stream = connect(&server);
+        let body = format!("body {number}");
+        let target = if number % 2 == 0 { "/" } else { "/wait/1" };
+        let first = post("/", b"first");
+        stream
+            .write_all(&[first, post(target, body.as_bytes())].concat())
+            .unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(read(&mut stream).unwrap().body, b"first");
+        assert_eq!(read(&mut stream).unwrap().body, body.as_bytes());
+        assert_eq!(end(&mut stream), End::Closed);
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 200);
+}
+
+#[test]
+fn bodies_in_flight_have_a_budget() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.bodies = 1024 * 1024;
+    });
+    let body = vec![b'b'; 300_000];
+    // Fits, and is given back.
+    for _ in 0..10 {
+        assert_eq!(ask(&mut connect(&server), &post("/", &body)).body, body);
+    }
+    let mut large = connect(&server);
+    let response = ask(&mut large, &post("/", &vec![b'l'; 2 * 1024 * 1024]));
+    assert_eq!(response.status(), 503);
+    assert_eq!(end(&mut large), End::Closed);
+    // Half of a body that does not go on leaves no room for others, until its client goes away.
+    let mut halves: Vec<TcpStream> = Vec::new();
+    while ask(&mut connect(&server), &post("/", &body)).status() != 503 {
+        let mut half = connect(&server);
+        let whole = post("/", &vec![b'h'; 600_000]);
+        half.write_all(&whole[..500_000]).unwrap();
+        halves.push(half);
+        assert!(halves.len() < 100, "nothing is counted");
+    }
+    // What comes in one piece needs no room.
+    assert_eq!(ask(&mut connect(&server), &post("/", b"small")).body, b"small");
+    drop(halves);
+    while ask(&mut connect(&server), &post("/", &body)).status() == 503 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn answers_in_flight_have_a_budget() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.bodies = 1024 * 1024;
+    });
+    for (bytes, status) in [(1_000_000, 200), (2_000_000, 503), (1_000_000, 200)] {
+        let response = ask(&mut connect(&server), &post(&format!("/bytes/{bytes}"), b""));
+        assert_eq!(response.status(), status, "{bytes}");
+    }
+}
+
+#[test]
+fn readers_that_are_too_slow_are_dropped() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.answer_time = Duration::from_millis(250);
+        options.limits.answer_bytes = 1024 * 1024 * 1024;
+    });
+    let mut stream = connect(&server);
+    stream.write_all(&post("/bytes/100000000", b"")).unwrap();
+    // It reads all the time, a few bytes at a time.
+    let (mut count, mut bytes) = (0, [0; 64]);
+    while let Ok(read @ 1..) = stream.read(&mut bytes) {
+        count += read;
+    }
+    assert!(count < 100_000_000, "{count}");
+}
+
+#[test]
+fn a_body_of_the_largest_size_is_received() {
+    let (server, _) = still();
+    let body = vec![b'b'; LIMIT];
+    let mut stream = connect(&server);
+    assert!(ask(&mut stream, &post("/", &body)).body == body);
+    let mut chunked = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    for part in body.chunks(1024 * 1024) {
+        chunked.extend_from_slice(format!("{:x}\r\n", part.len()).as_bytes());
+        chunked.extend_from_slice(part);
+        chunked.extend_from_slice(b"\r\n");
+    }
+    chunked.extend_from_slice(b"0\r\n\r\n");
+    assert!(ask(&mut stream, &chunked).body == body);
+}
+
+#[test]
+fn a_larger_body_is_refused_by_its_length() {
+    let (server, backend) = still();
+    // Announced and not sent: the refusal does not wait for it.
+    let mut stream = connect(&server);
+    let head = format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", LIMIT + 1);
+    let response = ask(&mut stream, head.as_bytes());
+    assert_eq!(response.status(), 413);
+    assert_eq!(response.header("server"), Some("server"));
+    assert_eq!(response.header("x-amz-crc32"), Some("0"));
+    assert!(response.is_last());
+    // Sent completely by a client that reads only afterwards: it receives the refusal.
+    let mut stream = connect(&server);
+    let response = ask(&mut stream, &post("/", &vec![b'c'; LIMIT + 1]));
+    assert_eq!(response.status(), 413);
+    assert_eq!(end(&mut stream), End::Closed);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_larger_body_is_refused_while_it_is_read() {
+    let (server, backend) = still();
+    let mut stream = connect(&server);
+    let mut chunked = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    for _ in 0..17 {
+        chunked.extend_from_slice(b"100000\r\n");
+        chunked.extend_from_slice(&vec![b'd'; 0x10_0000]);
+        chunked.extend_from_slice(b"\r\n");
+    }
+    chunked.extend_from_slice(b"0\r\n\r\n");
+    let response = ask(&mut stream, &chunked);
+    assert_eq!(response.status(), 413);
+    assert_eq!(end(&mut stream), End::Closed);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn clients_that_expect_100_continue_are_refused_before_the_body() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        LIMIT + 1
+    );
+    assert_eq!(ask(&mut stream, head.as_bytes()).status(), 413);
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn large_heads_are_refused() {
+    let (server, _) = still();
+    for (path, header, status) in [
+        ("/".to_owned(), 15_000, 200),
+        ("/".to_owned(), 17_000, 400),
+        (format!("/header/{}", "p".repeat(17_000)), 10, 400),
+    ] {
+        let mut stream = connect(&server);
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n",
+            "h".repeat(header)
+        );
+        let response = ask(&mut stream, request.as_bytes());
+        assert_eq!(response.status(), status, "{header} bytes");
+        assert_eq!(response.is_last(), status == 400);
+    }
+}
+
+#[test]
+fn malformed_http_is_refused() {
+    let (server, _) = still();
+    for request in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"[..],
+        b"POST\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+    ] {
+        let mut stream = connect(&server);
+        assert_eq!(ask(&mut stream, request).status(), 400);
+        assert_eq!(end(&mut stream), End::Closed);
+    }
+}
+
+#[test]
+fn connections_that_stall_are_closed() {
+    let (server, backend) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.head_time = Duration::from_millis(250);
+        options.limits.body_time = Duration::from_millis(250);
+        options.limits.idle_time = Duration::from_millis(250);
+    });
+    for part in [
+        &b""[..],
+        b"POST / HT",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-le",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
+    ] {
+        let mut stream = connect(&server);
+        stream.write_all(part).unwrap();
+        assert_eq!(end(&mut stream), End::Closed, "{}", String::from_utf8_lossy(part));
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
+    let mut idle = connect(&server);
+    assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
+    assert_eq!(end(&mut idle), End::Closed);
+    assert_eq!(
+        ask(&mut connect(&server), &post("/", b"2")).body,
+        b"2",
+        "the server is up"
+    );
+}
+
+#[test]
+fn an_incomplete_request_after_a_complete_one_is_closed() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.idle_time = Duration::from_millis(250);
+    });
+    let mut stream = connect(&server);
+    stream
+        .write_all(&[post("/", b"1"), b"POST / HT".to_vec()].concat())
+        .unwrap();
+    assert_eq!(read(&mut stream).unwrap().body, b"1");
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn a_bug_in_one_request_is_its_own() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let response = ask(&mut stream, &post("/panic", b"{}"));
+    assert_eq!(response.status(), 500);
+    assert!(
+        String::from_utf8(response.body)
+            .unwrap()
+            .contains("#InternalServerError")
+    );
+    assert_eq!(ask(&mut stream, &post("/", b"next")).body, b"next");
+}
+
+#[test]
+fn both_loopback_addresses_have_one_port() {
+    let (server, _) = still();
+    assert!(
+        server
+            .addresses()
+            .iter()
+            .all(|address| address.port() == server.port() && address.ip().is_loopback())
+    );
+    assert_eq!(server.addresses().len() + usize::from(server.remark().is_some()), 2);
+    for address in server.addresses() {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        assert_eq!(ask(&mut stream, &post("/", b"here")).body, b"here");
+    }
+}

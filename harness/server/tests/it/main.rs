@@ -1,0 +1,17 @@
+//! The server's integration tests, in one program: a module for each subject.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod binary;
+mod connections;
+mod control;
+#[cfg(unix)]
+mod database;
+mod delivery;
+mod events;
+mod inspect;
+#[cfg(unix)]
+mod kill;
+mod openapi;
+mod streams;
+mod support;
+mod web;

@@ -1,0 +1,192 @@
+//! Requests from web pages: which origins can read answers, and which host names they can use for the server.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use crate::support::*;
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::wire::envelope::HealthCheck;
+use dynatwin_server::{Log, Options, Origins, PLAYGROUND_PORT, Server, serve};
+
+const LIST_TABLES: &str = "content-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.ListTables\r\n\
+    x-amz-date: 20260101T000000Z\r\nauthorization: AWS4-HMAC-SHA256 \
+    Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n";
+
+fn served(health: HealthCheck, change: impl FnOnce(&mut Options)) -> Server {
+    let settings = Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    };
+    let mut options = Options::port(0);
+    options.log = Log::Off;
+    options.workers = 1;
+    change(&mut options);
+    serve(Arc::new(Engine::new(settings).with_health_check(health)), options).unwrap()
+}
+
+fn send(server: &Server, line: &str, headers: &str, body: &str) -> Response {
+    let length = body.len();
+    let request = format!("{line} HTTP/1.1\r\n{headers}content-length: {length}\r\n\r\n{body}");
+    ask(&mut connect(server), request.as_bytes())
+}
+
+fn origins_allowed(server: &Server, origin: &str) -> [Option<String>; 4] {
+    let own = format!("host: localhost\r\norigin: {origin}\r\n");
+    let allowed = |response: Response| response.header("access-control-allow-origin").map(str::to_owned);
+    let asks = "access-control-request-method: POST\r\naccess-control-request-headers: x-amz-target\r\n";
+    let preflight = send(server, "OPTIONS /", &format!("{own}{asks}"), "");
+    assert_eq!(preflight.status(), 200);
+    let is_allowed = preflight.header("access-control-allow-origin").is_some();
+    for (name, value) in [
+        ("access-control-allow-methods", "post"),
+        ("access-control-allow-headers", "x-amz-target"),
+        ("access-control-max-age", "172800"),
+    ] {
+        assert_eq!(preflight.header(name), is_allowed.then_some(value), "{origin}: {name}");
+    }
+    [
+        allowed(preflight),
+        allowed(send(server, "POST /", &format!("{own}{LIST_TABLES}"), "{}")),
+        allowed(send(server, "GET /", &own, "")),
+        // What the server refuses by itself.
+        allowed(send(
+            server,
+            "GET /",
+            &format!("{own}x-long: {}\r\n", "x".repeat(17_000)),
+            "",
+        )),
+    ]
+}
+
+#[test]
+fn answers_are_for_pages_of_listed_origins_alone() {
+    let none = served(HealthCheck::Healthy, |_| ());
+    let listed = served(HealthCheck::Healthy, |options| {
+        options.origins = Origins::parse("http://a.example:3000,https://b.example").unwrap();
+    });
+    let any = served(HealthCheck::Healthy, |options| {
+        options.origins = Origins::parse("*").unwrap();
+    });
+    let playground = format!("http://localhost:{PLAYGROUND_PORT}");
+    let expected = |value: Option<&str>| [(); 4].map(|()| value.map(str::to_owned));
+    for (server, origin, expect) in [
+        (&none, "http://localhost:3000", None),
+        (&none, "http://a.example:3000", None),
+        (&none, "null", None),
+        (&none, playground.as_str(), Some(playground.as_str())),
+        (&listed, "http://a.example:3000", Some("http://a.example:3000")),
+        (&listed, "https://b.example", Some("https://b.example")),
+        (&listed, "http://b.example", None),
+        (&listed, "http://localhost:3000", None),
+        (&any, "http://evil.example", Some("*")),
+    ] {
+        assert_eq!(origins_allowed(server, origin), expected(expect), "{origin}");
+    }
+}
+
+#[test]
+fn pages_of_other_origins_have_no_control() {
+    let any = served(HealthCheck::Healthy, |options| {
+        options.origins = Origins::parse("*").unwrap();
+    });
+    let page = "host: localhost\r\norigin: http://evil.example\r\ncontent-type: application/json\r\n";
+    for line in ["POST /_dynatwin/reset", "GET /_dynatwin/", "OPTIONS /_dynatwin/reset"] {
+        let response = send(&any, line, page, "");
+        assert_ne!(response.status(), 200, "{line}");
+        assert_eq!(response.header("access-control-allow-origin"), None, "{line}");
+    }
+}
+
+/// The requests of a page at a name that resolves to this machine, which are same-origin for the browser.
+#[test]
+fn pages_reach_the_server_only_under_its_own_names() {
+    let server = served(HealthCheck::Healthy, |options| {
+        options.allowed_hosts = vec!["twin".into()];
+    });
+    let rebound = |host: &str| {
+        [
+            format!("host: {host}\r\norigin: http://{host}\r\n"),
+            format!("host: {host}\r\nsec-fetch-site: same-origin\r\n"),
+            format!("host: {host}\r\nSec-Fetch-Mode: cors\r\n"),
+        ]
+    };
+    let port = server.port();
+    for (host, allowed) in [
+        (format!("localhost:{port}"), true),
+        (format!("127.0.0.1:{port}"), true),
+        (format!("[::1]:{port}"), true),
+        ("twin:8000".to_owned(), true),
+        ("evil.example".to_owned(), false),
+        (format!("evil.example:{port}"), false),
+        ("192.0.2.1".to_owned(), false),
+    ] {
+        for page in rebound(&host) {
+            let status = |line: &str, more: &str| send(&server, line, &format!("{page}{more}"), "{}").status();
+            let expect = if allowed { 200 } else { 403 };
+            assert_eq!(status("POST /", LIST_TABLES), expect, "{page}");
+            assert_eq!(
+                status("PUT /_dynatwin/conditions", "content-type: text/plain\r\n"),
+                if allowed { 415 } else { 403 }
+            );
+            let reset = format!("{page}content-type: application/json\r\n");
+            assert_eq!(
+                send(&server, "POST /_dynatwin/reset", &reset, "").status(),
+                expect,
+                "{page}"
+            );
+        }
+    }
+    // Clients other than browsers can use any name for the server.
+    assert_eq!(
+        send(&server, "POST /", &format!("host: evil.example\r\n{LIST_TABLES}"), "{}").status(),
+        200
+    );
+    assert_eq!(send(&server, "GET /_dynatwin/", "host: dynatwin\r\n", "").status(), 200);
+    // A same-origin GET over plain HTTP is only recognized by the browser's user agent.
+    let browser = "host: evil.example\r\nuser-agent: Mozilla/5.0\r\n";
+    assert_eq!(send(&server, "GET /_dynatwin/tables", browser, "").status(), 403);
+    let refused = send(
+        &server,
+        "POST /",
+        "host: evil.example\r\norigin: http://evil.example\r\n",
+        "{}",
+    );
+    let body = String::from_utf8(refused.body).unwrap();
+    assert!(
+        body.contains("AccessDeniedException") && body.contains("--allowed-host"),
+        "{body}"
+    );
+}
+
+fn health(server: &Server, method: &str) -> (u16, String, String) {
+    use std::io::{Read, Write};
+    let mut stream = TcpStream::connect(server.local_addr()).unwrap();
+    let request = format!("{method} / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut all = String::new();
+    stream.read_to_string(&mut all).unwrap();
+    let (head, body) = all.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    (status, length.unwrap().to_owned(), body.to_owned())
+}
+
+#[test]
+fn head_is_answered_as_get_without_its_body() {
+    for (check, expect) in [(HealthCheck::Healthy, 200), (HealthCheck::Refused, 400)] {
+        let server = served(check, |_| ());
+        let (get, length, body) = health(&server, "GET");
+        assert_eq!((get, length.parse().ok()), (expect, Some(body.len())));
+        assert_eq!(health(&server, "HEAD"), (expect, length, String::new()));
+    }
+}
+
+#[test]
+fn the_playground_has_the_port_that_is_allowed() {
+    let config = include_str!("../../../../web/vite.config.js");
+    assert_eq!(config.matches(&format!("port: {PLAYGROUND_PORT}")).count(), 2);
+}
