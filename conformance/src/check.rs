@@ -77,7 +77,7 @@ fn words(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Something must hold.
+/// Checks that a condition holds.
 pub fn ensure(holds: bool, words: impl Into<String>) -> Outcome {
     if holds { Ok(()) } else { Err(Failure::new(words)) }
 }
@@ -90,7 +90,7 @@ pub fn equal<T: PartialEq<U> + Debug, U: Debug>(what: &str, actual: T, expect: U
     Err(Failure::new(format!("{what}: expected {expect:?}, got {actual:?}")))
 }
 
-/// Something must be there.
+/// Checks that a value is present.
 pub fn present<T>(what: &str, value: Option<T>) -> Outcome<T> {
     value.ok_or_else(|| Failure::new(format!("{what} is missing")))
 }

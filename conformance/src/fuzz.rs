@@ -168,7 +168,7 @@ pub async fn fuzz(
     Ok(())
 }
 
-/// What comes of fuzzing.
+/// The progress of fuzzing.
 #[derive(Clone, Copy, Debug)]
 pub enum FuzzProgress<'a> {
     /// One more history was compared.

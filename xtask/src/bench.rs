@@ -21,14 +21,14 @@ use contenders::Contender;
 use workload::Operation;
 use wrk::Load;
 
-/// A server that is under way, and what it held before anything was asked of it.
+/// A running server, and its memory before the first request.
 struct Runner {
     name: &'static str,
     server: Server,
     idle: f64,
 }
 
-/// What a round gave for one server: its load, and the floor's in the same round.
+/// The load of one server in a round, and that of the floor in the same round.
 struct Round {
     load: Load,
     floor: Load,
@@ -54,7 +54,7 @@ pub fn compare() -> Outcome<()> {
     }
     println!("\n{:24}{:>12}{:>12}{:>16}", "", "start ms", "idle MB", "after load MB");
     for runner in &runners {
-        // Under load it may have forgotten how to answer.
+        // Load may have broken it.
         workload::check(runner.server.port()).map_err(|error| format!("{}: {error}", runner.name))?;
         println!(
             "{:24}{:>12.1}{:>12.1}{:>16.1}",
@@ -67,7 +67,7 @@ pub fn compare() -> Outcome<()> {
     Ok(())
 }
 
-/// The engine and dynoxide's library, in process: a crate of its own, so that nobody else builds what it needs.
+/// The engine and dynoxide's library, in process: a separate crate, whose dependencies only this task builds.
 pub fn libraries() -> Outcome<()> {
     let mut cargo = shell::cargo();
     cargo.args([
@@ -98,7 +98,7 @@ fn setting(name: &str, otherwise: u32) -> Outcome<u32> {
 
 fn start(contender: &Contender) -> Outcome<Runner> {
     let server = contender.start()?;
-    // What the first connection brings with it has settled by the first answer.
+    // Memory includes what the first connection allocates.
     http::call(server.port(), "ListTables", &serde_json::json!({}))?;
     Ok(Runner {
         name: contender.name,

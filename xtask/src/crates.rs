@@ -42,7 +42,7 @@ pub fn test() -> Outcome<Counts> {
     Ok(counts)
 }
 
-/// Cargo in the project, with build results outside of it that the next run reuses.
+/// Cargo in the project, with a target directory outside of it that the next run reuses.
 fn cargo(folder: &Path) -> Command {
     let mut cargo = shell::cargo();
     cargo.current_dir(folder).stdin(Stdio::null());

@@ -11,7 +11,7 @@ use crate::shell::{self, Outcome, cargo, command, output, run};
 use crate::test::Counts;
 use crate::{python, setup, wasm};
 
-/// The crates that are published, each behind those that it needs.
+/// The published crates, each after its dependencies.
 const CRATES: [&str; 6] = [
     "dynatwin-engine",
     "dynatwin-files",
@@ -21,13 +21,13 @@ const CRATES: [&str; 6] = [
     "dynatwin",
 ];
 
-/// The user that the image runs as, which is that of `amazon/dynamodb-local` too.
+/// The user that the image runs as, as in `amazon/dynamodb-local`.
 const USER: &str = "1000:1000";
 
-/// The words and the environment of a container.
+/// The arguments and the environment of a container.
 type Invocation = (&'static [&'static str], &'static [(&'static str, &'static str)]);
 
-/// Makes one part of a release.
+/// Builds one part of a release.
 pub fn make(part: &str, target: Option<&str>) -> Outcome<()> {
     fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
     match (part, target) {
@@ -45,14 +45,14 @@ fn folder() -> PathBuf {
     shell::root().join("target/dist")
 }
 
-/// The target that cargo builds for without being told.
+/// Cargo's default target.
 fn host() -> Outcome<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let line = said.lines().find_map(|line| line.strip_prefix("host: "));
     line.map(str::to_owned).ok_or_else(|| "rustc names no host".into())
 }
 
-/// Builds the binary for a target, static on Linux, and returns where it is.
+/// Builds the binary for a target, static on Linux, and returns its path.
 fn binary(target: &str) -> Outcome<PathBuf> {
     let mut build = cargo();
     build.args([
@@ -89,7 +89,7 @@ fn archive(target: &str) -> Outcome<()> {
     for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
         fs::copy(shell::root().join(file), content.join(file)).map_err(text)?;
     }
-    // A binary for another machine cannot be asked for its documents.
+    // A binary for another target cannot run here to print its manual page and completions.
     if target == host()? {
         fs::write(content.join("dynatwin.1"), output(Command::new(&binary).arg("man"))?).map_err(text)?;
         for shell in ["bash", "fish", "zsh"] {
@@ -134,7 +134,7 @@ fn native_package(binary: &Path, system: &str) -> Outcome<()> {
     fs::remove_dir_all(&content).map_err(|error| error.to_string())
 }
 
-/// Packs every published crate, and builds it from its package.
+/// Packs every published crate and builds it from its package.
 fn crates() -> Outcome<()> {
     let mut package = cargo();
     package.args([
@@ -199,7 +199,7 @@ fn image() -> Outcome<()> {
     run(command("buildah", "").args(["build", "--tag", "dynatwin", "--file", "Containerfile", "."]))
 }
 
-/// What the image has: the static binary, and the working directory of DynamoDB Local's image with its data folder.
+/// The contents of the image: the static binary, and the working directory of DynamoDB Local's image with its data folder.
 fn root_directory() -> Outcome<PathBuf> {
     let binary = binary(&host()?)?;
     let root = folder().join("image");

@@ -1,5 +1,5 @@
-//! The applications under `examples/` in JavaScript and Python, each with a server of its own. They check what they are
-//! answered. Those in Rust are members of the workspace, and tested with it.
+//! Runs the applications under `examples/` in JavaScript and Python, each with its own server. They check the responses to
+//! their requests. The examples in Rust are members of the workspace, and tested with it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -53,14 +53,14 @@ fn fuzz(target: &str, corpus: &Path, seconds: u64) -> Outcome<()> {
         .arg(format!("-max_total_time={seconds}")))
 }
 
-/// Keeps of the corpus the fewest inputs that cover the same.
+/// Reduces the corpus to the fewest inputs with the same coverage.
 pub fn shrink() -> Outcome<()> {
     let mut shrink = command("cargo", "emulator");
     shrink.args(["fuzz", "cmin", "--sanitizer", "none", "dispatch"]);
     run(shrink.arg(histories()))
 }
 
-/// A cache: what runs have found, beside the cases and the named histories.
+/// The cache of inputs that earlier runs have found, in addition to the cases and the named histories.
 fn histories() -> PathBuf {
     corpus("fuzz-corpus")
 }

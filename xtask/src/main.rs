@@ -22,31 +22,33 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
-  wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
+  wasm     build the engine for JavaScript into wasm/npm/pkg, and print its size
   page     build the playground into web/dist, and print its size
   page pictures
-           build it, and take the pictures of it in docs/
+           build it, and take its screenshots for docs/
   wheel    build the Python package into target/wheels/release, and print its size
   test [STEP...]
-           install what is missing and run the tests of each change, or the steps named; ends with
+           install missing dependencies and run the tests of each change, or the named steps; ends with
            `N passed, N failed`
   test --all [STEP...]
-           run every test, which takes hours
-  bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
+           run every test (takes hours)
+  bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if it is installed
   bench --library
-           compare the engine in process with dynoxide's library, which is built for that alone
+           compare the engine in process with dynoxide's library
   bench --python
            compare Python tests in process with moto and DynamoDB Local
   bench --scale
-           measure how time to live, long operations, memory and stale reads grow with a table's size
+           measure how the cost of time to live, long operations, memory and stale reads grows with a
+           table's size
   fuzz [SECONDS]
-           coverage-guided fuzzing of the engine's dispatch (30 s unless told)
+           coverage-guided fuzzing of the engine's dispatch (default: 30 s)
   fuzz --shrink
-           keep of target/fuzz-corpus the fewest inputs that cover the same
+           reduce target/fuzz-corpus to the fewest inputs with the same coverage
   dist PART
-           make a part of a release in target/dist: binary [TARGET], crates, npm, wheel, image, checksums
+           build a part of a release in target/dist: binary [TARGET], crates, npm, wheel, image, checksums
   plant [WORD]...
-           plant bugs in a copy of the engine, those that have a word or all, and say which the suite finds
+           plant all bugs, or those whose description contains a word, in a copy of the engine, and report
+           which of them the tests find
   unlocked [MODEL...]
            remove each lock from a copy of the engine in turn, and expect its loom models to fail";
 

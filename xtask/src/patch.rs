@@ -1,4 +1,4 @@
-//! Pieces of the engine's source that are replaced in a copy of it. They are found by their tokens, so formatting,
+//! Replaces code in a copy of the engine's source. Code is found by its tokens, so formatting,
 //! comments and trailing commas make no difference.
 
 use std::fs;
@@ -10,15 +10,15 @@ use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 use crate::shell::Outcome;
 
-/// The text with the one place that has the tokens of `right` replaced by `wrong`. It is an error if there is no such
-/// place or more than one. A comma in front of a closing delimiter is no token, so `right` ends in none.
+/// Replaces the one place that has the tokens of `right` by `wrong`. It is an error if there is no such
+/// place or more than one. Trailing commas are ignored, so `right` must not end in one.
 pub fn replaced(text: &str, right: &str, wrong: &str) -> Outcome<String> {
     let (source, wanted) = (tokens(text), tokens(right));
     let is_place = |found: &&[Range<usize>]| {
         let found = found.iter().map(|token| &text[token.clone()]);
         found.eq(wanted.iter().map(|token| &right[token.clone()]))
     };
-    // A window of no tokens is none.
+    // `windows` panics if its size is 0.
     let places: Vec<&[Range<usize>]> = source.windows(wanted.len().max(1)).filter(is_place).collect();
     match places.as_slice() {
         [[first, .., last]] => Ok([&text[..first.start], wrong, &text[last.end..]].concat()),
@@ -59,7 +59,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Outcome<()> {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Where the tokens are, without comments, and without commas in front of a closing delimiter.
+/// The positions of the tokens, without comments and trailing commas.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut end = 0;
     let all: Vec<(TokenKind, Range<usize>)> = tokenize(text, FrontmatterAllowed::No)
@@ -97,7 +97,7 @@ mod tests {
         let patched = replaced(text, "call('a', \"b  c\")", "other()");
         assert_eq!(patched.as_deref(), Ok("fn f() {\n    other();\n}\n"));
         assert_eq!(replaced("a b", "b", "c").as_deref(), Ok("a c"));
-        // Unbalanced pieces, as of a statement's beginning.
+        // Code with unbalanced delimiters, such as the beginning of a statement.
         assert_eq!(
             replaced("if a {\n b; }", "if a { b", "c; { b").as_deref(),
             Ok("c; { b; }")

@@ -20,59 +20,59 @@ use crate::patch::{copy, read, write};
 use crate::shell::{Outcome, cargo, output, root, run, shown};
 use bugs::{BUGS, planted};
 
-/// The targets that are asked: the twin in one process with the suite, on a quiet, an ordinary and the worst day.
+/// The suite's targets: the twin in process, under the conditions `calm`, `aws` and `storm`.
 const TARGETS: [&str; 3] = ["in-process", "in-process-aws", "in-process-storm"];
 
 /// The modules of the engine's integration tests that are run when the suite passes, beside its unit tests.
 const ENGINE_TESTS: [&str; 3] = ["attribution::", "bounds::", "conflicts::"];
 
-/// How long the suite, or one of the tests, may run. A bug that makes it hang is found.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// The time limit of the suite and of each test. A bug that makes one of them hang is found.
+const TIME_LIMIT: Duration = Duration::from_mins(5);
 
-/// The variable that has the number of the bug that is awake; `SWITCH` reads it.
-const AWAKE: &str = "DYNATWIN_PLANTED";
+/// The environment variable with the number of the active bug; `SWITCH` reads it.
+const ACTIVE: &str = "DYNATWIN_PLANTED";
 
-/// What the copy of the engine has beside the bugs.
+/// A module of the copy of the engine.
 const SWITCH: &str = "\
 use std::sync::LazyLock;
 
-static AWAKE: LazyLock<Option<usize>> =
+static ACTIVE: LazyLock<Option<usize>> =
     LazyLock::new(|| std::env::var(\"DYNATWIN_PLANTED\").ok().and_then(|number| number.parse().ok()));
 
 pub fn is(number: usize) -> bool {
-    *AWAKE == Some(number)
+    *ACTIVE == Some(number)
 }
 ";
 
-/// The members of the copied workspace: what the suite is built of.
+/// The members of the copied workspace: the suite and its dependencies.
 const MEMBERS: &str = r#"members = ["emulator", "harness/files", "harness/dynatwin", "harness/server", "conformance"]"#;
 
-/// The programs that look for a bug.
+/// The programs that must find a bug.
 struct Suite {
     conformance: PathBuf,
     /// The engine's tests: their names and executables.
     tests: Vec<(String, PathBuf)>,
 }
 
-/// What the suite says of a twin.
-enum Word {
-    /// All is well.
+/// The result of the suite and the tests.
+enum Verdict {
+    /// All pass.
     Passes,
     /// These scenarios and cases fail against this target.
     Fails(String, Vec<String>),
-    /// Against this target it does not come to an end.
+    /// The suite hangs against this target.
     Hangs(String),
-    /// The suite passes, and this test of the engine fails.
+    /// The suite passes, and this test program of the engine fails.
     FailsTest(String),
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for Verdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Word::Passes => formatter.write_str("SLIPS THROUGH"),
-            Word::Hangs(target) => write!(formatter, "found: {target} does not end"),
-            Word::FailsTest(name) => write!(formatter, "found by the engine's tests alone: {name}"),
-            Word::Fails(target, names) => {
+            Verdict::Passes => formatter.write_str("SLIPS THROUGH"),
+            Verdict::Hangs(target) => write!(formatter, "found: {target} does not end"),
+            Verdict::FailsTest(name) => write!(formatter, "found by the engine's tests alone: {name}"),
+            Verdict::Fails(target, names) => {
                 let first = names.first().map_or("the run itself", String::as_str);
                 write!(formatter, "found by {}, {target}: {first}", names.len())
             }
@@ -80,10 +80,10 @@ impl fmt::Display for Word {
     }
 }
 
-/// Plants every bug, or those whose sentence has one of `words`; it is an error if one slips through.
+/// Plants every bug, or those whose description contains one of `words`; it is an error if one is not found.
 pub fn all(words: &[&str]) -> Outcome<()> {
     let suite = build()?;
-    if !matches!(ask(&suite, None)?, Word::Passes) {
+    if !matches!(run_suite(&suite, None)?, Verdict::Passes) {
         return Err("the suite fails without a bug".into());
     }
     let wanted = |what: &str| words.is_empty() || words.iter().any(|word| what.contains(word));
@@ -92,10 +92,10 @@ pub fn all(words: &[&str]) -> Outcome<()> {
     let (slipped, failed) = (AtomicUsize::new(0), Mutex::new(Ok(())));
     let work = || {
         while let Some(number) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match ask(&suite, Some(*number)) {
-                Ok(word) => {
-                    slipped.fetch_add(usize::from(matches!(word, Word::Passes)), Ordering::Relaxed);
-                    println!("{}\n    {word}", BUGS[*number].what);
+            match run_suite(&suite, Some(*number)) {
+                Ok(verdict) => {
+                    slipped.fetch_add(usize::from(matches!(verdict, Verdict::Passes)), Ordering::Relaxed);
+                    println!("{}\n    {verdict}", BUGS[*number].what);
                 }
                 Err(sentence) => {
                     *failed.lock().unwrap_or_else(PoisonError::into_inner) = Err(sentence);
@@ -116,7 +116,7 @@ pub fn all(words: &[&str]) -> Outcome<()> {
     }
 }
 
-/// The suite and the engine's tests, built with all bugs asleep.
+/// Builds the suite and the engine's tests, with all bugs inactive.
 fn build() -> Outcome<Suite> {
     let work = root().join("target/planted");
     let tree = work.join("tree");
@@ -173,7 +173,7 @@ fn executables(messages: &str) -> Vec<(String, PathBuf)> {
     built.collect()
 }
 
-/// What a file of the copy contains.
+/// The contents of a file of the copy.
 fn contents(path: &Path) -> Outcome<Vec<u8>> {
     let of_engine = path.strip_prefix(root().join("emulator/src")).ok();
     match of_engine.and_then(Path::to_str) {
@@ -183,43 +183,43 @@ fn contents(path: &Path) -> Outcome<Vec<u8>> {
     }
 }
 
-/// Runs the suite with this bug awake, or none, against one target after the other, and then the engine's tests, until
+/// Runs the suite with this bug active, or none, against each target, and then the engine's tests, until
 /// something fails.
-fn ask(suite: &Suite, bug: Option<usize>) -> Outcome<Word> {
+fn run_suite(suite: &Suite, bug: Option<usize>) -> Outcome<Verdict> {
     for target in TARGETS {
-        let word = ask_target(&suite.conformance, bug, target)?;
-        if !matches!(word, Word::Passes) {
-            return Ok(word);
+        let verdict = run_target(&suite.conformance, bug, target)?;
+        if !matches!(verdict, Verdict::Passes) {
+            return Ok(verdict);
         }
     }
     for (name, test) in &suite.tests {
         let selected: &[&str] = if name == "it" { &ENGINE_TESTS } else { &[] };
-        if ended_well(Command::new(test).arg("--quiet").args(selected), bug)? != Some(true) {
-            return Ok(Word::FailsTest(name.clone()));
+        if succeeds(Command::new(test).arg("--quiet").args(selected), bug)? != Some(true) {
+            return Ok(Verdict::FailsTest(name.clone()));
         }
     }
-    Ok(Word::Passes)
+    Ok(Verdict::Passes)
 }
 
-fn ask_target(suite: &Path, bug: Option<usize>, target: &str) -> Outcome<Word> {
+fn run_target(suite: &Path, bug: Option<usize>, target: &str) -> Outcome<Verdict> {
     let name = bug.map_or("none".to_owned(), |number| number.to_string());
     let report = root().join("target/planted").join(format!("{name}.json"));
     let mut command = Command::new(suite);
     command.args(["--target", target, "--json"]).arg(&report);
-    match ended_well(&mut command, bug)? {
-        None => return Ok(Word::Hangs(target.to_owned())),
-        Some(true) => return Ok(Word::Passes),
+    match succeeds(&mut command, bug)? {
+        None => return Ok(Verdict::Hangs(target.to_owned())),
+        Some(true) => return Ok(Verdict::Passes),
         Some(false) => {}
     }
     let report: Value = serde_json::from_slice(&read(&report)?).map_err(|error| error.to_string())?;
-    Ok(Word::Fails(target.to_owned(), failures(&report)))
+    Ok(Verdict::Fails(target.to_owned(), failures(&report)))
 }
 
-/// Runs a program with this bug awake, and returns whether it succeeds; `None` if it does not end.
-fn ended_well(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>> {
+/// Runs a program with this bug active, and returns whether it succeeds; `None` if it reaches the time limit.
+fn succeeds(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>> {
     command
-        .env_remove(AWAKE)
-        .envs(bug.map(|number| (AWAKE, number.to_string())));
+        .env_remove(ACTIVE)
+        .envs(bug.map(|number| (ACTIVE, number.to_string())));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let program = shown(command);
     let failed = |error| format!("{program}: {error}");
@@ -229,7 +229,7 @@ fn ended_well(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>
         if let Some(status) = running.try_wait().map_err(failed)? {
             return Ok(Some(status.success()));
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > TIME_LIMIT {
             running.kill().and_then(|()| running.wait()).map_err(failed)?;
             return Ok(None);
         }
@@ -237,13 +237,13 @@ fn ended_well(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>
     }
 }
 
-/// The names of what has failed, in the report's order.
+/// The names of failed entries, in the report's order.
 fn failures(report: &Value) -> Vec<String> {
     let entries = report["entries"].as_array().into_iter().flatten();
     let failed = entries.filter(|entry| entry["verdict"] == "failed");
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     failed
-        .map(|entry| word(&entry["group"]) + ": " + &word(&entry["name"]))
+        .map(|entry| text(&entry["group"]) + ": " + &text(&entry["name"]))
         .collect()
 }
 

@@ -9,7 +9,7 @@ use crate::test::{Counts, counted, of_pytest};
 
 const FOLDER: &str = "harness/python";
 
-/// Builds the wheel for release, and prints where it is and its size.
+/// Builds the wheel for release, and prints its path and size.
 pub fn wheel() -> Outcome<()> {
     let wheel = build("release")?;
     let size = wheel.metadata().map_err(|error| error.to_string())?.len();
@@ -45,11 +45,11 @@ pub fn test() -> Outcome<Counts> {
     counted(tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]), of_pytest)
 }
 
-/// Builds a wheel with a profile of Cargo.
+/// Builds a wheel with a Cargo profile.
 pub fn build(profile: &str) -> Outcome<PathBuf> {
     let python = setup::python(FOLDER)?;
     let wheels = root().join("target/wheels").join(profile);
-    // One wheel is left there: that of this build.
+    // Only the wheel of this build is kept.
     if wheels.is_dir() {
         std::fs::remove_dir_all(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
     }

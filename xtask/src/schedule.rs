@@ -114,7 +114,7 @@ fn run_as_processes(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> 
     Ok(sum)
 }
 
-/// The first step that waits for none that is still waiting or running.
+/// The first step whose predecessors have all finished.
 fn next(waiting: &[&Step], running: &[&str]) -> Option<usize> {
     let is_open = |name: &&str| running.contains(name) || waiting.iter().any(|step| step.name == *name);
     waiting.iter().position(|step| !step.after.iter().any(is_open))
@@ -137,7 +137,7 @@ fn copy_of_this_program(folder: &Path) -> Outcome<PathBuf> {
         .map_err(|error| format!("{}: {error}", copy.display()))
 }
 
-/// Runs one step as `xtask test STEP`, and returns its output, the line that sums it up, and its counts.
+/// Runs one step as `xtask test STEP`, and returns its output, its summary line and its counts.
 fn run_process(program: &Path, name: &str, extent: Extent, log: PathBuf) -> Outcome<(String, String, Counts)> {
     let failed = |error: std::io::Error| format!("{}: {error}", log.display());
     let file = File::create(&log).map_err(failed)?;
@@ -151,14 +151,14 @@ fn run_process(program: &Path, name: &str, extent: Extent, log: PathBuf) -> Outc
     summed_up(&text).ok_or_else(|| format!("{text}\n{status}"))
 }
 
-/// Divides what a step has printed into its output, the line that sums it up, and the counts of the last line.
+/// Splits the output of a step into the output proper, its summary line, and the counts of the last line.
 fn summed_up(text: &str) -> Option<(String, String, Counts)> {
     let (rest, counts) = text.trim_end().rsplit_once('\n')?;
     let (output, line) = rest.rsplit_once('\n')?;
     Some((output.trim_end().to_owned(), line.to_owned(), of_ours(counts)?))
 }
 
-/// The processor time that this process and its children have used, where the system tells.
+/// The processor time of this process and its children, on systems with `/proc`.
 fn processor_seconds() -> Option<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat").ok()?;

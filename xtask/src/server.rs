@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::shell::Outcome;
 
-/// How long a server may take to listen: a Java virtual machine on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time limit for a server to start: enough for a Java virtual machine on a busy machine.
+const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// A server that runs.
+/// A running server.
 pub struct Server {
     child: Child,
     port: u16,
@@ -18,7 +18,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `program` with these words and a free port behind them, and waits until it listens.
+    /// Starts `program` with these arguments followed by a free port, and waits until it listens.
     pub fn start(program: &Path, words: &[&str]) -> Outcome<Server> {
         let mut command = Command::new(program);
         command.args(words);
@@ -26,7 +26,7 @@ impl Server {
         Server::run(command.arg(port.to_string()), port)
     }
 
-    /// Starts a command that will listen on this port, and waits until it does.
+    /// Starts a command that listens on this port, and waits until it does.
     pub fn run(command: &mut Command, port: u16) -> Outcome<Server> {
         let name = command.get_program().to_string_lossy().into_owned();
         let start = Instant::now();
@@ -44,8 +44,8 @@ impl Server {
             if let Ok(Some(status)) = server.child.try_wait() {
                 return Err(format!("{name} ended before it listened: {status}"));
             }
-            if start.elapsed() > PATIENCE {
-                return Err(format!("{name} did not listen on port {port} within {PATIENCE:?}"));
+            if start.elapsed() > TIME_LIMIT {
+                return Err(format!("{name} did not listen on port {port} within {TIME_LIMIT:?}"));
             }
             std::thread::sleep(Duration::from_micros(500));
         }
@@ -63,7 +63,7 @@ impl Server {
         self.port
     }
 
-    /// How long it took to listen.
+    /// The time it took to start.
     pub fn started_in(&self) -> Duration {
         self.started_in
     }
@@ -81,7 +81,7 @@ impl Drop for Server {
     }
 }
 
-/// A port that nobody listens on.
+/// A free port.
 pub fn free_port() -> Outcome<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
     listener

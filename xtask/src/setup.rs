@@ -33,14 +33,14 @@ pub fn packages(names: &[&str]) -> Outcome<()> {
         run(apt.env("DEBIAN_FRONTEND", "noninteractive").args(words))
     };
     let install = || apt(&[&["install", "--yes", "--no-install-recommends", "-qq"], names].concat());
-    // The lists may be missing or old, so a first failure proves nothing.
+    // The package lists may be missing or outdated: update them after a first failure.
     install().or_else(|_| {
         apt(&["update", "-qq"])?;
         install()
     })
 }
 
-/// Sees to it that the npm packages of `folder`'s lock file are installed as it says.
+/// Installs the npm packages of `folder`'s lock file, if they are missing or outdated.
 pub fn npm(folder: &str) -> Outcome<()> {
     program("npm", "npm")?;
     let lock = shell::root().join(folder).join("package-lock.json");
@@ -51,7 +51,7 @@ pub fn npm(folder: &str) -> Outcome<()> {
     run(command("npm", folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
 }
 
-/// Sees to it that `folder` has a Python of its own with the packages of its `requirements.txt`, and returns that Python.
+/// Creates a virtual environment in `folder` with the packages of its `requirements.txt`, and returns its Python.
 pub fn python(folder: &str) -> Outcome<PathBuf> {
     program("python3", "python3")?;
     let home = shell::root().join(folder);
@@ -62,7 +62,7 @@ pub fn python(folder: &str) -> Outcome<PathBuf> {
         return Ok(python);
     }
     let make = || run(command("python3", folder).args(["-m", "venv", "--clear", ".venv"]));
-    // Debian has that module in a package of its own.
+    // Debian has that module in a separate package.
     make().or_else(|_| packages(&["python3-venv"]).and_then(|()| make()))?;
     let mut pip = Command::new(&python);
     pip.current_dir(&home).stdin(Stdio::null());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The result of a task; an error is a sentence for the user.
+/// The result of a task; an error is a message for the user.
 pub type Outcome<T> = Result<T, String>;
 
 /// The repository's root.
@@ -12,14 +12,14 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The program, to be run in this folder under the root, with nothing to read.
+/// A command for a program in a folder below the root, with empty standard input.
 pub fn command(program: &str, folder: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root().join(folder)).stdin(Stdio::null());
     command
 }
 
-/// The cargo that runs this task, free of what it set for the task itself.
+/// The cargo that runs this task, without the environment variables that it set for the task.
 pub fn cargo() -> Command {
     let mut command = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), "");
     for (name, _) in std::env::vars() {
@@ -30,7 +30,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Runs it to its end; whatever it prints is shown.
+/// Runs a command and shows its output.
 pub fn run(command: &mut Command) -> Outcome<()> {
     let status = command
         .status()
@@ -42,7 +42,7 @@ pub fn run(command: &mut Command) -> Outcome<()> {
     }
 }
 
-/// Runs it to its end, and returns what it printed.
+/// Runs a command and returns its output.
 pub fn output(command: &mut Command) -> Outcome<String> {
     let output = command
         .stderr(Stdio::inherit())
@@ -55,13 +55,13 @@ pub fn output(command: &mut Command) -> Outcome<String> {
     }
 }
 
-/// The command as one would type it.
+/// The command as typed in a shell.
 pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Where a program is, if it is on `PATH`.
+/// The path of a program, if it is on `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)

@@ -1,6 +1,6 @@
 //! Runs the code blocks of the documents, unchanged except for the server's address.
 //!
-//! A block says its language, and a comment before it why it is not run: `<!-- not run: it needs Maven -->`.
+//! A block names its language. A comment before it says why it is not run: `<!-- not run: it needs Maven -->`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,10 +13,10 @@ use crate::setup;
 use crate::shell::{self, Outcome, command, output, root, run};
 use crate::test::{Counts, binary};
 
-/// The Python that has the package.
+/// The Python with the installed package.
 static PYTHON: OnceLock<Outcome<PathBuf>> = OnceLock::new();
 
-/// The documents whose blocks are run, beside the pages of `docs`. The READMEs of the npm package and of
+/// The documents whose blocks are run, in addition to the pages of `docs`. The READMEs of the npm package and of
 /// the crate `dynatwin` are not among them: `cargo xtask test --all samples` and `cargo xtask test crates` run their blocks with the
 /// packed packages.
 const DOCUMENTS: [&str; 7] = [
@@ -29,21 +29,21 @@ const DOCUMENTS: [&str; 7] = [
     "harness/server/README.md",
 ];
 
-/// Languages that are not code, or are used by a block that is.
+/// Languages of data.
 const DATA: [&str; 4] = ["json", "text", "toml", "yaml"];
 
 /// A block of code in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Snippet {
-    /// Document and line.
+    /// Its document and line.
     place: String,
     language: String,
     text: String,
-    /// Why it is not run, if it is not.
+    /// The reason why it is not run.
     not_run: Option<String>,
 }
 
-/// Runs every block; a block that fails fails alone.
+/// Runs every block. A failure does not stop the others.
 pub fn run_all() -> Outcome<Counts> {
     let mut counts = Counts::default();
     let snippets = all()?;
@@ -121,7 +121,7 @@ fn of_document(name: &str, text: &str) -> Vec<Snippet> {
     snippets
 }
 
-/// A server with a bucket `shelf`, and a table `Orders` with an index `by-date` for whoever asks without a key of its own.
+/// A server with a bucket `shelf`, and a table `Orders` with an index `by-date` in the account of requests without credentials.
 fn server() -> Outcome<Server> {
     let buckets = root().join("target/snippets/buckets");
     std::fs::create_dir_all(buckets.join("shelf")).map_err(|error| format!("{}: {error}", buckets.display()))?;
@@ -145,7 +145,7 @@ fn local(text: &str, server: &Server) -> String {
     text.replace("localhost:8000", &format!("127.0.0.1:{}", server.port()))
 }
 
-/// Each command must succeed, and each request of curl must be answered with success.
+/// Runs shell commands. Each must succeed, and so must each request of curl.
 fn shell_script(text: &str) -> Outcome<()> {
     let server = server()?;
     let curl = "curl() { command curl --fail-with-body --silent --show-error \"$@\"; }";
@@ -157,7 +157,7 @@ fn shell_script(text: &str) -> Outcome<()> {
 fn javascript(text: &str) -> Outcome<()> {
     setup::npm("wasm/npm")?;
     let server = server()?;
-    // In the package's folder, both it and the SDK are found by name.
+    // In the package's folder, node resolves the package and the SDK by name.
     let file = root().join("wasm/npm/.snippet.mjs");
     write(&file, &local(text, &server))?;
     let outcome = output(command("node", "wasm/npm").arg(&file));
@@ -165,7 +165,8 @@ fn javascript(text: &str) -> Outcome<()> {
     outcome.and(removed)
 }
 
-/// A block with tests is run by pytest. One that uses the package has the environment of its tests, others that of the guide.
+/// Runs a block, with pytest if it contains tests: in the environment of the package's tests if it uses the package, otherwise in
+/// that of the guide.
 fn python(text: &str) -> Outcome<()> {
     let python = if text.contains("dynatwin") {
         PYTHON.get_or_init(crate::python::installed).clone()?
@@ -184,7 +185,7 @@ fn python(text: &str) -> Outcome<()> {
     output(run.arg("test_snippet.py")).map(drop)
 }
 
-/// A package beside a copy of the repository, with the manifest that the document shows, and the block as its test.
+/// Builds a package beside a copy of the repository, with the manifest that the document shows and the block as its test.
 fn rust(text: &str, snippets: &[Snippet]) -> Outcome<()> {
     let manifest = snippets.iter().find(|snippet| snippet.language == "toml");
     let manifest = manifest.ok_or("no manifest is shown for it")?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::compare::{canonical, has, without_ids};
 use crate::{Comparison, Error, Reply, expand, fill, forms};
 
-/// A request, what is done before it, and what the service answers to it.
+/// A request with its set-up steps and the expected response of the service.
 ///
 /// ```
 /// use dynatwin_case::{Case, Expect};
@@ -23,25 +23,25 @@ use crate::{Comparison, Error, Reply, expand, fill, forms};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it shows; unique in its file.
+    /// What it demonstrates; unique in its file.
     pub name: String,
-    /// What is done before the request.
+    /// The steps before the request.
     pub before: Vec<Step>,
     /// The operation.
     pub operation: String,
     /// The region, if it is not the default.
     pub region: Option<String>,
-    /// The conditions it runs under.
+    /// Its conditions.
     pub conditions: Conditions,
     /// The request's body, with short forms.
     pub request: Value,
-    /// What is expected.
+    /// The expected response.
     pub expect: Expect,
     /// The source of the expectation.
     pub evidence: String,
 }
 
-/// What a case changes of the service's conditions.
+/// Changes of the service's conditions by a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// The name of a set of conditions; `calm` if it has none.
@@ -52,10 +52,10 @@ pub struct Conditions {
     pub item_collection_size: Option<u64>,
 }
 
-/// What is done before a case's request.
+/// A step before a case's request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// A request is sent.
+    /// Sends a request.
     Request {
         /// The operation.
         operation: String,
@@ -64,13 +64,13 @@ pub enum Step {
         /// The region, if it is not the default.
         region: Option<String>,
     },
-    /// The clock is moved forward.
+    /// Advances the clock.
     Advance(Duration),
-    /// The named conditions take effect.
+    /// Sets conditions by name.
     SetConditions(String),
 }
 
-/// What a case expects.
+/// The expected response of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expect {
     /// An exception with its text.
@@ -79,7 +79,7 @@ pub enum Expect {
     Answer(Value),
     /// An error with this body.
     Body(Value),
-    /// A success whose body has this among other members.
+    /// A success whose body contains this.
     Has(Value),
 }
 
@@ -115,7 +115,7 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// Fails if a member is missing, unknown or invalid, or if a short form is.
+    /// Fails if a member or short form is missing, unknown or invalid.
     pub fn read(value: &Value) -> Result<Case, Error> {
         let name = value["name"].as_str().unwrap_or("a case without a name");
         Case::try_read(value).map_err(|error| error.within(name))
@@ -145,20 +145,20 @@ impl Case {
         })
     }
 
-    /// Whether it needs a service whose clock and conditions it may set.
+    /// Whether it needs a service whose clock and conditions can be set.
     pub fn needs_control(&self) -> bool {
         let controls = |step: &Step| matches!(step, Step::Advance(_) | Step::SetConditions(_));
         let at_a_time = |(_, request): (&str, &Value)| request["Timestamp"].is_number();
         self.conditions != Conditions::default() || self.before.iter().any(controls) || self.requests().any(at_a_time)
     }
 
-    /// Whether it lists the streams of a whole account, in which those of deleted tables stay.
+    /// Whether it lists the streams of an account, which include those of deleted tables.
     pub fn lists_all_streams(&self) -> bool {
         let lists = |(operation, request): (&str, &Value)| operation == "ListStreams" && request["TableName"].is_null();
         self.requests().any(lists)
     }
 
-    /// All its requests, with their operations; its own is the last.
+    /// All requests with their operations: those of the steps, then its own.
     pub fn requests(&self) -> impl Iterator<Item = (&str, &Value)> {
         let before = self.before.iter().filter_map(|step| match step {
             Step::Request { operation, request, .. } => Some((operation.as_str(), request)),
@@ -169,7 +169,7 @@ impl Case {
 }
 
 impl Step {
-    /// Reads a step that may use the answers to so many earlier ones.
+    /// Reads a step that may refer to the answers to `answers` earlier steps.
     fn read(step: &[Value], earlier: usize) -> Result<Step, Error> {
         let invalid = || Error::new(format!("invalid step {}", Value::from(step)));
         let (name, rest) = step.split_first().ok_or_else(invalid)?;
@@ -195,7 +195,7 @@ impl Step {
 }
 
 impl Expect {
-    /// The one expectation among a case's members, which may use so many answers.
+    /// Reads the expectation among a case's members, which may refer to the answers to `answers` steps.
     fn read(members: &Members, answers: usize) -> Result<Expect, Error> {
         let expected = [&members.error, &members.answer, &members.body, &members.has];
         let [expected] = expected.into_iter().flatten().collect::<Vec<_>>()[..] else {
@@ -212,11 +212,11 @@ impl Expect {
         }
     }
 
-    /// This expectation with what it takes from the answers to the steps before.
+    /// This expectation with its references to the answers of earlier steps resolved.
     ///
     /// # Errors
     ///
-    /// Fails if an answer does not have what is taken from it.
+    /// Fails if an answer lacks a referenced value.
     pub fn filled(&self, answers: &[Value]) -> Result<Expect, Error> {
         Ok(match self {
             Expect::Error(error) => Expect::Error(error.clone()),
@@ -257,7 +257,7 @@ impl std::fmt::Display for Expect {
     }
 }
 
-/// An operation is a bare name, or one with the service's target in front.
+/// An operation is a bare name, or a name after the service's target prefix.
 fn check_operation(name: &str) -> Result<(), Error> {
     let bare = name.rsplit('.').next().unwrap_or(name);
     let valid =

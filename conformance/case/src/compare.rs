@@ -15,7 +15,7 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// As they are, for a service with the seed and clock that the cases are written for.
+    /// Exactly, for a service with the seed and clock that the cases are written for.
     Exact,
     /// Without order where none is promised (sets, the items of a Scan and of a BatchGetItem, `UnprocessedItems`, lists of
     /// tables, tags and indexes), and with generated values (times, ids, tokens) equal if they are of the same JSON type. In
@@ -23,10 +23,10 @@ pub enum Comparison {
     Loose,
 }
 
-/// The ends of the names of members with generated values.
+/// Suffixes of the names of members with generated values.
 const GENERATED: [&str; 5] = ["DateTime", "Arn", "Id", "Label", "ShardIterator"];
 
-/// Members whose elements end with the time at which something was created.
+/// Members whose elements end with a creation time.
 const STAMPED: [&str; 1] = ["ContributorInsightsRuleList"];
 
 /// The form that all [loosely](Comparison::Loose) equal answers of an operation share.
@@ -140,7 +140,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Whether `whole` has all of `part`: each member of an object, each element of a list.
+/// Whether `whole` contains `part`: each member of an object, each element of a list.
 ///
 /// ```
 /// use dynatwin_case::has;

@@ -13,7 +13,7 @@ use crate::{Case, Error, Request, expand, forms};
 pub struct File {
     /// Its name without `.json`.
     pub name: String,
-    /// What its cases have in common, with citations.
+    /// The common subject of its cases, with citations.
     pub about: String,
     /// CreateTable requests.
     pub tables: Vec<Value>,

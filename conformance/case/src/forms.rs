@@ -1,20 +1,20 @@
-//! Short forms: long texts, lists and nested values written short, and references to earlier answers.
+//! Short forms of long texts, lists and nested values, and references to earlier answers.
 
 use serde_json::{Map, Value, json};
 
 use crate::Error;
 
-/// The longest text or list that a short form stands for, in bytes, so that a slip in a file does not exhaust the memory.
+/// The maximum size of an expanded text or list in bytes, so that a mistake in a file does not exhaust memory.
 const LONGEST: usize = 64 << 20;
 
-/// The deepest value that `$nest` makes.
+/// The maximum depth of `$nest`.
 const DEEPEST: u64 = 100;
 
-/// A value with its short forms written out.
+/// Expands the short forms of a value.
 ///
 /// | Short form | Value |
 /// |---|---|
-/// | `{"$text": ["k", 2049, "!", 1]}` | a text of texts, each so many times |
+/// | `{"$text": ["k", 2049, "!", 1]}` | a text of repeated texts: 2,049 times `k`, then `!` |
 /// | `{"$list": [element, 101]}` | a list of elements, in which `$i` is the index |
 /// | `{"$nest": 32}` | an attribute value of that many levels |
 ///
@@ -41,7 +41,7 @@ pub fn expand(value: &Value) -> Value {
     }
 }
 
-/// A value with what it takes from the answers to earlier steps: `{"$answer": [0, "/ShardIterator"]}` is what the answer to
+/// Resolves references to the answers of earlier steps: `{"$answer": [0, "/ShardIterator"]}` is the value that the answer to
 /// the first step has at that JSON pointer.
 ///
 /// ```
@@ -55,7 +55,7 @@ pub fn expand(value: &Value) -> Value {
 ///
 /// # Errors
 ///
-/// Fails if an answer does not have it.
+/// Fails if an answer lacks a referenced value.
 pub fn fill(value: &Value, answers: &[Value]) -> Result<Value, Error> {
     match value {
         Value::Array(list) => list.iter().map(|each| fill(each, answers)).collect(),
@@ -80,7 +80,7 @@ pub(crate) fn check(value: &Value, answers: usize) -> Result<(), Error> {
     match value {
         Value::Array(list) => list.iter().try_for_each(|value| check(value, answers)),
         Value::Object(object) => match form(object) {
-            // An attribute may be named so: its value is an object, and a form's never is.
+            // An attribute may have the name of a form: its value is an object, which the value of a form never is.
             Some((name, of)) if !of.is_object() => {
                 if !is_valid(name, of, answers) {
                     return Err(Error::new(format!("unknown or invalid form {value}")));

@@ -1,4 +1,4 @@
-//! The case language: requests to DynamoDB as data, with what the service answers to them. `docs/cases.md` describes it.
+//! The case language: requests to DynamoDB as data, with the service's responses. `docs/cases.md` describes it.
 //!
 //! [`files`] reads a folder of cases, and [`run`] runs a [`Case`] on a [`Service`]. The engine's tests and the conformance
 //! suite both use it: the engine compares answers [exactly](Comparison::Exact), the suite [loosely](Comparison::Loose).
@@ -17,7 +17,7 @@ pub use file::{File, files, folder};
 pub use forms::{expand, fill};
 pub use run::{Reply, Request, Service, run, run_ready};
 
-/// An invalid case, or one that asks for a part of an answer that is missing.
+/// An invalid case, or a reference to a missing part of an answer.
 ///
 /// ```
 /// use dynatwin_case::Case;
@@ -34,7 +34,7 @@ impl Error {
         Error(message.into())
     }
 
-    /// This error, with where it occurred in front of it.
+    /// Prefixes the error with the place where it occurred.
     fn within(self, place: impl fmt::Display) -> Error {
         Error(format!("{place}: {}", self.0))
     }

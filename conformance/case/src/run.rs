@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{Case, Conditions, Error, Expect, Step, expand, fill};
 
-/// What cases run on.
+/// A service on which cases run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,7 +45,7 @@ use crate::{Case, Conditions, Error, Expect, Step, expand, fill};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Service {
-    /// Why a request or a step failed.
+    /// The error of a request or a step.
     type Error: From<Error>;
 
     /// Sends a request and returns the reply to it.
@@ -55,14 +55,14 @@ pub trait Service {
     ///
     /// # Errors
     ///
-    /// Fails where there is no clock to move.
+    /// Fails if the service has no settable clock.
     fn advance(&mut self, by: Duration) -> Result<(), Self::Error>;
 
-    /// Makes conditions take effect.
+    /// Sets conditions.
     ///
     /// # Errors
     ///
-    /// Fails where they cannot be set, and if there are none of this name.
+    /// Fails if the service has no settable conditions, or none of this name.
     fn set_conditions(&mut self, conditions: &Conditions) -> Result<(), Self::Error>;
 }
 
@@ -94,7 +94,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The reply of this status and body.
+    /// Creates a reply from a status and a body.
     pub fn new(status: u16, body: &[u8]) -> Reply {
         // TagResource and others succeed without a body.
         let body = if body.is_empty() { b"null" } else { body };
@@ -126,11 +126,11 @@ impl fmt::Display for Reply {
     }
 }
 
-/// Sets a case's conditions, does its steps, and sends its request. Returns the reply and what was expected of it.
+/// Sets a case's conditions, executes its steps, and sends its request. Returns the reply and the expected response.
 ///
 /// # Errors
 ///
-/// Fails if the service does, or if the case takes something from an answer that the answer does not have.
+/// Fails if the service fails, or if the case refers to a missing part of an answer.
 pub async fn run<S: Service>(service: &mut S, case: &Case) -> Result<(Reply, Expect), S::Error> {
     if case.conditions != Conditions::default() {
         service.set_conditions(&case.conditions)?;
@@ -152,7 +152,7 @@ pub async fn run<S: Service>(service: &mut S, case: &Case) -> Result<(Reply, Exp
 ///
 /// # Errors
 ///
-/// Fails as `run` does, and if a request waits.
+/// Fails as [`run`] does, and if a request waits.
 pub fn run_ready<S: Service>(service: &mut S, case: &Case) -> Result<(Reply, Expect), S::Error> {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(run(service, case)).poll(&mut context) {
@@ -161,7 +161,7 @@ pub fn run_ready<S: Service>(service: &mut S, case: &Case) -> Result<(Reply, Exp
     }
 }
 
-/// Does a step, and returns the body of the answer if it is a request.
+/// Executes a step, and returns the body of the answer if it is a request.
 async fn perform<S: Service>(service: &mut S, case: &Case, step: &Step, answers: &[Value]) -> Result<Value, S::Error> {
     match step {
         Step::Request {

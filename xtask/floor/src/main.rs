@@ -1,4 +1,4 @@
-//! usage: `dynatwin-floor BYTES PORT`. Reads each request to its end, and answers so many bytes, always the same.
+//! Usage: `dynatwin-floor BYTES PORT`. Reads each request completely and responds with a constant body of `BYTES` bytes.
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Failure> {
                     Ok::<_, Infallible>(answer(body))
                 }
             });
-            // A connection that breaks is the client's affair.
+            // A broken connection affects only its client.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;

@@ -14,22 +14,22 @@ const LOCAL_VERSION: &str = "2.9.30";
 pub struct Contender {
     pub name: &'static str,
     program: PathBuf,
-    /// The words in front of the port's number.
+    /// The arguments before the port.
     words: Vec<String>,
 }
 
 impl Contender {
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     pub fn start(&self) -> Outcome<Server> {
         let port = free_port()?;
         let mut command = Command::new(&self.program);
-        // DynamoDB Local leaves a file where it is started.
+        // DynamoDB Local writes a file into its working directory.
         command.current_dir(std::env::temp_dir());
         Server::run(command.args(&self.words).arg(port.to_string()), port)
     }
 }
 
-/// The floor's binary, and the contenders, all built or fetched.
+/// The floor's binary and the contenders, built or downloaded.
 pub fn all() -> Outcome<(PathBuf, Vec<Contender>)> {
     run(cargo().args([
         "build",
@@ -62,7 +62,7 @@ pub fn all() -> Outcome<(PathBuf, Vec<Contender>)> {
     Ok((folder.join("release/dynatwin-floor"), contenders))
 }
 
-/// DynamoDB Local, which is fetched.
+/// DynamoDB Local, downloaded if missing.
 pub fn local() -> Outcome<Contender> {
     let java = setup::program("java", "default-jre-headless").map(|()| find("java"))?;
     let folder = cache()?.join(format!("dynamodb-local-{LOCAL_VERSION}"));
@@ -97,7 +97,7 @@ pub fn local() -> Outcome<Contender> {
     })
 }
 
-/// Where fetched programs are kept, as the conformance suite has it.
+/// The folder of downloaded programs, shared with the conformance suite.
 fn cache() -> Outcome<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)

@@ -5,21 +5,21 @@ use crate::shell::Outcome;
 /// Clock ticks a second in `/proc`: 100 on every Linux that Rust runs on.
 const TICKS: f64 = 100.0;
 
-/// The processor time a process has had, in seconds.
+/// The processor time of a process, in seconds.
 pub fn cpu_seconds(process: u32) -> Outcome<f64> {
     let path = format!("/proc/{process}/stat");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     of_stat(&text).ok_or_else(|| format!("{path} is not what it used to be: {text}"))
 }
 
-/// The memory a process has, in megabytes.
+/// The resident memory of a process, in megabytes.
 pub fn resident_megabytes(process: u32) -> Outcome<f64> {
     let path = format!("/proc/{process}/status");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     of_status(&text).ok_or_else(|| format!("{path} is not what it used to be: {text}"))
 }
 
-/// User and system time are the 12th and 13th words behind the name, which may itself have blanks and brackets.
+/// User and system time are the 12th and 13th fields after the name, which may contain blanks and brackets.
 fn of_stat(text: &str) -> Option<f64> {
     let mut words = text.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
     let mut ticks = || words.next()?.parse::<f64>().ok();

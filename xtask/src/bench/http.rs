@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::shell::Outcome;
 
-/// Credentials in the shape that servers insist on; nobody checks the signature.
+/// Credentials in the required form; the servers do not verify the signature.
 pub const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=bench/20260101/us-east-1/dynamodb/aws4_request, \
      SignedHeaders=host;x-amz-date;x-amz-target, \
      Signature=0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Asks, and returns the body of an answer that is 200.
+/// Sends a request and returns the body of its response. A status other than 200 is an error.
 pub fn call(port: u16, operation: &str, body: &Value) -> Outcome<Value> {
     let answer = exchange(port, operation, &body.to_string()).map_err(|error| format!("{operation}: {error}"))?;
     let (head, body) = answer
@@ -28,7 +28,7 @@ pub fn call(port: u16, operation: &str, body: &Value) -> Outcome<Value> {
     }
 }
 
-/// A connection that is kept, for measuring what single requests wait and cost.
+/// A keep-alive connection, to measure the latency and cost of single requests.
 pub struct Connection {
     stream: BufReader<TcpStream>,
     port: u16,
@@ -50,7 +50,7 @@ impl Connection {
         })
     }
 
-    /// Asks the API; returns the status and the body.
+    /// Sends an API request; returns the status and the body.
     pub fn ask(&mut self, operation: &str, body: &Value) -> Outcome<(u16, Value)> {
         let head = format!(
             "POST / HTTP/1.1\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n\
@@ -60,7 +60,7 @@ impl Connection {
             .map_err(|error| format!("{operation}: {error}"))
     }
 
-    /// Asks the API; returns the body of an answer that is 200.
+    /// Sends an API request; returns the body. A status other than 200 is an error.
     pub fn must(&mut self, operation: &str, body: &Value) -> Outcome<Value> {
         match self.ask(operation, body)? {
             (200, answer) => Ok(answer),
@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    /// Asks a control of the server.
+    /// Calls a control of the server.
     pub fn control(&mut self, method: &str, path: &str, body: &Value) -> Outcome<()> {
         let head = format!("{method} /_dynatwin/{path} HTTP/1.1\r\nContent-Type: application/json\r\n");
         let answer = self.exchange(&head, &body.to_string());

@@ -1,4 +1,4 @@
-//! `cargo xtask bench --scale`: how the cost of what depends on a table's size grows with it. `BENCH_ITEMS` sets the largest
+//! `cargo xtask bench --scale`: how the cost of operations grows with the size of a table. `BENCH_ITEMS` sets the largest
 //! size (200,000).
 
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ const START: usize = 1_767_225_600;
 /// How long memory may take to be returned.
 const RETURNS: Duration = Duration::from_secs(15);
 
-/// A server with a settable clock, its buckets' folder, and a connection to it.
+/// A server with a settable clock, its folder of buckets, and a connection to it.
 struct Bench {
     server: Server,
     connection: Connection,
 }
 
-/// Measures all of it, and prints a table for each.
+/// Runs all measurements and prints a table for each.
 pub fn scale() -> Outcome<()> {
     let items = setting("BENCH_ITEMS", 200_000)? as usize;
     run(cargo().args(["build", "--release", "--package", "dynatwin-server"]))?;
@@ -68,7 +68,7 @@ pub fn scale() -> Outcome<()> {
     grown(&[1000, 10_000, 100_000], 1e6, stale_reads)
 }
 
-/// Prints what each size costs, by its unit, and how much more than the size before.
+/// Prints the cost of each size per unit, and its ratio to the cost of the previous size.
 fn grown(sizes: &[usize], scale: f64, measure: fn(usize) -> Outcome<(f64, usize)>) -> Outcome<()> {
     let mut before = None;
     for size in sizes {
@@ -95,7 +95,7 @@ impl Bench {
         Ok(Bench { server, connection })
     }
 
-    /// A table, with a global index or none, and time to live.
+    /// Creates a table with time to live, and optionally a global index.
     fn table(&mut self, name: &str, index: bool) -> Outcome<()> {
         let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
         let mut table = json!({
@@ -111,7 +111,7 @@ impl Bench {
         self.connection.must("UpdateTimeToLive", &live).map(drop)
     }
 
-    /// So many items of so many bytes, whose expiries are spread over `spread` seconds.
+    /// Writes `items` items of `bytes` bytes, whose expiries are spread over `spread` seconds.
     fn fill(&mut self, table: &str, items: usize, bytes: usize, spread: usize) -> Outcome<()> {
         let filler = "v".repeat(bytes - 60);
         for first in (0..items).step_by(BATCH) {
@@ -131,7 +131,7 @@ impl Bench {
         gauge::resident_megabytes(self.server.id())
     }
 
-    /// Processor seconds of the server while this runs.
+    /// The processor time of the server while `work` runs, in seconds.
     fn cpu(&mut self, work: impl FnOnce(&mut Connection) -> Outcome<()>) -> Outcome<f64> {
         let before = gauge::cpu_seconds(self.server.id())?;
         work(&mut self.connection)?;
@@ -143,7 +143,7 @@ fn index_by_g() -> Value {
     json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}})
 }
 
-/// What it costs to let all items expire.
+/// The cost of expiring all items.
 fn time_to_live(items: usize) -> Outcome<(f64, usize)> {
     let mut bench = Bench::start()?;
     bench.table("big", true)?;
@@ -153,7 +153,7 @@ fn time_to_live(items: usize) -> Outcome<(f64, usize)> {
     Ok((seconds, items))
 }
 
-/// What it costs to read items of which so many changes lie in the window of staleness.
+/// The cost of reading items with `changes` changes in the staleness window.
 fn stale_reads(changes: usize) -> Outcome<(f64, usize)> {
     const READS: usize = 5000;
     let mut bench = Bench::start()?;
@@ -171,7 +171,7 @@ fn stale_reads(changes: usize) -> Outcome<(f64, usize)> {
     Ok((seconds, READS))
 }
 
-/// Prints what memory a table takes, and what of it comes back when the table is deleted.
+/// Prints the memory of a table, and how much of it is returned when the table is deleted.
 fn returned(items: usize) -> Outcome<()> {
     let mut bench = Bench::start()?;
     let idle = bench.memory()?;
@@ -190,7 +190,7 @@ fn returned(items: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// Prints what memory an item takes, before and after it is read.
+/// Prints the memory per item, before and after a read.
 fn per_item(items: usize, bytes: usize) -> Outcome<()> {
     let mut bench = Bench::start()?;
     let idle = bench.memory()?;
@@ -210,7 +210,7 @@ fn per_item(items: usize, bytes: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// A long operation: its name, what comes before it, and the operation; what the one returns the other is given.
+/// A long operation: its name, its preparation, and the operation, which receives the result of the preparation.
 type Operation = (
     &'static str,
     fn(&mut Connection) -> Outcome<Value>,
@@ -286,7 +286,7 @@ fn export(connection: &mut Connection) -> Outcome<Value> {
     )
 }
 
-/// Prints how long an operation takes, and how long reads of its table and of another one wait meanwhile.
+/// Prints the duration of an operation, and the latency of concurrent reads of its table and of another table.
 fn stall((name, prepare, operate): Operation, items: usize) -> Outcome<()> {
     let mut bench = Bench::start()?;
     bench.table("small", false)?;
@@ -301,7 +301,7 @@ fn stall((name, prepare, operate): Operation, items: usize) -> Outcome<()> {
         let mut longest = Duration::ZERO;
         while !done.load(Ordering::Relaxed) {
             let requested = Instant::now();
-            // The table may be gone.
+            // The table may have been deleted.
             connection.ask("GetItem", &key)?;
             longest = longest.max(requested.elapsed());
         }
@@ -313,7 +313,7 @@ fn stall((name, prepare, operate): Operation, items: usize) -> Outcome<()> {
         let begun = Instant::now();
         let outcome = operate(&mut bench.connection, &prepared);
         let took = begun.elapsed();
-        // What is done in slices goes on after the answer.
+        // Work in slices continues after the response.
         thread::sleep(took.max(Duration::from_millis(200)));
         done.store(true, Ordering::Relaxed);
         let waited = |waits: thread::ScopedJoinHandle<'_, Outcome<Duration>>| {

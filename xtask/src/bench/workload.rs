@@ -24,7 +24,7 @@ pub enum Operation {
 impl Operation {
     pub const ALL: [Operation; 4] = [Operation::Get, Operation::Put, Operation::Update, Operation::Query];
 
-    /// The name that `requests.lua` knows it by.
+    /// The name in `requests.lua`.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Get => "get",
@@ -34,7 +34,7 @@ impl Operation {
         }
     }
 
-    /// The bytes of its answer, which the floor gives.
+    /// The size of its response in bytes, which the floor copies.
     pub fn answer_size(self) -> usize {
         match self {
             Operation::Get => 1000,
@@ -44,7 +44,7 @@ impl Operation {
     }
 }
 
-/// Creates the table, fills it, and looks whether it does what it will be timed for.
+/// Creates and fills the table, and checks the results of the measured operations.
 pub fn fill(port: u16) -> Outcome<()> {
     call(
         port,
@@ -76,7 +76,7 @@ pub fn fill(port: u16) -> Outcome<()> {
     check(port)
 }
 
-/// Each operation does what it should, for a few items.
+/// Checks the result of each operation for a few items.
 pub fn check(port: u16) -> Outcome<()> {
     for sample in 0..20 {
         let (partition, task) = (sample * 37 % PARTITIONS, sample * 53 % ITEMS);

@@ -5,19 +5,19 @@ use std::fs;
 use crate::patch::replaced;
 use crate::shell::{Outcome, root};
 
-/// A bug: one place of the engine's source, and what takes its place.
+/// A bug: code of the engine, and its replacement.
 pub struct Bug {
-    /// What goes wrong.
+    /// The effect of the bug.
     pub what: &'static str,
     /// The file, in `emulator/src`.
     pub file: &'static str,
-    /// The tokens that stand there, and nowhere else in the file.
+    /// The replaced code, which occurs once in the file.
     pub right: &'static str,
-    /// What takes its place: the same as long as `PLANTED` is false.
+    /// The replacement, which has the same effect while `PLANTED` is false.
     pub wrong: &'static str,
 }
 
-/// The text of a file of the engine, with all bugs in it that are of this file, each asleep.
+/// The text of a file of the engine with all of its bugs, each inactive.
 pub fn planted(file: &str) -> Outcome<String> {
     let path = root().join("emulator/src").join(file);
     let mut text = fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;

@@ -18,7 +18,7 @@ pub struct Patch {
     pub what: &'static str,
     /// The file, in the engine's folder.
     pub file: &'static str,
-    /// The tokens that stand there, and nowhere else in the file.
+    /// The replaced code, which occurs once in the file.
     pub locked: &'static str,
     /// What takes its place.
     pub unlocked: &'static str,
