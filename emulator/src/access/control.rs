@@ -8,6 +8,7 @@ use super::directory::{Credential, Directory, Session};
 use super::document::{PolicyDocument, PolicyKind};
 use super::evaluate::AttachedPolicy;
 use super::identity::{Identity, RequestOrigin};
+use super::keys::ConditionKeys;
 use super::principal::SubjectKind;
 use super::read::{self, SESSION_DURATION};
 use super::secret::Secret;
@@ -49,8 +50,12 @@ struct Configured {
 pub struct SessionRequest {
     /// The ARN of the role, user or root user.
     pub role: String,
-    /// The session's name.
+    /// The session's name, or the name of the federated user.
     pub name: String,
+    /// Whether it is a session of a federated user, which the user of `role` requests.
+    pub is_federated: bool,
+    /// Condition keys of its requests, such as `www.amazon.com:user_id` or `aws:MultiFactorAuthPresent`.
+    pub keys: ConditionKeys,
     /// Session tags.
     pub tags: Vec<(String, String)>,
     /// Session policies, as JSON documents.
@@ -65,6 +70,8 @@ impl SessionRequest {
         SessionRequest {
             role: role.into(),
             name: "session".to_owned(),
+            is_federated: false,
+            keys: ConditionKeys::default(),
             tags: Vec::new(),
             policies: Vec::new(),
             duration: SESSION_DURATION,
@@ -155,11 +162,11 @@ impl AccessControl {
         Ok(Identity::new(self.directory(), &credential, origin))
     }
 
-    /// The caller that a user, a role in a session, or a root user is; `None` if there is no such principal.
+    /// The caller that a role, a user or a root user is, in a session if there is one; a role always has one.
     pub fn identity_of(
         &self,
         arn: &str,
-        session: &SessionRequest,
+        session: Option<&SessionRequest>,
         origin: RequestOrigin,
         now: Moment,
     ) -> Result<Identity, String> {
@@ -168,10 +175,11 @@ impl AccessControl {
             .principal(arn)
             .ok_or_else(|| format!("There is no principal {arn}."))?;
         let secret = Secret::new("");
-        let session = match principal.kind {
-            SubjectKind::RoleSession => Some(Arc::new(new_session(session, secret.clone(), now)?)),
-            SubjectKind::Root | SubjectKind::User => None,
-        };
+        let default = SessionRequest::new(arn);
+        let session = session.or_else(|| (principal.kind == SubjectKind::RoleSession).then_some(&default));
+        let session = session.map(|session| new_session(session, secret.clone(), now).map(Arc::new));
+        let session = session.transpose()?;
+        read::check_session(&principal, session.as_deref())?;
         let credential = Credential {
             secret,
             principal,
@@ -218,6 +226,7 @@ impl AccessControl {
         let mut state = self.state.write();
         let principal = state.directory.principal(role);
         let principal = principal.ok_or_else(|| format!("There is no principal {role}."))?;
+        read::check_session(&principal, Some(&session))?;
         if state.directory.credential(id).is_some() {
             return Err(format!("The access key {id} is configured already."));
         }
@@ -257,7 +266,9 @@ fn new_session(request: &SessionRequest, token: Secret, now: Moment) -> Result<S
         name: request.name.clone(),
         token,
         tags: request.tags.clone(),
-        policies: Some(policies).filter(|policies| !policies.is_empty()),
+        is_federated: request.is_federated,
+        keys: request.keys.clone(),
+        policies: Some(policies).filter(|policies| request.is_federated || !policies.is_empty()),
         issued: now,
         expires: now.plus(request.duration),
     })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::document::PolicyKind;
 use super::evaluate::AttachedPolicy;
+use super::keys::ConditionKeys;
 use super::principal::{Subject, SubjectKind};
 use super::secret::Secret;
 use crate::clock::Moment;
@@ -84,16 +85,23 @@ impl Principal {
 
     /// Its ARN.
     pub fn arn(&self) -> String {
-        let Subject { principal_arn, .. } = self.subject("");
+        let Subject { principal_arn, .. } = self.subject(None);
         principal_arn
     }
 
-    /// The caller that it is; of a role in a session of this name.
-    pub fn subject(&self, session: &str) -> Subject {
-        match self.kind {
-            SubjectKind::Root => Subject::root(&self.account),
-            SubjectKind::User => Subject::user(&self.account, &self.path_and_name),
-            SubjectKind::RoleSession => Subject::role_session(&self.account, &self.path_and_name, session),
+    /// The caller that it is, in a session if it has one.
+    pub fn subject(&self, session: Option<&Session>) -> Subject {
+        let (account, path_and_name) = (&self.account, &self.path_and_name);
+        match (self.kind, session) {
+            (SubjectKind::Root, _) => Subject::root(account),
+            (SubjectKind::User | SubjectKind::FederatedUser, Some(session)) if session.is_federated => {
+                Subject::federated_user(account, path_and_name, &session.name)
+            }
+            (SubjectKind::User | SubjectKind::FederatedUser, _) => Subject::user(account, path_and_name),
+            (SubjectKind::RoleSession, session) => {
+                let name = session.map_or("", |session| session.name.as_str());
+                Subject::role_session(account, path_and_name, name)
+            }
         }
     }
 
@@ -114,7 +122,7 @@ pub struct Credential {
     pub session: Option<Arc<Session>>,
 }
 
-/// A session of a role.
+/// A session of a role, of a user (GetSessionToken), or of a federated user (GetFederationToken).
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Its name.
@@ -123,6 +131,10 @@ pub struct Session {
     pub token: Secret,
     /// Session tags, which replace the role's of the same name.
     pub tags: Vec<(String, String)>,
+    /// Whether it is of a federated user, who may do nothing without session policies.
+    pub is_federated: bool,
+    /// Condition keys of its requests, such as the user of an identity provider.
+    pub keys: ConditionKeys,
     /// The session policies, if it was issued with any.
     pub policies: Option<Vec<AttachedPolicy>>,
     /// When it was issued.

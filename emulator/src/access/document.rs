@@ -290,11 +290,16 @@ impl PolicyStatement {
             Some(_) => return Err("Sid is a text.".to_owned()),
         };
         let letters = |sid: &String| sid.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if kind != PolicyKind::Resource && !sid.as_ref().is_none_or(letters) {
+        // DynamoDB and VPC endpoints take any Sid, as their examples have.
+        let takes_any = matches!(kind, PolicyKind::Resource | PolicyKind::Endpoint);
+        if !takes_any && !sid.as_ref().is_none_or(letters) {
             return Err("Statement IDs (SID) must be alpha-numeric.".to_owned());
         }
         let principals = principals(node, kind, allows)?;
         let (actions, excludes_actions) = either(node, "Action")?;
+        if excludes_actions && kind == PolicyKind::ResourceControl {
+            return Err("NotAction has no place in a resource control policy.".to_owned());
+        }
         let (resources, excludes_resources) = either(node, "Resource")?;
         let resources = resources.into_iter().map(|text| resource(text, kind, substitutes));
         Ok(PolicyStatement {
@@ -434,7 +439,12 @@ fn principals(node: &Node, kind: PolicyKind, allows: bool) -> Result<Option<Prin
             Err("NotPrincipal has no place in a resource control policy.".to_owned())
         }
         (None, Some(_)) if allows => Err("NotPrincipal has no place beside the effect Allow.".to_owned()),
-        (Some(node), None) => PrincipalList::read(node, false).map(Some),
+        (Some(node), None) => match PrincipalList::read(node, false)? {
+            list if kind == PolicyKind::ResourceControl && !list.is_everybody() => {
+                Err("a resource control policy takes the principal \"*\" alone.".to_owned())
+            }
+            list => Ok(Some(list)),
+        },
         (None, Some(node)) => PrincipalList::read(node, true).map(Some),
     }
 }

@@ -21,7 +21,8 @@ pub struct PolicySet<'a> {
     pub identity: &'a [AttachedPolicy],
     /// The permissions boundary.
     pub boundary: Option<&'a AttachedPolicy>,
-    /// The session's own, if it was issued with any.
+    /// The session's own, if it was issued with any. A federated user has only what its session policies allow, so it always has
+    /// a list.
     pub session: Option<&'a [AttachedPolicy]>,
     /// The service control policies by level of the organization; each level must allow.
     pub service_control: &'a [Vec<AttachedPolicy>],

@@ -111,11 +111,10 @@ impl Evaluation {
 impl Identity {
     /// The holder of a credential, and the origin of its request.
     pub fn new(directory: Arc<Directory>, credential: &Credential, origin: RequestOrigin) -> Identity {
-        let session = credential.session.as_ref().map_or("", |session| session.name.as_str());
         Identity {
             subject: Subject {
                 is_bounded: credential.principal.boundary.is_some(),
-                ..credential.principal.subject(session)
+                ..credential.principal.subject(credential.session.as_deref())
             },
             principal: credential.principal.clone(),
             session: credential.session.clone(),
@@ -148,13 +147,12 @@ impl Identity {
         let subject = &self.subject;
         keys.set("aws:PrincipalArn", &subject.principal_arn);
         keys.set("aws:PrincipalAccount", &subject.account);
-        let (kind, id) = match (subject.kind, &self.session) {
-            (SubjectKind::Root, _) => ("Account", subject.account.clone()),
-            (SubjectKind::User, _) => ("User", self.principal.id.clone()),
-            (SubjectKind::RoleSession, session) => {
-                let session = session.as_ref().map_or("", |session| session.name.as_str());
-                ("AssumedRole", format!("{}:{session}", self.principal.id))
-            }
+        let session = self.session.as_ref().map_or("", |session| session.name.as_str());
+        let (kind, id) = match subject.kind {
+            SubjectKind::Root => ("Account", subject.account.clone()),
+            SubjectKind::User => ("User", self.principal.id.clone()),
+            SubjectKind::RoleSession => ("AssumedRole", format!("{}:{session}", self.principal.id)),
+            SubjectKind::FederatedUser => ("FederatedUser", format!("{}:{session}", subject.account)),
         };
         keys.set("aws:PrincipalType", kind);
         keys.set("aws:userid", id);
@@ -192,7 +190,10 @@ impl Identity {
             account.into_iter().flat_map(|account| &account.organization_paths),
         );
         self.network_keys(&mut keys);
-        keys
+        match &self.session {
+            Some(session) => keys.with(&session.keys),
+            None => keys,
+        }
     }
 
     /// Through a VPC endpoint a request has no `aws:SourceIp` (docs/behavior: 07 7.1).

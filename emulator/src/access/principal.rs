@@ -11,6 +11,8 @@ pub enum SubjectKind {
     User,
     /// A session of a role.
     RoleSession,
+    /// A session of a federated user, which an IAM user requested by GetFederationToken.
+    FederatedUser,
 }
 
 /// The caller of a request, as policies see it.
@@ -32,6 +34,8 @@ pub struct Subject {
     pub arn: String,
     /// The value of `aws:PrincipalArn`: of a role session the role's ARN.
     pub principal_arn: String,
+    /// Of a federated user, the ARN of the IAM user that requested its session.
+    pub federated_by: Option<String>,
     /// Whether a permissions boundary is attached to it.
     pub is_bounded: bool,
 }
@@ -45,6 +49,7 @@ impl Subject {
             account: account.to_owned(),
             principal_arn: arn.clone(),
             arn,
+            federated_by: None,
             is_bounded: false,
         }
     }
@@ -57,6 +62,7 @@ impl Subject {
             account: account.to_owned(),
             principal_arn: arn.clone(),
             arn,
+            federated_by: None,
             is_bounded: false,
         }
     }
@@ -69,7 +75,29 @@ impl Subject {
             account: account.to_owned(),
             arn: format!("arn:aws:sts::{account}:assumed-role/{name}/{session}"),
             principal_arn: format!("arn:aws:iam::{account}:role{path_and_name}"),
+            federated_by: None,
             is_bounded: false,
+        }
+    }
+
+    /// A federated user, by the path and name of the user that requested its session, and its own name.
+    ///
+    /// ```
+    /// use dynatwin_engine::access::Subject;
+    ///
+    /// let federated = Subject::federated_user("123456789012", "/ann", "visitor");
+    /// assert_eq!(federated.arn, "arn:aws:sts::123456789012:federated-user/visitor");
+    /// assert_eq!(federated.federated_by.as_deref(), Some("arn:aws:iam::123456789012:user/ann"));
+    /// ```
+    pub fn federated_user(account: &str, path_and_name: &str, name: &str) -> Subject {
+        let user = Subject::user(account, path_and_name);
+        let arn = format!("arn:aws:sts::{account}:federated-user/{name}");
+        Subject {
+            kind: SubjectKind::FederatedUser,
+            principal_arn: arn.clone(),
+            arn,
+            federated_by: Some(user.arn),
+            ..user
         }
     }
 }
@@ -84,9 +112,9 @@ pub(super) fn root_arn(account: &str) -> String {
 pub enum Grant {
     /// By its account, which only delegates.
     Account,
-    /// By its role.
+    /// By its role, or by the user that requested the session of a federated user.
     Role,
-    /// Directly: user, role session, or everybody.
+    /// Directly: user, role session, federated user, or everybody.
     Direct,
 }
 
@@ -98,7 +126,7 @@ pub(super) struct PrincipalList {
     pub everybody: bool,
     /// ARNs of accounts' roots, users, roles and sessions.
     pub arns: Vec<String>,
-    /// Whether services, federated identities or canonical users are among them, which sign no request here.
+    /// Whether services, identity providers or canonical users are among them, which sign no request here.
     pub others: bool,
     /// Whether only everybody and the root users of accounts count, as for gateway endpoints.
     pub root_only: bool,
@@ -146,6 +174,11 @@ impl PrincipalList {
         Ok(())
     }
 
+    /// Whether the list is everybody alone.
+    pub fn is_everybody(&self) -> bool {
+        self.everybody && !self.excludes && !self.others && self.arns.is_empty()
+    }
+
     fn names(&self, arn: &str) -> bool {
         self.arns.iter().any(|named| named == arn)
     }
@@ -166,7 +199,9 @@ impl PrincipalList {
         }
         if self.everybody || self.names(&subject.arn) {
             Some(Grant::Direct)
-        } else if self.names(&subject.principal_arn) {
+        } else if self.names(&subject.principal_arn)
+            || subject.federated_by.as_ref().is_some_and(|user| self.names(user))
+        {
             Some(Grant::Role)
         } else if self.names(&root) {
             Some(Grant::Account)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::directory::{Account, Credential, Directory, Endpoint, Principal, Session};
 use super::document::{MANAGED_SIZE, PolicyDocument, PolicyKind, PolicyStatement};
 use super::evaluate::AttachedPolicy;
+use super::keys::{ConditionKeys, is_multivalued};
 use super::principal::{SubjectKind, is_account};
 use super::secret::Secret;
 use crate::chance::StableHash;
@@ -255,6 +256,7 @@ impl AccountReader<'_> {
             "policies",
             "groups",
             "permissionsBoundary",
+            "sessions",
         ];
         let members = PolicyMembers::of(node, &place, &known)?;
         let mut principal = self.principal(&members, name, SubjectKind::User, INLINE_OF_USER)?;
@@ -266,6 +268,7 @@ impl AccountReader<'_> {
         }
         let principal = Arc::new(principal);
         self.access_keys(&members, &principal)?;
+        self.sessions(&members, &principal)?;
         Ok(principal)
     }
 
@@ -275,22 +278,30 @@ impl AccountReader<'_> {
         let members = PolicyMembers::of(node, &place, &known)?;
         let principal = self.principal(&members, name, SubjectKind::RoleSession, INLINE_OF_ROLE)?;
         let principal = Arc::new(principal);
-        let Some(sessions) = members.get("sessions") else {
-            return Ok(principal);
-        };
-        let Node::List(sessions) = sessions else {
-            return Err(format!("{place}.sessions is a list."));
+        self.sessions(&members, &principal)?;
+        Ok(principal)
+    }
+
+    fn sessions(&mut self, members: &PolicyMembers<'_>, principal: &Arc<Principal>) -> Read<()> {
+        let place = format!("{}.sessions", members.place);
+        let sessions = match members.get("sessions") {
+            None => return Ok(()),
+            Some(Node::List(sessions)) => sessions,
+            Some(_) => return Err(format!("{place} is a list.")),
         };
         for (at, node) in sessions.iter().enumerate() {
+            let place = format!("{place}.{at}");
             if node.member("role").is_some() {
                 return Err(format!(
-                    "{place}.sessions.{at} has no member \"role\": it is of this role."
+                    "{place} has no member \"role\": it is a session of {}.",
+                    principal.arn()
                 ));
             }
-            let (id, secret, session) = session(node, &format!("{place}.sessions.{at}"), self.managed, self.now)?;
-            self.add(id, secret, &principal, Some(Arc::new(session)))?;
+            let (id, secret, session) = session(node, &place, self.managed, self.now)?;
+            check_session(principal, Some(&session)).map_err(|why| format!("{place}: {why}"))?;
+            self.add(id, secret, principal, Some(Arc::new(session)))?;
         }
-        Ok(principal)
+        Ok(())
     }
 
     fn principal(&self, members: &PolicyMembers<'_>, name: &str, kind: SubjectKind, inline: usize) -> Read<Principal> {
@@ -355,7 +366,7 @@ impl AccountReader<'_> {
     }
 }
 
-/// A session and its access key, of a role's configuration or of a control.
+/// A session and its access key, of the configuration or of a control.
 pub(super) fn session<'n>(
     node: &'n Node,
     place: &str,
@@ -368,7 +379,9 @@ pub(super) fn session<'n>(
         "accessKeyId",
         "secretAccessKey",
         "sessionToken",
+        "federated",
         "tags",
+        "keys",
         "policies",
         "expires",
         "durationSeconds",
@@ -389,17 +402,18 @@ pub(super) fn session<'n>(
     };
     let name = members.text("name")?.unwrap_or("session");
     check_session_name(name).map_err(|why| format!("{place}.name: {why}"))?;
+    let is_federated = members.flag("federated")?.unwrap_or(false);
+    let policies = members
+        .get("policies")
+        .map(|node| session_policies(node, &format!("{place}.policies"), managed));
+    let policies = policies.transpose()?.unwrap_or_default();
     let session = Session {
         name: name.to_owned(),
         token,
         tags: members.tags("tags")?,
-        policies: match members.get("policies") {
-            None => None,
-            Some(node) => {
-                let policies = session_policies(node, &format!("{place}.policies"), managed)?;
-                Some(policies).filter(|policies| !policies.is_empty())
-            }
-        },
+        is_federated,
+        keys: members.keys("keys")?,
+        policies: Some(policies).filter(|policies| is_federated || !policies.is_empty()),
         issued: now,
         expires,
     };
@@ -408,6 +422,17 @@ pub(super) fn session<'n>(
         Secret::new(members.required("secretAccessKey")?),
         session,
     ))
+}
+
+/// Checks that a principal can have a session: only users request sessions of federated users.
+pub(super) fn check_session(principal: &Principal, session: Option<&Session>) -> Read<()> {
+    if session.is_some_and(|session| session.is_federated) && principal.kind != SubjectKind::User {
+        return Err(format!(
+            "{} is not a user, so it has no federated sessions.",
+            principal.arn()
+        ));
+    }
+    Ok(())
 }
 
 /// Checks the name of a session.
@@ -550,6 +575,25 @@ impl<'n> PolicyMembers<'n> {
             }
         }
         Ok(members.iter().map(|(name, node)| (name.as_str(), node)).collect())
+    }
+
+    /// Condition keys with their values, of which a key that is multivalued by its type has a list.
+    fn keys(&self, name: &str) -> Read<ConditionKeys> {
+        let mut keys = ConditionKeys::default();
+        for (key, node) in self.named(name)? {
+            let values = node.texts().filter(|_| key.contains(':'));
+            let values = values.ok_or_else(|| {
+                format!(
+                    "{}.{name}.{key} is a text or a list of texts, and its name has a prefix.",
+                    self.place
+                )
+            })?;
+            match values[..] {
+                [value] if !is_multivalued(key) => keys.set(key, value),
+                _ => keys.set_all(key, values),
+            }
+        }
+        Ok(keys)
     }
 
     fn tags(&self, name: &str) -> Read<Vec<(String, String)>> {

@@ -1,6 +1,8 @@
 //! Access policies attached to callers, and the service's answers.
 
 mod decisions;
+mod documented;
+mod federated;
 mod guides;
 mod operations;
 mod report;

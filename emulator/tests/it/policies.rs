@@ -51,6 +51,7 @@ fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
         SubjectKind::Root => Subject::root(generate::ACCOUNT),
         SubjectKind::User => Subject::user(generate::ACCOUNT, "/ann"),
         SubjectKind::RoleSession => Subject::role_session(generate::ACCOUNT, "/app/Reader", "s"),
+        SubjectKind::FederatedUser => Subject::federated_user(generate::ACCOUNT, "/ann", "visitor"),
     };
     subject.is_bounded = boundary.is_some();
     let policies = PolicySet {

@@ -71,6 +71,20 @@ impl Principal {
         self
     }
 
+    /// Makes this a federated user of this name, whose session the user requests, as by GetFederationToken. It may do what
+    /// both the user's policies and [`session_policy`](Principal::session_policy) allow.
+    pub fn federated(mut self, name: &str) -> Principal {
+        self.session.is_federated = true;
+        self.session_name(name)
+    }
+
+    /// Sets a condition key of requests, such as `www.amazon.com:user_id` after sign-in with an identity provider, or
+    /// `aws:MultiFactorAuthPresent`.
+    pub fn context_key(mut self, name: &str, value: &str) -> Principal {
+        self.session.keys.set(name, value);
+        self
+    }
+
     /// Sets session tags, which override the role's tags of the same name.
     pub fn tags<'a>(mut self, tags: impl IntoIterator<Item = (&'a str, &'a str)>) -> Principal {
         let tags = tags.into_iter().map(|(tag, value)| (tag.to_owned(), value.to_owned()));

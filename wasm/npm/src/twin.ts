@@ -383,10 +383,11 @@ export class Dynatwin {
 
   /** A session of a configured role: `asRole('arn:aws:iam::123456789012:role/Reader', { tags: { team: 'blue' } })`. */
   asRole(arn: string, options: SessionOptions = {}): Principal {
-    const { name = 'session', tags = {}, policies, duration = 3600 } = options;
+    const { name = 'session', federated = false, tags = {}, keys = {}, policies, duration = 3600 } = options;
     const id = `ASIADYNATWIN${String((this.#sessions += 1)).padStart(8, '0')}`;
     const credentials = { accessKeyId: id, secretAccessKey: `secret of ${id}`, sessionToken: `token of ${id}` };
-    const session = { role: arn, name, ...credentials, tags, ...(policies?.length && { policies }), durationSeconds: duration };
+    const described = { name, federated, tags, keys, ...(policies?.length && { policies }), durationSeconds: duration };
+    const session = { role: arn, ...credentials, ...described };
     this.#control('POST', 'access/sessions', undefined, JSON.stringify(session));
     return new TwinPrincipal(this, arn, credentials, options);
   }

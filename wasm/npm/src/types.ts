@@ -269,7 +269,13 @@ export interface PolicyWarning {
 export interface AccessQuestion {
   principal?: string;
   accessKeyId?: string;
-  session?: { name?: string; tags?: Record<string, string>; policies?: unknown };
+  session?: {
+    name?: string;
+    federated?: boolean;
+    tags?: Record<string, string>;
+    keys?: Record<string, string | string[]>;
+    policies?: unknown;
+  };
   region?: string;
   sourceIp?: string;
   vpcEndpoint?: string;
@@ -308,8 +314,12 @@ export interface UsedPermissions {
 export interface SessionOptions {
   /** The session's name, which is in the ARN of refusals: `session`. */
   name?: string;
+  /** Whether this is a federated user called `name`, whose session the user requests, as by GetFederationToken. */
+  federated?: boolean;
   /** Session tags, which replace the role's tags of the same name. */
   tags?: Record<string, string>;
+  /** Condition keys of its requests, such as `www.amazon.com:user_id` or `aws:MultiFactorAuthPresent`. */
+  keys?: Record<string, string | string[]>;
   /** Session policies: documents as objects or JSON. Several allow together what any of them allows. */
   policies?: (object | string)[];
   /** How many seconds of the twin's clock the credentials last: 3,600. */

@@ -77,7 +77,7 @@ pub fn remove(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlRes
     show(requested, writer)
 }
 
-/// Adds a session of a role, with credentials chosen by the caller.
+/// Adds a session of a role or user, with credentials chosen by the caller.
 pub fn add_session(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("session", &requested.body, SESSION)?;
     for name in ["role", "name", "accessKeyId", "secretAccessKey", "sessionToken"] {
@@ -104,7 +104,9 @@ const SESSION: &[&str] = &[
     "accessKeyId",
     "secretAccessKey",
     "sessionToken",
+    "federated",
     "tags",
+    "keys",
     "policies",
     "durationSeconds",
 ];
@@ -173,9 +175,9 @@ fn identity(requested: &ControlRequest<'_>, members: &Members<'_>, now: Moment) 
     };
     match (members.text("principal")?, members.text("accessKeyId")?) {
         (Some(arn), None) => {
-            let session = session(members.get("session"))?;
+            let session = members.get("session").map(session).transpose()?;
             access
-                .identity_of(arn, &session, origin, now)
+                .identity_of(arn, session.as_ref(), origin, now)
                 .map_err(ControlError::malformed)
         }
         (None, Some(id)) => {
@@ -188,14 +190,15 @@ fn identity(requested: &ControlRequest<'_>, members: &Members<'_>, now: Moment) 
     }
 }
 
-/// The assumed session of a role.
-fn session(json: Option<&Json>) -> ControlResult<SessionRequest> {
+/// The session of the explained request.
+fn session(json: &Json) -> ControlResult<SessionRequest> {
     let mut session = SessionRequest::new("");
-    let Some(json) = json else { return Ok(session) };
-    let members = Members::of("session", json, &["name", "tags", "policies"])?;
+    let members = Members::of("session", json, &["name", "federated", "tags", "keys", "policies"])?;
     if let Some(name) = members.text("name")? {
         name.clone_into(&mut session.name);
     }
+    session.is_federated = members.flag("federated")?.unwrap_or(false);
+    session.keys = keys(members.get("keys"))?;
     session.tags = texts("tags", members.get("tags"))?;
     session.policies = match members.get("policies") {
         None => Vec::new(),

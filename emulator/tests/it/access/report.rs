@@ -1,21 +1,11 @@
 //! Least-privilege policies of recorded requests.
 
-use dynatwin_engine::answer::HttpRequest;
 use serde_json::{Value, json};
 
 use crate::access::twin::{ACCOUNT, REGION, Twin};
 
 fn control(twin: &Twin, method: &str, path: &str) -> Value {
-    let headers = [("host", "localhost"), ("content-type", "application/json")];
-    let target = format!("/_dynatwin/{path}");
-    let answer = twin.engine.handle(&HttpRequest {
-        method,
-        target: &target,
-        headers: &headers,
-        body: b"",
-    });
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-    serde_json::from_slice(&answer.body).unwrap()
+    twin.control(method, path, &Value::Null)
 }
 
 const USER: &str = "arn:aws:iam::123456789012:user/ann";

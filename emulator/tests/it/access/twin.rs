@@ -146,6 +146,24 @@ impl Twin {
         )
     }
 
+    /// Sends a request to a control, which must succeed.
+    pub fn control(&self, method: &str, path: &str, body: &Value) -> Value {
+        let headers = [("host", "localhost"), ("content-type", "application/json")];
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let answer = self.engine.handle(&HttpRequest {
+            method,
+            target: &format!("/_dynatwin/{path}"),
+            headers: &headers,
+            body: body.as_bytes(),
+        });
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+        serde_json::from_slice(&answer.body).unwrap()
+    }
+
     /// Sends a request as the root user, which must succeed.
     pub fn root(&self, operation: &str, body: &Value) -> Value {
         let (status, answer) = self.call("ROOT", operation, body);

@@ -163,6 +163,7 @@ const PRINCIPALS: &[&str] = &[
     "arn:aws:iam::123456789012:role/app/Reader",
     "arn:aws:sts::123456789012:assumed-role/Reader/s",
     "arn:aws:sts::123456789012:assumed-role/Reader/t",
+    "arn:aws:sts::123456789012:federated-user/visitor",
     "*",
 ];
 
@@ -173,6 +174,7 @@ impl Case {
             SubjectKind::User,
             SubjectKind::User,
             SubjectKind::RoleSession,
+            SubjectKind::FederatedUser,
         ];
         let caller = *random.pick(&callers);
         let mut keys = Map::new();
@@ -204,14 +206,18 @@ impl Case {
             keys,
             identity: if is_root { Vec::new() } else { list(random, 2) },
             boundary: (!is_root && random.chance(25)).then(|| plain(random)),
-            session: (caller == SubjectKind::RoleSession && random.chance(35)).then(|| list(random, 2)),
+            session: match caller {
+                SubjectKind::RoleSession => random.chance(35).then(|| list(random, 2)),
+                SubjectKind::FederatedUser => Some(list(random, 2)),
+                SubjectKind::Root | SubjectKind::User => None,
+            },
             service_control: if random.chance(25) {
                 vec![list(random, 2), list(random, 2)]
             } else {
                 Vec::new()
             },
             resource_control: if random.chance(15) {
-                vec![deny(random, true)]
+                vec![resource_control(random)]
             } else {
                 Vec::new()
             },
@@ -227,16 +233,18 @@ impl Case {
 
 /// Returns a document of statements that all deny, without principals.
 pub fn deny_only(random: &mut Random) -> Value {
-    deny(random, false)
+    document(random, false, 100)
 }
 
-fn deny(random: &mut Random, principals: bool) -> Value {
-    let mut document = document(random, principals, 100);
+/// Returns a resource control policy, which names everybody and its actions.
+fn resource_control(random: &mut Random) -> Value {
+    let mut document = deny_only(random);
     for statement in document["Statement"].as_array_mut().unwrap() {
         let statement = statement.as_object_mut().unwrap();
-        if statement.remove("NotPrincipal").is_some() {
-            statement.insert("Principal".to_owned(), json!("*"));
+        if let Some(actions) = statement.remove("NotAction") {
+            statement.insert("Action".to_owned(), actions);
         }
+        statement.insert("Principal".to_owned(), json!("*"));
     }
     document
 }

@@ -108,14 +108,19 @@ fn principal(statement: &Value, caller: SubjectKind, is_bounded: bool) -> u8 {
     let user = format!("arn:aws:iam::{ACCOUNT}:user/ann");
     let role = format!("arn:aws:iam::{ACCOUNT}:role/app/Reader");
     let session = format!("arn:aws:sts::{ACCOUNT}:assumed-role/Reader/s");
+    let federated = format!("arn:aws:sts::{ACCOUNT}:federated-user/visitor");
     let own = match caller {
         SubjectKind::Root => vec![(root.clone(), 3)],
         SubjectKind::User => vec![(user, 3), (root, 1)],
         SubjectKind::RoleSession => vec![(session, 3), (role, 2), (root, 1)],
+        SubjectKind::FederatedUser => vec![(federated, 3), (user, 2), (root, 1)],
     };
     if let Some(excluded) = statement.get("NotPrincipal") {
         let excluded = names(excluded);
-        let spared = excluded.contains(&"*".to_owned()) || own.iter().all(|(arn, _)| excluded.contains(arn));
+        // The user that requested the session of a federated user is not one of its names.
+        let is_user = |arn: &str| caller == SubjectKind::FederatedUser && arn.contains(":user/");
+        let mut names = own.iter().filter(|(arn, _)| !is_user(arn));
+        let spared = excluded.contains(&"*".to_owned()) || names.all(|(arn, _)| excluded.contains(arn));
         return if spared && !is_bounded { 0 } else { 3 };
     }
     let Some(named) = statement.get("Principal") else {

@@ -497,6 +497,8 @@ class Twin:
         *,
         tags: Mapping[str, str] | None = None,
         session_name: str = "session",
+        federated: bool = False,
+        keys: Mapping[str, str | Sequence[str]] | None = None,
         session_policies: Sequence[Mapping[str, Any] | str] = (),
         duration: float = 3600,
         region: str = _REGION,
@@ -505,6 +507,9 @@ class Twin:
         secure_transport: bool | None = None,
     ) -> Principal:
         """A session of a configured role, which expires after `duration` seconds of the twin's clock.
+
+        `keys` are condition keys of its requests, such as ``www.amazon.com:user_id``. With `federated` the session is that of a
+        federated user called `session_name`, which a user requests (GetFederationToken).
 
         >>> from dynatwin import Twin
         >>> own = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "${aws:PrincipalTag/tenant}"}}
@@ -527,7 +532,9 @@ class Twin:
             "accessKeyId": credentials.access_key,
             "secretAccessKey": credentials.secret_key,
             "sessionToken": credentials.session_token,
+            "federated": federated,
             "tags": dict(tags or {}),
+            "keys": dict(keys or {}),
             "durationSeconds": duration,
         }
         if session_policies:
