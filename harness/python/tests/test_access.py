@@ -101,6 +101,24 @@ def test_session_policies_endpoints_and_expiry(guarded: Twin) -> None:
     assert code(refused) == "ExpiredTokenException"
 
 
+def test_federated_users_and_context_keys(guarded: Twin) -> None:
+    allow = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}}
+    own = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "${www.amazon.com:user_id}"}}
+    signed_in = {"Version": "2012-10-17", "Statement": {**allow["Statement"], "Condition": own}}  # type: ignore[dict-item]
+    users = {"ann": {"policies": [allow]}}
+    guarded.set_access({"accounts": {ACCOUNT: {"users": users, "roles": {"Web": {"policies": [signed_in]}}}}})
+    ann = f"arn:aws:iam::{ACCOUNT}:user/ann"
+    visitor = guarded.as_user(ann, federated=True, session_name="visitor", session_policies=[allow]).client()
+    assert "Item" not in visitor.get_item(TableName="Items", Key=key("a"))
+    with pytest.raises(ClientError, match=r"federated-user/visitor .* because no session policy allows"):
+        nobody = guarded.as_user(ann, federated=True, session_name="visitor").client()
+        nobody.get_item(TableName="Items", Key=key("a"))
+    web = guarded.as_role(f"arn:aws:iam::{ACCOUNT}:role/Web", keys={"www.amazon.com:user_id": "u1"}).client()
+    assert "Item" not in web.get_item(TableName="Items", Key=key("u1"))
+    with pytest.raises(ClientError, match="because no identity-based policy allows"):
+        web.get_item(TableName="Items", Key=key("u2"))
+
+
 def test_decisions_are_explained_and_configurations_replaced(guarded: Twin, tmp_path: Path) -> None:
     question = {
         "principal": TENANT,

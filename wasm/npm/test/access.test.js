@@ -73,6 +73,21 @@ test('session policies and endpoints limit', async () => {
   await assert.rejects(inside.send(get('blue')), refused('GetItem', 'VPC endpoint policy'));
 });
 
+test('federated users, and keys of a session', async () => {
+  const twin = await start();
+  const allow = { Version: '2012-10-17', Statement: { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' } };
+  const Condition = { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': '${www.amazon.com:user_id}' } };
+  const signedIn = { ...allow, Statement: { ...allow.Statement, Condition } };
+  twin.setAccess({ accounts: { [ACCOUNT]: { users: { ann: { policies: [allow] } }, roles: { Web: { policies: [signedIn] } } } } });
+  const ann = `arn:aws:iam::${ACCOUNT}:user/ann`;
+  const federated = { federated: true, name: 'visitor' };
+  await client(twin.asUser(ann, { ...federated, policies: [allow] })).send(get('a'));
+  await assert.rejects(client(twin.asUser(ann, federated)).send(get('a')), /federated-user\/visitor .* because no session policy/);
+  const web = client(twin.asRole(`arn:aws:iam::${ACCOUNT}:role/Web`, { keys: { 'www.amazon.com:user_id': 'u1' } }));
+  await web.send(get('u1'));
+  await assert.rejects(web.send(get('u2')), /because no identity-based policy/);
+});
+
 test('credentials expire on the clock of the twin, which may be far from the machine\'s', async () => {
   const twin = await start();
   const blue = client(twin.asRole(TENANT, { tags: { tenant: 'blue' }, duration: 900 }));

@@ -53,7 +53,7 @@ fn get(user: &Value, session: &Value, account: &Value, resource: Option<&Value>)
                 "{text}"
             );
             let because = text.split("table/Books ").nth(1).unwrap();
-            because.replace(" allows the dynamodb:GetItem action", "").to_owned()
+            because.replace(" allows the dynamodb:GetItem action", "")
         }
     }
 }

@@ -1,0 +1,385 @@
+//! Policies on keys and attributes, and the parts of requests they are evaluated for.
+
+use serde_json::{Value, json};
+
+use super::scene::{DENY, implicit};
+use super::twin::{ACCOUNT, REGION, Twin};
+
+/// The policy of the first guide: isolates tenants by a principal tag.
+fn tenant_policy() -> Value {
+    let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Projects");
+    json!({
+        "Version": "2012-10-17",
+        "Statement": [{
+            "Sid": "ProjectScopedDynamoDBAccess",
+            "Effect": "Allow",
+            "Action": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:Query"],
+            "Resource": [table, format!("{table}/index/*")],
+            "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["PROJECT#${aws:PrincipalTag/projectId}"]}}
+        }]
+    })
+}
+
+/// The policy of the second guide: some attributes of the caller's own items, and no secret ones.
+fn attribute_policy() -> Value {
+    let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/UserData");
+    json!({
+        "Version": "2012-10-17",
+        "Statement": [{
+            "Sid": "AllowReadOwnItems",
+            "Effect": "Allow",
+            "Action": ["dynamodb:GetItem", "dynamodb:Query"],
+            "Resource": table,
+            "Condition": {
+                "ForAllValues:StringEquals": {
+                    "dynamodb:LeadingKeys": ["${aws:PrincipalTag/userId}"],
+                    "dynamodb:Attributes": ["userId", "email", "preferences", "createdAt"]
+                },
+                "StringEqualsIfExists": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"}
+            }
+        }, {
+            "Sid": "DenyPIIAttributes",
+            "Effect": "Deny",
+            "Action": ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"],
+            "Resource": table,
+            "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": ["ssn", "creditCard", "rawPassword"]}}
+        }]
+    })
+}
+
+fn key(tenant: &str) -> Value {
+    json!({"PK": {"S": format!("PROJECT#{tenant}")}, "SK": {"S": "META"}})
+}
+
+fn tenant_twin(policy: &Value) -> Twin {
+    let twin = Twin::with_user("alice", &json!({"projectId": "alpha"}), policy);
+    twin.create_table("Projects", ("PK", "SK"), Some("owner"));
+    for tenant in ["alpha", "beta"] {
+        twin.root("PutItem", &json!({"TableName": "Projects", "Item": key(tenant)}));
+    }
+    twin
+}
+
+#[test]
+fn a_tenant_by_principal_tag() {
+    let twin = tenant_twin(&tenant_policy());
+    let query = |tenant: &str| {
+        json!({"TableName": "Projects", "KeyConditionExpression": "PK = :p AND begins_with(SK, :s)",
+            "ExpressionAttributeValues": {":p": {"S": format!("PROJECT#{tenant}")}, ":s": {"S": "M"}}})
+    };
+    let get = |tenant: &str| json!({"TableName": "Projects", "Key": key(tenant)});
+    let put = |tenant: &str| json!({"TableName": "Projects", "Item": key(tenant)});
+    let transaction = |entries: &[Value]| json!({"TransactItems": entries});
+    let check = json!({"ConditionCheck": {"TableName": "Projects", "Key": {"PK": {"S": "PROJECT#alpha"}, "SK": {"S": "other"}}, "ConditionExpression": "attribute_not_exists(PK)"}});
+    let index = json!({"TableName": "Projects", "IndexName": "by-owner", "KeyConditionExpression": "#o = :o",
+        "ExpressionAttributeNames": {"#o": "owner"}, "ExpressionAttributeValues": {":o": {"S": "ann"}}});
+    let statement = json!({"Statement": "SELECT * FROM Projects WHERE PK = 'PROJECT#alpha'"});
+    let one = json!({"Statement": "SELECT * FROM Projects WHERE PK = 'PROJECT#alpha' AND SK = 'META'"});
+    for (operation, body, expect) in [
+        ("GetItem", get("alpha"), None),
+        ("PutItem", put("alpha"), None),
+        ("UpdateItem", get("alpha"), None),
+        ("DeleteItem", get("alpha"), None),
+        ("Query", query("alpha"), None),
+        ("GetItem", get("beta"), Some("GetItem")),
+        ("PutItem", put("beta"), Some("PutItem")),
+        ("UpdateItem", get("beta"), Some("UpdateItem")),
+        ("DeleteItem", get("beta"), Some("DeleteItem")),
+        ("Query", query("beta"), Some("Query")),
+        ("Query", index, Some("Query")),
+        ("Scan", json!({"TableName": "Projects"}), Some("Scan")),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"Projects": {"Keys": [key("alpha")]}}}),
+            Some("BatchGetItem"),
+        ),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"Projects": [{"PutRequest": {"Item": key("alpha")}}]}}),
+            Some("BatchWriteItem"),
+        ),
+        ("ExecuteStatement", statement.clone(), Some("PartiQLSelect")),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": [one]}),
+            Some("PartiQLSelect"),
+        ),
+        ("TransactWriteItems", transaction(&[json!({"Put": put("alpha")})]), None),
+        (
+            "TransactWriteItems",
+            transaction(&[json!({"Put": put("alpha")}), check]),
+            Some("ConditionCheckItem"),
+        ),
+        (
+            "TransactWriteItems",
+            transaction(&[json!({"Put": put("beta")})]),
+            Some("PutItem"),
+        ),
+        ("TransactGetItems", transaction(&[json!({"Get": get("alpha")})]), None),
+        (
+            "TransactGetItems",
+            transaction(&[json!({"Get": get("beta")})]),
+            Some("GetItem"),
+        ),
+    ] {
+        twin.check("alice", operation, &body, expect.map(implicit).as_deref());
+    }
+}
+
+#[test]
+fn the_text_names_caller_action_resource_and_reason() {
+    let twin = tenant_twin(&tenant_policy());
+    let caller = format!("arn:aws:iam::{ACCOUNT}:user/alice");
+    let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Projects");
+    let (status, answer) = twin.call(
+        "alice",
+        "Scan",
+        &json!({"TableName": "Projects", "IndexName": "by-owner"}),
+    );
+    assert_eq!(status, 400);
+    assert_eq!(answer["__type"], "com.amazon.coral.service#AccessDeniedException");
+    assert_eq!(
+        answer["Message"],
+        format!(
+            "User: {caller} is not authorized to perform: dynamodb:Scan on resource: {table}/index/by-owner because no identity-based policy allows the dynamodb:Scan action"
+        )
+    );
+    // A caller without access does not learn whether the table exists.
+    let missing = twin
+        .call(
+            "alice",
+            "GetItem",
+            &json!({"TableName": "Nowhere", "Key": key("alpha")}),
+        )
+        .1;
+    let text = missing["Message"].as_str().unwrap();
+    assert!(
+        text.contains("on resource: arn:aws:dynamodb:us-east-1:123456789012:table/Nowhere because"),
+        "{text}"
+    );
+}
+
+#[test]
+fn variants_of_the_tenant_policy() {
+    let scan = json!({"TableName": "Projects"});
+    let get = json!({"TableName": "Projects", "Key": key("alpha")});
+    let mut with_scan = tenant_policy();
+    with_scan["Statement"][0]["Action"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!("dynamodb:Scan"));
+    let twin = tenant_twin(&with_scan);
+    let items = twin.call("alice", "Scan", &scan).1;
+    assert_eq!(items["Count"], 2, "a Scan shows all tenants");
+
+    let mut guarded = with_scan.clone();
+    guarded["Statement"][0]["Condition"]["Null"] = json!({"dynamodb:LeadingKeys": "false"});
+    tenant_twin(&guarded).check("alice", "Scan", &scan, Some(&implicit("Scan")));
+    tenant_twin(&guarded).check("alice", "GetItem", &get, None);
+
+    let mut old = tenant_policy();
+    old["Version"] = json!("2008-10-17");
+    tenant_twin(&old).check("alice", "GetItem", &get, Some(&implicit("GetItem")));
+
+    let untagged = Twin::with_user("alice", &json!({}), &tenant_policy());
+    untagged.create_table("Projects", ("PK", "SK"), None);
+    untagged.check("alice", "GetItem", &get, Some(&implicit("GetItem")));
+}
+
+fn user_twin(policy: &Value) -> Twin {
+    let twin = Twin::with_user("u1", &json!({"userId": "u1"}), policy);
+    twin.create_table("UserData", ("userId", ""), None);
+    let item = json!({"userId": {"S": "u1"}, "ssn": {"S": "secret"}, "email": {"S": "e"}});
+    twin.root("PutItem", &json!({"TableName": "UserData", "Item": item}));
+    twin
+}
+
+fn read(user: &str, projection: Option<&str>) -> Value {
+    let mut body = json!({"TableName": "UserData", "Key": {"userId": {"S": user}}});
+    if let Some(projection) = projection {
+        body["ProjectionExpression"] = json!(projection);
+    }
+    body
+}
+
+#[test]
+fn some_attributes_of_ones_own_items() {
+    let twin = user_twin(&attribute_policy());
+    let query = |members: Value| {
+        let mut body = json!({"TableName": "UserData", "KeyConditionExpression": "userId = :u",
+            "ExpressionAttributeValues": {":u": {"S": "u1"}}});
+        body.as_object_mut()
+            .unwrap()
+            .extend(members.as_object().unwrap().clone());
+        body
+    };
+    let mut named = read("u1", Some("#s"));
+    named["ExpressionAttributeNames"] = json!({"#s": "ssn"});
+    let (get, not_query) = (implicit("GetItem"), implicit("Query"));
+    for (operation, body, expect) in [
+        ("GetItem", read("u1", Some("userId, email")), None),
+        ("GetItem", read("u1", None), Some(get.as_str())),
+        ("GetItem", read("u1", Some("email, preferences.theme")), None),
+        ("GetItem", named, Some(DENY)),
+        ("GetItem", read("u1", Some("email, phone")), Some(&get)),
+        ("GetItem", read("u2", Some("email")), Some(&get)),
+        ("Query", query(json!({"ProjectionExpression": "email"})), None),
+        (
+            "Query",
+            query(json!({"ProjectionExpression": "email", "FilterExpression": "attribute_exists(ssn)"})),
+            Some(DENY),
+        ),
+        ("Query", query(json!({"Select": "COUNT"})), Some(&not_query)),
+        (
+            "Scan",
+            json!({"TableName": "UserData", "ProjectionExpression": "email"}),
+            Some(&implicit("Scan")),
+        ),
+        (
+            "Scan",
+            json!({"TableName": "UserData", "ProjectionExpression": "ssn"}),
+            Some(DENY),
+        ),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"UserData": {"Keys": [{"userId": {"S": "u1"}}], "ProjectionExpression": "email"}}}),
+            Some(&implicit("BatchGetItem")),
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "SELECT email FROM UserData WHERE userId = 'u1'"}),
+            Some(&implicit("PartiQLSelect")),
+        ),
+    ] {
+        twin.check("u1", operation, &body, expect);
+    }
+}
+
+#[test]
+fn a_deny_that_does_not_cover_attributes() {
+    let mut bare = attribute_policy();
+    bare["Statement"][0] = json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"});
+    let mut only = bare.clone();
+    bare["Statement"][1]["Condition"] = json!({"StringEquals": {"dynamodb:Attributes": ["ssn"]}});
+    user_twin(&bare).check("u1", "GetItem", &read("u1", Some("ssn")), None);
+    let twin = user_twin(&only);
+    twin.check("u1", "GetItem", &read("u1", Some("ssn")), Some(DENY));
+    assert_eq!(
+        twin.call("u1", "GetItem", &read("u1", None)).1["Item"]["ssn"]["S"],
+        "secret"
+    );
+    only["Statement"].as_array_mut().unwrap().push(json!({
+        "Effect": "Deny", "Action": "dynamodb:GetItem", "Resource": "*",
+        "Condition": {"StringNotEqualsIfExists": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"}}
+    }));
+    user_twin(&only).check("u1", "GetItem", &read("u1", None), Some(DENY));
+}
+
+#[test]
+fn rules_for_writes() {
+    let allow = |action: &str, condition: Value| json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": action, "Resource": "*", "Condition": condition}});
+    let update = |expression: &str, returns: Option<&str>| {
+        let mut body = read("u1", None);
+        body["UpdateExpression"] = json!(expression);
+        body["ExpressionAttributeValues"] = json!({":v": {"N": "1"}});
+        if let Some(returns) = returns {
+            body["ReturnValues"] = json!(returns);
+        }
+        body
+    };
+    let scores = user_twin(&allow(
+        "dynamodb:UpdateItem",
+        json!({
+            "ForAllValues:StringEquals": {"dynamodb:Attributes": ["userId", "TopScore"]},
+            "StringEqualsIfExists": {"dynamodb:ReturnValues": ["NONE", "UPDATED_OLD", "UPDATED_NEW"]}
+        }),
+    ));
+    let refused = implicit("UpdateItem");
+    scores.check("u1", "UpdateItem", &update("SET TopScore = :v", None), None);
+    scores.check(
+        "u1",
+        "UpdateItem",
+        &update("SET TopScore = :v", Some("ALL_NEW")),
+        Some(&refused),
+    );
+    let mut condition = update("SET TopScore = :v", None);
+    condition["ConditionExpression"] = json!("attribute_not_exists(Wins)");
+    scores.check("u1", "UpdateItem", &condition, Some(&refused));
+    let games = user_twin(&allow(
+        "dynamodb:UpdateItem",
+        json!({
+            "ForAllValues:StringNotLike": {"dynamodb:Attributes": ["FreeGamesAvailable", "BossLevelUnlocked"]}
+        }),
+    ));
+    games.check(
+        "u1",
+        "UpdateItem",
+        &update("SET BossLevelUnlocked = :v", None),
+        Some(&refused),
+    );
+    games.check("u1", "UpdateItem", &update("SET Progress = :v", None), None);
+
+    let everything = json!({"Effect": "Allow", "Action": "*", "Resource": "*"});
+    let deny = |action: Value, condition: Value| json!({"Version": "2012-10-17", "Statement": [everything, {"Effect": "Deny", "Action": action, "Resource": "*", "Condition": condition}]});
+    let single = user_twin(&deny(
+        json!([
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:ConditionCheckItem"
+        ]),
+        json!({"StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems", "TransactGetItems"]}}),
+    ));
+    let put = json!({"TableName": "UserData", "Item": {"userId": {"S": "u1"}}});
+    single.check("u1", "PutItem", &put, None);
+    single.check(
+        "u1",
+        "TransactWriteItems",
+        &json!({"TransactItems": [{"Put": put}]}),
+        Some(DENY),
+    );
+    let scans = user_twin(&deny(
+        json!("dynamodb:PartiQLSelect"),
+        json!({"Bool": {"dynamodb:FullTableScan": true}}),
+    ));
+    scans.check(
+        "u1",
+        "ExecuteStatement",
+        &json!({"Statement": "SELECT * FROM UserData"}),
+        Some(DENY),
+    );
+    scans.check(
+        "u1",
+        "ExecuteStatement",
+        &json!({"Statement": "SELECT * FROM UserData WHERE userId = 'u1'"}),
+        None,
+    );
+}
+
+#[test]
+fn a_refused_part_refuses_the_whole_call_and_nothing_is_written() {
+    let twin = tenant_twin(&tenant_policy());
+    let put = |tenant: &str| json!({"Put": {"TableName": "Projects", "Item": {"PK": {"S": format!("PROJECT#{tenant}")}, "SK": {"S": "new"}}}});
+    let body = json!({"TransactItems": [put("alpha"), put("beta")]});
+    let (status, answer) = twin.call("alice", "TransactWriteItems", &body);
+    assert_eq!((status, answer.get("CancellationReasons")), (400, None), "{answer}");
+    assert_eq!(twin.root("Scan", &json!({"TableName": "Projects"}))["Count"], 2);
+
+    // Statements of a batch are refused one by one.
+    let policy = json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:PartiQLSelect", "Resource": "*",
+        "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["u1"]}}}});
+    let twin = user_twin(&policy);
+    let statement = |user: &str| json!({"Statement": format!("SELECT email FROM UserData WHERE userId = '{user}'")});
+    let (status, answer) = twin.call(
+        "u1",
+        "BatchExecuteStatement",
+        &json!({"Statements": [statement("u1"), statement("u2")]}),
+    );
+    assert_eq!(
+        (status, &answer["Responses"][0]["Item"]["email"]["S"]),
+        (200, &json!("e")),
+        "{answer}"
+    );
+    assert_eq!(answer["Responses"][1]["Error"]["Code"], "AccessDenied", "{answer}");
+}
