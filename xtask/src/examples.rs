@@ -1,4 +1,4 @@
-//! Runs the applications under `examples/` in JavaScript and Python, each with its own server. They check the responses to
+//! Runs the applications under `examples/` in JavaScript, Python and Go, each with its own server. They check the responses to
 //! their requests. The examples in Rust are members of the workspace, and tested with it.
 
 use std::path::Path;
@@ -7,10 +7,13 @@ use std::process::{Command, Stdio};
 use crate::server::Server;
 use crate::setup;
 use crate::shell::{self, Outcome, command, run};
-use crate::test::{Counts, binary, counted, of_node, of_pytest};
+use crate::test::{Counts, Extent, binary, counted, of_go, of_node, of_pytest};
 
-/// Runs them all.
-pub fn run_all() -> Outcome<Counts> {
+/// Where Debian's packages of Go libraries are.
+const GO_LIBRARIES: &str = "/usr/share/gocode";
+
+/// Runs them all; for each change without Go, whose SDK takes 250 MB.
+pub fn run_all(extent: Extent) -> Outcome<Counts> {
     let mut sum = Counts::default();
     for folder in folders()? {
         let home = shell::root().join(&folder);
@@ -18,6 +21,8 @@ pub fn run_all() -> Outcome<Counts> {
             sum.add(javascript(&folder, &home)?);
         } else if home.join("requirements.txt").is_file() {
             sum.add(python(&folder)?);
+        } else if home.join("go.mod").is_file() && extent == Extent::All {
+            sum.add(go(&folder)?);
         }
     }
     Ok(sum)
@@ -80,4 +85,19 @@ fn python(folder: &str) -> Outcome<Counts> {
     tests.current_dir(shell::root().join(folder)).stdin(Stdio::null());
     tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     counted(tests.env("ENDPOINT", server.endpoint()), of_pytest)
+}
+
+/// The tests start the server themselves. They use the SDK of Debian's package, in the mode that ignores `go.mod`.
+fn go(folder: &str) -> Outcome<Counts> {
+    setup::program("go", "golang-go")?;
+    let sdk = Path::new(GO_LIBRARIES).join("src/github.com/aws/aws-sdk-go-v2");
+    if !sdk.is_dir() {
+        setup::packages(&["golang-github-aws-aws-sdk-go-v2-dev"])?;
+    }
+    println!("{folder}, tests");
+    let mut tests = command("go", folder);
+    tests.args(["test", "-v", "-count=1", "."]);
+    tests.env("GO111MODULE", "off").env("GOPATH", GO_LIBRARIES);
+    tests.env("GOCACHE", shell::root().join("target/go"));
+    counted(tests.env("DYNATWIN", binary("dynatwin")?), of_go)
 }

@@ -38,11 +38,15 @@ fn installed_from(profile: &str) -> Outcome<PathBuf> {
     Ok(python)
 }
 
-/// Runs the package's tests.
+/// Runs the package's tests and the examples of its documentation.
 pub fn test() -> Outcome<Counts> {
     let mut tests = Command::new(installed()?);
     tests.current_dir(root().join(FOLDER));
-    counted(tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]), of_pytest)
+    tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    counted(
+        tests.args(["--doctest-modules", "--pyargs", "dynatwin", "tests"]),
+        of_pytest,
+    )
 }
 
 /// Builds a wheel with a Cargo profile.

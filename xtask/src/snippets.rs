@@ -19,10 +19,11 @@ static PYTHON: OnceLock<Outcome<PathBuf>> = OnceLock::new();
 /// The documents whose blocks are run, in addition to the pages of `docs`. The READMEs of the npm package and of
 /// the crate `dynatwin` are not among them: `cargo xtask test --all samples` and `cargo xtask test crates` run their blocks with the
 /// packed packages.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "README.md",
+    "examples/go-guide/README.md",
     "examples/node-guide/README.md",
     "examples/python-guide/README.md",
     "harness/python/README.md",

@@ -50,7 +50,7 @@ const STEPS: [Step; 21] = [
     Step::each("browser", &["wasm", "cargo test"], browser),
     Step::each("transports", &["build", "wasm", "python"], |_| transports()),
     Step::each("samples", &["build", "wasm", "node"], samples),
-    Step::each("examples", &["build"], |_| examples::run_all()),
+    Step::each("examples", &["build"], examples::run_all),
     Step::each("snippets", &["node", "python", "examples"], |_| snippets::run_all()),
     Step::nightly("deny", &[], |_| deny::check()),
     Step::nightly("conformance", &["build", "wasm", "browser"], |_| conformance()),
@@ -314,6 +314,16 @@ pub fn of_node(line: &str) -> Option<Counts> {
     }
 }
 
+/// `--- PASS: TestPages (0.02s)`, as `go test -v` prints for each test.
+pub fn of_go(line: &str) -> Option<Counts> {
+    let (outcome, _) = line.strip_prefix("--- ")?.split_once(": ")?;
+    match outcome {
+        "PASS" => Some(Counts { passed: 1, failed: 0 }),
+        "FAIL" => Some(Counts { passed: 0, failed: 1 }),
+        _ => None,
+    }
+}
+
 /// `2 failed, 12 passed, 1 error in 3.21s`, as pytest ends, without its frame of `=`.
 pub fn of_pytest(line: &str) -> Option<Counts> {
     let (said, took) = line.trim_matches(['=', ' ']).rsplit_once(" in ")?;
@@ -367,6 +377,10 @@ mod tests {
         check(of_node, "# cancelled 2", Some((0, 2)));
         check(of_node, "# tests 7", None);
         check(of_node, "# pass the salt", None);
+        check(of_go, "--- PASS: TestPages (0.02s)", Some((1, 0)));
+        check(of_go, "--- FAIL: TestPages (0.02s)", Some((0, 1)));
+        check(of_go, "--- SKIP: TestPages (0.00s)", None);
+        check(of_go, "=== RUN   TestPages", None);
         check(of_pytest, "34 passed in 34.08s", Some((34, 0)));
         check(
             of_pytest,

@@ -271,7 +271,9 @@ def test_faults(twin: Twin) -> None:
         with pytest.raises(AssertionError, match="fired 1 times of 2 that matched, not 3"):
             conflict.assert_fired(3)
         assert (conflict.matched, conflict.fired) == (2, 1)
-    assert twin.faults.report() == [] and conflict.fired == 0
+    assert twin.faults.report() == [] and (conflict.matched, conflict.fired) == (2, 1)
+    conflict.remove()
+    conflict.assert_fired(1)
     later = twin.faults.add("service_unavailable", table="Orders", after=timedelta(minutes=1), lasting=60)
     client.put_item(TableName="Orders", Item=A)
     with pytest.raises(AssertionError, match="never acted"):

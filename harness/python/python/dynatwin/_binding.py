@@ -7,17 +7,19 @@ remain botocore's own. Its backoff between attempts and the polling of its waite
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dynatwin import _delivery
+from dynatwin import _delivery, _shortcut
 
 if TYPE_CHECKING:
     from dynatwin._clock import Clock
+    from dynatwin._dynatwin import Reply
     from dynatwin._twin import Twin
 
 # The services by the prefix of their endpoints in botocore's event names.
@@ -52,6 +54,7 @@ class Binding:
         self._endpoint = weakref.proxy(endpoint)
         self._service = SERVICES[endpoint._endpoint_prefix]
         self._needs_retry = type(endpoint)._needs_retry
+        self._answered = threading.local()
         self._authorization: list[tuple[str, str | bytes]] = []
         if access_key is not None:
             credential = f"Credential={access_key}/20260101/{region}/dynamodb/aws4_request"
@@ -69,7 +72,8 @@ class Binding:
         twin = self.find()
         if twin is None:
             return None
-        return _delivery.deliver(twin.clock, request, self._reply(twin, request), self.read_timeout)
+        reply: Reply | None = self._answered.__dict__.pop("reply", None)
+        return _delivery.deliver(twin.clock, request, reply or self._reply(twin, request), self.read_timeout)
 
     async def async_send(self, request: Any, **_: Any) -> Any:
         """Handles aiobotocore's ``before-send`` event."""
@@ -80,15 +84,25 @@ class Binding:
             twin.clock, request, self._reply(twin, request), self.read_timeout, self.real_sleep
         )
 
-    def _reply(self, twin: Twin, request: Any) -> Any:
-        url = request.url
+    @contextlib.contextmanager
+    def answered(self, reply: Reply) -> Iterator[None]:
+        """Delivers this answer to the first attempt that the calling thread sends."""
+        self._answered.reply = reply
+        try:
+            yield
+        finally:
+            self._answered.__dict__.clear()
+
+    def _reply(self, twin: Twin, request: Any) -> Reply:
+        return self.reply(twin, request.method, request.url, request.headers, request.body)
+
+    def reply(self, twin: Twin, method: str, url: str, headers: Mapping[str, str | bytes], body: Any) -> Reply:
+        """Returns the engine's answer to a request."""
         path = url.find("/", url.find("://") + 3)
-        body = request.body
         if not isinstance(body, bytes):
             body = _whole(body)
-        added = self._authorization if self._sign is None else self._sign(body, request.headers)
-        headers = [*request.headers.items(), *added]
-        return twin.engine.handle(request.method, url[path:] if path > 0 else "/", headers, body)
+        added = self._authorization if self._sign is None else self._sign(body, headers)
+        return twin.engine.handle(method, url[path:] if path > 0 else "/", [*headers.items(), *added], body)
 
     def needs_retry(
         self, attempts: int, operation_model: Any, request_dict: Any, response: Any = None, caught_exception: Any = None
@@ -157,6 +171,7 @@ def bind(
     With an `access_key` its requests have that one and are not signed; with `sign` they have the headers that it returns.
     """
     _pace_waiters()
+    _shortcut.remove(endpoint)
     binding = Binding(endpoint, find, read_timeout, region, access_key, sign)
     asynchronous = inspect.iscoroutinefunction(type(endpoint)._send)
     events, service = endpoint._event_emitter, SERVICES[endpoint._endpoint_prefix]

@@ -29,7 +29,7 @@ def deliver(clock: Clock, request: Any, reply: Reply, read_timeout: float | None
 
         raise ConnectionClosedError(error=_connection_reset(), request=request, endpoint_url=request.url)
     # botocore reads the truncated body, and finds that its checksum is wrong.
-    return _response(AWSResponse, request, status, headers, body[:length], len(body))
+    return response(AWSResponse, request.url, status, headers, body[:length], len(body))
 
 
 async def async_deliver(
@@ -57,7 +57,7 @@ async def async_deliver(
 
         error = EOFError(f"the connection ended after {length} of {len(body)} bytes")
         raise ConnectionClosedError(error=error, request=request, endpoint_url=request.url)
-    return _response(AioAWSResponse, request, status, headers, body, length)
+    return response(AioAWSResponse, request.url, status, headers, body, length)
 
 
 def _wait(clock: Clock, reply: Reply, read_timeout: float | None) -> tuple[float, bool]:
@@ -68,10 +68,11 @@ def _wait(clock: Clock, reply: Reply, read_timeout: float | None) -> tuple[float
     return (read_timeout, True) if read_timeout and wait > read_timeout else (wait, False)
 
 
-def _response(kind: Any, request: Any, status: int, headers: list[tuple[str, str]], body: bytes, length: int) -> Any:
-    response = kind(request.url, status, [*headers, ("content-length", str(length))], None)
-    response._content = body
-    return response
+def response(kind: Any, url: str, status: int, headers: list[tuple[str, str]], body: bytes, length: int) -> Any:
+    """Returns a response of this class of botocore or aiobotocore, whose body has been read."""
+    made = kind(url, status, [*headers, ("content-length", str(length))], None)
+    made._content = body
+    return made
 
 
 def _raise_timeout(request: Any) -> NoReturn:

@@ -50,16 +50,25 @@ class FaultReport:
 
 
 class Fault:
-    """An active fault rule. As a context manager it is removed at the end of the block."""
+    """A fault rule. As a context manager it is removed at the end of the block, and keeps its counters.
+
+    >>> from dynatwin import Twin
+    >>> twin = Twin(seed=7)
+    >>> with twin.faults.add("throttle", first=2) as throttled:
+    ...     _ = twin.client().list_tables()
+    >>> throttled.fired
+    2
+    """
 
     def __init__(self, control: Control, id: int) -> None:
         self._control = control
+        self._removed: FaultReport | None = None
         self.id = id
 
     def report(self) -> FaultReport | None:
-        """The rule's counters; None if it was removed."""
+        """The rule's counters; None after :meth:`Faults.clear` or a reset."""
         reports = _reports(self._control("GET", "/faults")["rules"])
-        return next((report for report in reports if report.id == self.id), None)
+        return next((report for report in reports if report.id == self.id), self._removed)
 
     @property
     def matched(self) -> int:
@@ -83,9 +92,9 @@ class Fault:
         assert report.fired == times, detail
 
     def remove(self) -> None:
-        """Removes the rule, unless it was removed before."""
-        if self.report() is not None:
-            self._control("DELETE", f"/faults/{self.id}")
+        """Removes the rule, unless it was removed before. Its counters are kept."""
+        if self._removed is None and self.report() is not None:
+            self._removed = _reports([self._control("DELETE", f"/faults/{self.id}")])[0]
 
     def __enter__(self) -> Fault:
         return self

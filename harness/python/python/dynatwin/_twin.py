@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from urllib.parse import quote
 
-from dynatwin import _access, _binding, _log, _values, _words
+from dynatwin import _access, _binding, _log, _shortcut, _values, _words
 from dynatwin._access import AccessConfiguration, Credentials, PolicyWarning, Principal, UsedPermissions
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Lag, Name
@@ -522,7 +522,7 @@ class Twin:
         >>> blue.put_item(TableName="Items", Item={"id": {"S": "red"}})
         Traceback (most recent call last):
         ...
-        botocore.errorfactory.AccessDeniedException: An error occurred (AccessDeniedException) when calling the PutItem operation: ...
+        botocore.exceptions.ClientError: An error occurred (AccessDeniedException) when calling the PutItem operation: ...
         """
         access_key = f"ASIADYNATWIN{next(self._sessions):08}"
         credentials = Credentials(access_key, f"secret of {access_key}", f"token of {access_key}")
@@ -784,7 +784,10 @@ def make(
     # Sessions are not thread-safe.
     with _making:
         made = getattr(_clients(), kind)(service, **options)
-    _binding.bind_client(made if kind == "client" else made.meta.client, find, access_key, sign)
+    client = made if kind == "client" else made.meta.client
+    binding = _binding.bind_client(client, find, access_key, sign)
+    if access_key is not None or sign is not None:
+        _shortcut.install(client, binding)
     return made
 
 

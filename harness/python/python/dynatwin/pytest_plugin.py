@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
 _TWIN: pytest.StashKey[Twin] = pytest.StashKey()
+
+# The state of each template. A cache instead of fixtures: pytest takes longer to look up a fixture than a twin to fork.
+_snapshots: WeakKeyDictionary[Twin, Snapshot] = WeakKeyDictionary()
 
 # How many requests the report of a failure shows.
 _SHOWN = 20
@@ -56,15 +60,12 @@ def dynatwin_template(pytestconfig: pytest.Config) -> Twin:
     return Twin(None if seed is None else int(seed), conditions=conditions, clock=clock)
 
 
-@pytest.fixture(scope="session")
-def _dynatwin_snapshot(dynatwin_template: Twin) -> Snapshot:
-    return dynatwin_template.snapshot()
-
-
 @pytest.fixture
-def dynatwin(request: pytest.FixtureRequest, _dynatwin_snapshot: Snapshot) -> Generator[Twin, None, None]:
+def dynatwin(request: pytest.FixtureRequest, dynatwin_template: Twin) -> Generator[Twin, None, None]:
     """A watched, fresh fork of ``dynatwin_template`` that answers every DynamoDB client during the test."""
-    twin = _dynatwin_snapshot.fork()
+    if dynatwin_template not in _snapshots:
+        _snapshots[dynatwin_template] = dynatwin_template.snapshot()
+    twin = _snapshots[dynatwin_template].fork()
     if _option(request.config, "clock") in (None, "now"):
         # The template's clock has stood still since the session began.
         present = datetime.fromtimestamp(time.time(), timezone.utc)
@@ -92,31 +93,29 @@ class _Clients:
         return self._made[wanted]
 
 
-@pytest.fixture(scope="session")
-def _dynatwin_clients() -> _Clients:
-    return _Clients()
+_clients = _Clients()
 
 
 @pytest.fixture
-def dynatwin_client(dynatwin: Twin, _dynatwin_clients: _Clients) -> DynamoDBClient:
+def dynatwin_client(dynatwin: Twin) -> DynamoDBClient:
     """A boto3 client of the test's twin."""
-    _dynatwin_clients.twin = dynatwin
-    client: DynamoDBClient = _dynatwin_clients.get("client")
+    _clients.twin = dynatwin
+    client: DynamoDBClient = _clients.get("client")
     return client
 
 
 @pytest.fixture
-def dynatwin_table(dynatwin: Twin, _dynatwin_clients: _Clients) -> Callable[..., Table]:
+def dynatwin_table(dynatwin: Twin) -> Callable[..., Table]:
     """Creates tables: ``dynatwin_table("Orders", "customer", ("placedAt", "N"))`` returns a boto3 ``Table``.
 
     The arguments are those of :meth:`dynatwin.Twin.create_table`.
     """
-    _dynatwin_clients.twin = dynatwin
+    _clients.twin = dynatwin
 
     def create(name: str, *args: Any, **kwargs: Any) -> Table:
         dynatwin.create_table(name, *args, **kwargs)
         caller = {option: kwargs[option] for option in ("region", "access_key") if option in kwargs}
-        table: Table = _dynatwin_clients.get("resource", **caller).Table(name)
+        table: Table = _clients.get("resource", **caller).Table(name)
         return table
 
     return create
