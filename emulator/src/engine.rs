@@ -257,7 +257,7 @@ impl Engine {
     /// One request over HTTP, without the socket.
     pub fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         if self.clock.is_settable() {
-            self.pass_pause(request);
+            self.advance_by_client_pause(request);
         }
         let now = self.clock.now();
         let known = |service: Service, name: &str| operation::find(service, name).is_some();
@@ -289,7 +289,7 @@ impl Engine {
     /// since its last attempt. Anything but a number of seconds up to a day is ignored, and so is all of it where the controls
     /// may change nothing.
     #[cold]
-    fn pass_pause(&self, request: &HttpRequest<'_>) {
+    fn advance_by_client_pause(&self, request: &HttpRequest<'_>) {
         let seconds = request.headers.get(ADVANCE_HEADER);
         let seconds = seconds.and_then(|text| std::str::from_utf8(text).ok()?.trim().parse::<f64>().ok());
         let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds <= 86_400.0);
@@ -306,7 +306,7 @@ impl Engine {
         answer.at = answer.at.min(self.clock.now());
         if call.method != "GET" {
             // It may have changed what is due anywhere.
-            self.state.catalog().look_at_all();
+            self.state.catalog().examine_all();
         }
         answer
     }
@@ -390,7 +390,7 @@ impl Engine {
                 Some(error.kind()),
             ),
         };
-        context.pass_latency(sent, body.len());
+        context.wait_latency(sent, body.len());
         if let Some(mut draft) = context.take_draft() {
             if self.state.journal().keeps_bodies() {
                 draft.keep_bodies(sent, &body);

@@ -42,7 +42,7 @@ impl Key {
         if key.len() != schema.hash.len() + schema.range.len() {
             return Err(ApiError::key_mismatch());
         }
-        if let Some(encoded) = Key::sound(schema, key) {
+        if let Some(encoded) = Key::valid(schema, key) {
             return Ok(encoded);
         }
         for attribute in schema.attributes() {
@@ -55,7 +55,7 @@ impl Key {
 
     /// The key of an item that is put.
     pub fn of_item(schema: &KeySchema, item: &Map) -> Result<Key, ApiError> {
-        if let Some(encoded) = Key::sound(schema, item) {
+        if let Some(encoded) = Key::valid(schema, item) {
             return Ok(encoded);
         }
         for attribute in schema.attributes() {
@@ -75,7 +75,7 @@ impl Key {
     }
 
     /// The key, if nothing at all is wrong with it: in one pass, since this is nearly always so.
-    fn sound(schema: &KeySchema, map: &Map) -> Option<Key> {
+    fn valid(schema: &KeySchema, map: &Map) -> Option<Key> {
         let mut bytes = KeyBytes::new();
         push_sound(&mut bytes, &schema.hash, map, limits::HASH_KEY_SIZE)?;
         let token = token(kinds(&schema.hash), &bytes);
@@ -86,7 +86,7 @@ impl Key {
     /// The key of these attributes: checks that none is empty or too long.
     fn checked(schema: &KeySchema, map: &Map) -> Result<Key, ApiError> {
         for attribute in schema.attributes() {
-            if let Some(kind) = map.get(&attribute.name).and_then(emptiness) {
+            if let Some(kind) = map.get(&attribute.name).and_then(empty_key_type) {
                 return Err(ApiError::empty_key(&attribute.name, kind));
             }
         }
@@ -139,7 +139,7 @@ impl Key {
 }
 
 /// What is empty about a key value, if it is: `string` or `binary`.
-pub fn emptiness(value: &AttributeValue) -> Option<&'static str> {
+pub fn empty_key_type(value: &AttributeValue) -> Option<&'static str> {
     match value {
         AttributeValue::S(text) if text.is_empty() => Some("string"),
         AttributeValue::B(bytes) if bytes.is_empty() => Some("binary"),
@@ -165,7 +165,7 @@ fn may_be_indexed(index: &Index, item: &impl Attributes) -> bool {
             .iter()
             .filter_map(|attribute| item.attribute(&attribute.name));
         for value in values {
-            if emptiness(&value).is_some() {
+            if empty_key_type(&value).is_some() {
                 return false;
             }
             size += key_size(&value);
@@ -190,7 +190,7 @@ pub fn check_entry(index: &Index, item: &impl Attributes, updated: bool) -> Resu
                 ApiError::index_key_type(&attribute.name, attribute.kind.name(), value.type_name(), &index.name)
             });
         }
-        if let Some(kind) = emptiness(&value) {
+        if let Some(kind) = empty_key_type(&value) {
             return Err(if updated {
                 ApiError::empty_index_key_update(kind)
             } else {
@@ -313,7 +313,7 @@ fn push_sound(bytes: &mut KeyBytes, attributes: &[KeyAttribute], map: &Map, limi
     for attribute in attributes {
         let value = map.get(&attribute.name)?;
         size += key_size(value);
-        if !attribute.kind.fits(value) || emptiness(value).is_some() || size > limit {
+        if !attribute.kind.fits(value) || empty_key_type(value).is_some() || size > limit {
             return None;
         }
         push_component(bytes, value);

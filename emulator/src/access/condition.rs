@@ -240,9 +240,9 @@ impl Condition {
             } => template
                 .pattern(keys)
                 .map(|pattern| pattern::matches(&pattern, requested, ignores_case)),
-            ValueComparison::Text { ignores_case: true, .. } => {
-                template.text(keys).map(|own| pattern::same_letters(&own, requested))
-            }
+            ValueComparison::Text { ignores_case: true, .. } => template
+                .text(keys)
+                .map(|own| pattern::eq_ignoring_case(&own, requested)),
             ValueComparison::Text { .. } => template.text(keys).map(|own| own == requested),
             ValueComparison::Arn => template
                 .pattern(keys)

@@ -296,11 +296,11 @@ impl PolicyStatement {
             return Err("Statement IDs (SID) must be alpha-numeric.".to_owned());
         }
         let principals = principals(node, kind, allows)?;
-        let (actions, excludes_actions) = either(node, "Action")?;
+        let (actions, excludes_actions) = element_or_opposite(node, "Action")?;
         if excludes_actions && kind == PolicyKind::ResourceControl {
             return Err("NotAction has no place in a resource control policy.".to_owned());
         }
-        let (resources, excludes_resources) = either(node, "Resource")?;
+        let (resources, excludes_resources) = element_or_opposite(node, "Resource")?;
         let resources = resources.into_iter().map(|text| resource(text, kind, substitutes));
         Ok(PolicyStatement {
             sid,
@@ -409,7 +409,7 @@ fn unique<'n>(node: &'n Node, known: &[&str]) -> Result<&'n [(String, Node)], St
 }
 
 /// The texts of an element or of its opposite, and whether it is the opposite.
-fn either<'n>(node: &'n Node, name: &str) -> Result<(Vec<&'n str>, bool), String> {
+fn element_or_opposite<'n>(node: &'n Node, name: &str) -> Result<(Vec<&'n str>, bool), String> {
     let opposite = format!("Not{name}");
     let (found, excludes) = match (node.member(name), node.member(&opposite)) {
         (Some(found), None) => (found, false),

@@ -108,7 +108,7 @@ fn literal_variables(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
 }
 
 /// Whether the statement demands that a key be present.
-fn demands(statement: &PolicyStatement, key: &str) -> bool {
+fn requires_key(statement: &PolicyStatement, key: &str) -> bool {
     let demands = |condition: &Condition| {
         condition.operator.is_null_test()
             && condition.key.eq_ignore_ascii_case(key)
@@ -138,7 +138,7 @@ fn operator_traps(statement: &PolicyStatement, condition: &Condition, warn: &mut
         return;
     }
     if !is_own_key(key) || !is_known_key(key) {
-        if operator.quantifier == Some(Quantifier::All) && statement.allows() && !demands(statement, key) {
+        if operator.quantifier == Some(Quantifier::All) && statement.allows() && !requires_key(statement, key) {
             warn("ForAllValuesOnAbsentKey", absent(name, key));
         }
         return;
@@ -149,7 +149,7 @@ fn operator_traps(statement: &PolicyStatement, condition: &Condition, warn: &mut
         .map(String::as_str)
         .filter(|action| !carries(action, key))
         .collect();
-    if lacking.is_empty() || demands(statement, key) {
+    if lacking.is_empty() || requires_key(statement, key) {
         return;
     }
     let holds = operator.is_lenient()

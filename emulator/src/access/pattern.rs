@@ -56,18 +56,19 @@ pub(super) fn matches(pattern: &[PatternElement], text: &str, ignore_case: bool)
 fn fits(glyph: PatternElement, char: char, ignore_case: bool) -> bool {
     match glyph {
         PatternElement::One | PatternElement::Many => true,
-        PatternElement::Exact(expected) => expected == char || ignore_case && same_letter(expected, char),
+        PatternElement::Exact(expected) => expected == char || ignore_case && char_eq_ignoring_case(expected, char),
     }
 }
 
 /// Whether two characters differ at most in case.
-fn same_letter(one: char, other: char) -> bool {
+fn char_eq_ignoring_case(one: char, other: char) -> bool {
     one.eq_ignore_ascii_case(&other) || one.to_lowercase().eq(other.to_lowercase())
 }
 
 /// Whether two texts differ at most in case.
-pub(super) fn same_letters(one: &str, other: &str) -> bool {
-    one.chars().count() == other.chars().count() && one.chars().zip(other.chars()).all(|(a, b)| same_letter(a, b))
+pub(super) fn eq_ignoring_case(one: &str, other: &str) -> bool {
+    one.chars().count() == other.chars().count()
+        && one.chars().zip(other.chars()).all(|(a, b)| char_eq_ignoring_case(a, b))
 }
 
 /// The parts of an ARN pattern: the glyphs between its first five colons, and all that follows them. Without five colons

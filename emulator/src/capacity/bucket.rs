@@ -59,7 +59,7 @@ fn grains(units: Units) -> i128 {
 }
 
 /// What a rate brings in so long a time.
-fn brought(rate: u64, time: Duration) -> i128 {
+fn accrued(rate: u64, time: Duration) -> i128 {
     i128::from(rate) * 2 * i128::try_from(time.as_micros()).unwrap_or(i128::from(i64::MAX))
 }
 
@@ -69,8 +69,8 @@ impl Bucket {
     pub fn new(rate: u64, keeps: Duration, now: Moment) -> Bucket {
         Bucket {
             rate,
-            most: brought(rate, keeps.max(Duration::from_secs(1))),
-            level: brought(rate, Duration::from_secs(1)),
+            most: accrued(rate, keeps.max(Duration::from_secs(1))),
+            level: accrued(rate, Duration::from_secs(1)),
             at: now,
             requested: BucketRound::default(),
         }
@@ -79,7 +79,7 @@ impl Bucket {
     /// Takes in what has come by `now`. A moment before the last one brings nothing.
     pub fn settle(&mut self, now: Moment) {
         if now > self.at {
-            let come = brought(self.rate, now.since(self.at));
+            let come = accrued(self.rate, now.since(self.at));
             self.level = (self.level + come).min(self.most);
             self.at = now;
         }
@@ -89,14 +89,14 @@ impl Bucket {
     pub fn settle_shared(&mut self, shared: (Moment, Moment), now: Moment) {
         let (from, until) = (self.at.max(shared.0), now.min(shared.1));
         self.settle(now);
-        self.level -= brought(self.rate, until.since(from)) / 2;
+        self.level -= accrued(self.rate, until.since(from)) / 2;
     }
 
     /// Changes the rate from `now` on. The level stays, up to the new limit.
     pub fn change(&mut self, rate: u64, keeps: Duration, now: Moment) {
         self.settle(now);
         self.rate = rate;
-        self.most = brought(rate, keeps.max(Duration::from_secs(1)));
+        self.most = accrued(rate, keeps.max(Duration::from_secs(1)));
         self.level = self.level.min(self.most);
     }
 
@@ -104,7 +104,7 @@ impl Bucket {
     pub fn grow(&mut self, rate: u64, keeps: Duration, now: Moment) {
         let average = u64::midpoint(self.rate, rate);
         self.rate = average;
-        self.most = brought(rate, keeps.max(Duration::from_secs(1)));
+        self.most = accrued(rate, keeps.max(Duration::from_secs(1)));
         self.settle(now);
         self.rate = rate;
         self.level = self.level.min(self.most);

@@ -108,8 +108,9 @@ fn place(index: &VectorIndex, item: &Item, base: &Key) -> Option<Key> {
         return Some(base.clone());
     };
     let value = item.get(&hash.name)?;
-    let sound =
-        hash.kind.fits(&value) && key::emptiness(&value).is_none() && key::key_size(&value) <= limits::HASH_KEY_SIZE;
+    let sound = hash.kind.fits(&value)
+        && key::empty_key_type(&value).is_none()
+        && key::key_size(&value) <= limits::HASH_KEY_SIZE;
     sound.then(|| {
         let mut key = partition(hash, &value);
         key.bytes.extend_from_slice(&base.bytes);
@@ -206,7 +207,7 @@ fn check_attribute(
     if !attribute.hash {
         return Ok(());
     }
-    match key::emptiness(value) {
+    match key::empty_key_type(value) {
         Some(kind) if updated => Err(ApiError::empty_index_key_update(kind)),
         Some(kind) => Err(ApiError::empty_index_key(name, kind, &index.name)),
         None if key::key_size(value) > limits::HASH_KEY_SIZE => Err(ApiError::hash_key_too_long()),

@@ -109,7 +109,7 @@ impl<'e> Context<'e> {
     /// Delays the answer by the request's latency, which the seed decides: for a body and an answer of so many bytes.
     ///
     /// Its ordinal counts the same request of the same account, so other requests decide nothing.
-    pub fn pass_latency(&self, body: &[u8], answered: usize) {
+    pub fn wait_latency(&self, body: &[u8], answered: usize) {
         let Some((lag, per_kilobyte)) = self.latency.get() else {
             return;
         };

@@ -130,13 +130,13 @@ impl Access<'_, '_> {
 impl Context<'_> {
     fn judge(&self, access: &Access<'_, '_>) -> Result<(), ApiError> {
         match access {
-            Access::Items(access) => self.judge_items(access),
-            Access::Control(access) => self.judge_control(access.table),
+            Access::Items(access) => self.authorize_items(access),
+            Access::Control(access) => self.authorize_control(access.table),
         }
     }
 
     /// Applies the rules and settings to an entry of the data plane.
-    fn judge_items(&self, entry: &ItemAccess<'_, '_>) -> Result<(), ApiError> {
+    fn authorize_items(&self, entry: &ItemAccess<'_, '_>) -> Result<(), ApiError> {
         let faults = self.engine.faults();
         let (table, shape) = (entry.table(), entry.shape());
         let conditions = &shape.conditions;
@@ -192,7 +192,7 @@ impl Context<'_> {
     }
 
     /// Applies the rules, settings and rates to a request of the control plane; `table` is empty if the request names none.
-    fn judge_control(&self, table: &str) -> Result<(), ApiError> {
+    fn authorize_control(&self, table: &str) -> Result<(), ApiError> {
         let conditions = self.engine.conditions_of(&self.scope, table);
         if let Some(latency) = &conditions.latency {
             self.take(latency);

@@ -191,7 +191,7 @@ impl Controls<'_> {
                 run_region(&region, now);
             }
         }
-        catalog.look_at_all();
+        catalog.examine_all();
     }
 
     /// Runs the work that is due, and returns when more is due. It examines only regions with requests or with work
@@ -200,10 +200,10 @@ impl Controls<'_> {
         let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
         let catalog = self.state.catalog();
-        let mut next = catalog.look(now, |region| run_region(region, now));
+        let mut next = catalog.examine(now, |region| run_region(region, now));
         if !catalog.host().wakes.is_empty() {
             // What was due in one region has reached another.
-            next = catalog.look(now, |region| run_region(region, now));
+            next = catalog.examine(now, |region| run_region(region, now));
         }
         next
     }
@@ -220,7 +220,7 @@ impl Controls<'_> {
                 .iter()
                 .for_each(|table| self.tell(table, &self.state.conditions_of(&scope, &table.name)));
         }
-        self.state.catalog().look_at_all();
+        self.state.catalog().examine_all();
     }
 
     /// Sets the conditions of one table, before or after its creation; `None` removes them, so that it follows the

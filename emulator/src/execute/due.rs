@@ -54,12 +54,12 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     run_locked(table, &shape, partition, &mut guard, now);
     drop(guard);
     if table.is_sliced() {
-        shape.queues().for_each(|queue| queue.drain_if_long(now));
+        shape.queues().for_each(|queue| queue.drain_if_full(now));
     }
 }
 
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
-fn must_be_done(table: &Table, partition: &Partition, now: Moment) -> bool {
+fn precedes_reads(table: &Table, partition: &Partition, now: Moment) -> bool {
     if table.is_sliced() {
         partition.is_landing(now)
     } else {
@@ -83,7 +83,7 @@ pub(super) fn with_nothing_due<R>(
         }
         let is_due = || {
             let mut partitions = table.partitions().iter();
-            partitions.any(|partition| must_be_done(table, partition, now))
+            partitions.any(|partition| precedes_reads(table, partition, now))
         };
         if let Some(read) = settled(&is_due) {
             return read;
@@ -98,7 +98,7 @@ pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> 
         let guard = partition.read();
         // A request of an earlier moment may have written work that is due by now before the lock was acquired. Due
         // work is published under the lock, so this check is exact.
-        if !must_be_done(table, partition, now) {
+        if !precedes_reads(table, partition, now) {
             return guard;
         }
     }

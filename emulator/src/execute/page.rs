@@ -104,7 +104,7 @@ fn paid(
 ) -> Result<(Page, PageCost), ApiError> {
     let table = &read.target.table;
     if !table.capacity.is_counted() {
-        let page = look(context, read, walk);
+        let page = read_page_items(context, read, walk);
         let cost = PageCost::new(&page, before, read.consistent);
         return Ok((page, cost));
     }
@@ -112,7 +112,7 @@ fn paid(
     let global = read.index().filter(|index| !index.local);
     let name = global.map(|index| index.name.as_str());
     capacity::admit_page(context, table, name, walk.range.tokens().0)?;
-    let page = look(context, read, walk);
+    let page = read_page_items(context, read, walk);
     let cost = PageCost::new(&page, before, read.consistent);
     let walked = walked(read, walk.range, page.items.last().filter(|_| page.cut));
     let units = cost.read + cost.fetched;
@@ -122,7 +122,7 @@ fn paid(
 
 /// Reads a page. An eventually consistent read may see an earlier state of each partition.
 #[inline]
-fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
+fn read_page_items(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
     let (table, shape) = (&read.target.table, &read.target.shape);
     match read.source {
         ReadSource::Global(at) => {

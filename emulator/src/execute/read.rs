@@ -26,7 +26,7 @@ fn admit(context: &Context<'_>, get: &Get<'_>) -> Result<(), ApiError> {
 
 /// Pays for a read item.
 fn paid(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Option<Item>, ApiError> {
-    let item = pay(context, get, item.as_ref()).map(|()| item);
+    let item = spend_get(context, get, item.as_ref()).map(|()| item);
     context.tell(|draft| trace::got(draft, get, item.as_ref().map(Option::as_ref)));
     item
 }
@@ -41,7 +41,7 @@ pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<O
     paid(context, get, item).map(Some)
 }
 
-fn pay(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
+fn spend_get(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
     let table = &get.target.table;
     if table.capacity.is_counted() {
         let paid = capacity::reserve_read(context, table, get.key.token, get.units(item), get.partition());
@@ -104,7 +104,7 @@ pub fn transact_get(
     }
     let items: Vec<Option<Item>> = gets.iter().map(read).collect();
     drop(guards);
-    pay_all(context, gets, &items)?;
+    spend_all(context, gets, &items)?;
     record_reads(context, gets, &items);
     Ok(items)
 }
@@ -114,7 +114,7 @@ pub fn transact_get(
 pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], verdicts: Verdicts) -> Result<Vec<Option<Item>>, ApiError> {
     all_allowed(context, gets, verdicts)?;
     let items: Vec<Option<Item>> = gets.iter().map(|get| find(context, get)).collect();
-    pay_all(context, gets, &items)?;
+    spend_all(context, gets, &items)?;
     record_reads(context, gets, &items);
     Ok(items)
 }
@@ -129,7 +129,7 @@ fn all_allowed(context: &Context<'_>, gets: &[Get<'_>], mut verdicts: Verdicts) 
 }
 
 /// Pays for all of them, or for none.
-fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> Result<(), ApiError> {
+fn spend_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> Result<(), ApiError> {
     if !gets.iter().any(|get| get.target.table.capacity.is_counted()) {
         return Ok(());
     }

@@ -22,7 +22,7 @@ pub(super) fn key_of(schema: &KeySchema, attributes: &Map) -> Map {
     there.collect()
 }
 
-fn act_of(action: &WriteAction<'_>) -> ItemAction {
+fn item_action(action: &WriteAction<'_>) -> ItemAction {
     match action {
         WriteAction::Put(_) | WriteAction::Insert(_) => ItemAction::Put,
         WriteAction::Update { .. } => ItemAction::Update,
@@ -120,7 +120,12 @@ pub(super) fn got(draft: &mut RequestRecorder, get: &Get<'_>, read: Result<Optio
 /// Records a single write. One whose condition has failed costs as much as the stored item, whose bytes are given.
 #[cold]
 pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
-    let mut touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
+    let mut touch = touch_of(
+        item_action(&write.action),
+        &write.target,
+        &write.attributes,
+        write.key.token,
+    );
     match written {
         Ok(change) => {
             let consumed = change.consumed(&touch.table, 1);
@@ -149,7 +154,12 @@ pub(super) fn wrote_all<'c>(
     for (write, change) in writes.iter().flatten().zip(changes) {
         let consumed = change.consumed(&write.target.table.name, 2);
         draft.spend(&consumed, Direction::Write);
-        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
+        let touch = touch_of(
+            item_action(&write.action),
+            &write.target,
+            &write.attributes,
+            write.key.token,
+        );
         draft.touch(Touch {
             write: consumed.total(),
             ..touch
@@ -166,7 +176,12 @@ pub(super) fn cancelled_writes(
 ) {
     for (write, failure) in writes.iter().zip(failures) {
         let Ok(write) = write else { continue };
-        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
+        let touch = touch_of(
+            item_action(&write.action),
+            &write.target,
+            &write.attributes,
+            write.key.token,
+        );
         cancelled(draft, touch, failure.as_ref());
     }
 }

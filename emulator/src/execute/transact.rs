@@ -138,7 +138,7 @@ fn carry_out(
     }
     let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|(_, _, shape, _)| shape).collect();
     for ((at, _, _), write) in changes.iter().zip(writes.iter().flatten()) {
-        if shapes[*at].keeps_past() {
+        if shapes[*at].records_changes() {
             note_limits(context, &write.target.table, &shapes[*at]);
         }
     }
@@ -149,7 +149,7 @@ fn carry_out(
     }
     for (at, _, change) in &changes {
         let queues = shapes[*at].queues_of(change);
-        queues.for_each(|queue| queue.drain_if_long(context.now));
+        queues.for_each(|queue| queue.drain_if_full(context.now));
     }
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }

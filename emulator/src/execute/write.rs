@@ -131,7 +131,7 @@ fn updated(
 
 /// Step four: capacity for the change, or for the failed condition.
 #[cold]
-fn pay(
+fn spend_write(
     context: &Context<'_>,
     write: &Write<'_>,
     contents: &Contents,
@@ -152,13 +152,13 @@ fn pay(
 #[cold]
 pub(super) fn note_limits(context: &Context<'_>, table: &Table, shape: &Shape) {
     let stream = shape.stream.as_ref();
-    if stream.is_some_and(|stream| stream.held().take_notice()) {
+    if stream.is_some_and(|stream| stream.held().take_report()) {
         context.note(format!(
             "{}: the stream of table {} has reached its limit (streamBytes): its oldest records are trimmed before they are a day old.",
             context.operation, table.name
         ));
     } else if let Some(logs) = &shape.recovery_logs
-        && logs.held().take_notice()
+        && logs.held().take_report()
     {
         context.note(format!(
             "{}: point-in-time recovery of table {} has reached its limit (recoveryBytes): the oldest changes are dropped, and EarliestRestorableDateTime moves forward.",
@@ -208,7 +208,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             if let Ok(change) = &change {
                 capacity::resize(table, change, context.now);
             }
-        } else if let Err(error) = pay(context, write, &guard, &change) {
+        } else if let Err(error) = spend_write(context, write, &guard, &change) {
             change = Err(error);
         }
     }
@@ -230,12 +230,12 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         if write.changes(change) {
             context.record_change(table, &shape, change);
         }
-        if shape.keeps_past() {
+        if shape.records_changes() {
             note_limits(context, table, &shape);
         }
         shape
             .queues_of(change)
-            .for_each(|queue| queue.drain_if_long(context.now));
+            .for_each(|queue| queue.drain_if_full(context.now));
     }
     if let Some(error) = refused {
         change = Err(error.into());

@@ -51,7 +51,7 @@ pub(super) fn not_in_update(function: &str) -> String {
     format!("The function is not allowed in an update expression; function: {function}")
 }
 
-pub(super) fn not_this_way(function: &str) -> String {
+pub(super) fn misplaced_function(function: &str) -> String {
     format!("The function is not allowed to be used this way in an expression; function: {function}")
 }
 

@@ -317,7 +317,9 @@ impl<'t> Parser<'t> {
         if let Operand::Nested(at) = operand {
             let operator = self.parsed.application(at).operator;
             if operator.is_predicate() || operator == Operator::ListAppend {
-                self.note(self.positions[at as usize], || error::not_this_way(operator.name()));
+                self.note(self.positions[at as usize], || {
+                    error::misplaced_function(operator.name())
+                });
             }
         }
     }

@@ -92,7 +92,7 @@ impl<'r> Update<'r> {
     /// Whether the update creates an item if there is none: one that only removes does not.
     pub fn creates(&self) -> bool {
         let actions = self.actions();
-        actions.is_empty() || actions.iter().any(|action| makes(action.clause))
+        actions.is_empty() || actions.iter().any(|action| adds_attributes(action.clause))
     }
 
     /// The item after the update; `None` if there was none and none is created. A new item starts from `key`.
@@ -117,7 +117,7 @@ impl<'r> Update<'r> {
         }
         let mut work = UpdateWork::default();
         for action in self.actions() {
-            if !exists && !makes(action.clause) {
+            if !exists && !adds_attributes(action.clause) {
                 continue; // nothing is there to be removed, whatever the path
             }
             let path = self.path(action.target);
@@ -262,7 +262,7 @@ impl<'r> Update<'r> {
         let mut charge = 3;
         for target in self.targets() {
             let at_position = matches!(target.path.split_last(), Some((_, PathElement::Index(_))));
-            charge += if makes(target.clause) {
+            charge += if adds_attributes(target.clause) {
                 19 + usize::from(at_position)
             } else {
                 2
@@ -278,7 +278,7 @@ impl<'r> Update<'r> {
 }
 
 /// Whether a section makes attributes, rather than takes them away.
-fn makes(clause: Clause) -> bool {
+fn adds_attributes(clause: Clause) -> bool {
     matches!(clause, Clause::Set | Clause::Add)
 }
 

@@ -57,7 +57,7 @@ impl Verdict {
     pub const LimitExceeded: Verdict = Verdict::Exception(ErrorKind::LimitExceeded);
 
     /// Whether it can happen to requests of an operation.
-    fn suits(self, operation: &str) -> bool {
+    fn applies_to(self, operation: &str) -> bool {
         match self {
             Verdict::Exception(kind) => can_answer(operation, kind),
             Verdict::FailJob(_) => JOBS.contains(&operation),
@@ -351,7 +351,7 @@ impl Rule {
             (Some(operation), _) if restricted && !is_operation(operation) => {
                 Err(InvalidRule::UnknownOperation(operation.clone()))
             }
-            (Some(operation), verdict) if !verdict.suits(operation) => {
+            (Some(operation), verdict) if !verdict.applies_to(operation) => {
                 Err(InvalidRule::Unsuited(operation.clone(), verdict))
             }
             (None, Verdict::Exception(kind)) if !is_modelled(kind) => Err(InvalidRule::Unmodelled(kind)),
@@ -366,7 +366,7 @@ impl Rule {
             && is(&self.caller, subject.caller)
             && is(&self.region, subject.region)
             && self.index.as_deref().is_none_or(|index| subject.touches(index))
-            && self.verdict.suits(subject.operation)
+            && self.verdict.applies_to(subject.operation)
             && match &self.key {
                 None => true,
                 Some(KeyMatch::Partition(text)) => subject.partition.is_some_and(|partition| partition == text),

@@ -147,7 +147,7 @@ impl RequestRecorder {
     }
 
     /// What it reads next it sees as it was so long ago.
-    pub fn see_past(&mut self, age: Duration) {
+    pub fn set_read_age(&mut self, age: Duration) {
         self.age = self.age.max(Some(age));
     }
 

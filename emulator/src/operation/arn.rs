@@ -138,7 +138,7 @@ pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
 
 /// Rejects an ARN under a table of another account. With tables shared by all accounts, a table keeps the account it
 /// was created in.
-pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
+pub fn check_own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
     let account = arn.split(':').nth(4).unwrap_or_default();
     if account == context.account || context.scope.account.is_empty() {
         return Ok(());

@@ -171,7 +171,7 @@ fn bounded<'r>(branches: impl Iterator<Item = Branch<'r>>) -> Result<Vec<Branch<
 /// A value that a key is held against must be of the key's type.
 pub fn check_key_value(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), ApiError> {
     if attribute.kind.fits(value) {
-        return match key::emptiness(value) {
+        return match key::empty_key_type(value) {
             Some(kind) => Err(ApiError::empty_key(&attribute.name, kind)),
             None => Ok(()),
         };

@@ -33,7 +33,7 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
     let found = find(context, name_or_arn).filter(|target| target.shape.is_active(context.now));
     found.ok_or_else(|| {
         context.note_missing(name_or_arn);
-        note_elsewhere(context, plain_name(name_or_arn));
+        note_other_regions(context, plain_name(name_or_arn));
         ApiError::table_not_found()
     })
 }
@@ -48,7 +48,7 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
     found.ok_or_else(|| {
         let name = plain_name(name_or_arn);
         context.note_missing(name_or_arn);
-        note_elsewhere(context, name);
+        note_other_regions(context, name);
         ApiError::table_not_found_named(name)
     })
 }
@@ -82,7 +82,7 @@ fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
 const PLACES_NAMED: usize = 3;
 
 /// Notes for the operator that a missing table exists under another key or region, the most common mistake.
-fn note_elsewhere(context: &Context<'_>, name: &str) {
+fn note_other_regions(context: &Context<'_>, name: &str) {
     let mut elsewhere: Vec<String> = context
         .engine
         .catalog()
@@ -288,7 +288,7 @@ fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(),
     if !attribute.kind.fits(value) {
         return Err(ApiError::invalid("Condition parameter type does not match schema type"));
     }
-    match key::emptiness(value) {
+    match key::empty_key_type(value) {
         Some(kind) => Err(ApiError::empty_key(&attribute.name, kind)),
         None => Ok(()),
     }

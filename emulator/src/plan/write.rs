@@ -168,7 +168,7 @@ fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<()
         let (expected, actual) = (attribute.kind.name(), value.type_name());
         return Err(ApiError::index_key_type(&attribute.name, expected, actual, &index.name));
     }
-    match key::emptiness(value) {
+    match key::empty_key_type(value) {
         Some(kind) => Err(ApiError::empty_index_key_update(kind)),
         None => Ok(()),
     }

@@ -74,15 +74,15 @@ impl Agenda {
         *looks = ScopeSchedule::default();
     }
 
-    /// Examines every scope that may have work due by `now`: `look` runs it and returns when more is due there, or that
+    /// Examines every scope that may have work due by `now`: `examine` runs it and returns when more is due there, or that
     /// the scope is removed. `touched` clears the mark of a used scope, so that the next request records it again.
     /// Returns when more work is due.
-    pub fn look(
+    pub fn examine(
         &self,
         now: Moment,
         scopes: impl FnOnce() -> Vec<Scope>,
         touched: impl Fn(&Scope),
-        mut look: impl FnMut(&Scope) -> Option<Moment>,
+        mut examine: impl FnMut(&Scope) -> Option<Moment>,
     ) -> Moment {
         let mut looks = self.looks.lock();
         looks.count += 1;
@@ -101,7 +101,7 @@ impl Agenda {
         let active = std::mem::take(&mut looks.active);
         let mut next = Moment::NEVER;
         for (scope, left) in active {
-            let Some(due) = look(&scope) else { continue };
+            let Some(due) = examine(&scope) else { continue };
             next = next.min(due);
             if left > 1 {
                 looks.active.insert(scope, left - 1);
@@ -144,9 +144,9 @@ mod tests {
         let (agenda, now) = (Agenda::default(), Cell::new(Moment::START));
         let dues = RefCell::new(BTreeMap::new());
         let seen = Cell::new(0);
-        let look = || {
+        let examine = || {
             seen.set(0);
-            let next = agenda.look(
+            let next = agenda.examine(
                 now.get(),
                 || (0..SCOPES).map(scope).collect(),
                 |_| (),
@@ -158,7 +158,7 @@ mod tests {
             );
             (seen.get(), next)
         };
-        assert_eq!(look(), (0, Moment::NEVER));
+        assert_eq!(examine(), (0, Moment::NEVER));
         // A used scope is examined for a while.
         let later = Moment::START.plus(Duration::from_hours(24));
         for number in 0..SCOPES {
@@ -167,29 +167,29 @@ mod tests {
                 .insert(scope(number), later.plus(Duration::from_secs(number as u64)));
         }
         for _ in 0..LOOKS {
-            assert_eq!(look(), (SCOPES, later));
+            assert_eq!(examine(), (SCOPES, later));
         }
-        assert_eq!(look(), (0, later));
+        assert_eq!(examine(), (0, later));
         // Work that is due is examined at once.
         now.set(later);
-        assert_eq!(look(), (1, later.plus(Duration::from_secs(1))));
-        assert_eq!(look(), (0, later.plus(Duration::from_secs(1))));
+        assert_eq!(examine(), (1, later.plus(Duration::from_secs(1))));
+        assert_eq!(examine(), (0, later.plus(Duration::from_secs(1))));
         // A used scope may have work earlier.
         let soon = later.plus(Duration::from_millis(1));
         dues.borrow_mut().insert(scope(77), soon);
-        assert_eq!(look().1, later.plus(Duration::from_secs(1)));
+        assert_eq!(examine().1, later.plus(Duration::from_secs(1)));
         agenda.touch(&scope(77));
-        assert_eq!(look(), (1, soon));
+        assert_eq!(examine(), (1, soon));
         now.set(soon);
         for _ in 1..LOOKS {
-            assert_eq!(look().0, 1);
+            assert_eq!(examine().0, 1);
         }
-        assert_eq!(look().0, 0);
+        assert_eq!(examine().0, 0);
         agenda.touch_all();
-        assert_eq!(look().0, SCOPES);
-        assert_eq!(look().0, 0);
+        assert_eq!(examine().0, SCOPES);
+        assert_eq!(examine().0, 0);
         // Nothing is missed forever.
-        let most = (0..LOOKS_AT_ALL).map(|_| look().0).max();
+        let most = (0..LOOKS_AT_ALL).map(|_| examine().0).max();
         assert_eq!(most, Some(SCOPES));
     }
 }

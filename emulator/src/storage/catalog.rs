@@ -393,7 +393,7 @@ impl Catalog {
         Some(region)
     }
 
-    /// Makes the next [`look`](Catalog::look) include this scope.
+    /// Makes the next [`examine`](Catalog::examine) include this scope.
     pub fn touch(&self, scope: &Scope) {
         drop(self.region(scope));
     }
@@ -422,12 +422,12 @@ impl Catalog {
         })
     }
 
-    /// Examines every scope that may have work due by `now`; `look` runs it. Returns when more work is due.
-    pub fn look(&self, now: Moment, mut look: impl FnMut(&Region)) -> Moment {
+    /// Examines every scope that may have work due by `now`; `examine` runs it. Returns when more work is due.
+    pub fn examine(&self, now: Moment, mut examine: impl FnMut(&Region)) -> Moment {
         for scope in self.host.wakes.take() {
             self.agenda.touch(&scope);
         }
-        self.agenda.look(
+        self.agenda.examine(
             now,
             || self.regions.iter().map(|entry| entry.key().clone()).collect(),
             |scope| {
@@ -437,14 +437,14 @@ impl Catalog {
             },
             |scope| {
                 let region = self.peek(scope)?;
-                look(&region);
+                examine(&region);
                 Some(region.next_due())
             },
         )
     }
 
-    /// Makes the next [`look`](Catalog::look) include all scopes: after a change that may affect any of them.
-    pub fn look_at_all(&self) {
+    /// Makes the next [`examine`](Catalog::examine) include all scopes: after a change that may affect any of them.
+    pub fn examine_all(&self) {
         self.agenda.touch_all();
     }
 
@@ -531,7 +531,7 @@ impl Catalog {
     /// committed, so it must not be locked within a commit.
     pub(super) fn forget_due(&self) {
         self.agenda.clear();
-        self.look_at_all();
+        self.examine_all();
     }
 
     /// Ensures that later tables have higher numbers than this one.

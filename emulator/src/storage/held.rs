@@ -43,7 +43,7 @@ impl ByteBudget {
     }
 
     /// Whether the limit has been reached and not reported yet. Returns `true` once.
-    pub fn take_notice(&self) -> bool {
+    pub fn take_report(&self) -> bool {
         self.limit.load(Ordering::Relaxed) == REACHED
             && self
                 .limit

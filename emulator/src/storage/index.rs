@@ -107,7 +107,7 @@ pub trait IndexQueue {
     fn drain(&self, now: Moment);
 
     /// Applies the changes that are due if the queue is long, which a writer does after it has unlocked.
-    fn drain_if_long(&self, now: Moment);
+    fn drain_if_full(&self, now: Moment);
 
     /// When the next change arrives; `None` if none is queued, or the index is paused.
     fn next_due(&self) -> Option<Moment>;
@@ -118,7 +118,7 @@ impl<E: IndexEntry> IndexQueue for QueuedIndex<E> {
         QueuedIndex::drain(self, now);
     }
 
-    fn drain_if_long(&self, now: Moment) {
+    fn drain_if_full(&self, now: Moment) {
         if self.waiting.load(Ordering::Acquire) >= LONG_QUEUE {
             QueuedIndex::drain(self, now);
         }

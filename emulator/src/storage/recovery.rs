@@ -167,7 +167,7 @@ impl RecoveryLog {
     }
 
     /// Rolls `items` back to before the changes for whose moments `undone` is true, which are the newest.
-    pub fn lay_back(&self, items: &mut Items, undone: impl Fn(Moment) -> bool) {
+    pub fn roll_back(&self, items: &mut Items, undone: impl Fn(Moment) -> bool) {
         for version in self.back().take_while(|version| undone(version.at)) {
             match &version.old {
                 Some(old) => items.insert(version.key.clone(), old.clone()),
@@ -179,13 +179,13 @@ impl RecoveryLog {
     /// The change of each item from `from` on and before `to`. Items inserted and removed in between are left out.
     pub fn between(&self, items: &Items, from: Moment, to: Moment) -> BTreeMap<Key, ItemChange> {
         let mut items = items.clone();
-        self.lay_back(&mut items, |at| at >= to);
+        self.roll_back(&mut items, |at| at >= to);
         let mut touched: BTreeMap<Key, Moment> = BTreeMap::new();
         for version in self.back().filter(|version| version.at >= from && version.at < to) {
             touched.entry(version.key.clone()).or_insert(version.at);
         }
         let mut before = items.clone();
-        self.lay_back(&mut before, |at| at >= from);
+        self.roll_back(&mut before, |at| at >= from);
         let changes = touched.into_iter().filter_map(|(key, at)| {
             let change = ItemChange {
                 at,
@@ -364,7 +364,7 @@ mod tests {
                 .map(|log| log.back().map(|each| held(&each.key, each.old.as_ref())).sum::<u64>())
                 .sum();
             assert_eq!(logs.held().bytes(), counted, "seed {seed}");
-            assert_eq!((logs.held().take_notice(), logs.held().take_notice()), (true, false));
+            assert_eq!((logs.held().take_report(), logs.held().take_report()), (true, false));
         }
     }
 }

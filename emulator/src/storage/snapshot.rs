@@ -57,14 +57,14 @@ impl Snapshot {
     /// The items at `moment`, including its changes, partition by partition. The caller ensures that it lies within the
     /// recovery window.
     pub fn items_at(&self, moment: Moment) -> Vec<Items> {
-        let lay_back = |part: &PartitionSnapshot| {
+        let roll_back = |part: &PartitionSnapshot| {
             let mut items = part.items.clone();
             if let Some(log) = &part.log {
-                log.lay_back(&mut items, |at| at > moment);
+                log.roll_back(&mut items, |at| at > moment);
             }
             items
         };
-        self.partitions.iter().map(lay_back).collect()
+        self.partitions.iter().map(roll_back).collect()
     }
 
     /// The changes of items from `from` on and before `to`, partition by partition.

@@ -206,7 +206,7 @@ impl Shape {
     }
 
     /// Whether a stream or point-in-time recovery records changes of the table.
-    pub fn keeps_past(&self) -> bool {
+    pub fn records_changes(&self) -> bool {
         self.stream.is_some() || self.recovery_logs.is_some()
     }
 
@@ -831,7 +831,7 @@ impl Table {
         }
         shape
             .queues_of(&change)
-            .for_each(|queue| queue.drain_if_long(committed.time));
+            .for_each(|queue| queue.drain_if_full(committed.time));
     }
 
     /// The number of items, and their total size.

@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
 
     /// The next byte that is not blank.
     #[inline]
-    fn solid(&mut self) -> Option<u8> {
+    fn next_non_blank(&mut self) -> Option<u8> {
         loop {
             match self.byte() {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     /// What the next value is.
     #[inline]
     pub fn peek(&mut self) -> Result<Token, SyntaxError> {
-        match self.solid() {
+        match self.next_non_blank() {
             Some(b'"') => Ok(Token::String),
             Some(b'{') => Ok(Token::Object),
             Some(b'[') => Ok(Token::List),
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
     /// Enters the list or object that [`Reader::peek`] has seen.
     #[inline]
     pub fn enter(&mut self) -> Result<(), SyntaxError> {
-        match self.solid() {
+        match self.next_non_blank() {
             Some(b'{' | b'[') => {
                 self.at += 1;
                 Ok(())
@@ -136,14 +136,14 @@ impl<'a> Reader<'a> {
     /// The name of the object's next member, with the reader positioned before its value; `None` at the end of the object.
     #[inline]
     pub fn member(&mut self, first: bool) -> Result<Option<Cow<'a, str>>, SyntaxError> {
-        match self.solid() {
+        match self.next_non_blank() {
             Some(b'}') => {
                 self.at += 1;
                 return Ok(None);
             }
             Some(b',') if !first => {
                 self.at += 1;
-                self.solid();
+                self.next_non_blank();
             }
             _ if !first => return Err(SyntaxError),
             _ => {}
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
     /// Whether the list has another element, with the reader before it.
     #[inline]
     pub fn element(&mut self, first: bool) -> Result<bool, SyntaxError> {
-        match self.solid() {
+        match self.next_non_blank() {
             Some(b']') => {
                 self.at += 1;
                 Ok(false)
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn colon(&mut self) -> Result<(), SyntaxError> {
-        if self.solid() != Some(b':') {
+        if self.next_non_blank() != Some(b':') {
             return Err(SyntaxError);
         }
         self.at += 1;
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
     /// Reads a string.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
-        if self.solid() != Some(b'"') {
+        if self.next_non_blank() != Some(b'"') {
             return Err(SyntaxError);
         }
         let start = self.at + 1;
@@ -312,7 +312,7 @@ impl<'a> Reader<'a> {
     /// Skips a null, if it is next.
     #[inline]
     pub fn null(&mut self) -> Result<bool, SyntaxError> {
-        if self.solid() != Some(b'n') {
+        if self.next_non_blank() != Some(b'n') {
             return Ok(false);
         }
         self.word("null").map(|()| true)
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a number, as written.
     pub fn number(&mut self) -> Result<&'a str, SyntaxError> {
-        self.solid();
+        self.next_non_blank();
         let start = self.at;
         self.accept(b"-");
         match self.byte() {
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
 
     /// `true`, `false` or `null`.
     pub fn word(&mut self, word: &str) -> Result<(), SyntaxError> {
-        self.solid();
+        self.next_non_blank();
         match self.text.as_bytes().get(self.at..) {
             Some(rest) if rest.starts_with(word.as_bytes()) => {
                 self.at += word.len();
@@ -412,7 +412,7 @@ impl<'a> Reader<'a> {
 
     /// [`Reader::member`] for a member that is not used.
     fn skip_name(&mut self, first: bool) -> Result<bool, SyntaxError> {
-        match self.solid() {
+        match self.next_non_blank() {
             Some(b'}') => {
                 self.at += 1;
                 return Ok(false);
@@ -421,7 +421,7 @@ impl<'a> Reader<'a> {
             _ if !first => return Err(SyntaxError),
             _ => {}
         }
-        if self.solid() != Some(b'"') {
+        if self.next_non_blank() != Some(b'"') {
             return Err(SyntaxError);
         }
         self.at += 1;
@@ -432,7 +432,7 @@ impl<'a> Reader<'a> {
 
     /// Checks that nothing but blanks follows.
     pub fn end(&mut self) -> Result<(), SyntaxError> {
-        if self.solid().is_none() {
+        if self.next_non_blank().is_none() {
             Ok(())
         } else {
             Err(SyntaxError)

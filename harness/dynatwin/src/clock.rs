@@ -148,7 +148,7 @@ impl TwinClock {
 
     /// Advances the clock to the end of the earliest sleep although that sleeper is not polled, and removes the
     /// sleeper.
-    fn pass_over(&self, earliest: Moment) {
+    fn skip_sleeper(&self, earliest: Moment) {
         self.set(earliest);
         let mut sleepers = self.0.sleepers.lock();
         sleepers.waiting = sleepers.waiting.split_off(&(earliest, u64::MAX));
@@ -236,7 +236,7 @@ impl Sleeping {
     }
 
     /// Removes the sleeper and wakes the next one.
-    fn leave(&mut self) {
+    fn remove_sleeper(&mut self) {
         let Some(id) = self.id.take() else { return };
         let next = {
             let mut sleepers = self.clock.0.sleepers.lock();
@@ -266,7 +266,7 @@ impl Sleeping {
         }
         if !first {
             self.yielded = false;
-            return self.outwait(earliest, context);
+            return self.wait_for_sleeper(earliest, context);
         }
         self.timer = None;
         if self.yielded {
@@ -280,7 +280,7 @@ impl Sleeping {
 
     /// Waits for the first sleeper to advance the clock, and skips it if it is not polled. Returns whether to read the
     /// clock again.
-    fn outwait(&mut self, earliest: (Moment, u64), context: &mut Context<'_>) -> bool {
+    fn wait_for_sleeper(&mut self, earliest: (Moment, u64), context: &mut Context<'_>) -> bool {
         if self.waits_for != Some(earliest) {
             self.waits_for = Some(earliest);
             self.calls = 0;
@@ -296,12 +296,12 @@ impl Sleeping {
             context.waker().wake_by_ref();
             return false;
         }
-        self.clock.pass_over(earliest.0);
+        self.clock.skip_sleeper(earliest.0);
         true
     }
 
     /// Waits on a frozen clock until it is advanced or unfrozen. Returns whether it was unfrozen meanwhile.
-    fn stand(&mut self, context: &mut Context<'_>) -> bool {
+    fn wait_while_frozen(&mut self, context: &mut Context<'_>) -> bool {
         self.register(context.waker());
         self.timer = None;
         !self.clock.is_frozen()
@@ -323,20 +323,20 @@ impl Future for Sleeping {
         while self.clock.now() < self.deadline {
             let again = match self.clock.clock().speed() {
                 None if self.clock.is_settable() => self.take_turn(context),
-                None => self.stand(context),
+                None => self.wait_while_frozen(context),
                 Some(speed) => self.wait(speed, context),
             };
             if !again {
                 return Poll::Pending;
             }
         }
-        self.leave();
+        self.remove_sleeper();
         Poll::Ready(())
     }
 }
 
 impl Drop for Sleeping {
     fn drop(&mut self) {
-        self.leave();
+        self.remove_sleeper();
     }
 }

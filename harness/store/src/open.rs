@@ -337,7 +337,7 @@ impl Opening<'_> {
                 reader.skip_to(end.bad.offset);
             }
             bytes += reader.length() - reader.position();
-            let found = reader.look_behind(next);
+            let found = reader.find_later_records(next);
             let found = self.io(&format!("read {name}"), found)?;
             behind.records += found.records;
             behind.synced = behind.synced.max(found.synced);
@@ -388,7 +388,7 @@ impl Opening<'_> {
             let Ok(mut reader) = Reader::new(&*file, Kind::Log, number, manifest.id) else {
                 continue;
             };
-            let found = reader.look_behind(next);
+            let found = reader.find_later_records(next);
             if self.io(&format!("read {name}"), found)?.records > 0 {
                 return Err(self.damaged(
                     MANIFEST,

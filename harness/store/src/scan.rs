@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Looks for intact records behind the current place, at every byte, with sequence numbers above `expected`.
-    pub(crate) fn look_behind(&mut self, expected: u64) -> io::Result<Behind> {
+    pub(crate) fn find_later_records(&mut self, expected: u64) -> io::Result<Behind> {
         let mut behind = Behind::default();
         let header_length = self.layout.header;
         let mut offset = self.at;

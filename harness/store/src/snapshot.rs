@@ -44,7 +44,7 @@ impl Store {
         if shared.snapshotting.swap(true, Ordering::AcqRel) {
             return Ok(None);
         }
-        let prepared = shared.spare().and_then(|spare| {
+        let prepared = shared.empty_segment().and_then(|spare| {
             let number = shared.files.lock().manifest.take_number();
             let file = shared.disk.create(&snapshot_name(number))?;
             Ok((spare, number, file))

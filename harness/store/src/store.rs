@@ -322,7 +322,7 @@ impl Shared {
     }
 
     /// An empty segment that the manifest lists.
-    pub(crate) fn spare(&self) -> io::Result<Active> {
+    pub(crate) fn empty_segment(&self) -> io::Result<Active> {
         let mut files = self.files.lock();
         if let Some(spare) = files.spare.clone() {
             return Ok(spare);

@@ -320,8 +320,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an incremental export includes a change at its end",
         file: "storage/recovery.rs",
-        right: "        let mut items = items.clone();\n        self.lay_back(&mut items, |at| at >= to);\n",
-        wrong: "        let to = to.plus(std::time::Duration::from_micros(u64::from(PLANTED)));\n        let mut items = items.clone();\n        self.lay_back(&mut items, |at| at >= to);\n",
+        right: "        let mut items = items.clone();\n        self.roll_back(&mut items, |at| at >= to);\n",
+        wrong: "        let to = to.plus(std::time::Duration::from_micros(u64::from(PLANTED)));\n        let mut items = items.clone();\n        self.roll_back(&mut items, |at| at >= to);\n",
     },
     Bug {
         what: "`expire_now` deletes an item that a transaction holds",

@@ -48,8 +48,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
-        locked: "    let items: Vec<Option<Item>> = gets.iter().map(read).collect();\n    drop(guards);\n    pay_all",
-        unlocked: "    let _ = read;\n    drop(guards);\n    let items: Vec<Option<Item>> = gets.iter().map(|get| {\n        let table = &get.target.table;\n        due::read(table, table.partition(place(get).1), context.now).get(&get.key).cloned()\n    }).collect();\n    pay_all",
+        locked: "    let items: Vec<Option<Item>> = gets.iter().map(read).collect();\n    drop(guards);\n    spend_all",
+        unlocked: "    let _ = read;\n    drop(guards);\n    let items: Vec<Option<Item>> = gets.iter().map(|get| {\n        let table = &get.target.table;\n        due::read(table, table.partition(place(get).1), context.now).get(&get.key).cloned()\n    }).collect();\n    spend_all",
         models: &["a_transaction_is_never_observed_in_part"],
     },
     Patch {
@@ -108,7 +108,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the look at what is due, once the lock is had",
         file: "src/execute/due.rs",
-        locked: "        if !must_be_done(table, partition, now) {\n            return guard;\n        }\n    }\n",
+        locked: "        if !precedes_reads(table, partition, now) {\n            return guard;\n        }\n    }\n",
         unlocked: "        return guard;\n    }\n",
         models: &["due_work_is_never_observed"],
     },

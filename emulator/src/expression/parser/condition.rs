@@ -207,7 +207,7 @@ impl Parser<'_> {
         let operator = self.parsed.application(application).operator;
         if !operator.is_predicate() {
             self.note(self.positions[application as usize], || {
-                error::not_this_way(operator.name())
+                error::misplaced_function(operator.name())
             });
         }
     }

@@ -97,7 +97,7 @@ pub fn arn<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, 
     if arn::sub_resource(arn, "backup").is_none() {
         return Err(ApiError::invalid_request("BackupArn is not valid"));
     }
-    arn::own_account(context, arn)?;
+    arn::check_own_account(context, arn)?;
     Ok(arn)
 }
 

@@ -36,7 +36,7 @@ impl Stages for Operation {
         };
         let mut returns = members.check(&mut violations);
         violations.finish()?;
-        returns.values = single_write::old_or_nothing(request.return_values.as_ref())?;
+        returns.values = single_write::old_or_none(request.return_values.as_ref())?;
         single_write::check_kinds(
             request.condition_expression.is_some(),
             request.expected.is_some(),

@@ -50,7 +50,7 @@ impl Stages for Operation {
         let mut scope = Bindings::new_enveloped(&request.substitutions, cache)?;
         let condition =
             single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
-        returns.values = single_write::old_or_nothing(request.return_values.as_ref())?;
+        returns.values = single_write::old_or_none(request.return_values.as_ref())?;
         plan::check_item_size(&sent.item)?;
         scope.check_all_used().map_err(ApiError::enveloped)?;
         Ok(CheckedWrite {

@@ -87,7 +87,7 @@ impl ReturnMembers<'_> {
 }
 
 /// `ReturnValues` of PutItem and DeleteItem: the old item or nothing.
-pub fn old_or_nothing(word: Option<&Text>) -> Result<ReturnValues, ApiError> {
+pub fn old_or_none(word: Option<&Text>) -> Result<ReturnValues, ApiError> {
     match check::return_values(word) {
         None => Ok(ReturnValues::None),
         Some(values @ (ReturnValues::None | ReturnValues::AllOld)) => Ok(values),

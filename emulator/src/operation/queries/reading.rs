@@ -160,7 +160,7 @@ pub fn start_key(
     let Some(start) = start else { return Ok(None) };
     let found = plan::start_key(target.definition(), index, start).ok_or_else(unfit)?;
     let mut attributes = start.iter();
-    let empty = attributes.find_map(|(name, value)| Some(ApiError::empty_start_key(name, key::emptiness(value)?)));
+    let empty = attributes.find_map(|(name, value)| Some(ApiError::empty_start_key(name, key::empty_key_type(value)?)));
     empty.map_or(Ok(Some(found)), Err)
 }
 

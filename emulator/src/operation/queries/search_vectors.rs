@@ -194,7 +194,7 @@ fn check_condition<'r>(
         None => Err(ApiError::validation(
             "SearchConditionExpression must be provided when SearchSchema has a HASH key",
         )),
-        Some(value) => match key::emptiness(value) {
+        Some(value) => match key::empty_key_type(value) {
             Some(kind) => Err(ApiError::empty_key(&hash.name, kind)),
             None => Ok(Some(value)),
         },

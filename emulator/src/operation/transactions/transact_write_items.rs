@@ -354,14 +354,14 @@ fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), Api
         ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => key,
     };
     for attribute in definition.key.attributes() {
-        if let Some(kind) = attributes.get(&attribute.name).and_then(key::emptiness) {
+        if let Some(kind) = attributes.get(&attribute.name).and_then(key::empty_key_type) {
             return Err(ApiError::empty_key(&attribute.name, kind));
         }
     }
     match &step.kind {
         ActionKind::Put(sent) => definition.indexes().try_for_each(|index| {
             let empty = index.key.attributes().find_map(|attribute| {
-                let kind = sent.attributes.get(&attribute.name).and_then(key::emptiness)?;
+                let kind = sent.attributes.get(&attribute.name).and_then(key::empty_key_type)?;
                 Some(ApiError::empty_index_key(&attribute.name, kind, &index.name))
             });
             empty.map_or(Ok(()), Err)
@@ -372,7 +372,7 @@ fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), Api
                 .iter()
                 .flat_map(Update::targets)
                 .filter(|target| !target.path.is_nested() && empty(target.path.name()))
-                .find_map(|target| target.constant.and_then(key::emptiness));
+                .find_map(|target| target.constant.and_then(key::empty_key_type));
             kind.map_or(Ok(()), |kind| Err(ApiError::empty_index_key_update(kind)))
         }
         ActionKind::Delete(_) | ActionKind::Check(_) => Ok(()),

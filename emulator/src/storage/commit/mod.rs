@@ -306,17 +306,22 @@ impl RegionLog {
     /// after a replay of the commits the same work is due again.
     #[inline]
     pub fn begin_due(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
-        self.begin_surely(time, Origin::Clock, mutations)
+        self.begin_infallible(time, Origin::Clock, mutations)
     }
 
     /// Appends the arrival of a change from another region. It is applied even if the sink rejects it: after a replay of
     /// the commits the change is still queued.
     pub fn begin_arrival(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
-        self.begin_surely(time, Origin::Replication, mutations)
+        self.begin_infallible(time, Origin::Replication, mutations)
     }
 
     #[inline]
-    fn begin_surely(&self, time: Moment, origin: Origin, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
+    fn begin_infallible(
+        &self,
+        time: Moment,
+        origin: Origin,
+        mutations: impl FnOnce() -> Vec<Mutation>,
+    ) -> Committed<'_> {
         match self.begin(time, origin, mutations) {
             Ok(committed) => committed,
             Err(_) => Committed { time, _turn: None },

@@ -79,7 +79,7 @@ impl<'c> Replay<'c> {
             }
             table.recount_capacity(now);
         }
-        self.catalog.look_at_all();
+        self.catalog.examine_all();
     }
 
     fn table(&self, id: TableId) -> Result<&Arc<Table>, String> {

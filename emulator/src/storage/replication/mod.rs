@@ -145,7 +145,7 @@ impl Table {
         let (change, _) = receive(committed, (partition, &mut contents), &shape, item, arrived);
         drop(contents);
         let queues = change.iter().flat_map(|change| shape.queues_of(change));
-        queues.for_each(|queue| queue.drain_if_long(committed.time));
+        queues.for_each(|queue| queue.drain_if_full(committed.time));
     }
 
     /// Inserts a copied item into a new replica, unless it has a newer version.

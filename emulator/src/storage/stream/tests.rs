@@ -362,7 +362,7 @@ fn a_stream_holds_no_more_than_its_limit() {
             assert!(held <= limit.max(record.held()), "seed {seed}, step {at}: {held}");
         }
         assert_eq!(
-            (stream.held().take_notice(), stream.held().take_notice()),
+            (stream.held().take_report(), stream.held().take_report()),
             (true, false)
         );
         now = now.plus(2 * RETENTION);

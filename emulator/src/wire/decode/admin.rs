@@ -135,12 +135,12 @@ structures! {
     UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
         "TableName" => table_name = Decoder::text,
         "GlobalSecondaryIndexUpdates" => index_updates = |decoder|
-            decoder.judged_and(scaling::INDEXES, "globalSecondaryIndexUpdates", Decoder::structure_list::<IndexScalingUpdate>),
+            decoder.validated_and(scaling::INDEXES, "globalSecondaryIndexUpdates", Decoder::structure_list::<IndexScalingUpdate>),
         "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder|
-            decoder.judged_and(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate",
+            decoder.validated_and(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate",
                 |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member)),
         "ReplicaUpdates" => replica_updates = |decoder|
-            decoder.judged_and(scaling::REPLICAS, "replicaUpdates", Decoder::structure_list::<ReplicaScalingUpdate>),
+            decoder.validated_and(scaling::REPLICAS, "replicaUpdates", Decoder::structure_list::<ReplicaScalingUpdate>),
     }
 
     ScalingUpdate => ScalingUpdate, "AutoScalingSettingsUpdate" {

@@ -48,7 +48,7 @@ impl Decoder<'_> {
     }
 
     /// Checks a member, and then decodes the part of it that is used.
-    pub(super) fn judged_and<T>(
+    pub(super) fn validated_and<T>(
         &mut self,
         kind: &'static MemberType,
         path: &str,
@@ -115,11 +115,11 @@ impl Decoder<'_> {
                 length(violations, count, (*least, *most), shown, path);
                 Ok(())
             }
-            MemberType::Structure(structure) => self.judge_members(structure, place, path, violations),
+            MemberType::Structure(structure) => self.validate_members(structure, place, path, violations),
         }
     }
 
-    fn judge_members(
+    fn validate_members(
         &mut self,
         structure: &'static MemberStructure,
         place: ValuePosition,

@@ -106,7 +106,7 @@ impl Decoder<'_> {
     fn start_key(&mut self) -> Read<Map> {
         let before = self.value_errors.set_aside();
         let key = self.attributes()?;
-        self.value_errors.bring_back_of_start_key(before);
+        self.value_errors.restore_of_start_key(before);
         Ok(key)
     }
 

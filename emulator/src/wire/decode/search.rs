@@ -76,17 +76,19 @@ impl Decoder<'_> {
                 "SearchVector" => request.search_vector = self.required(ValueType::Sequence, Decoder::vector)?,
                 "TopK" => request.top_k = self.required(ValueType::Whole, Decoder::integer)?,
                 "SearchConditionExpression" => {
-                    request.search_condition_expression = self.maybe(ValueType::Text, Decoder::text)?;
+                    request.search_condition_expression = self.optional_of(ValueType::Text, Decoder::text)?;
                 }
-                "ProjectionExpression" => request.projection_expression = self.maybe(ValueType::Text, Decoder::text)?,
+                "ProjectionExpression" => {
+                    request.projection_expression = self.optional_of(ValueType::Text, Decoder::text)?
+                }
                 "ReturnConsumedCapacity" => {
-                    request.return_consumed_capacity = self.maybe(ValueType::Text, Decoder::text)?;
+                    request.return_consumed_capacity = self.optional_of(ValueType::Text, Decoder::text)?;
                 }
                 "ExpressionAttributeNames" => {
-                    request.substitutions.names = self.maybe(ValueType::Map, Decoder::expression_names)?;
+                    request.substitutions.names = self.optional_of(ValueType::Map, Decoder::expression_names)?;
                 }
                 "ExpressionAttributeValues" => {
-                    request.substitutions.values = self.maybe(ValueType::Map, Decoder::expression_values)?;
+                    request.substitutions.values = self.optional_of(ValueType::Map, Decoder::expression_values)?;
                 }
                 _ => self.reader.skip()?,
             }
@@ -94,7 +96,7 @@ impl Decoder<'_> {
         Ok(self.reader.end()?)
     }
 
-    fn maybe<T>(&mut self, kind: ValueType, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+    fn optional_of<T>(&mut self, kind: ValueType, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
         if self.reader.null()? {
             return Ok(None);
         }

@@ -178,12 +178,12 @@ structures! {
         "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(ValuePosition::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
         "ReplicaUpdates" => replica_updates = |decoder|
-            decoder.judged_and(scaling::REPLICATION, "replicaUpdates", Decoder::structure_list::<ReplicaUpdate>),
+            decoder.validated_and(scaling::REPLICATION, "replicaUpdates", Decoder::structure_list::<ReplicaUpdate>),
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
         "GlobalTableWitnessUpdates" => global_table_witness_updates = |decoder|
-            decoder.judged_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<WitnessUpdate>),
+            decoder.validated_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<WitnessUpdate>),
         "DisassociationProtectionEnabled" => disassociation_protection_enabled = Decoder::boolean,
         "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),

@@ -66,7 +66,7 @@ impl<'a> Decoder<'a> {
         while let Some(placeholder) = self.reader.member(values.is_empty())? {
             let before = self.value_errors.set_aside();
             let value = self.value(ValuePosition::Element, 0)?;
-            self.value_errors.bring_back(before, &placeholder);
+            self.value_errors.restore_with_placeholder(before, &placeholder);
             make_room(&mut values);
             values.push((CompactString::from(placeholder), value));
         }
@@ -204,7 +204,7 @@ impl<'a> Decoder<'a> {
         Ok(Some(match self.reader.lettered_text() {
             None => return Ok(None),
             Some((b'S', text)) => AttributeValue::S(Text::new(text)),
-            Some((b'N', text)) => AttributeValue::N(self.judged_decimal(text)),
+            Some((b'N', text)) => AttributeValue::N(self.validated_decimal(text)),
             Some((b'B', text)) => AttributeValue::B(decode_base64(text.as_bytes()).map_err(DecodeStop::Mismatch)?),
             Some((b'L' | b'M', _)) => return Err(DecodeStop::Mismatch(NOT_A_FIELD.into())),
             // No other type has a name of one letter.
@@ -269,16 +269,16 @@ impl<'a> Decoder<'a> {
 
     fn decimal(&mut self) -> Read<Number> {
         let text = self.borrowed_text()?;
-        Ok(self.judged_decimal(&text))
+        Ok(self.validated_decimal(&text))
     }
 
-    fn judged_decimal(&mut self, text: &str) -> Number {
+    fn validated_decimal(&mut self, text: &str) -> Number {
         if let Some(numbers) = &mut self.numbers {
             numbers.push((Name::default(), text.into()));
         }
         Number::parse(text.as_bytes()).unwrap_or_else(|error| {
             let older = self.value_errors.older();
-            let error = if older { judged_as_older(error, text) } else { error };
+            let error = if older { as_older_violation(error, text) } else { error };
             self.refuse(BrokenRule::Content, ApiError::number_text(error, text, older));
             Number::ZERO
         })
@@ -432,7 +432,7 @@ fn strings_again(mut reader: Reader<'_>) -> Result<Vec<Cow<'_, str>>, SyntaxErro
 }
 
 /// The older layer knows exponents of 32 bits and takes larger ones for no number.
-fn judged_as_older(error: NumberError, text: &str) -> NumberError {
+fn as_older_violation(error: NumberError, text: &str) -> NumberError {
     match text.split_once(['e', 'E']) {
         Some((_, exponent)) if exponent.parse::<i32>().is_err() => NumberError::NotNumeric,
         _ => error,

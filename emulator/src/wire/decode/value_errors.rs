@@ -121,7 +121,7 @@ impl ValueErrors {
     }
 
     /// Restores what was set aside, after adding the value's placeholder to an error found in it.
-    pub(super) fn bring_back(&mut self, before: DeferredErrors, placeholder: &str) {
+    pub(super) fn restore_with_placeholder(&mut self, before: DeferredErrors, placeholder: &str) {
         let older = self.older();
         if let Some(error) = self.worst()
             && (older || error.text == ApiError::AMBIGUOUS_VALUE)
@@ -134,7 +134,7 @@ impl ValueErrors {
     }
 
     /// Restores what was set aside, after wrapping the error of a start key's value without a type or with two.
-    pub(super) fn bring_back_of_start_key(&mut self, before: DeferredErrors) {
+    pub(super) fn restore_of_start_key(&mut self, before: DeferredErrors) {
         if let Some(error) = self.worst()
             && error.rule == BrokenRule::Shape
         {
