@@ -1,6 +1,7 @@
-//! The project's development tasks: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
+//! The project's development tasks: `cargo xtask wasm`, `page`, `controls`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
 
 mod bench;
+mod controls;
 mod crates;
 mod deny;
 mod dist;
@@ -26,6 +27,7 @@ usage: cargo xtask TASK
   page     build the playground into web/dist, and print its size
   page pictures
            build it, and take its screenshots for docs/
+  controls generate what is derived from openapi.json, the declaration of the controls
   wheel    build the Python package into target/wheels/release, and print its size
   test [STEP...]
            install missing dependencies and run the tests of each change, or the named steps; ends with
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         ["wasm"] => wasm::build(),
         ["page"] => wasm::page(),
         ["page", "pictures"] => wasm::pictures(),
+        ["controls"] => controls::generate(),
         ["wheel"] => python::wheel(),
         ["test", steps @ ..] => {
             return match test::steps(steps) {

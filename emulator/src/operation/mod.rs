@@ -21,11 +21,10 @@ mod tags;
 mod transactions;
 mod transfers;
 
-pub use control::{Allowed, ControlRequest, answer as control_answer};
+pub use control::{Allowed, CONTROLS, Control, ControlRequest, Returns, Takes, answer as control_answer};
 
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::wire::control::ControlError;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
 
@@ -154,119 +153,6 @@ pub static OPERATIONS: &[Operation] = operations! {
     "UpdateTable" => tables::update_table,
     "UpdateTableReplicaAutoScaling" => global_tables::update_table_replica_auto_scaling,
     "UpdateTimeToLive" => tables::update_time_to_live,
-};
-
-/// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
-pub struct Control {
-    /// Its name in [`CONTROLS`].
-    pub name: &'static str,
-    /// Its HTTP method: everything except GET mutates.
-    pub method: &'static str,
-    /// Its path, with parameters in braces.
-    pub path: &'static str,
-    /// The body of its requests.
-    pub takes: Takes,
-    /// Executes it: writes the response body.
-    pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), ControlError>,
-}
-
-/// The request body of a control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
-    /// None.
-    Nothing,
-    /// JSON, or none.
-    Options,
-    /// JSON.
-    Json,
-    /// `application/octet-stream`.
-    Bytes,
-}
-
-macro_rules! controls {
-    (@body) => { Takes::Nothing };
-    (@body body) => { Takes::Json };
-    (@body options) => { Takes::Options };
-    (@body bytes) => { Takes::Bytes };
-    ($($name:literal $method:ident $path:literal => $module:ident::$run:ident $(takes $body:tt)?,)*) => {
-        &[$(Control {
-            name: $name,
-            method: stringify!($method),
-            path: $path,
-            takes: controls!(@body $($body)?),
-            run: control::$module::$run,
-        },)*]
-    };
-}
-
-/// All controls. `openapi.json`, served by one of them, describes the same set.
-///
-/// ```
-/// use dynatwin_engine::operation::CONTROLS;
-///
-/// assert!(CONTROLS.iter().all(|control| control.path.starts_with("/_dynatwin/")));
-/// ```
-pub static CONTROLS: &[Control] = controls! {
-    "getOverview" GET "/_dynatwin/" => overview::show,
-    "getOpenApi" GET "/_dynatwin/openapi.json" => overview::openapi,
-    "reset" POST "/_dynatwin/reset" => overview::reset takes options,
-    "getSnapshot" GET "/_dynatwin/snapshot" => snapshot::show,
-    "restoreSnapshot" PUT "/_dynatwin/snapshot" => snapshot::restore takes bytes,
-    "getClock" GET "/_dynatwin/clock" => clock::show,
-    "setClock" PUT "/_dynatwin/clock" => clock::set takes body,
-    "advanceClock" POST "/_dynatwin/clock/advance" => clock::advance takes body,
-    "freezeClock" POST "/_dynatwin/clock/freeze" => clock::freeze,
-    "unfreezeClock" POST "/_dynatwin/clock/unfreeze" => clock::unfreeze,
-    "getConditions" GET "/_dynatwin/conditions" => conditions::show,
-    "setConditions" PUT "/_dynatwin/conditions" => conditions::set takes body,
-    "listFaults" GET "/_dynatwin/faults" => faults::list,
-    "addFault" POST "/_dynatwin/faults" => faults::add takes body,
-    "clearFaults" DELETE "/_dynatwin/faults" => faults::clear,
-    "getFault" GET "/_dynatwin/faults/{id}" => faults::show,
-    "removeFault" DELETE "/_dynatwin/faults/{id}" => faults::remove,
-    "startOutage" POST "/_dynatwin/outages" => faults::start_outage takes body,
-    "watch" POST "/_dynatwin/watch" => watch::watch takes options,
-    "unwatch" POST "/_dynatwin/unwatch" => watch::unwatch,
-    "getMetrics" GET "/_dynatwin/metrics" => watch::metrics,
-    "getMetricsByMinute" GET "/_dynatwin/metrics/minutes" => watch::minutes,
-    "listRequests" GET "/_dynatwin/requests" => watch::requests,
-    "getRequest" GET "/_dynatwin/requests/{number}" => watch::request,
-    "explainRequest" GET "/_dynatwin/requests/{number}/explain" => explain::request,
-    "forgetRequests" DELETE "/_dynatwin/requests" => watch::forget,
-    "listEvents" GET "/_dynatwin/events" => events::list,
-    "listScans" GET "/_dynatwin/scans" => watch::scans,
-    "listTables" GET "/_dynatwin/tables" => tables::list,
-    "listPending" GET "/_dynatwin/pending" => items::all_pending,
-    "getPending" GET "/_dynatwin/tables/{table}/pending" => items::pending,
-    "listItems" GET "/_dynatwin/tables/{table}/items" => items::list,
-    "explainExpression" GET "/_dynatwin/tables/{table}/expression" => expression::explain,
-    "getPlace" GET "/_dynatwin/tables/{table}/place" => items::place,
-    "getTableConditions" GET "/_dynatwin/tables/{table}/conditions" => conditions::show_table,
-    "setTableConditions" PUT "/_dynatwin/tables/{table}/conditions" => conditions::set_table takes body,
-    "clearTableConditions" DELETE "/_dynatwin/tables/{table}/conditions" => conditions::clear_table,
-    "expireNow" POST "/_dynatwin/tables/{table}/expire-now" => tables::expire_now,
-    "splitShards" POST "/_dynatwin/tables/{table}/split-shards" => tables::split_shards,
-    "getHeat" GET "/_dynatwin/tables/{table}/heat" => tables::heat,
-    "watchHeat" POST "/_dynatwin/tables/{table}/heat/watch" => tables::watch_heat,
-    "unwatchHeat" POST "/_dynatwin/tables/{table}/heat/unwatch" => tables::unwatch_heat,
-    "getAccess" GET "/_dynatwin/access" => access::show,
-    "setAccess" PUT "/_dynatwin/access" => access::set takes body,
-    "removeAccess" DELETE "/_dynatwin/access" => access::remove,
-    "addSession" POST "/_dynatwin/access/sessions" => access::add_session takes body,
-    "explainAccess" POST "/_dynatwin/access/explain" => access::explain takes body,
-    "reportAccess" GET "/_dynatwin/access/report" => usage::report,
-    "listIndexes" GET "/_dynatwin/tables/{table}/indexes" => indexes::list,
-    "pauseIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/pause" => indexes::pause,
-    "resumeIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/resume" => indexes::resume,
-    "setIndexLag" PUT "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::set_lag takes body,
-    "clearIndexLag" DELETE "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::clear_lag,
-    "listReplication" GET "/_dynatwin/tables/{table}/replication" => replication::list,
-    "pauseAllReplication" POST "/_dynatwin/tables/{table}/replication/pause" => replication::pause_all,
-    "resumeAllReplication" POST "/_dynatwin/tables/{table}/replication/resume" => replication::resume_all,
-    "pauseReplication" POST "/_dynatwin/tables/{table}/replication/{region}/pause" => replication::pause,
-    "resumeReplication" POST "/_dynatwin/tables/{table}/replication/{region}/resume" => replication::resume,
-    "setReplicationLag" PUT "/_dynatwin/tables/{table}/replication/{region}/lag" => replication::set_lag takes body,
-    "clearReplicationLag" DELETE "/_dynatwin/tables/{table}/replication/{region}/lag" => replication::clear_lag,
 };
 
 /// Returns the value of an enumeration, if it is one that the request may use.

@@ -18,36 +18,101 @@ use crate::wire::policy::Node;
 /// The maximum depth of a session.
 const MOST_DEPTH: usize = 16;
 
-/// Writes the configuration, without secrets.
-pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let access = requested.twin.state.access();
-    let directory = access.directory();
-    let mut object = Object::open(writer);
-    object.boolean("configured", access.is_configured());
-    let mut accounts = object.list("accounts");
-    for (id, account) in directory.accounts() {
-        let mut object = accounts.object();
-        object.string("id", id);
-        let arns: Vec<String> = account.principals.iter().map(|principal| principal.arn()).collect();
-        object.strings("principals", arns.iter().map(String::as_str));
-        object.close();
-    }
-    accounts.close();
-    let mut keys = object.list("accessKeys");
-    for (id, credential) in directory.credentials() {
-        let mut object = keys.object();
-        object.string("accessKeyId", id);
-        object.string("principal", &credential.principal.arn());
-        if let Some(session) = &credential.session {
-            object.string("expires", &session.expires.to_string());
+impl ControlRequest<'_> {
+    /// Writes the configuration, without secrets.
+    pub fn get_access(&self, writer: &mut Writer) -> ControlResult<()> {
+        let access = self.twin.state.access();
+        let directory = access.directory();
+        let mut object = Object::open(writer);
+        object.boolean("configured", access.is_configured());
+        let mut accounts = object.list("accounts");
+        for (id, account) in directory.accounts() {
+            let mut object = accounts.object();
+            object.string("id", id);
+            let arns: Vec<String> = account.principals.iter().map(|principal| principal.arn()).collect();
+            object.strings("principals", arns.iter().map(String::as_str));
+            object.close();
         }
+        accounts.close();
+        let mut keys = object.list("accessKeys");
+        for (id, credential) in directory.credentials() {
+            let mut object = keys.object();
+            object.string("accessKeyId", id);
+            object.string("principal", &credential.principal.arn());
+            if let Some(session) = &credential.session {
+                object.string("expires", &session.expires.to_string());
+            }
+            object.close();
+        }
+        keys.close();
+        object.strings("vpcEndpoints", directory.endpoints().map(|(id, _)| id));
+        write_warnings(&directory, &mut object);
         object.close();
+        Ok(())
     }
-    keys.close();
-    object.strings("vpcEndpoints", directory.endpoints().map(|(id, _)| id));
-    write_warnings(&directory, &mut object);
-    object.close();
-    Ok(())
+
+    /// Replaces the configuration.
+    pub fn set_access(&self, writer: &mut Writer) -> ControlResult<()> {
+        let directory =
+            Directory::read(&self.body.to_text(), self.twin.clock.now()).map_err(ControlError::malformed)?;
+        self.twin.state.access().configure(Some(directory));
+        self.get_access(writer)
+    }
+
+    /// Removes the configuration: everything is allowed.
+    pub fn remove_access(&self, writer: &mut Writer) -> ControlResult<()> {
+        self.twin.state.access().configure(None);
+        self.get_access(writer)
+    }
+
+    /// Adds a session of a role or user, with credentials chosen by the caller.
+    pub fn add_session(&self, writer: &mut Writer) -> ControlResult<()> {
+        let members = Members::of("session", &self.body, SESSION)?;
+        for name in ["role", "name", "accessKeyId", "secretAccessKey", "sessionToken"] {
+            members.text(name)?;
+        }
+        let node = Node::parse(&self.body.to_text(), MOST_DEPTH);
+        let node = node.ok_or_else(|| ControlError::malformed("session is an object without nulls."))?;
+        let added = self.twin.state.access().add_session(&node, self.twin.clock.now());
+        let (id, expires) = added.map_err(ControlError::malformed)?;
+        let mut object = Object::open(writer);
+        object.string("accessKeyId", &id);
+        object.string("expires", &expires.to_string());
+        object.close();
+        Ok(())
+    }
+
+    /// Explains the decision about a request without executing it.
+    pub fn explain_access(&self, writer: &mut Writer) -> ControlResult<()> {
+        let members = Members::of("explain", &self.body, EXPLAIN)?;
+        let now = self.twin.clock.now();
+        let identity = identity(self, &members, now)?;
+        let region = members.text("region")?.unwrap_or("us-east-1");
+        let explanations = match (members.text("operation")?, members.text("action")?) {
+            (Some(name), None) => of_request(self, identity, region, name, members.get("request"))?,
+            (None, Some(action)) => vec![of_action(self, &identity, &members, (region, action), now)?],
+            _ => {
+                return Err(ControlError::malformed(
+                    "explain takes operation and request, or action and resource.",
+                ));
+            }
+        };
+        let mut object = Object::open(writer);
+        let refused = explanations
+            .iter()
+            .find_map(|explanation| explanation.refusal.as_deref());
+        object.boolean("allowed", refused.is_none());
+        if let Some(message) = refused {
+            object.string("message", message);
+        }
+        let mut list = object.list("evaluations");
+        explanations
+            .iter()
+            .for_each(|explanation| write_explanation(explanation, &mut list));
+        list.close();
+        object.close();
+        Ok(())
+    }
 }
 
 fn write_warnings(directory: &Directory, object: &mut Object<'_>) {
@@ -61,41 +126,6 @@ fn write_warnings(directory: &Directory, object: &mut Object<'_>) {
         object.close();
     }
     list.close();
-}
-
-/// Replaces the configuration.
-pub fn set(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let directory =
-        Directory::read(&requested.body.to_text(), requested.twin.clock.now()).map_err(ControlError::malformed)?;
-    requested.twin.state.access().configure(Some(directory));
-    show(requested, writer)
-}
-
-/// Removes the configuration: everything is allowed.
-pub fn remove(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    requested.twin.state.access().configure(None);
-    show(requested, writer)
-}
-
-/// Adds a session of a role or user, with credentials chosen by the caller.
-pub fn add_session(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("session", &requested.body, SESSION)?;
-    for name in ["role", "name", "accessKeyId", "secretAccessKey", "sessionToken"] {
-        members.text(name)?;
-    }
-    let node = Node::parse(&requested.body.to_text(), MOST_DEPTH);
-    let node = node.ok_or_else(|| ControlError::malformed("session is an object without nulls."))?;
-    let added = requested
-        .twin
-        .state
-        .access()
-        .add_session(&node, requested.twin.clock.now());
-    let (id, expires) = added.map_err(ControlError::malformed)?;
-    let mut object = Object::open(writer);
-    object.string("accessKeyId", &id);
-    object.string("expires", &expires.to_string());
-    object.close();
-    Ok(())
 }
 
 const SESSION: &[&str] = &[
@@ -125,38 +155,6 @@ const EXPLAIN: &[&str] = &[
     "resource",
     "keys",
 ];
-
-/// Explains the decision about a request without executing it.
-pub fn explain(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("explain", &requested.body, EXPLAIN)?;
-    let now = requested.twin.clock.now();
-    let identity = identity(requested, &members, now)?;
-    let region = members.text("region")?.unwrap_or("us-east-1");
-    let explanations = match (members.text("operation")?, members.text("action")?) {
-        (Some(name), None) => of_request(requested, identity, region, name, members.get("request"))?,
-        (None, Some(action)) => vec![of_action(requested, &identity, &members, (region, action), now)?],
-        _ => {
-            return Err(ControlError::malformed(
-                "explain takes operation and request, or action and resource.",
-            ));
-        }
-    };
-    let mut object = Object::open(writer);
-    let refused = explanations
-        .iter()
-        .find_map(|explanation| explanation.refusal.as_deref());
-    object.boolean("allowed", refused.is_none());
-    if let Some(message) = refused {
-        object.string("message", message);
-    }
-    let mut list = object.list("evaluations");
-    explanations
-        .iter()
-        .for_each(|explanation| write_explanation(explanation, &mut list));
-    list.close();
-    object.close();
-    Ok(())
-}
 
 /// The caller of the explained request.
 fn identity(requested: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> ControlResult<Identity> {

@@ -9,56 +9,58 @@ use crate::wire::object::Object;
 /// The last second that can be written as a moment: the limit of the clock.
 const LAST: Moment = Moment::from_seconds(253_402_300_799);
 
-/// Writes the time and the state of the clock.
-pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    write(requested, writer);
-    Ok(())
-}
-
-/// Moves the clock to a later moment.
-pub fn set(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("clock", &requested.body, &["now"])?;
-    let Some(text) = members.text("now")? else {
-        return Err(ControlError::malformed(
-            "clock.now is the moment to go to, like 2026-01-01T00:00:00Z.",
-        ));
-    };
-    let to = moment(text)?;
-    if !requested.twin.set_clock(to) {
-        let now = requested.twin.clock.now();
-        return Err(ControlError::malformed(format!(
-            "Time never goes back: it is {now}, which is after {to}."
-        )));
+impl ControlRequest<'_> {
+    /// Writes the time and the state of the clock.
+    pub fn get_clock(&self, writer: &mut Writer) -> ControlResult<()> {
+        write(self, writer);
+        Ok(())
     }
-    show(requested, writer)
-}
 
-/// Moves the clock forward.
-pub fn advance(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let members = Members::of("advance", &requested.body, &["seconds"])?;
-    let Some(by) = members.number("seconds")? else {
-        return Err(ControlError::malformed("advance.seconds is how far to go."));
-    };
-    let by = seconds("advance.seconds", by)?;
-    if requested.twin.clock.now().plus(by) > LAST {
-        return Err(ControlError::malformed(format!(
-            "The clock goes no further than {LAST}."
-        )));
+    /// Moves the clock to a later moment.
+    pub fn set_clock(&self, writer: &mut Writer) -> ControlResult<()> {
+        let members = Members::of("clock", &self.body, &["now"])?;
+        let Some(text) = members.text("now")? else {
+            return Err(ControlError::malformed(
+                "clock.now is the moment to go to, like 2026-01-01T00:00:00Z.",
+            ));
+        };
+        let to = moment(text)?;
+        if !self.twin.set_clock(to) {
+            let now = self.twin.clock.now();
+            return Err(ControlError::malformed(format!(
+                "Time never goes back: it is {now}, which is after {to}."
+            )));
+        }
+        self.get_clock(writer)
     }
-    requested.twin.advance(by);
-    show(requested, writer)
-}
 
-/// Freezes the clock.
-pub fn freeze(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    requested.twin.clock.freeze();
-    show(requested, writer)
-}
+    /// Moves the clock forward.
+    pub fn advance_clock(&self, writer: &mut Writer) -> ControlResult<()> {
+        let members = Members::of("advance", &self.body, &["seconds"])?;
+        let Some(by) = members.number("seconds")? else {
+            return Err(ControlError::malformed("advance.seconds is how far to go."));
+        };
+        let by = seconds("advance.seconds", by)?;
+        if self.twin.clock.now().plus(by) > LAST {
+            return Err(ControlError::malformed(format!(
+                "The clock goes no further than {LAST}."
+            )));
+        }
+        self.twin.advance(by);
+        self.get_clock(writer)
+    }
 
-/// Unfreezes the clock.
-pub fn unfreeze(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    requested.twin.clock.unfreeze();
-    show(requested, writer)
+    /// Freezes the clock.
+    pub fn freeze_clock(&self, writer: &mut Writer) -> ControlResult<()> {
+        self.twin.clock.freeze();
+        self.get_clock(writer)
+    }
+
+    /// Unfreezes the clock.
+    pub fn unfreeze_clock(&self, writer: &mut Writer) -> ControlResult<()> {
+        self.twin.clock.unfreeze();
+        self.get_clock(writer)
+    }
 }
 
 /// The clock, as an object.

@@ -6,71 +6,70 @@ use crate::wire::control::{ControlError, ControlResult, read_conditions, shorten
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Writes the conditions of all tables without their own.
-pub fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    write_conditions(&requested.twin.state.conditions(), writer);
-    Ok(())
-}
-
-/// Sets the conditions of all tables without their own.
-pub fn set(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let conditions = read_conditions(&requested.body, &requested.twin.state.conditions())?;
-    requested.twin.set_conditions(conditions);
-    show(requested, writer)
-}
-
-/// Writes the conditions of one table, and whether they are its own.
-pub fn show_table(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let (state, scope) = (requested.twin.state, requested.twin.scope(&caller));
-    let own = state.own_conditions(&scope, table);
-    if own.is_none() {
-        requested.twin.table(&caller, table)?;
+impl ControlRequest<'_> {
+    /// Writes the conditions of all tables without their own.
+    pub fn get_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
+        write_conditions(&self.twin.state.conditions(), writer);
+        Ok(())
     }
-    let mut object = Object::open(writer);
-    object.boolean("own", own.is_some());
-    let conditions = own.unwrap_or_else(|| state.conditions());
-    write_conditions(&conditions, object.member("conditions"));
-    object.close();
-    Ok(())
-}
 
-/// Sets a table's own conditions, before or after its creation; omitted ones follow those of all tables.
-pub fn set_table(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let state = requested.twin.state;
-    let conditions = read_conditions(&requested.body, &state.conditions())?;
-    let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
-    if !fits {
-        let table = shortened(table);
-        return Err(ControlError::malformed(format!("No table can be called \"{table}\".")));
+    /// Sets the conditions of all tables without their own.
+    pub fn set_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
+        let conditions = read_conditions(&self.body, &self.twin.state.conditions())?;
+        self.twin.set_conditions(conditions);
+        self.get_conditions(writer)
     }
-    if state.count_own_conditions() >= limits::OWN_CONDITIONS {
-        return Err(ControlError::malformed(format!(
-            "{} tables have conditions of their own, which is as many as can have.",
-            limits::OWN_CONDITIONS
-        )));
-    }
-    requested.twin.set_table_conditions(&caller, table, Some(conditions));
-    show_table(requested, writer)
-}
 
-/// Removes a table's own conditions.
-pub fn clear_table(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let own = requested
-        .twin
-        .state
-        .own_conditions(&requested.twin.scope(&caller), table);
-    if own.is_none() {
-        requested.twin.table(&caller, table)?;
+    /// Writes the conditions of one table, and whether they are its own.
+    pub fn get_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        let (state, scope) = (self.twin.state, self.twin.scope(&caller));
+        let own = state.own_conditions(&scope, table);
+        if own.is_none() {
+            self.twin.table(&caller, table)?;
+        }
+        let mut object = Object::open(writer);
+        object.boolean("own", own.is_some());
+        let conditions = own.unwrap_or_else(|| state.conditions());
+        write_conditions(&conditions, object.member("conditions"));
+        object.close();
+        Ok(())
     }
-    requested.twin.set_table_conditions(&caller, table, None);
-    let mut object = Object::open(writer);
-    object.boolean("own", false);
-    write_conditions(&requested.twin.state.conditions(), object.member("conditions"));
-    object.close();
-    Ok(())
+
+    /// Sets a table's own conditions, before or after its creation; omitted ones follow those of all tables.
+    pub fn set_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        let state = self.twin.state;
+        let conditions = read_conditions(&self.body, &state.conditions())?;
+        let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
+        if !fits {
+            let table = shortened(table);
+            return Err(ControlError::malformed(format!("No table can be called \"{table}\".")));
+        }
+        if state.count_own_conditions() >= limits::OWN_CONDITIONS {
+            return Err(ControlError::malformed(format!(
+                "{} tables have conditions of their own, which is as many as can have.",
+                limits::OWN_CONDITIONS
+            )));
+        }
+        self.twin.set_table_conditions(&caller, table, Some(conditions));
+        self.get_table_conditions(writer)
+    }
+
+    /// Removes a table's own conditions.
+    pub fn clear_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        let own = self.twin.state.own_conditions(&self.twin.scope(&caller), table);
+        if own.is_none() {
+            self.twin.table(&caller, table)?;
+        }
+        self.twin.set_table_conditions(&caller, table, None);
+        let mut object = Object::open(writer);
+        object.boolean("own", false);
+        write_conditions(&self.twin.state.conditions(), object.member("conditions"));
+        object.close();
+        Ok(())
+    }
 }
 
 fn is_of_a_name(byte: u8) -> bool {

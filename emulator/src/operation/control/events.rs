@@ -1,39 +1,37 @@
 //! The log of events, page by page.
 
 use super::ControlRequest;
-use crate::journal::{Event, EventPage, MOST_EVENTS};
+use crate::journal::{Event, EventPage};
 use crate::wire::control::{ControlResult, event_stream, write_event};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The default number of events on a page.
-const USUAL_EVENTS: usize = 1000;
-
-/// Writes the events after a number, of one caller or all: as JSON, or as server-sent events if the request accepts those.
-pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = requested.query(&["after", "limit"])?;
-    let journal = requested.twin.state.journal();
-    let after = match requested.last_event {
-        Some(last) => last,
-        None => query.whole("after")?.unwrap_or(0),
-    };
-    let page = journal.events().after(after, query.limit(USUAL_EVENTS, MOST_EVENTS)?);
-    if requested.streams {
-        writer.json(&event_stream(&page, shown(requested, &page)));
-        return Ok(());
+impl ControlRequest<'_> {
+    /// Writes the events after a number, of one caller or all: as JSON, or as server-sent events if the request accepts those.
+    pub fn list_events(&self, writer: &mut Writer) -> ControlResult<()> {
+        let journal = self.twin.state.journal();
+        let after = match self.last_event {
+            Some(last) => last,
+            None => self.query.whole("after")?.unwrap_or(0),
+        };
+        let page = journal.events().after(after, self.query.limit()?);
+        if self.streams {
+            writer.json(&event_stream(&page, shown(self, &page)));
+            return Ok(());
+        }
+        let mut object = Object::open(writer);
+        object.boolean("listening", journal.events().is_listening());
+        object.integer("next", page.next as i64);
+        object.integer("missed", page.missed as i64);
+        object.boolean("cleared", page.cleared);
+        let mut list = object.list("events");
+        for event in shown(self, &page) {
+            write_event(event, list.element());
+        }
+        list.close();
+        object.close();
+        Ok(())
     }
-    let mut object = Object::open(writer);
-    object.boolean("listening", journal.events().is_listening());
-    object.integer("next", page.next as i64);
-    object.integer("missed", page.missed as i64);
-    object.boolean("cleared", page.cleared);
-    let mut list = object.list("events");
-    for event in shown(requested, &page) {
-        write_event(event, list.element());
-    }
-    list.close();
-    object.close();
-    Ok(())
 }
 
 /// The events of a page that the caller may see.

@@ -10,40 +10,42 @@ use crate::wire::error::exception;
 use crate::wire::object::Object;
 use crate::wire::reader::member_text;
 
-/// Explains a request in the log.
-pub fn request(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let request = requested.logged_request()?;
-    let mut object = Object::open(writer);
-    object.integer("request", request.number as i64);
-    object.string("operation", &request.operation);
-    object.integer("status", i64::from(request.status));
-    let summary = summary(&request);
-    object.strings("sentences", summary.iter().map(String::as_str));
-    object.integer("scanned", request.scanned as i64);
-    object.integer("returned", request.returned as i64);
-    write_number(request.read.as_f64(), object.member("readUnits"));
-    write_number(request.write.as_f64(), object.member("writeUnits"));
-    let mut entries = object.list("entries");
-    for touch in &request.touches {
-        let mut entry = entries.object();
-        entry.string("act", touch.act.name());
-        entry.string("table", &touch.table);
-        if let Some(index) = &touch.index {
-            entry.string("index", index);
+impl ControlRequest<'_> {
+    /// Explains a request in the log.
+    pub fn explain_request(&self, writer: &mut Writer) -> ControlResult<()> {
+        let request = self.logged_request()?;
+        let mut object = Object::open(writer);
+        object.integer("request", request.number as i64);
+        object.string("operation", &request.operation);
+        object.integer("status", i64::from(request.status));
+        let summary = summary(&request);
+        object.strings("sentences", summary.iter().map(String::as_str));
+        object.integer("scanned", request.scanned as i64);
+        object.integer("returned", request.returned as i64);
+        write_number(request.read.as_f64(), object.member("readUnits"));
+        write_number(request.write.as_f64(), object.member("writeUnits"));
+        let mut entries = object.list("entries");
+        for touch in &request.touches {
+            let mut entry = entries.object();
+            entry.string("act", touch.act.name());
+            entry.string("table", &touch.table);
+            if let Some(index) = &touch.index {
+                entry.string("index", index);
+            }
+            entry.map("key", &touch.key);
+            let sentences = of_entry(&request, touch);
+            entry.strings("sentences", sentences.iter().map(String::as_str));
+            let mut better = entry.list("better");
+            for read in touch.filter.iter().flat_map(|filter| &filter.better) {
+                write_better(touch, read, better.object());
+            }
+            better.close();
+            entry.close();
         }
-        entry.map("key", &touch.key);
-        let sentences = of_entry(&request, touch);
-        entry.strings("sentences", sentences.iter().map(String::as_str));
-        let mut better = entry.list("better");
-        for read in touch.filter.iter().flat_map(|filter| &filter.better) {
-            write_better(touch, read, better.object());
-        }
-        better.close();
-        entry.close();
+        entries.close();
+        object.close();
+        Ok(())
     }
-    entries.close();
-    object.close();
-    Ok(())
 }
 
 fn write_better(touch: &Touch, read: &BetterRead, mut object: Object<'_>) {

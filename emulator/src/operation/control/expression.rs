@@ -11,9 +11,6 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The maximum number of items for which an expression is evaluated.
-const MOST_ITEMS: usize = 100;
-
 const KINDS: [ExpressionKind; 5] = [
     ExpressionKind::Condition,
     ExpressionKind::Filter,
@@ -22,62 +19,64 @@ const KINDS: [ExpressionKind; 5] = [
     ExpressionKind::Update,
 ];
 
-/// Explains an expression, and evaluates it for the items of a page.
-pub fn explain(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = requested.query(&["kind", "expression", "names", "values", "index", "after", "limit"])?;
-    let kind = kind(query.text("kind"))?;
-    let text = query.text("expression").unwrap_or_default();
-    let substitutions = substitutions(query.text("names"), query.text("values"))?;
-    let (caller, table) = requested.table()?;
-    let limit = query.limit(10, MOST_ITEMS)?;
-    let page = requested.twin.items(
-        &caller,
-        table,
-        &ItemsQuery {
-            index: query.text("index"),
-            partition: None,
-            after: query.text("after").map(read_cursor).transpose()?,
-            limit,
-        },
-    )?;
-    let mut object = Object::open(writer);
-    object.string("kind", kind.name());
-    object.string("expression", text);
-    let mut scope = match Bindings::new(&substitutions, requested.twin.state.expressions()) {
-        Ok(scope) => scope,
-        Err(error) => {
-            object.string("error", error.message().unwrap_or_default());
-            object.list("nodes").close();
-            object.list("items").close();
-            object.close();
-            return Ok(());
+impl ControlRequest<'_> {
+    /// Explains an expression, and evaluates it for the items of a page.
+    pub fn explain_expression(&self, writer: &mut Writer) -> ControlResult<()> {
+        let query = self.query;
+        let kind = kind(query.text("kind"))?;
+        let text = query.text("expression").unwrap_or_default();
+        let substitutions = substitutions(query.text("names"), query.text("values"))?;
+        let (caller, table) = self.table()?;
+        let limit = query.limit()?;
+        let page = self.twin.items(
+            &caller,
+            table,
+            &ItemsQuery {
+                index: query.text("index"),
+                partition: None,
+                after: query.text("after").map(read_cursor).transpose()?,
+                limit,
+            },
+        )?;
+        let mut object = Object::open(writer);
+        object.string("kind", kind.name());
+        object.string("expression", text);
+        let mut scope = match Bindings::new(&substitutions, self.twin.state.expressions()) {
+            Ok(scope) => scope,
+            Err(error) => {
+                object.string("error", error.message().unwrap_or_default());
+                object.list("nodes").close();
+                object.list("items").close();
+                object.close();
+                return Ok(());
+            }
+        };
+        let outline = scope.outline(kind, text);
+        write_outline(text, &outline, &mut object);
+        let mut items = object.list("items");
+        let evaluated = if outline.error.is_none() {
+            page.items.as_slice()
+        } else {
+            &[]
+        };
+        for stored in evaluated {
+            let mut item = items.object();
+            item.map("key", &stored.key);
+            let outcomes = outline.evaluate(&stored.item.attributes());
+            if let Some(Outcome::Truth(holds)) = outcomes.first() {
+                item.boolean("holds", *holds);
+            }
+            let mut parts = item.list("parts");
+            for outcome in &outcomes {
+                write_outcome(outcome, parts.object());
+            }
+            parts.close();
+            item.close();
         }
-    };
-    let outline = scope.outline(kind, text);
-    write_outline(text, &outline, &mut object);
-    let mut items = object.list("items");
-    let evaluated = if outline.error.is_none() {
-        page.items.as_slice()
-    } else {
-        &[]
-    };
-    for stored in evaluated {
-        let mut item = items.object();
-        item.map("key", &stored.key);
-        let outcomes = outline.evaluate(&stored.item.attributes());
-        if let Some(Outcome::Truth(holds)) = outcomes.first() {
-            item.boolean("holds", *holds);
-        }
-        let mut parts = item.list("parts");
-        for outcome in &outcomes {
-            write_outcome(outcome, parts.object());
-        }
-        parts.close();
-        item.close();
+        items.close();
+        object.close();
+        Ok(())
     }
-    items.close();
-    object.close();
-    Ok(())
 }
 
 fn kind(named: Option<&str>) -> ControlResult<ExpressionKind> {

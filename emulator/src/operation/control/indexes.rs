@@ -6,59 +6,64 @@ use crate::wire::control::{ControlError, ControlResult, Json, read_lag, write_la
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// A table's global indexes.
-pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let mut list = List::open(writer);
-    for index in requested.twin.indexes(&caller, table)? {
-        write(&index, list.element());
+impl ControlRequest<'_> {
+    /// A table's global indexes.
+    pub fn list_indexes(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        let mut list = List::open(writer);
+        for index in self.twin.indexes(&caller, table)? {
+            write(&index, list.element());
+        }
+        list.close();
+        Ok(())
     }
-    list.close();
-    Ok(())
-}
 
-/// Pauses an index.
-pub fn pause(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested.twin.pause_index(&caller, table, requested.part(3))?;
-    show(requested, writer)
-}
-
-/// Resumes an index.
-pub fn resume(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested.twin.resume_index(&caller, table, requested.part(3))?;
-    show(requested, writer)
-}
-
-/// Sets an index's own lag.
-pub fn set_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    if requested.body == Json::Null {
-        return Err(ControlError::malformed(
-            "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
-        ));
+    /// Pauses an index.
+    pub fn pause_index(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin.pause_index(&caller, table, self.part("index"))?;
+        show(self, writer)
     }
-    let lag = read_lag("lag", &requested.body)?;
-    let (caller, table) = requested.table()?;
-    requested
-        .twin
-        .set_index_lag(&caller, table, requested.part(3), Some(lag))?;
-    show(requested, writer)
-}
 
-/// Removes an index's own lag.
-pub fn clear_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested.twin.set_index_lag(&caller, table, requested.part(3), None)?;
-    show(requested, writer)
+    /// Resumes an index.
+    pub fn resume_index(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin.resume_index(&caller, table, self.part("index"))?;
+        show(self, writer)
+    }
+
+    /// Sets an index's own lag.
+    pub fn set_index_lag(&self, writer: &mut Writer) -> ControlResult<()> {
+        if self.body == Json::Null {
+            return Err(ControlError::malformed(
+                "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
+            ));
+        }
+        let lag = read_lag("lag", &self.body)?;
+        let (caller, table) = self.table()?;
+        self.twin.set_index_lag(&caller, table, self.part("index"), Some(lag))?;
+        show(self, writer)
+    }
+
+    /// Removes an index's own lag.
+    pub fn clear_index_lag(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin.set_index_lag(&caller, table, self.part("index"), None)?;
+        show(self, writer)
+    }
 }
 
 fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = requested.table()?;
     let indexes = requested.twin.indexes(&caller, table)?;
-    let found = indexes.iter().find(|index| index.name == requested.part(3));
+    let found = indexes.iter().find(|index| index.name == requested.part("index"));
     // A concurrent request may have removed it.
-    let gone = || ControlError::not_found(format!("Table {table} has no global index {}.", requested.part(3)));
+    let gone = || {
+        ControlError::not_found(format!(
+            "Table {table} has no global index {}.",
+            requested.part("index")
+        ))
+    };
     write(found.ok_or_else(gone)?, writer);
     Ok(())
 }

@@ -9,82 +9,77 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// The maximum number of items on a page.
-const MOST_ITEMS: usize = 1000;
-/// The maximum length of a list of pending work.
-const MOST_WAITING: usize = 1000;
-
-/// A page of a table's items, or of an index's entries.
-pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = requested.query(&["after", "limit", "partition", "index"])?;
-    let (caller, table) = requested.table()?;
-    let page = requested.twin.items(
-        &caller,
-        table,
-        &ItemsQuery {
-            index: query.text("index"),
-            partition: query.whole("partition")?,
-            after: query.text("after").map(read_cursor).transpose()?,
-            limit: query.limit(100, MOST_ITEMS)?,
-        },
-    )?;
-    let mut object = Object::open(writer);
-    let mut list = object.list("items");
-    for stored in &page.items {
-        let mut object = list.object();
-        object.map("key", &stored.key);
-        write_place(stored.place, &mut object);
-        object.integer("bytes", stored.item.size() as i64);
-        object.item("item", &stored.item);
+impl ControlRequest<'_> {
+    /// A page of a table's items, or of an index's entries.
+    pub fn list_items(&self, writer: &mut Writer) -> ControlResult<()> {
+        let query = self.query;
+        let (caller, table) = self.table()?;
+        let page = self.twin.items(
+            &caller,
+            table,
+            &ItemsQuery {
+                index: query.text("index"),
+                partition: query.whole("partition")?,
+                after: query.text("after").map(read_cursor).transpose()?,
+                limit: query.limit()?,
+            },
+        )?;
+        let mut object = Object::open(writer);
+        let mut list = object.list("items");
+        for stored in &page.items {
+            let mut object = list.object();
+            object.map("key", &stored.key);
+            write_place(stored.place, &mut object);
+            object.integer("bytes", stored.item.size() as i64);
+            object.item("item", &stored.item);
+            object.close();
+        }
+        list.close();
+        if let Some(next) = &page.next {
+            object.string("next", &cursor(next));
+        }
         object.close();
+        Ok(())
     }
-    list.close();
-    if let Some(next) = &page.next {
-        object.string("next", &cursor(next));
+
+    /// Writes the position of a key: its token, storage partition and capacity partition.
+    pub fn get_place(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        let missing = || ControlError::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
+        let key = self.query.text("key").ok_or_else(missing)?;
+        let body = format!("{{\"Key\":{key}}}");
+        let decoded = GetItem::decode(body.as_bytes()).map_err(|error| {
+            let message = error.message().unwrap_or("it is not valid JSON");
+            ControlError::malformed(format!("key cannot be read: {message}"))
+        })?;
+        let place = self.twin.place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
+        let place =
+            place.ok_or_else(|| ControlError::malformed("The key does not fit the key schema of the table."))?;
+        let mut object = Object::open(writer);
+        write_place(place, &mut object);
+        object.close();
+        Ok(())
     }
-    object.close();
-    Ok(())
-}
 
-/// Writes the position of a key: its token, storage partition and capacity partition.
-pub fn place(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = requested.query(&["key"])?;
-    let (caller, table) = requested.table()?;
-    let missing = || ControlError::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
-    let key = query.text("key").ok_or_else(missing)?;
-    let body = format!("{{\"Key\":{key}}}");
-    let decoded = GetItem::decode(body.as_bytes()).map_err(|error| {
-        let message = error.message().unwrap_or("it is not valid JSON");
-        ControlError::malformed(format!("key cannot be read: {message}"))
-    })?;
-    let place = requested
-        .twin
-        .place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
-    let place = place.ok_or_else(|| ControlError::malformed("The key does not fit the key schema of the table."))?;
-    let mut object = Object::open(writer);
-    write_place(place, &mut object);
-    object.close();
-    Ok(())
-}
-
-/// Writes a table's pending work.
-pub fn pending(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let most = requested.query(&["limit"])?.limit(100, MOST_WAITING)?;
-    let (caller, table) = requested.table()?;
-    write_pending(requested, &requested.twin.pending(&caller, table, most)?, writer);
-    Ok(())
-}
-
-/// Writes the pending work of the tables of one caller, or of all.
-pub fn all_pending(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let most = requested.query(&["limit"])?.limit(10, MOST_WAITING)?;
-    let scope = requested.anybody().map(|caller| requested.twin.scope(&caller));
-    let mut list = List::open(writer);
-    for pending in requested.twin.all_pending(scope.as_ref(), most) {
-        write_pending(requested, &pending, list.element());
+    /// Writes a table's pending work.
+    pub fn get_pending(&self, writer: &mut Writer) -> ControlResult<()> {
+        let most = self.query.limit()?;
+        let (caller, table) = self.table()?;
+        write_pending(self, &self.twin.pending(&caller, table, most)?, writer);
+        Ok(())
     }
-    list.close();
-    Ok(())
+
+    /// Writes the pending work of the tables of one caller, or of all.
+    pub fn list_pending(&self, writer: &mut Writer) -> ControlResult<()> {
+        let most = self.query.limit()?;
+        let scope = self.anybody().map(|caller| self.twin.scope(&caller));
+        let mut list = List::open(writer);
+        for pending in self.twin.all_pending(scope.as_ref(), most) {
+            write_pending(self, &pending, list.element());
+        }
+        list.close();
+        Ok(())
+    }
 }
 
 fn write_pending(requested: &ControlRequest<'_>, pending: &Pending, writer: &mut Writer) {

@@ -1,30 +1,57 @@
 //! The emulator's controls over HTTP: found by method and path, checked, executed, answered in JSON.
-#![allow(clippy::unnecessary_wraps)] // all functions in the table of controls have one signature
+#![allow(clippy::unnecessary_wraps, clippy::unused_self)] // all functions in the table of controls have one signature
 
-pub(super) mod access;
-pub(super) mod clock;
-pub(super) mod conditions;
-pub(super) mod events;
-pub(super) mod explain;
-pub(super) mod expression;
-pub(super) mod faults;
-pub(super) mod indexes;
-pub(super) mod items;
-pub(super) mod overview;
-pub(super) mod replication;
-pub(super) mod snapshot;
-pub(super) mod tables;
-pub(super) mod usage;
-pub(super) mod watch;
+/// The table of controls, from rows like
+/// `"listItems" GET "/_dynatwin/tables/{table}/items" ["after", "limit" 100 1000] takes Json returns Bytes => list_items;`
+macro_rules! controls {
+    (@takes) => { Takes::Nothing };
+    (@takes $takes:ident) => { Takes::$takes };
+    (@returns) => { Returns::Json };
+    (@returns $returns:ident) => { Returns::$returns };
+    (@parameter $name:literal) => { Parameter::new($name) };
+    (@parameter $name:literal $default:literal $maximum:literal) => { Parameter::number($name, $default, $maximum) };
+    ($(
+        $name:literal $method:ident $path:literal $([$($parameter:literal $($default:literal $maximum:literal)?),*])?
+        $(takes $takes:ident)? $(returns $returns:ident)? => $run:ident;
+    )*) => {
+        &[$(Control {
+            name: $name,
+            method: stringify!($method),
+            path: $path,
+            parameters: &[$($(controls!(@parameter $parameter $($default $maximum)?)),*)?],
+            takes: controls!(@takes $($takes)?),
+            returns: controls!(@returns $($returns)?),
+            run: |request, writer| request.$run(writer),
+        },)*]
+    };
+}
+
+mod access;
+mod clock;
+mod conditions;
+mod declared;
+mod events;
+mod explain;
+mod expression;
+mod faults;
+mod indexes;
+mod items;
+mod overview;
+mod replication;
+mod snapshot;
+mod tables;
+mod usage;
+mod watch;
+
+pub use declared::CONTROLS;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{CONTROLS, Control, Takes};
 use crate::caller::Caller;
 use crate::execute::{Controls, NotFound};
 use crate::journal::Request;
-use crate::wire::control::{ControlError, ControlResult, Json, Query, shortened};
+use crate::wire::control::{ControlError, ControlResult, Json, Parameter, Query, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OCTET_STREAM};
 
@@ -44,13 +71,57 @@ pub enum Allowed {
     Looking,
 }
 
-/// A control that is being executed: its input, and its caller.
+/// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
+pub struct Control {
+    /// Its `operationId` in `openapi.json`.
+    pub name: &'static str,
+    /// Its HTTP method: everything except GET mutates.
+    pub method: &'static str,
+    /// Its path, with parameters in braces.
+    pub path: &'static str,
+    /// The parameters of its query. A control without any ignores the query.
+    pub parameters: &'static [Parameter],
+    /// The body of its requests.
+    pub takes: Takes,
+    /// The body of its responses.
+    pub returns: Returns,
+    /// Executes it: writes the response body.
+    pub run: fn(&ControlRequest<'_>, &mut Writer) -> ControlResult<()>,
+}
+
+/// The request body of a control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None.
+    Nothing,
+    /// JSON, or none.
+    Options,
+    /// JSON.
+    Json,
+    /// `application/octet-stream`.
+    Bytes,
+}
+
+/// The response body of a control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// JSON.
+    Json,
+    /// JSON, or server-sent events if the request accepts those.
+    JsonOrEvents,
+    /// `application/octet-stream`.
+    Bytes,
+}
+
+/// A control that is being executed: its input, and its caller. Each control is a method, with the control's name in
+/// snake case.
 pub struct ControlRequest<'a> {
     twin: Controls<'a>,
+    control: &'static Control,
     allowed: Allowed,
     named: Option<&'a Caller>,
     parts: &'a [Cow<'a, str>],
-    parameters: &'a [(String, String)],
+    query: Query<'a>,
     /// Whether the response is a stream of server-sent events.
     streams: bool,
     /// The number of the last server-sent event that was received.
@@ -86,14 +157,15 @@ pub fn answer(
             "This twin was started with --no-control: it can be looked at, and not changed.",
         ));
     }
-    let parameters = call.parameters();
+    let sent = call.parameters();
     let (body, bytes) = body_of(control, call)?;
     let requested = ControlRequest {
         twin,
+        control,
         allowed,
         named,
         parts: &parts,
-        parameters: &parameters,
+        query: Query::of(&sent, control.parameters)?,
         streams: control.streams(call),
         last_event: call.last_event,
         body,
@@ -158,40 +230,43 @@ impl Control {
 
     /// Whether the response to this call is a stream of server-sent events.
     fn streams(&self, call: &ControlCall<'_>) -> bool {
-        self.name == "listEvents" && call.accepts_events
+        self.returns == Returns::JsonOrEvents && call.accepts_events
     }
 
     /// The media type of the response to this call, if that is not JSON.
     fn media(&self, call: &ControlCall<'_>) -> Option<&'static str> {
-        match self.name {
-            "getSnapshot" => Some(OCTET_STREAM),
+        match self.returns {
+            Returns::Bytes => Some(OCTET_STREAM),
             _ => self.streams(call).then_some(EVENT_STREAM),
         }
     }
 
+    /// The segments of its path after `/_dynatwin/`.
+    fn segments(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        let path = self.path.strip_prefix("/_dynatwin/").unwrap_or_default();
+        path.split('/').filter(|segment| !segment.is_empty())
+    }
+
     fn is_at(&self, parts: &[Cow<'_, str>]) -> bool {
-        let template = self.path.strip_prefix("/_dynatwin/").unwrap_or_default();
-        let template = template.split('/').filter(|part| !part.is_empty());
+        let segments = self.segments();
         let fits = |(own, given): (&str, &Cow<'_, str>)| own == given || own.starts_with('{') && !given.is_empty();
-        template.clone().count() == parts.len() && template.zip(parts).all(fits)
+        segments.clone().count() == parts.len() && segments.zip(parts).all(fits)
     }
 }
 
 impl ControlRequest<'_> {
-    /// The query parameters; unknown ones are an error.
-    fn query(&self, known: &[&str]) -> ControlResult<Query<'_>> {
-        Query::of(self.parameters, known)
-    }
-
-    /// The name at this position of the path.
-    fn part(&self, at: usize) -> &str {
-        self.parts.get(at).map(Cow::as_ref).unwrap_or_default()
+    /// The value of a parameter of the path.
+    fn part(&self, name: &str) -> &str {
+        let is_named = |segment: &str| segment.trim_matches(['{', '}']) == name && segment != name;
+        let at = self.control.segments().position(is_named);
+        let part = at.and_then(|at| self.parts.get(at));
+        part.map(Cow::as_ref).unwrap_or_default()
     }
 
     /// The table named in the path, and its owner: the caller named by the credentials; without credentials, the only
     /// owner of a table of this name.
     fn table(&self) -> ControlResult<(Caller, &str)> {
-        let table = self.part(1);
+        let table = self.part("table");
         if let Some(caller) = self.anybody() {
             return Ok((caller, table));
         }
@@ -222,7 +297,7 @@ impl ControlRequest<'_> {
 
     /// The logged request whose number is in the path.
     fn logged_request(&self) -> ControlResult<Arc<Request>> {
-        let number = self.part(1);
+        let number = self.part("number");
         let found = number.parse().ok();
         let found = found.and_then(|number| self.twin.state.journal().request(number));
         let found = found.filter(|request| self.sees(&request.caller));

@@ -6,79 +6,76 @@ use crate::wire::control::{ControlError, ControlResult, Json, read_lag, write_la
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// Replication between a table and each of its replicas.
-pub fn list(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let mut list = List::open(writer);
-    for state in requested.twin.replication(&caller, table)? {
-        write(&state, list.element());
+impl ControlRequest<'_> {
+    /// Replication between a table and each of its replicas.
+    pub fn list_replication(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        let mut list = List::open(writer);
+        for state in self.twin.replication(&caller, table)? {
+            write(&state, list.element());
+        }
+        list.close();
+        Ok(())
     }
-    list.close();
-    Ok(())
-}
 
-/// Pauses replication between a table and all of its replicas.
-pub fn pause_all(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested.twin.pause_replication(&caller, table, None)?;
-    list(requested, writer)
-}
-
-/// Resumes replication between a table and all of its replicas.
-pub fn resume_all(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested.twin.resume_replication(&caller, table, None)?;
-    list(requested, writer)
-}
-
-/// Pauses replication between a table and its replica in a region.
-pub fn pause(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested
-        .twin
-        .pause_replication(&caller, table, Some(requested.part(3)))?;
-    show(requested, writer)
-}
-
-/// Resumes replication between a table and its replica in a region.
-pub fn resume(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested
-        .twin
-        .resume_replication(&caller, table, Some(requested.part(3)))?;
-    show(requested, writer)
-}
-
-/// Sets how long a table's writes take to reach its replica in a region.
-pub fn set_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    if requested.body == Json::Null {
-        return Err(ControlError::malformed(
-            "lag takes a number of seconds, or { typical, longest }; DELETE lets replication follow the table's conditions again.",
-        ));
+    /// Pauses replication between a table and all of its replicas.
+    pub fn pause_all_replication(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin.pause_replication(&caller, table, None)?;
+        self.list_replication(writer)
     }
-    let lag = read_lag("lag", &requested.body)?;
-    let (caller, table) = requested.table()?;
-    requested
-        .twin
-        .set_replication_lag(&caller, table, requested.part(3), Some(lag))?;
-    show(requested, writer)
-}
 
-/// Lets replication to a region follow the table's conditions again.
-pub fn clear_lag(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested
-        .twin
-        .set_replication_lag(&caller, table, requested.part(3), None)?;
-    show(requested, writer)
+    /// Resumes replication between a table and all of its replicas.
+    pub fn resume_all_replication(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin.resume_replication(&caller, table, None)?;
+        self.list_replication(writer)
+    }
+
+    /// Pauses replication between a table and its replica in a region.
+    pub fn pause_replication(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin.pause_replication(&caller, table, Some(self.part("region")))?;
+        show(self, writer)
+    }
+
+    /// Resumes replication between a table and its replica in a region.
+    pub fn resume_replication(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin
+            .resume_replication(&caller, table, Some(self.part("region")))?;
+        show(self, writer)
+    }
+
+    /// Sets how long a table's writes take to reach its replica in a region.
+    pub fn set_replication_lag(&self, writer: &mut Writer) -> ControlResult<()> {
+        if self.body == Json::Null {
+            return Err(ControlError::malformed(
+                "lag takes a number of seconds, or { typical, longest }; DELETE lets replication follow the table's conditions again.",
+            ));
+        }
+        let lag = read_lag("lag", &self.body)?;
+        let (caller, table) = self.table()?;
+        self.twin
+            .set_replication_lag(&caller, table, self.part("region"), Some(lag))?;
+        show(self, writer)
+    }
+
+    /// Lets replication to a region follow the table's conditions again.
+    pub fn clear_replication_lag(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (caller, table) = self.table()?;
+        self.twin
+            .set_replication_lag(&caller, table, self.part("region"), None)?;
+        show(self, writer)
+    }
 }
 
 fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = requested.table()?;
     let states = requested.twin.replication(&caller, table)?;
-    let found = states.iter().find(|state| state.region == requested.part(3));
+    let found = states.iter().find(|state| state.region == requested.part("region"));
     // Another request may have removed it meanwhile.
-    let gone = || ControlError::not_found(format!("Table {table} has no replica in {}.", requested.part(3)));
+    let gone = || ControlError::not_found(format!("Table {table} has no replica in {}.", requested.part("region")));
     write(found.ok_or_else(gone)?, writer);
     Ok(())
 }

@@ -13,36 +13,37 @@ use crate::wire::control::ControlResult;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// For each principal with recorded requests, writes a policy that allows exactly those.
-pub fn report(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let query = requested.query(&["principal", "leadingKeys"])?;
-    let (principal, restricts_keys) = (query.text("principal"), query.flag("leadingKeys")?);
-    let journal = requested.twin.state.journal();
-    let requests = journal.requests();
-    let mut principals: BTreeMap<&str, Usage> = BTreeMap::new();
-    for request in &requests {
-        let name = request.principal.as_deref().unwrap_or(&request.caller.access_key);
-        if principal.is_none_or(|principal| principal == name) {
-            add(requested, principals.entry(name).or_default(), request);
+impl ControlRequest<'_> {
+    /// For each principal with recorded requests, writes a policy that allows exactly those.
+    pub fn report_access(&self, writer: &mut Writer) -> ControlResult<()> {
+        let (principal, restricts_keys) = (self.query.text("principal"), self.query.flag("leadingKeys")?);
+        let journal = self.twin.state.journal();
+        let requests = journal.requests();
+        let mut principals: BTreeMap<&str, Usage> = BTreeMap::new();
+        for request in &requests {
+            let name = request.principal.as_deref().unwrap_or(&request.caller.access_key);
+            if principal.is_none_or(|principal| principal == name) {
+                add(self, principals.entry(name).or_default(), request);
+            }
         }
-    }
-    let mut object = Object::open(writer);
-    object.boolean("watched", journal.is_watched());
-    object.integer("seen", journal.seen() as i64);
-    object.integer("remembered", requests.len() as i64);
-    let mut list = object.list("principals");
-    for (name, usage) in principals {
-        let statements = usage.statements(restricts_keys);
-        if !statements.is_empty() {
-            let mut object = list.object();
-            object.string("principal", name);
-            write_policy(&statements, object.object("policy"));
-            object.close();
+        let mut object = Object::open(writer);
+        object.boolean("watched", journal.is_watched());
+        object.integer("seen", journal.seen() as i64);
+        object.integer("remembered", requests.len() as i64);
+        let mut list = object.list("principals");
+        for (name, usage) in principals {
+            let statements = usage.statements(restricts_keys);
+            if !statements.is_empty() {
+                let mut object = list.object();
+                object.string("principal", name);
+                write_policy(&statements, object.object("policy"));
+                object.close();
+            }
         }
+        list.close();
+        object.close();
+        Ok(())
     }
-    list.close();
-    object.close();
-    Ok(())
 }
 
 /// Adds the permissions that a request used; a rejected request used none.

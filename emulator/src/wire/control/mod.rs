@@ -17,7 +17,7 @@ pub use event::{event_stream, write_event};
 pub use heat::write_heat;
 pub use journal::{write_datapoint, write_metric, write_request, write_scan};
 pub use json::{Json, Members, shortened};
-pub use query::Query;
+pub use query::{Parameter, Query};
 pub use refusal::ControlError;
 pub use rule::{read_outage, read_rule, write_report};
 

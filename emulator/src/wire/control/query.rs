@@ -2,36 +2,74 @@
 
 use super::{ControlError, ControlResult, shortened};
 
-/// The parameters of a query that was checked to have no others than these, so that a misspelt one is not ignored.
+/// A parameter of a control's query.
 ///
 /// ```
-/// use dynatwin_engine::wire::control::Query;
+/// use dynatwin_engine::wire::control::Parameter;
 ///
+/// const LIMIT: Parameter = Parameter::number("limit", 100, 1000);
+/// assert_eq!((LIMIT.default, LIMIT.maximum), (100, 1000));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// The value of a number that is not sent.
+    pub default: u64,
+    /// The maximum of a number.
+    pub maximum: u64,
+}
+
+impl Parameter {
+    /// A parameter that is no bounded number.
+    pub const fn new(name: &'static str) -> Parameter {
+        Parameter::number(name, 0, u64::MAX)
+    }
+
+    /// A bounded number.
+    pub const fn number(name: &'static str, default: u64, maximum: u64) -> Parameter {
+        Parameter { name, default, maximum }
+    }
+}
+
+/// The query of a control that declares these parameters. Others are an error, so that a misspelt one is not ignored.
+///
+/// ```
+/// use dynatwin_engine::wire::control::{Parameter, Query};
+///
+/// const AFTER: Parameter = Parameter::new("after");
 /// let sent = [("limit".to_owned(), "5".to_owned())];
-/// let query = Query::of(&sent, &["after", "limit"]).unwrap();
-/// assert_eq!((query.whole("limit").unwrap(), query.text("after")), (Some(5), None));
-/// let refusal = Query::of(&sent, &["after"]).err().unwrap();
+/// let query = Query::of(&sent, &[AFTER, Parameter::number("limit", 100, 1000)]).unwrap();
+/// assert_eq!((query.limit(), query.text("after")), (Ok(5), None));
+/// let refusal = Query::of(&sent, &[AFTER]).err().unwrap();
 /// assert_eq!(refusal.to_string(), "There is no parameter \"limit\": there are after.");
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a>(&'a [(String, String)]);
+pub struct Query<'a> {
+    sent: &'a [(String, String)],
+    declared: &'a [Parameter],
+}
 
 impl<'a> Query<'a> {
-    /// The parameters, if all of them are known.
-    pub fn of(sent: &'a [(String, String)], known: &[&str]) -> ControlResult<Query<'a>> {
-        match sent.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            None => Ok(Query(sent)),
-            Some((name, _)) => Err(ControlError::malformed(format!(
-                "There is no parameter \"{}\": there are {}.",
-                shortened(name),
-                known.join(", ")
-            ))),
+    /// The query, if all of its parameters are declared. A control that declares none ignores them.
+    pub fn of(sent: &'a [(String, String)], declared: &'a [Parameter]) -> ControlResult<Query<'a>> {
+        let is_unknown = |name: &str| !declared.is_empty() && declared.iter().all(|parameter| parameter.name != name);
+        match sent.iter().find(|(name, _)| is_unknown(name)) {
+            None => Ok(Query { sent, declared }),
+            Some((name, _)) => {
+                let known: Vec<&str> = declared.iter().map(|parameter| parameter.name).collect();
+                Err(ControlError::malformed(format!(
+                    "There is no parameter \"{}\": there are {}.",
+                    shortened(name),
+                    known.join(", ")
+                )))
+            }
         }
     }
 
     /// A parameter's text; of parameters sent twice the last one counts, and an empty one is absent.
     pub fn text(&self, name: &str) -> Option<&'a str> {
-        let found = self.0.iter().rfind(|(known, _)| known == name);
+        let found = self.sent.iter().rfind(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
@@ -54,13 +92,14 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// How many elements a page has at most: `limit`, from 1 to `most`; without one, `usual`.
-    pub fn limit(&self, usual: usize, most: usize) -> ControlResult<usize> {
-        let limit = self
-            .whole("limit")?
-            .map_or(Some(usual), |limit| usize::try_from(limit).ok());
-        limit
-            .filter(|limit| (1..=most).contains(limit))
-            .ok_or_else(|| ControlError::malformed(format!("limit is from 1 to {most}.")))
+    /// How many elements a page has at most: `limit`, from 1 to its maximum; without one, its default.
+    pub fn limit(&self) -> ControlResult<usize> {
+        let declared = self.declared.iter().find(|parameter| parameter.name == "limit");
+        let Parameter { default, maximum, .. } = declared.copied().unwrap_or(Parameter::new("limit"));
+        let limit = self.whole("limit")?.unwrap_or(default);
+        if !(1..=maximum).contains(&limit) {
+            return Err(ControlError::malformed(format!("limit is from 1 to {maximum}.")));
+        }
+        Ok(usize::try_from(limit).unwrap_or(usize::MAX))
     }
 }
