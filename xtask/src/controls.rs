@@ -14,11 +14,25 @@ use crate::shell::{self, Outcome};
 
 const DECLARATION: &str = "emulator/src/operation/control/openapi.json";
 
-/// The generated files, and how each is generated.
-const FILES: [(&str, fn(&Document) -> String); 3] = [
-    ("emulator/src/operation/control/declared.rs", rust::file),
-    ("wasm/npm/src/controls.ts", typescript::file),
-    ("harness/python/python/dynatwin/_controls.py", python::file),
+/// A generated file.
+struct Generated {
+    path: &'static str,
+    write: fn(&Document) -> String,
+}
+
+const FILES: [Generated; 3] = [
+    Generated {
+        path: "emulator/src/operation/control/declared.rs",
+        write: rust::file,
+    },
+    Generated {
+        path: "wasm/npm/src/controls.ts",
+        write: typescript::file,
+    },
+    Generated {
+        path: "harness/python/python/dynatwin/_controls.py",
+        write: python::file,
+    },
 ];
 
 /// A control: its operation in the document, and where it is.
@@ -31,9 +45,9 @@ struct Control<'d> {
 /// Writes the generated files.
 pub fn generate() -> Outcome<()> {
     let document = read()?;
-    for (path, file) in FILES {
+    for Generated { path, write } in FILES {
         let path = shell::root().join(path);
-        fs::write(&path, file(&document)).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(&path, write(&document)).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
 }
@@ -82,10 +96,10 @@ mod tests {
     #[test]
     fn generated_files_are_current() {
         let document = read().expect("a declaration");
-        for (path, file) in FILES {
+        for Generated { path, write } in FILES {
             let found = fs::read_to_string(shell::root().join(path)).unwrap_or_default();
             assert!(
-                found == file(&document),
+                found == write(&document),
                 "{path} is not current: run `cargo xtask controls`"
             );
         }

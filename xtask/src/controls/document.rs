@@ -36,7 +36,8 @@ pub enum Method {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
-    pub operation_id: String,
+    #[serde(rename = "operationId")]
+    pub name: String,
     pub summary: String,
     /// Those of the query.
     #[serde(default)]

@@ -69,12 +69,12 @@ fn function(document: &Document, control: &Control<'_>) -> String {
             .iter()
             .map(|Parameter { name, .. }| format!("{name}={}", snake(name)))
             .collect();
-        path.push_str(&format!("{{_search({})}}", pairs.join(", ")));
+        path = format!("{path}{{_search({})}}", pairs.join(", "));
     }
     let prefix = if path.contains('{') { "f" } else { "" };
     format!(
         "def {}({}) -> Call:\n    \"\"\"{}\"\"\"\n    return Call(\"{}\", {prefix}\"{path}\"{sent})\n",
-        snake(&operation.operation_id),
+        snake(&operation.name),
         arguments.join(", "),
         operation.sentence(),
         method.name(),

@@ -35,7 +35,7 @@ fn row(control: &Control<'_>) -> String {
         method,
         operation,
     } = control;
-    let name = &operation.operation_id;
+    let name = &operation.name;
     let mut row = format!("    \"{name}\" {} \"/_dynatwin{path}\"", method.name());
     if !operation.parameters.is_empty() {
         let parameters: Vec<String> = operation.parameters.iter().map(parameter).collect();

@@ -161,7 +161,9 @@ fn union(types: Vec<String>, indent: &str) -> String {
     if line.len() <= LINE && !line.contains('\n') {
         return line;
     }
-    types.iter().map(|one| format!("\n{indent}  | {one}")).collect()
+    types
+        .iter()
+        .fold(String::new(), |union, one| format!("{union}\n{indent}  | {one}"))
 }
 
 /// ```ts
@@ -216,7 +218,7 @@ fn function(document: &Document, control: &Control<'_>) -> String {
     let answer = operation.response().and_then(|body| body.json());
     let answer = answer.map_or_else(|| "Uint8Array".to_owned(), |schema| type_of(schema, ""));
     let doc = doc(Some(&operation.sentence()), "");
-    let (name, arguments) = (&operation.operation_id, arguments.join(", "));
+    let (name, arguments) = (&operation.name, arguments.join(", "));
     format!("{doc}export const {name} = ({arguments}): Call<{answer}> =>\n  call({sent});\n")
 }
 

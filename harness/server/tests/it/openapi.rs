@@ -141,7 +141,7 @@ fn every_example_is_accepted_and_answered_as_described() {
     let document = document();
     for (method, path, operation) in described(&document) {
         if path == "/_dynatwin/snapshot" {
-            // Its bytes are not JSON: see `snapshots_are_got_and_restored` in `control.rs`.
+            // Its bytes are not JSON: see `snapshots_are_got_and_restored` in `control/state.rs`.
             continue;
         }
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
