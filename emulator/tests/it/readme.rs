@@ -93,7 +93,7 @@ fn sources(folder: &Path, text: &mut String) {
 fn the_tests_named_in_the_architecture_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut text = String::new();
-    for folder in ["emulator", "harness"] {
+    for folder in ["emulator", "harness", "xtask"] {
         sources(&root.join(folder), &mut text);
     }
     // A test's name has at least four words joined by underscores.

@@ -37,7 +37,134 @@ export interface Access {
   accounts: { id: string; principals: string[] }[];
   accessKeys: { accessKeyId: string; principal: string; expires?: string }[];
   vpcEndpoints: string[];
-  warnings: { policy: string; statement: number; code: string; message: string }[];
+  warnings: PolicyWarning[];
+}
+
+/** A request whose decision is explained: of a principal or an access key, either an operation or an action. */
+export interface AccessQuestion {
+  principal?: string;
+  accessKeyId?: string;
+  session?: {
+    name?: string;
+    federated?: boolean;
+    tags?: Record<string, string>;
+    keys?: Record<string, unknown>;
+    policies?: unknown;
+  };
+  region?: string;
+  sourceIp?: string;
+  vpcEndpoint?: string;
+  secureTransport?: boolean;
+  operation?: OperationName;
+  request?: Record<string, unknown>;
+  action?: string;
+  resource?: string;
+  keys?: Record<string, string | string[]>;
+}
+
+/** A decision: which statement made it, and from which values. */
+export interface AccessExplanation {
+  allowed: boolean;
+  /** The service's refusal. */
+  message?: string;
+  evaluations: Evaluation[];
+}
+
+/** The least-privilege policies of the recorded requests. */
+export interface AccessReport {
+  /** Whether requests are recorded. */
+  watched: boolean;
+  /** Requests since recording started. */
+  seen: number;
+  /** The number of recorded requests that the policies are derived from. */
+  remembered: number;
+  principals: UsedPermissions[];
+}
+
+/** The name of an operation of the API. */
+export type OperationName =
+  | 'BatchExecuteStatement'
+  | 'BatchGetItem'
+  | 'BatchWriteItem'
+  | 'CancelBulkOperation'
+  | 'CreateBackup'
+  | 'CreateGlobalTable'
+  | 'CreateTable'
+  | 'DeleteBackup'
+  | 'DeleteItem'
+  | 'DeleteResourcePolicy'
+  | 'DeleteTable'
+  | 'DescribeBackup'
+  | 'DescribeBulkOperation'
+  | 'DescribeContinuousBackups'
+  | 'DescribeContributorInsights'
+  | 'DescribeEndpoints'
+  | 'DescribeExport'
+  | 'DescribeGlobalTable'
+  | 'DescribeGlobalTableSettings'
+  | 'DescribeImport'
+  | 'DescribeKinesisStreamingDestination'
+  | 'DescribeLimits'
+  | 'DescribeStream'
+  | 'DescribeTable'
+  | 'DescribeTableReplicaAutoScaling'
+  | 'DescribeTimeToLive'
+  | 'DisableKinesisStreamingDestination'
+  | 'EnableKinesisStreamingDestination'
+  | 'ExecuteStatement'
+  | 'ExecuteTransaction'
+  | 'ExportTableToPointInTime'
+  | 'GetItem'
+  | 'GetRecords'
+  | 'GetResourcePolicy'
+  | 'GetShardIterator'
+  | 'ImportTable'
+  | 'ListBackups'
+  | 'ListBulkOperations'
+  | 'ListContributorInsights'
+  | 'ListExports'
+  | 'ListGlobalTables'
+  | 'ListImports'
+  | 'ListStreams'
+  | 'ListTables'
+  | 'ListTagsOfResource'
+  | 'PutItem'
+  | 'PutResourcePolicy'
+  | 'Query'
+  | 'RestoreTableFromBackup'
+  | 'RestoreTableToPointInTime'
+  | 'Scan'
+  | 'SearchVectors'
+  | 'StartBulkPutItems'
+  | 'TagResource'
+  | 'TransactGetItems'
+  | 'TransactWriteItems'
+  | 'UntagResource'
+  | 'UpdateContinuousBackups'
+  | 'UpdateContributorInsights'
+  | 'UpdateGlobalTable'
+  | 'UpdateGlobalTableSettings'
+  | 'UpdateItem'
+  | 'UpdateKinesisStreamingDestination'
+  | 'UpdateTable'
+  | 'UpdateTableReplicaAutoScaling'
+  | 'UpdateTimeToLive';
+
+/** A valid policy that does not mean what it seems to. */
+export interface PolicyWarning {
+  policy: string;
+  /** The statement's place in the policy, from 1. */
+  statement: number;
+  code: string;
+  message: string;
+}
+
+/** The policy that allows what a principal has done, and nothing else. */
+export interface UsedPermissions {
+  /** The ARN of a user, role or root user; without access control an access key. */
+  principal: string;
+  /** A policy document. */
+  policy: Record<string, unknown>;
 }
 
 export interface Evaluation {
@@ -46,7 +173,7 @@ export interface Evaluation {
   allowed: boolean;
   reason?: string;
   decidedBy?: { policyType: string; policy: string; statement: number; sid?: string };
-  keys: Record<string, string | unknown[]>;
+  keys: Record<string, string | string[]>;
   statements: {
     policyType: string;
     policy: string;
@@ -1124,121 +1251,27 @@ export const setAccess = (body: {
 export const removeAccess = (): Call<Access> =>
   call('DELETE', '/access');
 
-/** Adds temporary credentials of a configured role. */
+/** Adds temporary credentials of a configured role or user. */
 export const addSession = (body: {
   role: string;
   name?: string;
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken: string;
+  federated?: boolean;
   tags?: Record<string, string | number | boolean>;
+  keys?: Record<string, unknown>;
   policies?: unknown[];
   durationSeconds?: number;
 }): Call<{ accessKeyId: string; expires: string }> =>
   call('POST', '/access/sessions', body);
 
 /** Explains the decision about a request: which statement made it, from which values. */
-export const explainAccess = (body: {
-  principal?: string;
-  accessKeyId?: string;
-  session?: { name?: string; tags?: Record<string, string>; policies?: unknown };
-  region?: string;
-  sourceIp?: string;
-  vpcEndpoint?: string;
-  secureTransport?: boolean;
-  operation?:
-    | 'BatchExecuteStatement'
-    | 'BatchGetItem'
-    | 'BatchWriteItem'
-    | 'CancelBulkOperation'
-    | 'CreateBackup'
-    | 'CreateGlobalTable'
-    | 'CreateTable'
-    | 'DeleteBackup'
-    | 'DeleteItem'
-    | 'DeleteResourcePolicy'
-    | 'DeleteTable'
-    | 'DescribeBackup'
-    | 'DescribeBulkOperation'
-    | 'DescribeContinuousBackups'
-    | 'DescribeContributorInsights'
-    | 'DescribeEndpoints'
-    | 'DescribeExport'
-    | 'DescribeGlobalTable'
-    | 'DescribeGlobalTableSettings'
-    | 'DescribeImport'
-    | 'DescribeKinesisStreamingDestination'
-    | 'DescribeLimits'
-    | 'DescribeStream'
-    | 'DescribeTable'
-    | 'DescribeTableReplicaAutoScaling'
-    | 'DescribeTimeToLive'
-    | 'DisableKinesisStreamingDestination'
-    | 'EnableKinesisStreamingDestination'
-    | 'ExecuteStatement'
-    | 'ExecuteTransaction'
-    | 'ExportTableToPointInTime'
-    | 'GetItem'
-    | 'GetRecords'
-    | 'GetResourcePolicy'
-    | 'GetShardIterator'
-    | 'ImportTable'
-    | 'ListBackups'
-    | 'ListBulkOperations'
-    | 'ListContributorInsights'
-    | 'ListExports'
-    | 'ListGlobalTables'
-    | 'ListImports'
-    | 'ListStreams'
-    | 'ListTables'
-    | 'ListTagsOfResource'
-    | 'PutItem'
-    | 'PutResourcePolicy'
-    | 'Query'
-    | 'RestoreTableFromBackup'
-    | 'RestoreTableToPointInTime'
-    | 'Scan'
-    | 'SearchVectors'
-    | 'StartBulkPutItems'
-    | 'TagResource'
-    | 'TransactGetItems'
-    | 'TransactWriteItems'
-    | 'UntagResource'
-    | 'UpdateContinuousBackups'
-    | 'UpdateContributorInsights'
-    | 'UpdateGlobalTable'
-    | 'UpdateGlobalTableSettings'
-    | 'UpdateItem'
-    | 'UpdateKinesisStreamingDestination'
-    | 'UpdateTable'
-    | 'UpdateTableReplicaAutoScaling'
-    | 'UpdateTimeToLive';
-  request?: Record<string, unknown>;
-  action?: string;
-  resource?: string;
-  keys?: Record<string, string | string[]>;
-}): Call<{
-  allowed: boolean;
-  /** The service's refusal. */
-  message?: string;
-  evaluations: Evaluation[];
-}> =>
+export const explainAccess = (body: AccessQuestion): Call<AccessExplanation> =>
   call('POST', '/access/explain', body);
 
 /** Returns the least-privilege policies of the recorded requests. */
-export const reportAccess = (query: { principal?: string; leadingKeys?: boolean } = {}): Call<{
-  /** Whether requests are recorded. */
-  watched: boolean;
-  /** Requests since recording started. */
-  seen: number;
-  /** The number of recorded requests that the policies are derived from. */
-  remembered: number;
-  principals: {
-    principal: string;
-    /** A policy document. */
-    policy: Record<string, unknown>;
-  }[];
-}> =>
+export const reportAccess = (query: { principal?: string; leadingKeys?: boolean } = {}): Call<AccessReport> =>
   call('GET', `/access/report${search(query)}`);
 
 /** Lists the global indexes of a table. */

@@ -251,7 +251,7 @@ def remove_access() -> Call:
 
 
 def add_session(body: Any) -> Call:
-    """Adds temporary credentials of a configured role."""
+    """Adds temporary credentials of a configured role or user."""
     return Call("POST", "/access/sessions", body)
 
 
