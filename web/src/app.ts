@@ -5,12 +5,12 @@ import { packed, unpacked } from './encode';
 import { checked, fromFragment, START, type Act, type Base, type Session, type Step } from './session';
 import { keep, kept } from './keep';
 import { Feed } from './feed';
-import { Tables } from './tables';
+import { idOf, Tables } from './tables';
 import { Control, type ClockState, type Conditions, type FaultReport, type Overview } from './transport/control';
-import { call, ServiceError, type Account } from './transport/dynamodb';
+import { call, DEFAULT_ACCOUNT, ServiceError, type Account } from './transport/dynamodb';
 import type { Transport } from './transport/transport';
 import { EXAMPLES, OPENING, type Example } from './examples';
-import { isModel, requestsOf } from './workbench';
+import opening from './examples/opening.mjs?raw';
 
 export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
 
@@ -44,22 +44,24 @@ export class App {
   readonly version = signal('');
   /** Whose tables a lesson uses on a server. */
   readonly #learner = signal<Account | undefined>(undefined);
-  /** Whose requests the page sends for the user, and as whom code runs: on a server, the owner of the selected table. */
-  readonly account = computed<Account>(() => {
-    const { accessKey, region } = this.tables.current.value ?? {};
-    return this.#learner.value ?? (!this.isTab && accessKey && region ? { accessKey, region } : USER_ACCOUNT);
-  });
+  /** Whose requests the page sends for the user: the owner of the selected table. On a server, code runs as that account too. */
+  readonly account = computed<Account>(() => this.#learner.value ?? ownerOf(this.tables.current.value));
 
   readonly seed = signal(OPENING.seed ?? 7);
-  readonly code = signal(OPENING.code);
+  readonly code = signal(opening);
   readonly example = signal<string | undefined>(OPENING.id);
+  /** The code of the example as it was loaded. */
+  original = opening;
   readonly script = signal<Step[]>([]);
   readonly output = signal<Line[]>([]);
   readonly runState = signal<RunState>('idle');
   /** Whether the code printed that a table is not there. */
   readonly missed = signal(false);
-  /** The table that the code asked for and that was not there. */
-  readonly missing = computed(() => (this.missed.value && this.runState.value !== 'running' ? this.feed.lastMissingTable() : undefined));
+  /** The table that the code used and that does not exist, and whose it would be. */
+  readonly missing = computed(() => {
+    const request = this.missed.value && this.runState.value !== 'running' ? this.feed.lastOfMissingTable() : undefined;
+    return request && { table: request.tables[0] ?? '', account: request.caller };
+  });
 
   readonly now = signal(START);
   readonly settable = signal(true);
@@ -157,8 +159,10 @@ export class App {
 
   async #open(example: Example): Promise<void> {
     this.playing.value = false;
+    const code = await example.load();
     batch(() => {
-      this.code.value = example.code;
+      this.code.value = code;
+      this.original = code;
       this.example.value = example.id;
       if (example.seed !== undefined) this.seed.value = example.seed;
     });
@@ -167,8 +171,8 @@ export class App {
     this.opened.value = example.shows ? PENDING : undefined;
     await this.restart();
     if (example.conditions) await this.act({ do: 'conditions', change: example.conditions });
-    for (const [operation, body] of example.setup ?? []) await this.act({ do: 'request', operation, body });
-    await this.act({ do: 'run', code: example.code });
+    for (const [operation, body] of example.setup ?? []) await this.request(operation, body, DEFAULT_ACCOUNT);
+    await this.act({ do: 'run', code });
     this.speed.value = example.speed ?? 1;
     if (example.kind === 'lesson') await this.advanceToEnd(LONGEST_LESSON);
     else this.playing.value = true;
@@ -215,7 +219,7 @@ export class App {
       const setup = EXAMPLES.find(({ id }) => id === this.example.value)?.setup ?? [];
       await this.restart();
       for (const { act } of before) await this.act(act);
-      for (const [operation, body] of setup) await this.act({ do: 'request', operation, body });
+      for (const [operation, body] of setup) await this.request(operation, body, DEFAULT_ACCOUNT);
     }
     await this.act({ do: 'run', code: this.code.value });
     this.playing.value = this.settable.value && this.controlled.value;
@@ -251,22 +255,20 @@ export class App {
     }
   }
 
-  // On a server a lesson's tables are of an account of its own, and are deleted after it; its conditions end with it.
+  // On a server a lesson's tables belong to an account of its own, and are deleted after it; its conditions end with it.
   async #visit(): Promise<() => Promise<void>> {
     const { conditions } = await this.control.overview();
-    await this.feed.refresh();
-    const before = this.feed.requests.value.at(-1)?.number ?? 0;
+    const before = new Set((await this.control.of(LEARNER).tables()).map(({ table }) => table));
     this.#learner.value = LEARNER;
     return async () => {
       this.#endRun();
       await this.control.setConditions('calm');
-      await this.feed.refresh();
-      const mine = this.feed.requests.value.filter(({ number, caller, operation, status }) => number > before && caller.accessKey === LEARNER.accessKey && operation === 'CreateTable' && status === 200);
-      const made = [...new Set(mine.flatMap(({ tables }) => tables))];
-      this.tables.hide(made);
+      const learnt = (await this.control.tables()).filter(({ table, accessKey }) => (accessKey === undefined ? !before.has(table) : accessKey === LEARNER.accessKey));
+      const ids = learnt.map(({ table, accessKey, region }) => idOf(table, { accessKey, region }));
+      this.tables.hide(ids);
       await new Promise((done) => setTimeout(done, LAST_READS));
-      for (const TableName of made) await call(this.transport, LEARNER, 'DeleteTable', { TableName });
-      this.tables.show(made);
+      for (const { table, accessKey, region } of learnt) await call(this.transport, ownerOf({ accessKey, region }), 'DeleteTable', { TableName: table });
+      this.tables.show(ids);
       await this.control.setConditions(conditions as unknown as Record<string, unknown>);
       this.#learner.value = undefined;
       await this.#look();
@@ -278,7 +280,7 @@ export class App {
   session(): Session {
     const { code, example, script, seed } = this;
     return {
-      version: 1,
+      version: 2,
       seed: seed.value,
       ...(this.#base ? { base: this.#base } : {}),
       code: code.value,
@@ -292,6 +294,7 @@ export class App {
   async replay(session: Session): Promise<void> {
     this.playing.value = false;
     this.#base = session.base;
+    this.original = session.code;
     batch(() => {
       this.seed.value = session.seed;
       this.code.value = session.code;
@@ -362,11 +365,12 @@ export class App {
       await this.replay(session);
       return 'The session is here, at the moment it was saved.';
     }
+    const { isModel, requestsOf } = await import('./workbench');
     if (!isModel(content)) throw new Error(UNKNOWN_FILE);
     for (const [operation, body] of requestsOf(content)) await this.#send(operation, body);
     if (this.isTab) await this.#continueFrom(await this.#snapshotted());
     const made = content.DataModel.map(({ TableName }) => TableName);
-    this.tables.selected.value = made[0];
+    if (made[0]) this.tables.select(made[0], this.account.value);
     return `Created ${made.join(', ')}.`;
   }
 
@@ -422,6 +426,11 @@ export class App {
     });
   }
 
+  /** Sends a request of the API for the user: as the owner of the selected table, unless another account is given. */
+  request(operation: string, body: unknown, account = this.account.value): Promise<unknown> {
+    return this.act({ do: 'request', account, operation, body });
+  }
+
   async #carryOut(act: Act): Promise<unknown> {
     const { control } = this;
     switch (act.do) {
@@ -440,13 +449,17 @@ export class App {
       case 'unfault':
         return control.removeFault(act.id);
       case 'pause':
-        return control.pauseIndex(act.table, act.index);
+        return control.of(act.account).pauseIndex(act.table, act.index);
       case 'resume':
-        return control.resumeIndex(act.table, act.index);
+        return control.of(act.account).resumeIndex(act.table, act.index);
+      case 'pauseReplication':
+        return control.of(act.account).pauseReplication(act.table, act.region);
+      case 'resumeReplication':
+        return control.of(act.account).resumeReplication(act.table, act.region);
       case 'expire':
-        return control.expireNow(act.table);
+        return control.of(act.account).expireNow(act.table);
       case 'request':
-        return call(this.transport, this.account.value, act.operation, act.body);
+        return call(this.transport, act.account, act.operation, act.body);
     }
   }
 
@@ -457,6 +470,7 @@ export class App {
       this.missed.value = false;
       if (!this.isTab || this.script.value.length <= 1) this.output.value = [];
     });
+    const account = this.isTab ? DEFAULT_ACCOUNT : this.account.value;
     const run: Run = new Run(this.transport, {
       code,
       now: this.#moment,
@@ -464,9 +478,9 @@ export class App {
       settable: this.settable.value,
       base: this.isTab ? '' : serverBase(),
       env: {
-        AWS_REGION: this.account.value.region,
-        AWS_DEFAULT_REGION: this.account.value.region,
-        AWS_ACCESS_KEY_ID: this.account.value.accessKey,
+        AWS_REGION: account.region,
+        AWS_DEFAULT_REGION: account.region,
+        AWS_ACCESS_KEY_ID: account.accessKey,
         AWS_SECRET_ACCESS_KEY: 'not-checked',
       },
       onLine: (line) => this.print(line),
@@ -605,7 +619,9 @@ export class App {
         if (!this.isTab) this.failure.value = 'The server does not answer.';
         else throw error;
       }
-      setTimeout(() => void beat(), this.isTab ? Math.max(8, TICK - (performance.now() - frame)) : 400);
+      // A lesson runs as fast as it can: to show each moment would slow it down.
+      const pace = this.moving.value && !this.playing.value ? 4 * TICK : TICK;
+      setTimeout(() => void beat(), this.isTab ? Math.max(8, pace - (performance.now() - frame)) : 400);
     };
     this.#lastFrame = performance.now();
     void beat();
@@ -625,6 +641,7 @@ export class App {
       this.controlled.value = overview.controlled;
       this.version.value = overview.version;
       this.conditions.value = overview.conditions;
+      this.tables.shared.value = overview.sharedTables;
       if (!this.isTab) this.seed.value = Number(overview.seed);
     });
   }
@@ -644,9 +661,11 @@ export class App {
   }
 }
 
-/** Whose requests the page sends for the user, where no other account's table is selected. */
-const USER_ACCOUNT: Account = { accessKey: 'playground', region: 'us-east-1' };
 const LEARNER: Account = { accessKey: 'lesson', region: 'us-east-1' };
+
+/** The account and region that a table belongs to. Where all callers share their tables, any will do. */
+export const ownerOf = (table: { accessKey: string | undefined; region: string | undefined } | undefined): Account =>
+  table?.accessKey && table.region ? { accessKey: table.accessKey, region: table.region } : DEFAULT_ACCOUNT;
 
 /** The server's address, of the path that this page lies at. */
 export function serverBase(): string {

@@ -34,6 +34,7 @@ export interface TableBody {
   StreamSpecification?: { StreamEnabled?: boolean; StreamViewType?: string };
   GlobalSecondaryIndexUpdates?: { Create?: IndexBody; Delete?: { IndexName: string } }[];
   TimeToLiveSpecification?: { AttributeName: string; Enabled: boolean };
+  ReplicaUpdates?: { Create?: { RegionName: string } }[];
 }
 
 const keysOf = (schema: { AttributeName: string }[] = [], attributes: Attribute[] = []): KeyPart[] =>
@@ -71,6 +72,8 @@ export function after(definition: Definition | undefined, operation: string, bod
   }
   if (operation !== 'UpdateTable') return definition;
   const { ProvisionedThroughput: units, StreamSpecification: stream } = body;
+  // A first replica enables a stream.
+  const replicated = body.ReplicaUpdates?.some(({ Create }) => Create !== undefined);
   const gone = body.GlobalSecondaryIndexUpdates?.flatMap(({ Delete }) => Delete?.IndexName ?? []) ?? [];
   const made = body.GlobalSecondaryIndexUpdates?.flatMap(({ Create }) => (Create ? [indexOf('global', body.AttributeDefinitions)(Create)] : [])) ?? [];
   const billed = body.BillingMode === 'PAY_PER_REQUEST' ? undefined : units ? { read: units.ReadCapacityUnits, write: units.WriteCapacityUnits } : definition.provisioned;
@@ -78,6 +81,6 @@ export function after(definition: Definition | undefined, operation: string, bod
     ...definition,
     indexes: [...definition.indexes.filter(({ name }) => !gone.includes(name)), ...made],
     provisioned: billed,
-    stream: stream ? (stream.StreamEnabled ? stream.StreamViewType : undefined) : definition.stream,
+    stream: stream ? (stream.StreamEnabled ? stream.StreamViewType : undefined) : (definition.stream ?? (replicated ? 'NEW_AND_OLD_IMAGES' : undefined)),
   };
 }

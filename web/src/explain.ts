@@ -1,5 +1,6 @@
 // What a request did, in sentences, and how it could do better.
 import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type Explanation, type Expression, type ExpressionNode, type SeenRequest } from './transport/control';
+import type { Conflict } from './feed';
 import type { TableView } from './tables';
 import { keyText } from './value';
 import { count, dollars, PRICE, seconds, units } from './words';
@@ -26,11 +27,12 @@ export interface Sent {
 }
 
 /** What can be said of a request, the most important first. */
-export function explain(request: WithBodies, explanation: Explanation | undefined, filter: ExpressionNode[], tables: TableView[], conditions: Conditions | undefined, age?: number): Remark[] {
+export function explain(request: WithBodies, explanation: Explanation | undefined, filter: ExpressionNode[], tables: TableView[], conditions: Conditions | undefined, age: number | undefined, conflicts: Conflict[]): Remark[] {
   const sent = bodyOf(request);
   const stale = age === undefined ? [] : [problem(`The read was stale: it saw a state that had been replaced ${seconds(age)} before. ConsistentRead avoids that.`)];
   return [
     ...stale,
+    ...lost(request, conflicts),
     ...outcome(request, parse(request.response?.body), explanation),
     ...(explanation ? reading(request, explanation, sent, filter) : []),
     ...writing(request, tables, conditions),
@@ -81,6 +83,12 @@ function outcome(request: WithBodies, answer: Json, explanation: Explanation | u
     causes?.forEach(({ Code }, at) => Code && Code !== 'None' && remarks.push(fact(`Action ${at + 1} was the reason: ${Code}.`)));
   }
   return remarks;
+}
+
+/** The writes of a request that a concurrent write in another region has replaced. */
+function lost({ touches, caller, at }: SeenRequest, conflicts: Conflict[]): Remark[] {
+  const mine = conflicts.filter((conflict) => conflict.lost.region === caller.region && conflict.lost.at === at && touches.some(({ table, key }) => table === conflict.table && keyText(key) === keyText(conflict.key)));
+  return mine.map(({ key, won }) => problem(`The write of ${keyText(key)} was lost later: ${won.region} also wrote the item, before it had received this write, and the later write of the two replaces the whole item in all regions.`));
 }
 
 /** Why entries were refused: each sentence once. */

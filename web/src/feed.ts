@@ -11,7 +11,10 @@ const PAGE = 1_000;
 export interface EngineEvent {
   id: number;
   at: string;
-  kind: 'request' | 'entry' | 'indexChange' | 'indexArrival' | 'transactionHold' | 'transactionLanding' | 'expirySchedule' | 'expiry' | 'streamRecord' | 'partitionSplit' | 'shardSplit';
+  kind: 'request' | 'entry' | 'indexChange' | 'indexArrival' | 'transactionHold' | 'transactionLanding' | 'expirySchedule' | 'expiry' | 'streamRecord' | 'replication' | 'replicationArrival' | 'replicationConflict' | 'partitionSplit' | 'shardSplit';
+  /** Whose table it is; empty where all callers share their tables. */
+  accessKey: string;
+  region: string;
   request?: number;
   caller?: { accessKey: string };
   table?: string;
@@ -24,6 +27,29 @@ export interface EngineEvent {
   age?: number;
   limits?: { reason: string; resource: string }[];
   arrives?: string;
+  /** The region that a replicated change goes to, or has come from. */
+  to?: string;
+  from?: string;
+  /** Whether a replicated change was newer than what was there. */
+  applied?: boolean;
+  /** Of a conflict: the write that was replaced, and the one that replaced it. */
+  lost?: RegionalWrite;
+  won?: RegionalWrite;
+}
+
+export interface RegionalWrite {
+  region: string;
+  at: string;
+}
+
+/** Two writes of an item in two regions, of which neither had seen the other. */
+export interface Conflict {
+  at: string;
+  accessKey: string;
+  table: string;
+  key: Attributes;
+  lost: RegionalWrite;
+  won: RegionalWrite;
 }
 
 interface Page {
@@ -34,6 +60,8 @@ interface Page {
 export class Feed {
   /** The age in seconds of what stale reads have seen, by the number of their request. */
   readonly ages = signal<ReadonlyMap<number, number>>(new Map());
+  /** The latest conflicts between regions, the oldest first; every region reports each, and it is listed once. */
+  readonly conflicts = signal<Conflict[]>([]);
   readonly requests = signal<SeenRequest[]>([]);
   #after = 0;
   #next = 0;
@@ -65,6 +93,7 @@ export class Feed {
     this.#next = 0;
     this.seen = 0;
     this.ages.value = new Map();
+    this.conflicts.value = [];
     this.requests.value = [];
   }
 
@@ -85,8 +114,20 @@ export class Feed {
     this.#next = next;
     const stale = events.filter(({ age, request }) => age !== undefined && request !== undefined);
     if (stale.length > 0) this.ages.value = new Map([...this.ages.value, ...stale.map(({ request, age }) => [request, age] as [number, number])]);
+    this.#addConflicts(events);
     for (const event of events) for (const watcher of this.#watchers) watcher(event);
     return events.length > 0;
+  }
+
+  #addConflicts(events: EngineEvent[]): void {
+    const known = this.conflicts.value;
+    const fresh: Conflict[] = [];
+    for (const { kind, at, accessKey, table, key, lost, won } of events) {
+      if (kind !== 'replicationConflict' || !table || !key || !lost || !won) continue;
+      const conflict = { at, accessKey, table, key, lost, won };
+      if (![...known.slice(-50), ...fresh].some((other) => isSameConflict(other, conflict))) fresh.push(conflict);
+    }
+    if (fresh.length > 0) this.conflicts.value = [...known, ...fresh].slice(-MOST);
   }
 
   /** All events that the engine remembers. */
@@ -114,7 +155,10 @@ export class Feed {
     }
   }
 
-  lastMissingTable(): string | undefined {
-    return this.requests.value.findLast(({ error }) => error === 'ResourceNotFoundException')?.tables[0];
+  /** The last request that named a table that is not there. */
+  lastOfMissingTable(): SeenRequest | undefined {
+    return this.requests.value.findLast(({ error, tables }) => error === 'ResourceNotFoundException' && tables.length > 0);
   }
 }
+
+const isSameConflict = (one: Conflict, other: Conflict) => one.table === other.table && one.accessKey === other.accessKey && JSON.stringify([one.key, one.lost, one.won]) === JSON.stringify([other.key, other.lost, other.won]);

@@ -2,6 +2,7 @@
 import type { Definition } from './definitions';
 import { packed, unpacked } from './encode';
 import type { ConditionsChange } from './transport/control';
+import type { Account } from './transport/dynamodb';
 
 /** Something that was done, other than waiting. */
 export type Act =
@@ -11,9 +12,10 @@ export type Act =
   | { do: 'fault'; rule: Record<string, unknown> }
   | { do: 'outage'; outage: Record<string, unknown> }
   | { do: 'unfault'; id: number }
-  | { do: 'pause' | 'resume'; table: string; index: string }
-  | { do: 'expire'; table: string }
-  | { do: 'request'; operation: string; body: unknown };
+  | { do: 'pause' | 'resume'; account: Account; table: string; index: string }
+  | { do: 'pauseReplication' | 'resumeReplication'; account: Account; table: string; region: string }
+  | { do: 'expire'; account: Account; table: string }
+  | { do: 'request'; account: Account; operation: string; body: unknown };
 
 export interface Step {
   /** Milliseconds since the start of the session, by the emulator's clock. */
@@ -32,7 +34,7 @@ export interface Base {
 }
 
 export interface Session {
-  version: 1;
+  version: 2;
   seed: number;
   base?: Base;
   /** What is in the editor. */
@@ -67,7 +69,7 @@ export async function fromFragment(fragment: string): Promise<Session | undefine
 export function checked(value: unknown): Session | undefined {
   const session = value as Session;
   const sound =
-    typeof session === 'object' && session !== null && session.version === 1 && typeof session.code === 'string' &&
+    typeof session === 'object' && session !== null && session.version === 2 && typeof session.code === 'string' &&
     Number.isSafeInteger(session.seed) && Number.isFinite(session.until) && Array.isArray(session.script) &&
     session.script.every(({ at, act }) => Number.isFinite(at) && typeof act?.do === 'string') &&
     (session.base === undefined || (typeof session.base.snapshot === 'string' && Array.isArray(session.base.definitions)));

@@ -2,8 +2,8 @@
 import { batch, computed, signal } from '@preact/signals';
 import { APP_ACCOUNT, type App } from './app';
 import { after, defined, type Definition, type TableBody } from './definitions';
-import type { AttributeValue, Attributes, Heat, SeenRequest } from './transport/control';
-import { call } from './transport/dynamodb';
+import type { AttributeValue, Attributes, Heat, Replication, SeenRequest, TableEntry } from './transport/control';
+import { call, DEFAULT_ACCOUNT, type Account } from './transport/dynamodb';
 
 export interface KeyPart {
   name: string;
@@ -46,6 +46,8 @@ export interface Pending {
 }
 
 export interface TableView {
+  /** Distinguishes it from tables of the same name in other regions and accounts. */
+  id: string;
   name: string;
   accessKey: string | undefined;
   region: string | undefined;
@@ -61,6 +63,8 @@ export interface TableView {
   stream: string | undefined;
   heat: Heat | undefined;
   pending: Pending | undefined;
+  /** Replication with the table's replicas in other regions. */
+  replicas: Replication[];
 }
 
 const OPERATIONS_ON_TABLES = /^(CreateTable|UpdateTable|DeleteTable|UpdateTimeToLive)$/;
@@ -70,7 +74,9 @@ const CLOSELY = 6;
 export class Tables {
   readonly list = signal<TableView[]>([]);
   readonly selected = signal<string | undefined>(undefined);
-  readonly current = computed(() => this.list.value.find(({ name }) => name === this.selected.value) ?? this.list.value[0]);
+  readonly current = computed(() => this.list.value.find(({ id }) => id === this.selected.value) ?? this.list.value.find(({ region }) => region === DEFAULT_ACCOUNT.region) ?? this.list.value[0]);
+  /** Whether tables of more than one region or account are shown, so that a name alone is ambiguous. */
+  readonly qualified = computed(() => new Set(this.list.value.map(({ accessKey, region }) => `${accessKey} ${region}`)).size > 1);
   /** Grows whenever items may have changed. */
   readonly version = signal(0);
   #dirty = true;
@@ -78,6 +84,8 @@ export class Tables {
   #changes: SeenRequest[] = [];
   #definitions = new Map<string, Definition>();
   #hidden = new Set<string>();
+  /** Whether all callers share their tables. */
+  readonly shared = signal(false);
 
   constructor(readonly app: App) {
     app.feed.listen((request) => {
@@ -85,14 +93,35 @@ export class Tables {
     });
   }
 
-  /** Shows tables no more that are about to be deleted: to read one that is gone would be an error in the browser's console. */
-  hide(names: string[]): void {
-    for (const name of names) this.#hidden.add(name);
-    this.list.value = this.list.value.filter(({ name }) => !this.#hidden.has(name));
+  /** The name of a table as it is shown. */
+  label({ name, region, accessKey }: TableView): string {
+    if (!this.qualified.value) return name;
+    const accounts = new Set(this.list.value.map((table) => table.accessKey)).size;
+    return accounts > 1 ? `${name} (${accessKey}, ${region})` : `${name} (${region})`;
   }
 
-  show(names: string[]): void {
-    for (const name of names) this.#hidden.delete(name);
+  /** The table that a request of this account means by a name. */
+  find(name: string, account: Account): TableView | undefined {
+    return this.list.value.find(({ id }) => id === this.#id(name, account));
+  }
+
+  /** Selects the table that a request of this account means by a name. */
+  select(name: string, account: Account): void {
+    this.selected.value = this.#id(name, account);
+  }
+
+  #id(name: string, account: Account): string {
+    return idOf(name, this.shared.value ? {} : account);
+  }
+
+  /** Removes tables from the list before they are deleted: a read of a deleted table would be an error in the browser's console. */
+  hide(ids: string[]): void {
+    for (const id of ids) this.#hidden.add(id);
+    this.list.value = this.list.value.filter(({ id }) => !this.#hidden.has(id));
+  }
+
+  show(ids: string[]): void {
+    for (const id of ids) this.#hidden.delete(id);
     this.touch();
   }
 
@@ -122,53 +151,86 @@ export class Tables {
   async refresh(): Promise<void> {
     if (!this.#dirty) return;
     this.#dirty = false;
-    const { control } = this.app;
-    const entries = (await control.tables()).filter(({ table }) => !this.#hidden.has(table));
+    const all = await this.app.control.tables();
+    const entries = all.map((entry) => ({ ...entry, id: idOf(entry.table, entry) })).filter(({ id }) => !this.#hidden.has(id));
     for (const request of this.#changes.splice(0)) await this.#follow(request);
     const views: TableView[] = [];
-    for (const [at, { table: name, accessKey, region, items, bytes }] of entries.entries()) {
-      const definition = this.#definitions.get(name) ?? (await this.#describe(name, accessKey, region));
-      if (!definition) continue;
-      const view: TableView = { ...definition, name, accessKey, region, items, bytes, status: 'ACTIVE', heat: undefined, pending: undefined };
-      if (at < CLOSELY || name === this.selected.value) {
-        const path = `/tables/${encodeURIComponent(name)}`;
-        [view.heat, view.pending] = await Promise.all([
-          control.heat(name).catch(() => undefined),
-          control.get<Pending>(`${path}/pending?limit=100`).catch(() => undefined),
-        ]);
-        if (view.pending?.statusChange) view.status = 'CREATING';
-      }
-      views.push(view);
+    for (const [at, entry] of entries.entries()) {
+      const view = await this.#look(entry, at < CLOSELY || entry.id === this.selected.value, isReplicated(entry, entries));
+      if (view) views.push(view);
     }
     batch(() => {
-      this.list.value = views.filter(({ name }) => !this.#hidden.has(name));
+      this.list.value = views.filter(({ id }) => !this.#hidden.has(id));
       this.version.value += 1;
     });
   }
 
-  // What a request has made of a table's definition.
-  async #follow({ number, operation, tables: [table] }: SeenRequest): Promise<void> {
+  async #look({ id, table: name, accessKey, region, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
+    const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
+    const definition = this.#definitions.get(id) ?? (this.app.isTab ? this.#ofReplica(id) : undefined) ?? (await this.#describe(id, name, account));
+    if (!definition) return undefined;
+    const view: TableView = { ...definition, id, name, accessKey, region, items, bytes, status: 'ACTIVE', heat: undefined, pending: undefined, replicas: [] };
+    if (!closely) return view;
+    const control = this.app.control.of(account);
+    [view.heat, view.pending, view.replicas] = await Promise.all([
+      control.heat(name).catch(() => undefined),
+      control.get<Pending>(`/tables/${encodeURIComponent(name)}/pending?limit=100`).catch(() => undefined),
+      replicated ? control.replication(name).catch(() => []) : [],
+    ]);
+    if (view.pending?.statusChange) view.status = 'CREATING';
+    return view;
+  }
+
+  // What a request has made of a table's definition, and of its replicas'.
+  async #follow({ number, operation, tables: [table], caller }: SeenRequest): Promise<void> {
     if (!table) return;
     const { request } = await this.app.control.get<{ request?: { body: string; truncated: boolean } }>(`/requests/${number}`).catch(() => ({ request: undefined }));
     const body = request && !request.truncated ? (JSON.parse(request.body) as TableBody) : undefined;
-    const definition = body && after(this.#definitions.get(table), operation, body);
-    if (definition) this.#definitions.set(table, definition);
-    else this.#definitions.delete(table);
+    const id = this.#id(table, caller);
+    const replicas = operation === 'UpdateTable' || operation === 'UpdateTimeToLive' ? this.#replicasOf(id) : [];
+    for (const one of [id, ...replicas]) {
+      const definition = body && after(this.#definitions.get(one), operation, body);
+      if (definition) this.#definitions.set(one, definition);
+      else this.#definitions.delete(one);
+    }
   }
 
-  async #describe(name: string, accessKey?: string, region?: string): Promise<Definition | undefined> {
+  #replicasOf(id: string): string[] {
+    const [accessKey, region, name] = id.split(' ');
+    return [...this.#definitions.keys()].filter((other) => {
+      const [owner, where, what] = other.split(' ');
+      return owner === accessKey && what === name && where !== region;
+    });
+  }
+
+  /** The definition of a replica in another region, which a new replica has too. */
+  #ofReplica(id: string): Definition | undefined {
+    const [replica] = this.#replicasOf(id);
+    const definition = replica === undefined ? undefined : this.#definitions.get(replica);
+    if (definition) this.#definitions.set(id, definition);
+    return definition;
+  }
+
+  async #describe(id: string, name: string, account: Account): Promise<Definition | undefined> {
     const { transport } = this.app;
-    const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
     try {
       const { Table: table } = await call<{ Table: TableBody }>(transport, account, 'DescribeTable', { TableName: name });
       const { TimeToLiveDescription: ttl } = await call<{ TimeToLiveDescription: { AttributeName?: string } }>(transport, account, 'DescribeTimeToLive', { TableName: name });
       const definition = { ...defined(table), ttl: ttl.AttributeName };
-      this.#definitions.set(name, definition);
+      this.#definitions.set(id, definition);
       return definition;
     } catch {
       return undefined;
     }
   }
+}
+
+/** Distinguishes a table from those of other accounts and regions, unless all callers share their tables. */
+export const idOf = (name: string, { accessKey, region }: { accessKey?: string | undefined; region?: string | undefined }): string => (accessKey && region ? `${accessKey} ${region} ${name}` : name);
+
+/** Whether a table of an account exists in more than one region. */
+function isReplicated({ table, accessKey, region }: TableEntry, all: TableEntry[]): boolean {
+  return all.some((other) => other.table === table && other.accessKey === accessKey && other.region !== region);
 }
 
 export interface StoredItem {

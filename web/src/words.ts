@@ -27,7 +27,7 @@ const trim = (value: number) => value.toFixed(value < 10 ? 1 : 0).replace(/\.0$/
 
 export const count = (number: number, one: string, many = `${one}s`): string => `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 
-export const units = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+export const units = (value: number): string => (Number.isInteger(value) ? value.toLocaleString('en') : value.toFixed(1));
 
 /** A moment as `2026-01-01 00:00:00`, in UTC. */
 export const moment = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ');

@@ -1,6 +1,7 @@
 // NoSQL Workbench data models: requests that make their tables and items, and a model of the tables there are.
 import type { App } from './app';
-import type { ItemsPage, KeyPart, TableView } from './tables';
+import { allItems } from './bulk';
+import type { KeyPart, TableView } from './tables';
 import type { Attributes } from './transport/control';
 
 interface ModelKey {
@@ -85,20 +86,10 @@ function creation(table: ModelTable): Record<string, unknown> {
 /** A model of the tables there are, with their items as sample data. */
 export async function modelOf(app: App): Promise<Model> {
   const tables = [];
-  for (const table of app.tables.list.value) tables.push(modelTable(table, await itemsOf(app, table.name)));
+  for (const table of app.tables.list.value) tables.push(modelTable(table, await allItems(app, table)));
   const now = new Date(app.now.value).toISOString();
   const metadata = { Author: '', DateCreated: now, DateLastModified: now, Description: '', AWSService: 'Amazon DynamoDB', Version: '3.0' };
   return { ModelName: 'Dynatwin', ModelMetadata: metadata, DataModel: tables };
-}
-
-async function itemsOf(app: App, table: string): Promise<Attributes[]> {
-  const items: Attributes[] = [];
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: ItemsPage = await app.control.get(`/tables/${encodeURIComponent(table)}/items?limit=1000${after ? `&after=${after}` : ''}`);
-    items.push(...page.items.map(({ item }) => item));
-    after = page.next;
-  }
-  return items;
 }
 
 function modelTable(table: TableView, items: Attributes[]): ModelTable {

@@ -89,6 +89,41 @@ export async function run(page, code) {
   await page.getByRole('button', { name: /^Run from the start|^Run$/ }).click();
 }
 
+/** Creates a table in the panel of tables, fills it from a file, exports, empties and deletes it. */
+export async function manageTable(page) {
+  await page.getByRole('button', { name: 'Create table' }).click();
+  const form = page.locator('dialog.create-table');
+  await form.getByLabel('Name', { exact: true }).fill('Customers');
+  await form.getByLabel('Partition key', { exact: true }).fill('id');
+  await form.getByLabel('Sort key', { exact: true }).fill('');
+  await form.getByLabel('Time to live').fill('expiresAt');
+  await form.getByRole('button', { name: 'Add global index' }).click();
+  await form.getByLabel('Name', { exact: true }).nth(1).fill('by-city');
+  await form.getByLabel('Partition key of index 1', { exact: true }).fill('city');
+  assert.deepEqual(await violations(page), [], 'the form');
+  await form.getByRole('button', { name: 'Create table' }).click();
+  await form.waitFor({ state: 'detached' });
+  const row = page.locator('.tables tr', { hasText: 'Customers' });
+  await row.getByText('on demand · 1 index · expires by expiresAt').waitFor();
+
+  const lines = Array.from({ length: 40 }, (_, n) => JSON.stringify(n % 2 ? { id: `c-${n}`, city: 'Bern' } : { Item: { id: { S: `c-${n}` }, tags: { SS: ['a', 'b'] } } }));
+  await row.getByLabel('Import into Customers').setInputFiles({ name: 'customers.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(lines.join('\n')) });
+  await row.locator('td', { hasText: /^40$/ }).waitFor();
+  const [file] = await Promise.all([page.waitForEvent('download'), row.getByRole('button', { name: 'Export Customers' }).click()]);
+  assert.equal(file.suggestedFilename(), 'Customers.jsonl');
+  const items = readFileSync(await file.path(), 'utf8').trim().split('\n').map((line) => JSON.parse(line).Item);
+  assert.equal(items.length, 40);
+  assert.deepEqual(items.find(({ id }) => id.S === 'c-2'), { id: { S: 'c-2' }, tags: { SS: ['a', 'b'] } });
+  assert.deepEqual(items.find(({ id }) => id.S === 'c-3'), { id: { S: 'c-3' }, city: { S: 'Bern' } });
+
+  await row.getByRole('button', { name: 'Empty Customers' }).click();
+  await page.getByRole('button', { name: 'Delete all items' }).click();
+  await row.locator('td', { hasText: /^0$/ }).waitFor();
+  await row.getByRole('button', { name: 'Delete Customers' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Delete table' }).click();
+  await row.waitFor({ state: 'detached' });
+}
+
 export const printed = (page, text) => page.locator('.output li', { hasText: text }).first().waitFor({ timeout: 20_000 });
 export const state = (page, wanted) => page.locator(`.state[data-state="${wanted}"]`).waitFor({ timeout: 20_000 });
 export const pause = async (page) => {

@@ -8,7 +8,7 @@ use dynatwin_engine::engine::{Engine, Settings};
 use js_sys::{Array, Function, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-/// An engine on a settable clock, whose tables all callers share.
+/// An engine on a settable clock.
 #[wasm_bindgen(js_name = Engine)]
 pub struct PageEngine {
     engine: Engine,
@@ -23,7 +23,7 @@ impl PageEngine {
             clock: Clock::settable(Moment::from_micros((moment * 1000.0) as i64)),
             seed: seed as u64,
             conditions: Conditions::CALM,
-            shared_db: true,
+            shared_db: false,
         });
         engine.watch(true);
         PageEngine { engine }

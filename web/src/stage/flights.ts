@@ -1,4 +1,4 @@
-// What flies over the stage: requests to their partitions, changes to their indexes. One canvas over the boxes.
+// Motion on the stage: requests to their partitions, changes to their indexes and replicas. One canvas over the boxes.
 import { effect } from '@preact/signals';
 import type { App } from '../app';
 import type { EngineEvent } from '../feed';
@@ -16,7 +16,7 @@ interface Flight {
 }
 
 interface Change {
-  index: string;
+  to: string;
   due: number;
   /** When it was first seen, by the emulator's clock. */
   since: number;
@@ -37,6 +37,8 @@ export class Flights {
   #closing: (() => void)[] = [];
   #calm = matchMedia('(prefers-reduced-motion: reduce)');
   #colors: Record<string, string> = {};
+  /** The table on the stage. */
+  #table: string | undefined;
 
   constructor(
     readonly app: App,
@@ -44,7 +46,7 @@ export class Flights {
     readonly canvas: HTMLCanvasElement,
   ) {
     this.#closing.push(app.feed.watch((event) => this.#event(event)));
-    this.#closing.push(effect(() => this.#followIndexes()));
+    this.#closing.push(effect(() => this.#followChanges()));
     const observer = new ResizeObserver(() => (this.#measured = 0));
     observer.observe(host);
     this.#closing.push(() => observer.disconnect());
@@ -57,16 +59,40 @@ export class Flights {
   }
 
   #event(event: EngineEvent): void {
-    if (event.table !== this.app.tables.current.peek()?.name) return;
+    if (!this.#concerns(event)) return;
     const at = event.partition === undefined ? 'table' : `partition-${event.partition}`;
     if (event.kind === 'expiry') this.#fly({ from: at, to: 'ttl', kind: 'refused', start: performance.now(), offset: Math.random() });
     if (event.kind === 'streamRecord') this.#fly({ from: at, to: 'stream', kind: 'write', start: performance.now() + FLIGHT, offset: Math.random() });
+    if (event.kind === 'replication') this.#setOut(event);
+    if (event.kind === 'replicationArrival') this.#fly({ from: `replica-${event.from}`, to: at, kind: event.applied ? 'write' : 'refused', start: performance.now(), offset: Math.random() });
+    if (event.kind === 'replicationConflict' && event.lost && event.won) this.#showConflict(event.lost.region, event.won.region, at);
     if (event.kind !== 'entry') return;
     const kind = kindOf(event);
     const to = event.index ? `index-${event.index}` : at;
     const label = kind === 'throttled' ? 'throttled' : event.age === undefined ? undefined : `stale, ${event.age.toFixed(1)} s old`;
     this.#fly({ from: 'sender', to, kind, start: performance.now() + Math.random() * 60, offset: Math.random(), ...(label ? { label } : {}) });
     if (kind === 'write') this.#deliverAtOnce(to);
+  }
+
+  /** Whether an event is about the table on the stage. */
+  #concerns({ table, accessKey, region }: EngineEvent): boolean {
+    const current = this.app.tables.current.peek();
+    return current !== undefined && table === current.name && (current.region === undefined || (current.region === region && current.accessKey === accessKey));
+  }
+
+  // A change on its way to another region; it stays at the start while replication is paused.
+  #setOut({ id, at, to = '', arrives }: EngineEvent): void {
+    const replica = `replica-${to}`;
+    const since = Date.parse(at);
+    const due = arrives === undefined ? Infinity : Date.parse(arrives);
+    if (due <= since) this.#fly({ from: 'table', to: replica, kind: 'write', start: performance.now() + FLIGHT, offset: Math.random() });
+    else if (this.#changes.size < MOST_FLIGHTS) this.#changes.set(`${replica} ${id}`, { to: replica, due, since, offset: ((id * 7) % 40) / 40 });
+  }
+
+  #showConflict(lost: string, won: string, at: string): void {
+    const here = this.app.tables.current.peek()?.region;
+    const other = lost === here ? won : lost;
+    this.#fly({ from: `replica-${other}`, to: at, kind: 'throttled', start: performance.now(), offset: Math.random(), label: `write of ${lost} lost` });
   }
 
   // Under conditions without a lag a change is in its index before anybody sees it wait.
@@ -90,7 +116,8 @@ export class Flights {
     this.#wake();
   }
 
-  #followIndexes(): void {
+  // Keeps the changes that are on their way to the indexes and replicas of the table on the stage.
+  #followChanges(): void {
     const table = this.app.tables.current.value;
     const there = new Set<string>();
     const now = this.app.now.peek();
@@ -98,13 +125,15 @@ export class Flights {
       for (const [at, item] of first.slice(0, 40).entries()) {
         const name = `${index} ${JSON.stringify(item.key)} ${item.due}`;
         there.add(name);
-        if (!this.#changes.has(name)) this.#changes.set(name, { index, due: paused ? Infinity : Date.parse(item.due), since: now, offset: ((at * 7) % 40) / 40 });
+        if (!this.#changes.has(name)) this.#changes.set(name, { to: `index-${index}`, due: paused ? Infinity : Date.parse(item.due), since: now, offset: ((at * 7) % 40) / 40 });
       }
     }
-    for (const [name, { index }] of this.#changes) {
-      if (there.has(name)) continue;
+    const leaving = new Set(table?.id === this.#table ? table?.replicas.filter((replica) => replica.leaving > 0).map(({ region }) => `replica-${region}`) : []);
+    this.#table = table?.id;
+    for (const [name, { to, due }] of this.#changes) {
+      if (there.has(name) || (leaving.has(to) && due > now)) continue;
       this.#changes.delete(name);
-      this.#flash(`index-${index}`, 'write');
+      this.#flash(to, 'write');
     }
     this.#wake();
   }
@@ -180,9 +209,9 @@ export class Flights {
     }
   }
 
-  // A change on its way to an index: as far as its time has passed.
-  #drawChange(context: CanvasRenderingContext2D, { index, due, since, offset }: Change): void {
-    const ends = this.#ends('table', `index-${index}`, offset);
+  // A change on its way: as far as its time has passed.
+  #drawChange(context: CanvasRenderingContext2D, { to, due, since, offset }: Change): void {
+    const ends = this.#ends('table', to, offset);
     if (!ends) return;
     const part = due === Infinity ? 0.12 : Math.min(1, Math.max(0, (this.app.now.peek() - since) / Math.max(1, due - since)));
     const { x1, y1, x2, y2 } = ends;

@@ -1,11 +1,11 @@
 // The stage: where requests go, what lags behind, what runs out. Boxes are HTML; what flies between them is drawn above.
 import { useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { App } from '../app';
+import { ownerOf, type App } from '../app';
 import { Icon } from '../ui/icon';
 import { keyText } from '../value';
 import { bytes, count, length, units } from '../words';
-import type { Direction, HeatPartition, Resource } from '../transport/control';
+import type { Direction, HeatPartition, Replication, Resource } from '../transport/control';
 import type { IndexView, TableView, WaitingItem } from '../tables';
 import { Flights } from './flights';
 
@@ -29,7 +29,8 @@ export function Stage({ app }: { app: App }) {
         <div class="followers">
           {table?.indexes.filter(({ kind }) => kind === 'global').map((index) => <IndexBox key={index.name} app={app} table={table} index={index} />)}
           {table?.stream && <StreamBox table={table} />}
-          {table && !table.stream && table.indexes.length === 0 && <p class="quiet follower-note">Indexes and streams of the table appear here.</p>}
+          {table?.replicas.map((replica) => <ReplicaBox key={replica.region} app={app} table={table} replica={replica} />)}
+          {table && !table.stream && table.indexes.length === 0 && <p class="quiet follower-note">Indexes, streams and replicas of the table appear here.</p>}
         </div>
         {table && <Waiting app={app} table={table} />}
         <canvas ref={canvas} aria-hidden="true" />
@@ -46,8 +47,8 @@ function StageHead({ app }: { app: App }) {
       {list.value.length > 1 && (
         <label class="choice">
           <span>Table</span>
-          <select value={current.value?.name ?? ''} onChange={(event) => (selected.value = event.currentTarget.value)}>
-            {list.value.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+          <select value={current.value?.id ?? ''} onChange={(event) => (selected.value = event.currentTarget.value)}>
+            {list.value.map((table) => <option key={table.id} value={table.id}>{app.tables.label(table)}</option>)}
           </select>
         </label>
       )}
@@ -84,6 +85,7 @@ function TableBox({ app, table }: { app: App; table: TableView }) {
     <div class="table-box" data-anchor="table">
       <header>
         <Icon name="table" /> <b>{table.name}</b>
+        {table.replicas.length > 0 && <span class="region">{table.region}</span>}
         {table.status !== 'ACTIVE' && <span class="status">{table.status}</span>}
         <small>
           {table.keys.map(({ name }) => name).join(', ')} · {table.provisioned ? `${table.provisioned.read} RCU, ${table.provisioned.write} WCU` : 'on demand'} · {count(table.items, 'item')} · {bytes(table.bytes)}
@@ -131,7 +133,7 @@ function PartitionBox({ partition, at, all, enforced }: { partition: HeatPartiti
   const most = Math.max(1, ...all.map(({ read, write }) => read.units + write.units));
   const throttled = partition.read.throttles + partition.write.throttles;
   return (
-    <div class="partition" data-anchor={`partition-${at}`}>
+    <div class="partition" data-hot={enforced && throttled > 0} data-anchor={`partition-${at}`}>
       <b>Partition {at}</b>
       <span class="heat" title={`${units(used)} units were spent here, on ${bytes(partition.bytes)}`}>
         <span style={{ transform: `scaleX(${used / most})` }} />
@@ -139,7 +141,7 @@ function PartitionBox({ partition, at, all, enforced }: { partition: HeatPartiti
       <small>
         {units(Math.round(used))} units
       </small>
-      <small>{enforced && throttled > 0 && <b class="bad">{throttled} throttled</b>}</small>
+      <small>{enforced && throttled > 0 ? <b class="bad">{throttled} throttled</b> : bytes(partition.bytes)}</small>
     </div>
   );
 }
@@ -148,7 +150,7 @@ function IndexBox({ app, table, index }: { app: App; table: TableView; index: In
   const pending = table.pending?.indexes.find((one) => one.index === index.name);
   const paused = pending?.paused ?? false;
   const waiting = pending?.count ?? 0;
-  const toggle = () => void app.act({ do: paused ? 'resume' : 'pause', table: table.name, index: index.name });
+  const toggle = () => void app.act({ do: paused ? 'resume' : 'pause', account: ownerOf(table), table: table.name, index: index.name });
   return (
     <div class="follower" data-anchor={`index-${index.name}`} data-paused={paused}>
       <header>
@@ -177,16 +179,57 @@ function StreamBox({ table }: { table: TableView }) {
   );
 }
 
+function ReplicaBox({ app, table, replica }: { app: App; table: TableView; replica: Replication }) {
+  const { region, paused, arriving, leaving } = replica;
+  const owner = ownerOf(table);
+  const there = app.tables.find(table.name, { ...owner, region });
+  const toggle = () => void app.act({ do: paused ? 'resumeReplication' : 'pauseReplication', account: owner, table: table.name, region });
+  const waiting = [leaving > 0 && `${leaving} to there`, arriving > 0 && `${arriving} to here`].filter(Boolean).join(', ');
+  return (
+    <div class="follower" data-anchor={`replica-${region}`} data-paused={paused}>
+      <header>
+        <Icon name="globe" /> <button type="button" class="link" title={`Shows the replica in ${region}`} onClick={() => app.tables.select(table.name, { ...owner, region })}>{region}</button>
+        {app.controlled.value && <button type="button" class="small" aria-pressed={paused} aria-label={`${paused ? 'Resume' : 'Pause'} replication with ${region}`} onClick={toggle}>{paused ? 'Resume' : 'Pause'}</button>}
+      </header>
+      <small>replica{there && `, ${count(there.items, 'item')}`}</small>
+      <small class={waiting ? 'lag' : 'quiet'}>
+        {paused ? 'Paused: ' : ''}
+        {waiting ? `${waiting}${paused ? '' : ' on the way'}` : 'in sync'}
+      </small>
+    </div>
+  );
+}
+
+/** Writes that were replaced by a concurrent write in another region. */
+function Conflicts({ app, table }: { app: App; table: TableView }) {
+  const conflicts = app.feed.conflicts.value.filter((conflict) => conflict.table === table.name && conflict.accessKey === table.accessKey);
+  if (conflicts.length === 0) return null;
+  return (
+    <div class="held">
+      <header>
+        <Icon name="globe" /> <b>Conflicts</b> <small>{count(conflicts.length, 'write')} lost: the later one won</small>
+      </header>
+      <ol class="chips" aria-label="Writes that were lost, the latest first">
+        {conflicts.slice(-6).reverse().map(({ key, lost, won }) => (
+          <li key={`${keyText(key)} ${lost.at} ${won.at}`}>
+            <span>{keyText(key)}</span> <small>{lost.region} lost to {won.region}</small>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
 function Waiting({ app, table }: { app: App; table: TableView }) {
   const { timeToLive, transactions } = table.pending ?? {};
   return (
     <div class="waiting">
-      <div class="ttl" data-anchor="ttl">
+      <div class="ttl" data-anchor="ttl" data-off={!table.ttl}>
         <header>
           <Icon name="clock" /> <b>Time to live</b>
           <small>{table.ttl ? `by ${table.ttl}: ${count(timeToLive?.count ?? 0, 'item')} will be deleted` : 'off for this table'}</small>
           {table.ttl && app.controlled.value && (timeToLive?.count ?? 0) > 0 && (
-            <button type="button" class="small" onClick={() => void app.act({ do: 'expire', table: table.name })} title="Deletes what has expired, without the service’s lag">Expire now</button>
+            <button type="button" class="small" onClick={() => void app.act({ do: 'expire', account: ownerOf(table), table: table.name })} title="Deletes what has expired, without the service’s lag">Expire now</button>
           )}
         </header>
         <ol class="chips" aria-label="Items that time to live will delete">
@@ -203,6 +246,7 @@ function Waiting({ app, table }: { app: App; table: TableView }) {
           </ol>
         </div>
       )}
+      <Conflicts app={app} table={table} />
     </div>
   );
 }

@@ -73,6 +73,16 @@ export interface FaultReport {
   fired: number;
 }
 
+/** Replication between a table and its replica in a region. */
+export interface Replication {
+  region: string;
+  paused: boolean;
+  /** Changes on their way from there, and to there. */
+  arriving: number;
+  leaving: number;
+  lag?: Lag;
+}
+
 export interface Touch {
   act: string;
   table: string;
@@ -206,10 +216,16 @@ export class Refused extends Error {
 }
 
 export class Control {
-  /** Whose tables are meant where several accounts have one of the name. */
-  account: Account | undefined;
+  /** `account` owns the tables that requests name; without it, any account that has a table of the name does. */
+  constructor(
+    readonly transport: Transport,
+    readonly account?: Account,
+  ) {}
 
-  constructor(readonly transport: Transport) {}
+  /** The controls of an account's tables. */
+  of(account: Account): Control {
+    return new Control(this.transport, account);
+  }
 
   overview = () => this.#get<Overview>('/');
   clock = () => this.#get<ClockState>('/clock');
@@ -226,6 +242,9 @@ export class Control {
   heat = (table: string) => this.#get<Heat>(`/tables/${encodeURIComponent(table)}/heat`);
   pauseIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'pause'));
   resumeIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'resume'));
+  replication = (table: string) => this.#get<Replication[]>(`/tables/${encodeURIComponent(table)}/replication`);
+  pauseReplication = (table: string, region: string) => this.#send('POST', `/tables/${encodeURIComponent(table)}/replication/${region}/pause`);
+  resumeReplication = (table: string, region: string) => this.#send('POST', `/tables/${encodeURIComponent(table)}/replication/${region}/resume`);
   expireNow = (table: string) => this.#send('POST', `/tables/${encodeURIComponent(table)}/expire-now`);
 
   /** The tables, items, conditions and the clock's moment as bytes. */

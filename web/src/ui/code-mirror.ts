@@ -9,6 +9,8 @@ import { tags } from '@lezer/highlight';
 
 interface Options {
   text: string;
+  /** The first and last position of what is selected. */
+  selection: [number, number];
   language: 'javascript' | 'text';
   label: string;
   onRun: () => void;
@@ -52,7 +54,7 @@ const COMPLETIONS: Completion[] = [
   snippetCompletion('const { Items } = await db.send(new QueryCommand({\n\tTableName: "${table}",\n\tKeyConditionExpression: "PK = :pk",\n\tExpressionAttributeValues: { ":pk": "${key}" },\n}));', { label: 'query', detail: 'an item collection', type: 'keyword' }),
 ];
 
-export function openEditor(root: ShadowRoot, { text, language, label, onRun, onChange }: Options) {
+export function openEditor(root: ShadowRoot, { text, selection: [anchor, head], language, label, onRun, onChange }: Options) {
   const extensions = [
     lineNumbers(),
     history(),
@@ -75,7 +77,7 @@ export function openEditor(root: ShadowRoot, { text, language, label, onRun, onC
   parent.part.add('editor');
   parent.style.height = '100%';
   root.replaceChildren(parent);
-  const view = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent, root });
+  const view = new EditorView({ state: EditorState.create({ doc: text, selection: { anchor: Math.min(anchor, text.length), head: Math.min(head, text.length) }, extensions }), parent, root });
   return {
     show(next: string) {
       if (next !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });

@@ -3,6 +3,7 @@ import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { words, type App } from '../app';
 import { EXAMPLES } from '../examples';
+import type { TableView } from '../tables';
 import { timeOfDay } from '../words';
 import { COPIES, rememberRequests, type CopyAs } from './copies';
 import { Editor } from './editor';
@@ -34,7 +35,7 @@ function Code({ app }: { app: App }) {
   return (
     <>
       <p class="about">{chosen?.about ?? 'Your own code. It runs as in Node, with the AWS SDK, on the emulator’s clock.'}</p>
-      <Editor code={code} language="javascript" label="JavaScript that runs against the emulator" onRun={run} onEdit={() => (example.value = chosen && chosen.code === code.value ? chosen.id : undefined)} />
+      <Editor code={code} language="javascript" label="JavaScript that runs against the emulator" onRun={run} onEdit={() => (example.value = chosen && app.original === code.value ? chosen.id : undefined)} />
       <div class="tools">
         {running ? (
           <button type="button" class="primary" onClick={() => app.stopCode()}>
@@ -84,16 +85,16 @@ function Output({ app }: { app: App }) {
 
 // Offers the table that the code asked for.
 function MissingTable({ app }: { app: App }) {
-  const table = app.missing.value;
   const trouble = useSignal('');
-  if (!table) return null;
+  if (!app.missing.value) return null;
+  const { table, account } = app.missing.value;
   const guess = guessTable(app.code.value);
   const create = async () => {
     try {
-      await app.act({ do: 'request', operation: 'CreateTable', body: { TableName: table, ...guess.definition } });
+      await app.request('CreateTable', { TableName: table, ...guess.definition }, account);
       if (guess.ttl) {
         const specification = { Enabled: true, AttributeName: guess.ttl };
-        await app.act({ do: 'request', operation: 'UpdateTimeToLive', body: { TableName: table, TimeToLiveSpecification: specification } });
+        await app.request('UpdateTimeToLive', { TableName: table, TimeToLiveSpecification: specification }, account);
       }
       app.missed.value = false;
       await app.act({ do: 'run', code: app.code.value });
@@ -129,14 +130,31 @@ export function guessTable(code: string) {
   return { keys, ttl, definition };
 }
 
-const statement = signal('SELECT * FROM "Shop" WHERE PK = \'CUSTOMER#ada\'');
+const statement = signal('');
 const operation = signal('Query');
-const body = signal(`{
-  "TableName": "Shop",
-  "KeyConditionExpression": "PK = :pk",
-  "ExpressionAttributeValues": { ":pk": { "S": "CUSTOMER#ada" } },
-  "ReturnConsumedCapacity": "TOTAL"
-}`);
+const body = signal('');
+/** What was suggested, which follows the selected table until it is edited. */
+const suggested = { statement: '', body: '' };
+
+function suggest({ name, keys }: Pick<TableView, 'name' | 'keys'>): void {
+  const key = keys[0] ?? { name: 'PK', type: 'S' };
+  const value = key.type === 'N' ? '1' : 'CUSTOMER#ada';
+  if (statement.value === suggested.statement) {
+    suggested.statement = `SELECT * FROM "${name}" WHERE "${key.name}" = ${key.type === 'N' ? value : `'${value}'`}`;
+    statement.value = suggested.statement;
+  }
+  if (body.value === suggested.body) {
+    const query = { TableName: name, KeyConditionExpression: '#pk = :pk', ExpressionAttributeNames: { '#pk': key.name }, ExpressionAttributeValues: { ':pk': { [key.type]: value } }, ReturnConsumedCapacity: 'TOTAL' };
+    suggested.body = JSON.stringify(query, undefined, 2);
+    body.value = suggested.body;
+  }
+}
+
+/** Suggests requests for the selected table. */
+function useSuggestions(app: App): void {
+  const table = app.tables.current.value;
+  useEffect(() => suggest(table ?? { name: 'Shop', keys: [] }), [table?.id]);
+}
 
 /** Puts a request into the tab for raw requests. */
 export function showRequest(name: string, json: string): void {
@@ -149,7 +167,7 @@ function useAnswer(app: App) {
   const refused = useSignal(false);
   const send = async (name: string, payload: unknown) => {
     try {
-      answer.value = JSON.stringify(await app.act({ do: 'request', operation: name, body: payload }), undefined, 2);
+      answer.value = JSON.stringify(await app.request(name, payload), undefined, 2);
       refused.value = false;
     } catch (error) {
       answer.value = words(error);
@@ -163,6 +181,7 @@ function useAnswer(app: App) {
 }
 
 function Statement({ app }: { app: App }) {
+  useSuggestions(app);
   const { send, view } = useAnswer(app);
   const run = () => void send('ExecuteStatement', { Statement: statement.value, ReturnConsumedCapacity: 'TOTAL' });
   return (
@@ -180,6 +199,7 @@ function Statement({ app }: { app: App }) {
 const OPERATIONS = 'BatchGetItem BatchWriteItem CreateTable DeleteItem DeleteTable DescribeTable DescribeTimeToLive GetItem ListTables PutItem Query Scan TransactGetItems TransactWriteItems UpdateItem UpdateTable UpdateTimeToLive'.split(' ');
 
 function RawRequest({ app }: { app: App }) {
+  useSuggestions(app);
   const { send, view, refuse } = useAnswer(app);
   const run = () => {
     try {

@@ -60,6 +60,14 @@ const SLIDERS: Slider[] = [
     show: upTo,
   },
   {
+    name: 'Replication lag',
+    sentence: 'How long a write takes to reach the replicas of a global table in other regions.',
+    steps: [0, 0.5, 3, 10, 60, 600],
+    value: ({ replicationLag }) => longest(replicationLag),
+    change: (value) => ({ replicationLag: lag(value) }),
+    show: upTo,
+  },
+  {
     name: 'Stream lag',
     sentence: 'How long a change takes to be readable in a stream.',
     steps: [0, 0.5, 5, 30],

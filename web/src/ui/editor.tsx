@@ -16,6 +16,7 @@ export function Editor({ code, language, label, onRun, onEdit }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const behind = useRef<HTMLPreElement>(null);
+  const gutter = useRef<HTMLPreElement>(null);
   const wanted = useRef(() => {});
 
   useEffect(() => {
@@ -31,10 +32,12 @@ export function Editor({ code, language, label, onRun, onEdit }: Props) {
       const { openEditor } = await import('./code-mirror');
       if (gone) return;
       const focused = document.activeElement === field.current;
+      const { selectionStart = 0, selectionEnd = 0 } = field.current ?? {};
       // CodeMirror adds its styles to a shadow root as constructed sheets, which the Content-Security-Policy allows.
       const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
       const view = openEditor(root, {
         text: code.peek(),
+        selection: [selectionStart, selectionEnd],
         language,
         label,
         onRun,
@@ -60,6 +63,7 @@ export function Editor({ code, language, label, onRun, onEdit }: Props) {
 
   return (
     <div class="editor" ref={place} onPointerEnter={() => wanted.current()}>
+      <pre ref={gutter} class="gutter" aria-hidden="true">{code.value.split('\n').map((_, at) => `${at + 1}\n`)}</pre>
       <pre ref={behind} aria-hidden="true">{language === 'javascript' ? colored(code.value) : code.value}{'\n'}</pre>
       <textarea
         ref={field}
@@ -68,7 +72,10 @@ export function Editor({ code, language, label, onRun, onEdit }: Props) {
         autocapitalize="off"
         wrap="off"
         onFocus={() => wanted.current()}
-        onScroll={({ currentTarget: { scrollTop, scrollLeft } }) => behind.current?.scrollTo(scrollLeft, scrollTop)}
+        onScroll={({ currentTarget: { scrollTop, scrollLeft } }) => {
+          behind.current?.scrollTo(scrollLeft, scrollTop);
+          gutter.current?.scrollTo(0, scrollTop);
+        }}
         value={code.value}
         onInput={(event) => {
           code.value = event.currentTarget.value;

@@ -1,9 +1,11 @@
 // Expressions: how a text is parsed and bound, where it fails, and what each part gives for an item.
 import { batch, signal, useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { words, type App } from '../app';
+import { ownerOf, words, type App } from '../app';
 import type { Sent } from '../explain';
+import type { TableView } from '../tables';
 import { EXPRESSION_KINDS, type Attributes, type ExplainedExpression, type Expression, type ExpressionItem, type ExpressionKind } from '../transport/control';
+import type { Account } from '../transport/dynamodb';
 import { keyText } from '../value';
 import { Fault, Tree } from './expression-tree';
 import { TableChoice } from './table-choice';
@@ -17,9 +19,9 @@ const index = signal('');
 const json = (value: object | undefined) => (value && Object.keys(value).length > 0 ? JSON.stringify(value) : '');
 
 /** Puts an expression of a request into the explorer. */
-export function showExpression(app: App, { expression, table, index: of }: Sent): void {
+export function showExpression(app: App, { expression, table, index: of }: Sent, account: Account): void {
   batch(() => {
-    app.tables.selected.value = table;
+    app.tables.select(table, account);
     kind.value = expression.kind;
     text.value = expression.text;
     names.value = json(expression.names);
@@ -34,23 +36,24 @@ export function ExpressionsPanel({ app }: { app: App }) {
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const trouble = useSignal('');
   const chosen = useSignal(0);
-  const name = table?.name;
+  const latest = useRef(table);
+  latest.current = table;
   const version = app.tables.version.value;
   if (text.value === '' && table) text.value = `attribute_exists(${table.keys[0]?.name ?? 'PK'})`;
 
   useEffect(() => {
-    if (!name || soon.current !== undefined) return;
+    if (!table || soon.current !== undefined) return;
     soon.current = setTimeout(() => {
       soon.current = undefined;
-      void look(name);
+      if (latest.current) void look(latest.current);
     }, 120);
-  }, [name, version, kind.value, text.value, names.value, values.value, index.value]);
+  }, [table?.id, version, kind.value, text.value, names.value, values.value, index.value]);
   useEffect(() => () => clearTimeout(soon.current), []);
 
-  const look = async (of: string) => {
+  const look = async (of: TableView) => {
     try {
       const asked = read();
-      const explained = await app.control.explainExpression(asked, of, index.value);
+      const explained = await app.control.of(ownerOf(of)).explainExpression(asked, of.name, index.value);
       setShown({ text: asked.text, explained });
       trouble.value = '';
     } catch (error) {

@@ -12,6 +12,7 @@ const PATHS = {
   lock: <path d="M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3" />,
   clock: <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17M12 8v4.5l3 2" />,
   stream: <path d="M3 8c3-3 6 3 9 0s6 3 9 0M3 15c3-3 6 3 9 0s6 3 9 0" />,
+  globe: <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17M3.5 12h17M12 3.5c-5 5-5 12 0 17M12 3.5c5 5 5 12 0 17" />,
   index: <path d="M4 6h10M4 12h16M4 18h7" />,
   table: <path d="M4 5h16v14H4zM4 10h16M10 10v9" />,
   close: <path d="m6 6 12 12M18 6 6 18" />,

@@ -1,8 +1,9 @@
 // The items of a table: a virtual list over pages, and an editor for one item.
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { words, type App } from '../app';
+import { ownerOf, words, type App } from '../app';
 import type { Attributes } from '../transport/control';
+import type { Account } from '../transport/dynamodb';
 import type { ItemsPage, StoredItem, TableView } from '../tables';
 import { brief, keyText, plainItem, typedItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
@@ -15,6 +16,7 @@ const PAGE = 500;
 /** Changes that can be taken back: what was there before, the latest last. */
 interface Change {
   table: string;
+  owner: Account;
   key: Attributes;
   before: Attributes | undefined;
 }
@@ -30,10 +32,10 @@ export function ItemsPanel({ app }: { app: App }) {
     const change = undo.value.at(-1);
     if (!change) return;
     undo.value = undo.value.slice(0, -1);
-    const { table: TableName, key, before } = change;
+    const { table: TableName, owner, key, before } = change;
     try {
-      if (before) await app.act({ do: 'request', operation: 'PutItem', body: { TableName, Item: before } });
-      else await app.act({ do: 'request', operation: 'DeleteItem', body: { TableName, Key: key } });
+      if (before) await app.request('PutItem', { TableName, Item: before }, owner);
+      else await app.request('DeleteItem', { TableName, Key: key }, owner);
     } catch (error) {
       trouble.value = words(error);
     }
@@ -59,7 +61,7 @@ export function ItemsPanel({ app }: { app: App }) {
         </button>
       </div>
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
-      <ItemList key={`${table.name} ${index.value}`} app={app} table={table} index={index.value} onOpen={(item) => (edited.value = { table: table.name, item })} />
+      <ItemList key={`${table.id} ${index.value}`} app={app} table={table} index={index.value} onOpen={(item) => (edited.value = { table: table.name, item })} />
       {edited.value && <ItemEditor app={app} table={table} item={edited.value.item} onClose={() => (edited.value = undefined)} />}
     </div>
   );
@@ -85,7 +87,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
     const query = new URLSearchParams({ limit: String(PAGE) });
     if (after) query.set('after', after);
     if (index) query.set('index', index);
-    const page = await app.control.get<ItemsPage>(`/tables/${encodeURIComponent(table.name)}/items?${query}`);
+    const page = await app.control.of(ownerOf(table)).get<ItemsPage>(`/tables/${encodeURIComponent(table.name)}/items?${query}`);
     return { after, items: page.items, next: page.next };
   };
 
@@ -123,7 +125,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   useEffect(() => {
     if (soon.current !== undefined) return;
     soon.current = setTimeout(() => ((soon.current = undefined), void refresh()), latest.current.length === 0 ? 0 : 150);
-  }, [version, table.name, index]);
+  }, [version, table.id, index]);
   useEffect(() => () => clearTimeout(soon.current), []);
 
   const rows = useMemo(() => pages.flatMap(({ items }) => items), [pages]);
@@ -226,8 +228,8 @@ function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView;
       const attributes = operation === 'PutItem' ? parsed() : start;
       const key = keyOf(attributes);
       const what = operation === 'PutItem' ? { Item: attributes } : { Key: key };
-      const answer = (await app.act({ do: 'request', operation, body: { TableName: table.name, ...what, ReturnValues: 'ALL_OLD' } })) as { Attributes?: Attributes };
-      undo.value = [...undo.value, { table: table.name, key, before: answer.Attributes }];
+      const answer = (await app.request(operation, { TableName: table.name, ...what, ReturnValues: 'ALL_OLD' }, ownerOf(table))) as { Attributes?: Attributes };
+      undo.value = [...undo.value, { table: table.name, owner: ownerOf(table), key, before: answer.Attributes }];
       onClose();
     } catch (error) {
       trouble.value = error instanceof SyntaxError ? `This is not JSON: ${error.message}` : words(error);

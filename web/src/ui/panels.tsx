@@ -2,22 +2,24 @@
 import { useSignal } from '@preact/signals';
 import type { App } from '../app';
 import type { Sent } from '../explain';
+import type { Account } from '../transport/dynamodb';
 import { lazy } from './lazy';
 import { RequestsPanel } from './requests';
 import { Tabs } from './tabs';
 
 const ItemsPanel = lazy(() => import('./items').then((module) => module.ItemsPanel));
+const TablesPanel = lazy(() => import('./tables').then((module) => module.TablesPanel));
 const QueryPanel = lazy(() => import('./query').then((module) => module.QueryPanel));
 const ExpressionsPanel = lazy(() => import('./expressions').then((module) => module.ExpressionsPanel));
 const ConditionsPanel = lazy(() => import('./conditions').then((module) => module.ConditionsPanel));
 
-const TABS = ['Requests', 'Items', 'Query', 'Expressions', 'Conditions'] as const;
+const TABS = ['Requests', 'Tables', 'Items', 'Query', 'Expressions', 'Conditions'] as const;
 
 export function Panels({ app }: { app: App }) {
-  const tab = useSignal<(typeof TABS)[number]>(app.isTab ? 'Requests' : 'Items');
-  const explain = (sent: Sent) => {
+  const tab = useSignal<(typeof TABS)[number]>(app.isTab ? 'Requests' : 'Tables');
+  const explain = (sent: Sent, account: Account) => {
     void import('./expressions').then(({ showExpression }) => {
-      showExpression(app, sent);
+      showExpression(app, sent, account);
       tab.value = 'Expressions';
     });
   };
@@ -27,6 +29,7 @@ export function Panels({ app }: { app: App }) {
       <Tabs label="Details" id="details" names={TABS} selected={tab} badges={faults > 0 ? { Conditions: String(faults) } : {}} />
       <div class="tab-body" role="tabpanel" id="details-panel" aria-label={tab.value}>
         {tab.value === 'Requests' && <RequestsPanel app={app} onExpression={explain} />}
+        {tab.value === 'Tables' && <TablesPanel app={app} onItems={() => (tab.value = 'Items')} />}
         {tab.value === 'Items' && <ItemsPanel app={app} />}
         {tab.value === 'Query' && <QueryPanel app={app} onShow={() => (tab.value = 'Requests')} />}
         {tab.value === 'Expressions' && <ExpressionsPanel app={app} />}

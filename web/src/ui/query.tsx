@@ -76,7 +76,7 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
   const built = build(table);
   const run = async (more: Record<string, unknown> = {}) => {
     try {
-      answer.value = (await app.act({ do: 'request', operation: built.operation, body: { ...built.body, ...more } })) as Answer;
+      answer.value = (await app.request(built.operation, { ...built.body, ...more })) as Answer;
       trouble.value = '';
     } catch (error) {
       trouble.value = words(error);

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { PENDING, type App } from '../app';
 import { bodyOf, explain, expressionsOf, type Remark, type Sent } from '../explain';
 import type { ExplainedExpression, Explanation, SeenRequest } from '../transport/control';
+import type { Account } from '../transport/dynamodb';
 import { keyText } from '../value';
 import { count, seconds, timeOfDay, units } from '../words';
 import { showRequest } from './code-pane';
@@ -29,7 +30,7 @@ const costly = signal(false);
 
 const consumed = ({ readUnits, writeUnits }: SeenRequest) => readUnits + writeUnits;
 
-export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (sent: Sent) => void }) {
+export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (sent: Sent, account: Account) => void }) {
   const { opened: open } = app;
   const failed = useSignal(only.failed);
   const text = useSignal(only.text);
@@ -67,7 +68,7 @@ export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (
               <button type="button" data-number={request.number} aria-expanded={open.value === request.number} data-failed={request.status >= 400} onClick={() => (open.value = open.value === request.number ? undefined : request.number)}>
                 <time>{timeOfDay(Date.parse(request.at))}</time>
                 <b>{request.operation}</b>
-                <span class="what">{what(request)}</span>
+                <span class="what">{app.tables.qualified.value && <i>{request.caller.region} </i>}{what(request)}</span>
                 <span class="cost">{cost(request)}</span>
                 <span class="status-code">{request.error ? request.error.replace('Exception', '') : stale(app, request) ?? delivery(request)}</span>
               </button>
@@ -113,13 +114,13 @@ async function know({ control }: App, seen: SeenRequest): Promise<Known> {
   const explanation = await control.explain(seen.number).catch(() => undefined);
   const expressions = [];
   for (const sent of expressionsOf(bodyOf(request))) {
-    const explained = await control.explainExpression(sent.expression, sent.table, sent.index, 1).catch(() => undefined);
+    const explained = await control.of(seen.caller).explainExpression(sent.expression, sent.table, sent.index, 1).catch(() => undefined);
     if (explained) expressions.push({ sent, explained });
   }
   return { request, explanation, expressions };
 }
 
-function Details({ app, request, onClose, onExpression }: { app: App; request: SeenRequest; onClose: () => void; onExpression: (sent: Sent) => void }) {
+function Details({ app, request, onClose, onExpression }: { app: App; request: SeenRequest; onClose: () => void; onExpression: (sent: Sent, account: Account) => void }) {
   const [known, setKnown] = useState<Known>();
   useEffect(() => {
     let gone = false;
@@ -129,7 +130,7 @@ function Details({ app, request, onClose, onExpression }: { app: App; request: S
     };
   }, []);
   const filter = known?.expressions.find(({ sent }) => sent.expression.kind === 'FilterExpression')?.explained.nodes ?? [];
-  const remarks = known ? explain(known.request, known.explanation, filter, app.tables.list.value, app.conditions.value, app.feed.ages.value.get(request.number)) : [];
+  const remarks = known ? explain(known.request, known.explanation, filter, app.tables.list.value, app.conditions.value, app.feed.ages.value.get(request.number), app.feed.conflicts.value) : [];
   return (
     <div class="details" role="region" aria-label={`Request ${request.number}`}>
       <header>
@@ -148,7 +149,7 @@ function Details({ app, request, onClose, onExpression }: { app: App; request: S
           <pre>{sent.expression.text}</pre>
           <Fault expression={sent.expression.text} explained={explained} />
           <Tree expression={sent.expression.text} nodes={explained.nodes} />
-          <button type="button" class="small" onClick={() => onExpression(sent)}>Evaluate for items</button>
+          <button type="button" class="small" onClick={() => onExpression(sent, request.caller)}>Evaluate for items</button>
         </details>
       ))}
       <Bodies full={known?.request} />

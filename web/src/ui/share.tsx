@@ -6,6 +6,7 @@ import { digest } from '../digest';
 import { toFragment } from '../session';
 import { count, length } from '../words';
 import { modelOf } from '../workbench';
+import { download } from './download';
 import { Icon } from './icon';
 
 /** The longest link that is offered: messengers cut longer ones. */
@@ -74,12 +75,6 @@ export function ShareDialog({ app, onClose }: { app: App; onClose: () => void })
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
     </dialog>
   );
-}
-
-function download(name: string, content: Blob): void {
-  const url = URL.createObjectURL(content);
-  Object.assign(document.createElement('a'), { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 function Link({ app }: { app: App }) {

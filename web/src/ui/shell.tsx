@@ -6,12 +6,14 @@ import { Stage } from '../stage/stage';
 import { CodePane } from './code-pane';
 import { Icon } from './icon';
 import { Panels } from './panels';
-import { ShareDialog } from './share';
+import { lazy } from './lazy';
 import { TimeBar } from './time-bar';
 
+const ShareDialog = lazy(() => import('./share').then((module) => module.ShareDialog));
+
 const SENTENCE = {
-  tab: 'A complete DynamoDB runs in this tab: run real AWS SDK code, move time forward, and watch what the service does.',
-  server: 'The console of this Dynatwin server: browse tables, run code, move time forward, and watch what the service does.',
+  tab: 'DynamoDB in a browser tab: run AWS SDK code, move time, and watch what the service does.',
+  server: 'The console of this Dynatwin server: edit tables and items, run code, move time forward.',
 };
 
 export function Shell({ app }: { app: App }) {

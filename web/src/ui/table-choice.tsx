@@ -6,8 +6,8 @@ export function TableChoice({ app, table }: { app: App; table: TableView }) {
   return (
     <label class="line">
       Table
-      <select value={table.name} onChange={(event) => (app.tables.selected.value = event.currentTarget.value)}>
-        {app.tables.list.value.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+      <select value={table.id} onChange={(event) => (app.tables.selected.value = event.currentTarget.value)}>
+        {app.tables.list.value.map((one) => <option key={one.id} value={one.id}>{app.tables.label(one)}</option>)}
       </select>
     </label>
   );

@@ -16,6 +16,7 @@ const LESSONS = {
   'hot-keys': ['calm'],
   'rate-limit': ['calm'],
   jobs: ['calm'],
+  regions: ['calm'],
   tokens: [],
   retries: [],
 };
@@ -42,7 +43,7 @@ const PLACES = {
 
 async function outcome(page) {
   await page.evaluate(() => document.querySelector('.lesson button').click());
-  await until(page, () => !document.querySelector('.lesson button').disabled && document.querySelectorAll('.lesson [data-held]').length === 6);
+  await until(page, () => !document.querySelector('.lesson button').disabled && [...document.querySelectorAll('.lesson tbody td')].every((cell) => cell.textContent !== 'not run'));
   return page.evaluate(() => [...document.querySelectorAll('.lesson tbody tr')].map((line) => [...line.cells].slice(1).map(({ dataset, textContent }) => [dataset.held, textContent])));
 }
 

@@ -17,6 +17,8 @@ test('the first load is at most 1.1 MB', async () => {
   assert.ok(urls.every((url) => !url.includes('code-mirror')), 'the editor is loaded when it is touched');
   const size = gzipped(urls);
   console.log(`# first load: ${size} bytes gzip in ${urls.length} files`);
+  const interactive = await page.evaluate(() => performance.getEntriesByName('interactive')[0].startTime);
+  console.log(`# interactive after ${interactive.toFixed(0)} ms`);
   assert.ok(size <= 1_100_000, `${size} bytes`);
   assert.deepEqual(page.trouble, []);
 });

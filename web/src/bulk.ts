@@ -1,0 +1,65 @@
+// All items of a table: read, written, exported to files and imported from them.
+import { ownerOf, type App } from './app';
+import type { ItemsPage, TableView } from './tables';
+import type { Attributes } from './transport/control';
+import { ServiceError } from './transport/dynamodb';
+import { typedItem } from './value';
+
+const PAGE = 1_000;
+/** The most entries of a BatchWriteItem. */
+const BATCH = 25;
+const MOST_ATTEMPTS = 100;
+
+export type WriteEntry = { PutRequest: { Item: Attributes } } | { DeleteRequest: { Key: Attributes } };
+
+/** Reads all items of a table, unmetered. */
+export async function allItems(app: App, table: TableView): Promise<Attributes[]> {
+  const control = app.control.of(ownerOf(table));
+  const items: Attributes[] = [];
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: ItemsPage = await control.get(`/tables/${encodeURIComponent(table.name)}/items?limit=${PAGE}${after ? `&after=${after}` : ''}`);
+    items.push(...page.items.map(({ item }) => item));
+    after = page.next;
+  }
+  return items;
+}
+
+/** Writes and deletes items in batches, and sends unprocessed and throttled ones again. */
+export async function writeItems(app: App, table: TableView, entries: WriteEntry[]): Promise<void> {
+  for (let at = 0; at < entries.length; at += BATCH) await writeBatch(app, table, entries.slice(at, at + BATCH));
+}
+
+async function writeBatch(app: App, table: TableView, entries: WriteEntry[]): Promise<void> {
+  let left = entries;
+  for (let attempt = 0; left.length > 0; attempt += 1) {
+    if (attempt === MOST_ATTEMPTS) throw new Error(`${left.length} items were throttled ${MOST_ATTEMPTS} times.`);
+    if (attempt > 0) await pause(app);
+    try {
+      const answer = (await app.request('BatchWriteItem', { RequestItems: { [table.name]: left } }, ownerOf(table))) as { UnprocessedItems?: Record<string, WriteEntry[]> };
+      left = Object.values(answer.UnprocessedItems ?? {}).flat();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !/Throughput|Throttling|InternalServerError/.test(error.name)) throw error;
+    }
+  }
+}
+
+// Capacity comes back as time passes: by the emulator's clock where the page moves it.
+const pause = (app: App): Promise<unknown> => (app.settable.value && app.controlled.value ? app.advance(1_000) : new Promise((done) => setTimeout(done, 200)));
+
+/** Items as a file: one item to a line, in the format of exports to S3. */
+export const exported = (items: Attributes[]): string => items.map((item) => `${JSON.stringify({ Item: item })}\n`).join('');
+
+/** The items of a file: lines or an array of items, as plain JSON, as DynamoDB JSON, or as members named `Item`. */
+export function imported(text: string): Attributes[] {
+  const trimmed = text.trim();
+  const values = (trimmed.startsWith('[') ? JSON.parse(trimmed) : trimmed.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line) as unknown)) as Record<string, unknown>[];
+  return values.map((value) => {
+    const item = (value['Item'] ?? value) as Record<string, unknown>;
+    return isTyped(item) ? (item as Attributes) : typedItem(item);
+  });
+}
+
+const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);
+
+const isTyped = (item: Record<string, unknown>): boolean =>
+  Object.values(item).every((value) => typeof value === 'object' && value !== null && Object.keys(value).length === 1 && TYPES.has(Object.keys(value)[0] ?? ''));

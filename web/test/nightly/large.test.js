@@ -1,0 +1,84 @@
+// A table of 100,000 items in the console.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { browser, quiet } from '../browser.js';
+import { start } from '../dynatwin.js';
+
+const ITEMS = 100_000;
+const BATCH = 25;
+
+async function call(server, operation, body) {
+  const response = await fetch(server.address, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `DynamoDB_20120810.${operation}`,
+      'x-amz-date': '20260101T000000Z',
+      authorization: `AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'0'.repeat(64)}`,
+    },
+    body: JSON.stringify(body),
+  });
+  assert.equal(response.status, 200, await response.text());
+}
+
+async function fill(server) {
+  await call(server, 'CreateTable', {
+    TableName: 'Large',
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }, { AttributeName: 'SK', AttributeType: 'N' }],
+    KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }, { AttributeName: 'SK', KeyType: 'RANGE' }],
+  });
+  let batch = 0;
+  const write = async () => {
+    while (batch < ITEMS / BATCH) {
+      const first = BATCH * batch++;
+      const puts = Array.from({ length: BATCH }, (_, at) => ({ PutRequest: { Item: { PK: { S: `USER#${first % 500}` }, SK: { N: String(first + at) }, name: { S: 'Ada Lovelace' } } } }));
+      await call(server, 'BatchWriteItem', { RequestItems: { Large: puts } });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, write));
+}
+
+/** Scrolls by `step` pixels in each of 300 frames; returns their lengths in milliseconds, and the most rows in the document. */
+const scroll = (page, step) =>
+  page.evaluate(async (pixels) => {
+    const grid = document.querySelector('.grid');
+    const frames = [];
+    let rows = 0;
+    let last = performance.now();
+    for (let frame = 0; frame < 300; frame += 1) {
+      grid.scrollTop += pixels;
+      const now = await new Promise(requestAnimationFrame);
+      frames.push(now - last);
+      last = now;
+      rows = Math.max(rows, grid.querySelectorAll('tr').length);
+    }
+    return { frames: frames.sort((one, other) => one - other), rows };
+  }, step);
+
+test('100,000 items scroll, with no more rows in the document than are seen', async () => {
+  const server = await start();
+  const chromium = await browser(`${server.address}/_dynatwin/ui/`);
+  try {
+    await fill(server);
+    const page = await chromium.open();
+    await page.getByRole('tab', { name: 'Items', exact: true }).click();
+    await page.getByText('100,000 items').first().waitFor();
+    await page.locator('.grid tbody tr').nth(5).waitFor();
+    const { frames, rows } = await scroll(page, 90);
+    console.log(`# frames: median ${frames[150].toFixed(1)} ms, 95th percentile ${frames[285].toFixed(1)} ms`);
+    assert.ok(rows < 60, `${rows} rows`);
+    await page.evaluate(() => {
+      const grid = document.querySelector('.grid');
+      grid.scrollTop = grid.scrollHeight;
+    });
+    // The last row is an item, not the space of those that are yet to be read.
+    await page.locator('.grid tbody tr:last-child:not([aria-hidden])').waitFor({ timeout: 120_000 });
+    const back = await scroll(page, -9_000);
+    assert.ok(back.rows < 60, `${back.rows} rows`);
+    quiet(page);
+  } finally {
+    await chromium.close();
+    server.stop();
+  }
+});
