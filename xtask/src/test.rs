@@ -45,7 +45,7 @@ const STEPS: [Step; 21] = [
     Step::each("cargo test", &["build"], workspace),
     Step::each("loom", &[], loom),
     Step::each("doc", &["build"], |_| doc()),
-    Step::each("node", &["wasm"], |_| node()),
+    Step::each("node", &["build", "wasm"], |_| node()),
     Step::each("python", &["build"], |_| python::test()),
     Step::each("browser", &["wasm", "cargo test"], browser),
     Step::each("transports", &["build", "wasm", "python"], |_| transports()),
@@ -133,7 +133,9 @@ fn loom(extent: Extent) -> Outcome<Counts> {
 fn node() -> Outcome<Counts> {
     built_package()?;
     setup::npm("wasm/npm")?;
-    counted(command("npm", "wasm/npm").args(["test", "--silent"]), of_node)
+    let mut tests = command("npm", "wasm/npm");
+    tests.args(["test", "--silent"]);
+    counted(tests.env("DYNATWIN_BIN", binary("dynatwin")?), of_node)
 }
 
 /// Runs the packed npm package in small projects of its users' test runners, bundlers and runtimes, in a clean directory;

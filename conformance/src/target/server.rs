@@ -1,7 +1,9 @@
 //! The `dynatwin` server, over HTTP.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::process::Process;
 use super::{Endpoint, Session, Target};
@@ -29,9 +31,25 @@ pub struct Server {
 impl Server {
     /// Starts it.
     pub async fn start(seed: u64) -> Outcome<Server> {
+        Server::start_with(seed, &[]).await
+    }
+
+    /// Starts it with a configuration of access control, in JSON.
+    pub async fn start_with_access(seed: u64, configuration: &str) -> Outcome<Server> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let file = std::env::temp_dir().join(format!("dynatwin-access-{}-{count}.json", std::process::id()));
+        std::fs::write(&file, configuration)?;
+        let started = Server::start_with(seed, &["--iam".as_ref(), file.as_os_str()]).await;
+        std::fs::remove_file(&file)?;
+        started
+    }
+
+    async fn start_with(seed: u64, words: &[&OsStr]) -> Outcome<Server> {
         let binary = tokio::task::spawn_blocking(binary).await??;
         let mut command = Command::new(binary);
-        let mut process = Process::start(command.args(["--port", "0", "--seed", &seed.to_string()]))?;
+        command.args(["--port", "0", "--seed", &seed.to_string()]).args(words);
+        let mut process = Process::start(&mut command)?;
         let port = process.wait_for_line(port).await?;
         process.wait_for_port(port).await?;
         Ok(Server {

@@ -2,6 +2,8 @@
 //! for each change.
 #![allow(clippy::unwrap_used)]
 
+mod signatures;
+
 use std::sync::Arc;
 
 use dynatwin_conformance::difference::{self, Differences};

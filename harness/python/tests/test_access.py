@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ TABLE = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/Items"
 OWN = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["${aws:PrincipalTag/tenant}"]}}
 STATEMENT = {"Effect": "Allow", "Action": ["dynamodb:GetItem", "dynamodb:PutItem"], "Resource": "*", "Condition": OWN}
 SESSION = {"name": "cli", "accessKeyId": "ASIACLI", "secretAccessKey": "session secret", "sessionToken": "session token"}
+EXPIRED = {**SESSION, "accessKeyId": "ASIAOLD", "expires": "2026-01-01T00:00:00Z"}
 IAM: dict[str, Any] = {
     "accounts": {
         ACCOUNT: {
@@ -34,7 +36,7 @@ IAM: dict[str, Any] = {
                 "Tenant": {
                     "tags": {"tenant": "green"},
                     "policies": [{"Version": "2012-10-17", "Statement": STATEMENT}],
-                    "sessions": [SESSION],
+                    "sessions": [SESSION, EXPIRED],
                 }
             },
         }
@@ -173,11 +175,13 @@ def server(tmp_path: Path) -> Iterator[str]:
         process.wait(timeout=60)
 
 
-def client_of(server: str, access_key: str, secret: str, token: str | None = None) -> Any:
+def client_of(
+    server: str, access_key: str, secret: str, token: str | None = None, region: str = "us-east-1"
+) -> Any:
     return boto3.client(
         "dynamodb",
         endpoint_url=server,
-        region_name="us-east-1",
+        region_name=region,
         aws_access_key_id=access_key,
         aws_secret_access_key=secret,
         aws_session_token=token,
@@ -214,6 +218,38 @@ def test_a_server_verifies_signatures_and_policies(server: str) -> None:
     with pytest.raises(ClientError) as refused:
         client.scan(TableName="Items")
     assert "perform: dynamodb:Scan" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ("expired", "(ExpiredTokenException)"),
+        ("behind", "(InvalidSignatureException) when calling the ListTables operation: Signature expired"),
+        ("ahead", "(InvalidSignatureException) when calling the ListTables operation: Signature not yet current"),
+        ("region", "Credential should be scoped to a valid region"),
+        ("body", "The request signature we calculated does not match"),
+    ],
+)
+def test_a_server_refuses_changed_requests(
+    server: str, changed: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key_id = EXPIRED["accessKeyId"] if changed == "expired" else SESSION["accessKeyId"]
+    region = "nowhere" if changed == "region" else "us-east-1"
+    client = client_of(server, key_id, SESSION["secretAccessKey"], SESSION["sessionToken"], region)
+    minutes = {"behind": -10, "ahead": 10}.get(changed, 0)
+    if minutes:
+        moment = datetime.now(timezone.utc) + timedelta(minutes=minutes)
+        monkeypatch.setattr("botocore.auth.get_current_datetime", lambda **_: moment.replace(tzinfo=None))
+
+    def replace(request: Any, **_: Any) -> None:
+        request.body = b'{"Limit":1}'
+        request.headers["Content-Length"] = "11"
+
+    if changed == "body":
+        client.meta.events.register("before-send.dynamodb", replace)
+    with pytest.raises(ClientError) as refused:
+        client.list_tables()
+    assert text in str(refused.value)
 
 
 def test_the_command_line_of_aws_with_a_session_token(server: str) -> None:
