@@ -3,13 +3,12 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
 use crate::shell::{self, Outcome, cargo, command, output, run};
-use crate::test::Counts;
-use crate::{python, setup, wasm};
+use crate::{image, python, setup, wasm};
 
 /// The published crates, each after its dependencies.
 const CRATES: [&str; 6] = [
@@ -21,12 +20,6 @@ const CRATES: [&str; 6] = [
     "dynatwin",
 ];
 
-/// The user that the image runs as, as in `amazon/dynamodb-local`.
-const USER: &str = "1000:1000";
-
-/// The arguments and the environment of a container.
-type Invocation = (&'static [&'static str], &'static [(&'static str, &'static str)]);
-
 /// Builds one part of a release.
 pub fn make(part: &str, target: Option<&str>) -> Outcome<()> {
     fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
@@ -35,25 +28,26 @@ pub fn make(part: &str, target: Option<&str>) -> Outcome<()> {
         ("crates", None) => crates(),
         ("npm", None) => npm(),
         ("wheel", None) => wheel(),
-        ("image", None) => image(),
+        ("image", None) => image::archive(),
         ("checksums", None) => checksums(),
         _ => Err("dist makes one of: binary [TARGET], crates, npm, wheel, image, checksums".into()),
     }
 }
 
-fn folder() -> PathBuf {
+/// Where the parts of a release are.
+pub fn folder() -> PathBuf {
     shell::root().join("target/dist")
 }
 
 /// Cargo's default target.
-fn host() -> Outcome<String> {
+pub fn host() -> Outcome<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let line = said.lines().find_map(|line| line.strip_prefix("host: "));
     line.map(str::to_owned).ok_or_else(|| "rustc names no host".into())
 }
 
 /// Builds the binary for a target, static on Linux, and returns its path.
-fn binary(target: &str) -> Outcome<PathBuf> {
+pub fn binary(target: &str) -> Outcome<PathBuf> {
     let mut build = cargo();
     build.args([
         "build",
@@ -188,32 +182,6 @@ fn wheel() -> Outcome<()> {
     fs::copy(&wheel, copy).map(drop).map_err(|error| error.to_string())
 }
 
-/// The image's root directory, and the image itself if buildah is there.
-fn image() -> Outcome<()> {
-    let root = root_directory()?;
-    println!("{}", root.display());
-    if shell::find("buildah").is_none() {
-        println!("buildah is not installed; the Containerfile builds the same image");
-        return Ok(());
-    }
-    run(command("buildah", "").args(["build", "--tag", "dynatwin", "--file", "Containerfile", "."]))
-}
-
-/// The contents of the image: the static binary, and the working directory of DynamoDB Local's image with its data folder.
-fn root_directory() -> Outcome<PathBuf> {
-    let binary = binary(&host()?)?;
-    let root = folder().join("image");
-    let text = |error: std::io::Error| error.to_string();
-    if root.exists() {
-        fs::remove_dir_all(&root).map_err(text)?;
-    }
-    let data = root.join("home/dynamodblocal/data");
-    fs::create_dir_all(&data).map_err(text)?;
-    fs::copy(&binary, root.join("dynatwin")).map_err(text)?;
-    run(Command::new("chown").arg("-R").arg(USER).arg(&data))?;
-    Ok(root)
-}
-
 fn checksums() -> Outcome<()> {
     let text = |error: std::io::Error| error.to_string();
     let mut lines = Vec::new();
@@ -231,69 +199,4 @@ fn checksums() -> Outcome<()> {
     }
     lines.sort_by(|a, b| a[66..].cmp(&b[66..]));
     fs::write(folder().join("SHA256SUMS"), lines.concat()).map_err(text)
-}
-
-/// The image's root directory as a container has it: another user, without the rest of the file system, with the command
-/// lines and environment of `amazon/dynamodb-local`.
-pub fn test_image() -> Outcome<Counts> {
-    let root = root_directory()?;
-    let cases: [Invocation; 4] = [
-        (&[], &[]),
-        (&["-jar", "DynamoDBLocal.jar", "-inMemory"], &[]),
-        (
-            &[
-                "-jar",
-                "DynamoDBLocal.jar",
-                "-sharedDb",
-                "-inMemory",
-                "-disableTelemetry",
-            ],
-            &[],
-        ),
-        (&["-sharedDb"], &[("DYNATWIN_LOG", "requests")]),
-    ];
-    let mut counts = Counts::default();
-    for (at, (words, variables)) in cases.iter().enumerate() {
-        let port = (18_200 + at).to_string();
-        let outcome = in_container(&root, words, variables, &port);
-        if let Err(sentence) = &outcome {
-            println!("{words:?} {variables:?}: {sentence}");
-        }
-        counts.add(Counts {
-            passed: u64::from(outcome.is_ok()),
-            failed: u64::from(outcome.is_err()),
-        });
-    }
-    Ok(counts)
-}
-
-fn in_container(root: &Path, words: &[&str], variables: &[(&str, &str)], port: &str) -> Outcome<()> {
-    // By its path, since the commands have no `PATH`.
-    let program = shell::find("chroot").ok_or("chroot is not on PATH")?;
-    let chroot = |words: &[&str]| {
-        let mut command = Command::new(&program);
-        command
-            .arg(format!("--userspec={USER}"))
-            .arg(root)
-            .arg("/dynatwin")
-            .args(words);
-        command
-            .env_clear()
-            .env("DYNATWIN_HOST", "0.0.0.0")
-            .env("DYNATWIN_PORT", port);
-        command.envs(variables.iter().copied());
-        command.stdin(Stdio::null());
-        command
-    };
-    let mut server = chroot(words).spawn().map_err(|error| error.to_string())?;
-    let healthy = run(&mut chroot(&["wait", "--timeout", "10"])).and_then(|()| run(&mut chroot(&["health"])));
-    let stopped = run(Command::new("kill").arg(server.id().to_string()));
-    let status = server.wait().map_err(|error| error.to_string())?;
-    healthy?;
-    stopped?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("it ends with {status}"))
-    }
 }

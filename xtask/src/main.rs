@@ -7,6 +7,7 @@ mod deny;
 mod dist;
 mod examples;
 mod fuzz;
+mod image;
 mod patch;
 mod plant;
 mod python;
@@ -58,6 +59,10 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
+        ["help" | "--help" | "-h"] | [_, "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
         ["wasm"] => wasm::build(),
         ["page"] => wasm::page(),
         ["page", "pictures"] => wasm::pictures(),
@@ -84,10 +89,6 @@ fn main() -> ExitCode {
         ["dist", part, target] => dist::make(part, Some(target)),
         ["plant", words @ ..] => plant::all(words),
         ["unlocked", models @ ..] => unlocked::all(models),
-        ["help" | "--help" | "-h"] => {
-            println!("{USAGE}");
-            Ok(())
-        }
         _ => Err(USAGE.into()),
     };
     match outcome {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use crate::shell::{self, Outcome, command, find, run};
+use crate::shell::{self, Outcome, as_root, command, find, run};
 
 /// Installs `package` with apt-get if `program` is missing, with sudo unless the user is root.
 pub fn program(program: &str, package: &str) -> Outcome<()> {
@@ -22,15 +22,8 @@ pub fn program(program: &str, package: &str) -> Outcome<()> {
 /// Installs Debian packages.
 pub fn packages(names: &[&str]) -> Outcome<()> {
     let apt = |words: &[&str]| {
-        let root = shell::output(command("id", "").arg("-u")).is_ok_and(|id| id.trim() == "0");
-        let mut apt = if root {
-            command("apt-get", "")
-        } else {
-            let mut sudo = command("sudo", "");
-            sudo.arg("--non-interactive").arg("apt-get");
-            sudo
-        };
-        run(apt.env("DEBIAN_FRONTEND", "noninteractive").args(words))
+        let mut apt = as_root("env");
+        run(apt.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]).args(words))
     };
     let install = || apt(&[&["install", "--yes", "--no-install-recommends", "-qq"], names].concat());
     // The package lists may be missing or outdated: update them after a first failure.

@@ -30,6 +30,16 @@ pub fn cargo() -> Command {
     command
 }
 
+/// A command for a program that the root user runs: with sudo unless this user is root.
+pub fn as_root(program: &str) -> Command {
+    if output(command("id", "").arg("-u")).is_ok_and(|id| id.trim() == "0") {
+        return command(program, "");
+    }
+    let mut sudo = command("sudo", "");
+    sudo.arg("--non-interactive").arg(program);
+    sudo
+}
+
 /// Runs a command and shows its output.
 pub fn run(command: &mut Command) -> Outcome<()> {
     let status = command

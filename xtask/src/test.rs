@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::schedule::Step;
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{crates, deny, dist, examples, fuzz, plant, python, schedule, setup, snippets, unlocked, wasm};
+use crate::{crates, deny, examples, fuzz, image, plant, python, schedule, setup, snippets, unlocked, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ const STEPS: [Step; 21] = [
     Step::each("loom", &[], loom),
     Step::each("doc", &["build"], |_| doc()),
     Step::each("node", &["build", "wasm"], |_| node()),
-    Step::each("python", &["build"], |_| python::test()),
+    Step::each("python", &["build"], python::test),
     Step::each("browser", &["wasm", "cargo test"], browser),
     Step::each("transports", &["build", "wasm", "python"], |_| transports()),
     Step::each("samples", &["build", "wasm", "node"], samples),
@@ -58,7 +58,7 @@ const STEPS: [Step; 21] = [
     Step::nightly("unlocked", &["cargo test"], |_| without_locks()),
     Step::nightly("plant", &["cargo test"], |_| planted()),
     Step::nightly("crates", &[], |_| crates::test()),
-    Step::nightly("image", &["build"], |_| dist::test_image()),
+    Step::nightly("image", &["build"], |_| image::test()),
     Step::nightly("kills", &["build", "cargo test"], |_| kills()),
     Step::nightly("policies", &["build"], |_| policies()),
 ];
