@@ -107,6 +107,10 @@ test('npx dynatwin starts the native server where it is installed', async () => 
   }
 });
 
+for (const file of ['before.js', 'after.js']) {
+  test(`a project that moves from dynalite: ${file}`, () => run(process.execPath, [file], 'dynalite'));
+}
+
 test('npx dynatwin refuses unknown flags', async () => {
   await assert.rejects(run(tool('dynatwin'), ['--prot', '1']), /2\n--prot is not a flag; --help lists them/);
 });
