@@ -75,16 +75,33 @@ struct LogState {
 
 /// What an answer waits for before it is delivered.
 pub struct Durability {
-    until: UntilSynced,
+    until: Until,
     /// Whether the request changed something.
     wrote: bool,
+}
+
+/// When the commits that an answer shows are safe.
+enum Until {
+    /// Once they are in the log's file.
+    Written(Arc<Log>),
+    /// Once they are synced.
+    Synced(UntilSynced),
 }
 
 impl Durability {
     /// Waits; returns whether the answer may be delivered. An answer that only shows other requests' writes may always
     /// be delivered.
     pub(crate) async fn settled(self) -> bool {
-        self.until.await.is_ok() || !self.wrote
+        let settled = match self.until {
+            Until::Written(log) => {
+                // The requests that other connections of this thread have received are handled first: one write stores
+                // the commits of all.
+                tokio::task::yield_now().await;
+                log.store.flush()
+            }
+            Until::Synced(synced) => synced.await,
+        };
+        settled.is_ok() || !self.wrote
     }
 }
 
@@ -220,7 +237,7 @@ impl CommitSink for Log {
         state.buffer.clear();
         record::begin_commit(&mut state.buffer);
         commit.encode(&mut state.buffer);
-        let appended = self.store.append(&state.buffer);
+        let appended = self.store.buffer(&state.buffer);
         state.buffer.shrink_to(record::KEPT_BUFFER);
         let failing = appended.is_err();
         let changed = std::mem::replace(&mut state.failing, failing) != failing;
@@ -391,12 +408,14 @@ impl Backend for Database {
     fn handle_durably(&self, request: &HttpRequest<'_>) -> (Answer, Option<Durability>) {
         APPENDED.set(false);
         let answer = self.handle(request);
-        let durability = (self.sync == Sync::Always).then(|| Durability {
-            // All changes that the answer shows were appended before.
-            until: self.log.store.until_appended_is_synced(),
-            wrote: APPENDED.get(),
-        });
-        (answer, durability)
+        // All changes that the answer shows were appended before.
+        let until = match self.sync {
+            Sync::Always => Some(Until::Synced(self.log.store.until_appended_is_synced())),
+            Sync::Second if self.log.store.has_pending() => Some(Until::Written(Arc::clone(&self.log))),
+            Sync::Second => None,
+        };
+        let wrote = APPENDED.get();
+        (answer, until.map(|until| Durability { until, wrote }))
     }
 
     fn may_take_long(&self, request: &HttpRequest<'_>) -> bool {

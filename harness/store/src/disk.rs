@@ -43,6 +43,9 @@ pub trait DiskFile: Send + Sync {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     /// Truncates or extends the file.
     fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Reserves space between two offsets, so that no write there fails for lack of space; the length stays. Returns whether
+    /// the file system can do this.
+    fn reserve(&self, from: u64, end: u64) -> io::Result<bool>;
     /// Makes all written bytes survive a power failure.
     fn sync(&self) -> io::Result<()>;
 }
@@ -225,6 +228,28 @@ impl DiskFile for File {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         File::set_len(self, len)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&self, from: u64, end: u64) -> io::Result<bool> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        use rustix::process::{Resource, getrlimit};
+
+        // The kernel compares the limit with the length, which does not change here.
+        if getrlimit(Resource::Fsize).current.is_some_and(|most| end > most) {
+            return Err(Errno::FBIG.into());
+        }
+        match fallocate(self, FallocateFlags::KEEP_SIZE, from, end - from) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reserve(&self, _: u64, _: u64) -> io::Result<bool> {
+        Ok(false)
     }
 
     fn sync(&self) -> io::Result<()> {

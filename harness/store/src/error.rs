@@ -114,7 +114,7 @@ impl std::error::Error for OpenError {
 pub enum AppendError {
     /// The write failed; the log ends with the last complete record, and a later append may succeed.
     Write(String),
-    /// An earlier `fsync` failed. Appends fail until a new snapshot is written.
+    /// An earlier `fsync`, or write of buffered records, failed. Appends fail until a new snapshot is written.
     Unsynced(String),
     /// The store was [closed](crate::Store::close).
     Closed,
@@ -128,7 +128,7 @@ impl fmt::Display for AppendError {
             AppendError::Write(error) => write!(formatter, "the log cannot be written: {error}"),
             AppendError::Unsynced(error) => write!(
                 formatter,
-                "the log could not be synced ({error}), and a new snapshot must be written first"
+                "the log could not be stored ({error}), and a new snapshot must be written first"
             ),
             AppendError::Closed => formatter.write_str("the log is closed"),
             AppendError::TooLong(length) => write!(formatter, "a record of {length} bytes is too long"),

@@ -40,7 +40,7 @@ pub(crate) const FILE_HEADER: usize = 40;
 pub(crate) const RECORD_HEADER: usize = 40;
 
 /// A record is padded to a multiple of this.
-const ALIGN: usize = 8;
+pub(crate) const ALIGN: usize = 8;
 
 const MAGIC: &[u8; 8] = b"DYNATWIN";
 

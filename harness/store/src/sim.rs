@@ -65,6 +65,8 @@ struct State {
     dead: bool,
     locked: Option<u64>,
     locks: u64,
+    /// Whether no space can be reserved.
+    reserves_nothing: bool,
 }
 
 #[derive(Clone)]
@@ -82,6 +84,8 @@ struct FileState {
     /// Sectors that differ and that a sync writes.
     dirty: BTreeSet<usize>,
     resized: bool,
+    /// Up to where a full disk has space.
+    reserved: usize,
 }
 
 struct SimFile {
@@ -115,6 +119,14 @@ impl SimDisk {
 
     fn of(state: State) -> SimDisk {
         SimDisk(Arc::new(Mutex::new(state)), Arc::default())
+    }
+
+    /// An empty directory of a file system that cannot reserve space.
+    pub fn without_reservation() -> SimDisk {
+        SimDisk::of(State {
+            reserves_nothing: true,
+            ..State::default()
+        })
     }
 
     /// Calls a function when the next sync of a file is done and not yet reported.
@@ -391,7 +403,8 @@ impl DiskFile for SimFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let half = |state: &mut State| state.files[self.file].write(&bytes[..bytes.len() / 2], offset as usize);
-        let mut state = self.disk.operate(true, half)?;
+        let is_reserved = offset as usize + bytes.len() <= self.disk.0.lock().files[self.file].reserved;
+        let mut state = self.disk.operate(!is_reserved, half)?;
         state.files[self.file].write(bytes, offset as usize);
         Ok(bytes.len())
     }
@@ -401,7 +414,18 @@ impl DiskFile for SimFile {
         let file = &mut state.files[self.file];
         file.now.resize(len as usize, 0);
         file.resized = true;
+        file.reserved = len as usize;
         Ok(())
+    }
+
+    fn reserve(&self, _: u64, end: u64) -> io::Result<bool> {
+        let mut state = self.disk.operate(true, |_| ())?;
+        if state.reserves_nothing {
+            return Ok(false);
+        }
+        let file = &mut state.files[self.file];
+        file.reserved = file.reserved.max(end as usize);
+        Ok(true)
     }
 
     fn sync(&self) -> io::Result<()> {

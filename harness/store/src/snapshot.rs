@@ -76,10 +76,12 @@ fn failed(error: &io::Error) -> AppendError {
 
 impl SnapshotWriter {
     /// Divides the log: the snapshot stands for all records appended before, and later ones stay. Returns the sequence
-    /// number of the first that stays. Does no I/O, unless the last append failed and what it left could not be removed.
+    /// number of the first that stays. Does no I/O but to write buffered records, and to remove what a failed append has left.
     pub fn start(&mut self) -> Result<u64, AppendError> {
         let mut files = self.shared.files.lock();
+        let mut writing = self.shared.writing.lock();
         let mut log = self.shared.log.lock();
+        self.shared.write_pending(&mut writing, &mut log)?;
         if let Some(spare) = &self.spare {
             log.switch(spare.clone())?;
             self.from = Some((spare.number, log.next));
@@ -150,6 +152,8 @@ impl SnapshotWriter {
         log.earlier.retain(|segment| segment.number >= first_segment);
         if log.failure.as_ref().is_some_and(|failure| failure.next <= next) {
             log.failure = None;
+            // What a failed write has lost is in the snapshot.
+            self.shared.written.fetch_max(next, Ordering::AcqRel);
         }
         self.shared.synced.fetch_max(next, Ordering::AcqRel);
         drop(log);

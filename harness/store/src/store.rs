@@ -8,12 +8,18 @@ use parking_lot::Mutex;
 
 use crate::disk::{Disk, DiskFile, write_all};
 use crate::error::AppendError;
-use crate::format::{FILE_HEADER, Kind, MAX_RECORD, RecordHeader, encode, file_header, hash};
+use crate::format::{ALIGN, FILE_HEADER, Kind, MAX_RECORD, RECORD_HEADER, RecordHeader, encode, file_header, hash};
 use crate::manifest::{MANIFEST, Manifest, NEW_MANIFEST, Sealed, Segment, segment_name};
 use crate::sync::Waiters;
 
 /// What the append buffer may keep after a long record.
 const KEPT_BUFFER: usize = 1024 * 1024;
+
+/// The space that is reserved at a time for buffered records.
+const RESERVED: u64 = if cfg!(test) { 2048 } else { 1024 * 1024 };
+
+/// The most bytes that records wait with for [`Store::flush`].
+const MAX_PENDING: usize = 1024 * 1024;
 
 /// The number of segments from which on a snapshot is due.
 const MOST_SEGMENTS: usize = 64;
@@ -28,7 +34,14 @@ pub(crate) struct Shared {
     pub(crate) id: u64,
     /// The manifest, and what hangs on it. Taken before `log`.
     pub(crate) files: Mutex<Files>,
+    /// Held while buffered records are written; the buffer that is used then. Taken after `files` and before `log`.
+    pub(crate) writing: Mutex<Vec<u8>>,
     pub(crate) log: Mutex<Log>,
+    /// The sequence number after the last appended or buffered record.
+    appended: AtomicU64,
+    /// Every record with a smaller sequence number is in its file, or was lost by a write that failed and is covered by a
+    /// later snapshot.
+    pub(crate) written: AtomicU64,
     /// Every record with a smaller sequence number survives a power failure.
     pub(crate) synced: AtomicU64,
     /// Held during an `fsync`.
@@ -55,9 +68,15 @@ pub(crate) struct Log {
     torn: bool,
     /// Whether nothing may be appended any more.
     closed: bool,
-    /// A failed `fsync`.
+    /// A failed `fsync`, or a failed write of buffered records.
     pub(crate) failure: Option<Failure>,
     buffer: Vec<u8>,
+    /// Encoded records that are not written yet: the last bytes before the end of the active segment.
+    pending: Vec<u8>,
+    /// Up to where space is reserved in the active segment.
+    reserved: u64,
+    /// Whether the file system can reserve space.
+    reserves: bool,
 }
 
 /// A segment that is or was appended to.
@@ -73,7 +92,7 @@ pub(crate) struct Active {
     pub(crate) next: u64,
 }
 
-/// An `fsync` that failed, when `next` was the next sequence number.
+/// A failure that leaves the log's contents unknown, when `next` was the next sequence number.
 pub(crate) struct Failure {
     pub(crate) error: String,
     pub(crate) next: u64,
@@ -95,7 +114,13 @@ impl Store {
                     closed: false,
                     failure: None,
                     buffer: Vec::new(),
+                    pending: Vec::new(),
+                    reserved: 0,
+                    reserves: true,
                 }),
+                writing: Mutex::default(),
+                appended: AtomicU64::new(next),
+                written: AtomicU64::new(next),
                 synced: AtomicU64::new(next),
                 syncing: Mutex::new(()),
                 waiters: Waiters::default(),
@@ -113,8 +138,38 @@ impl Store {
         }
         let hash = hash(record, self.shared.id);
         let synced = self.shared.synced.load(Ordering::Acquire);
+        let mut writing = self.shared.writing.lock();
         let mut log = self.shared.log.lock();
-        log.append(record, hash, synced, self.shared.id)
+        self.shared.write_pending(&mut writing, &mut log)?;
+        let sequence = log.append(record, hash, synced, self.shared.id)?;
+        self.shared.appended.store(log.next, Ordering::Release);
+        self.shared.written.store(log.next, Ordering::Release);
+        Ok(sequence)
+    }
+
+    /// Appends a record without writing it, if space can be reserved for it, and returns its sequence number. It survives
+    /// the end of the process once [`Store::flush`] has returned. If this fails, the log is as before.
+    pub fn buffer(&self, record: &[u8]) -> Result<u64, AppendError> {
+        let hash = hash(record, self.shared.id);
+        let synced = self.shared.synced.load(Ordering::Acquire);
+        let mut log = self.shared.log.lock();
+        if let Some(sequence) = log.buffer(record, hash, synced, self.shared.id)? {
+            self.shared.appended.store(log.next, Ordering::Release);
+            return Ok(sequence);
+        }
+        drop(log);
+        self.append(record)
+    }
+
+    /// Whether buffered records are not written yet.
+    pub fn has_pending(&self) -> bool {
+        self.shared.written.load(Ordering::Acquire) < self.shared.appended.load(Ordering::Acquire)
+    }
+
+    /// Writes all buffered records, so that they survive the end of the process. One call writes those of all threads. If a
+    /// write fails, the records are lost, and appends fail until a new snapshot is written.
+    pub fn flush(&self) -> Result<(), AppendError> {
+        self.shared.flush()
     }
 
     /// The sequence number that the next record gets.
@@ -163,8 +218,11 @@ impl Store {
 
     fn seal(&self) -> Result<(), AppendError> {
         let mut files = self.shared.files.lock();
+        let mut writing = self.shared.writing.lock();
         let mut log = self.shared.log.lock();
+        self.shared.write_pending(&mut writing, &mut log)?;
         log.cut_torn_record()?;
+        log.release();
         log.closed = true;
         let mut manifest = files.manifest.clone();
         manifest
@@ -224,12 +282,7 @@ impl Log {
             return Err(AppendError::Closed);
         }
         self.cut_torn_record()?;
-        let header = RecordHeader {
-            length: record.len() as u32,
-            sequence: self.next,
-            synced,
-            hash,
-        };
+        let header = self.header(record, hash, synced);
         self.buffer.clear();
         encode(header, record, id, &mut self.buffer);
         let written = write_all(&*self.active.file, &self.buffer, self.active.end);
@@ -247,6 +300,59 @@ impl Log {
         Ok(header.sequence)
     }
 
+    /// Adds a record to the pending ones. Returns nothing if it has to be written at once.
+    fn buffer(&mut self, record: &[u8], hash: u64, synced: u64, id: u64) -> Result<Option<u64>, AppendError> {
+        let longest = (RECORD_HEADER + record.len().next_multiple_of(ALIGN)) as u64;
+        if self.torn || self.pending.len() + record.len() > MAX_PENDING || !self.reserve(longest) {
+            return Ok(None);
+        }
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        if self.closed {
+            return Err(AppendError::Closed);
+        }
+        let before = self.pending.len();
+        let header = self.header(record, hash, synced);
+        encode(header, record, id, &mut self.pending);
+        self.active.end += (self.pending.len() - before) as u64;
+        self.next += 1;
+        self.active.next = self.next;
+        Ok(Some(header.sequence))
+    }
+
+    fn header(&self, record: &[u8], hash: u64, synced: u64) -> RecordHeader {
+        RecordHeader {
+            length: record.len() as u32,
+            sequence: self.next,
+            synced,
+            hash,
+        }
+    }
+
+    /// Reserves space for so many bytes at the end of the active segment. A write without reserved space reports why it fails.
+    fn reserve(&mut self, length: u64) -> bool {
+        let end = self.active.end + length;
+        if self.reserves && end > self.reserved {
+            let most = end + RESERVED;
+            match self.active.file.reserve(self.active.end, most) {
+                Ok(true) => self.reserved = most,
+                Ok(false) => self.reserves = false,
+                Err(_) => {}
+            }
+        }
+        end <= self.reserved
+    }
+
+    /// Returns the reserved space that is not used.
+    fn release(&mut self) {
+        if self.reserved > self.active.end {
+            // What cannot be released now is released when the segment is removed.
+            let _ = self.active.file.set_len(self.active.end);
+        }
+        self.reserved = 0;
+    }
+
     /// Removes what an append that failed has left.
     fn cut_torn_record(&mut self) -> Result<(), AppendError> {
         if self.torn {
@@ -255,6 +361,17 @@ impl Log {
             self.torn = false;
         }
         Ok(())
+    }
+
+    /// Moves all pending records to an empty buffer. Returns the file they belong to, the offset, and the next sequence number.
+    fn take_pending(&mut self, buffer: &mut Vec<u8>) -> Result<(Arc<dyn DiskFile>, u64, u64), AppendError> {
+        if let Some(failure) = self.failure().filter(|_| self.pending.is_empty()) {
+            // An earlier write has lost them.
+            return Err(failure);
+        }
+        std::mem::swap(&mut self.pending, buffer);
+        let from = self.active.end - buffer.len() as u64;
+        Ok((Arc::clone(&self.active.file), from, self.next))
     }
 
     pub(crate) fn failure(&self) -> Option<AppendError> {
@@ -270,6 +387,7 @@ impl Log {
     /// Appends to another, empty segment from now on.
     pub(crate) fn switch(&mut self, mut to: Active) -> Result<(), AppendError> {
         self.cut_torn_record()?;
+        self.release();
         (to.first, to.next) = (self.next, self.next);
         let before = std::mem::replace(&mut self.active, to);
         self.earlier.push(before);
@@ -278,8 +396,60 @@ impl Log {
 }
 
 impl Shared {
+    fn flush(&self) -> Result<(), AppendError> {
+        let until = self.appended.load(Ordering::Acquire);
+        if self.written.load(Ordering::Acquire) >= until {
+            return Ok(());
+        }
+        let mut writing = self.writing.lock();
+        if self.written.load(Ordering::Acquire) >= until {
+            return Ok(());
+        }
+        let (file, from, next) = self.log.lock().take_pending(&mut writing)?;
+        // Other threads go on appending.
+        let result = write_all(&*file, &writing, from);
+        self.wrote(&mut writing, next, result, None)
+    }
+
+    /// Writes all buffered records while nothing is appended.
+    pub(crate) fn write_pending(&self, writing: &mut Vec<u8>, log: &mut Log) -> Result<(), AppendError> {
+        if log.pending.is_empty() {
+            return Ok(());
+        }
+        let (file, from, next) = log.take_pending(writing)?;
+        let result = write_all(&*file, writing, from);
+        self.wrote(writing, next, result, Some(log))
+    }
+
+    /// Records how the write of all pending records before `next` ended.
+    fn wrote(
+        &self,
+        writing: &mut Vec<u8>,
+        next: u64,
+        result: io::Result<()>,
+        log: Option<&mut Log>,
+    ) -> Result<(), AppendError> {
+        writing.clear();
+        writing.shrink_to(KEPT_BUFFER);
+        let Err(error) = result else {
+            self.written.store(next, Ordering::Release);
+            return Ok(());
+        };
+        let lose = |log: &mut Log| {
+            log.pending = Vec::new();
+            let error = error.to_string();
+            log.failure = Some(Failure { error, next: log.next });
+        };
+        match log {
+            Some(log) => lose(log),
+            None => lose(&mut self.log.lock()),
+        }
+        Err(AppendError::Unsynced(error.to_string()))
+    }
+
     fn sync(&self) -> Result<(), AppendError> {
         let _only = self.syncing.lock();
+        self.flush()?;
         let (files, next) = {
             let log = self.log.lock();
             if let Some(failure) = log.failure() {
@@ -289,7 +459,7 @@ impl Shared {
             let unsynced = log.segments().filter(|segment| segment.next > synced);
             (
                 unsynced.map(|segment| Arc::clone(&segment.file)).collect::<Vec<_>>(),
-                log.next,
+                self.written.load(Ordering::Acquire),
             )
         };
         for file in files {

@@ -9,21 +9,29 @@ use crate::store::Store;
 /// What the application knows.
 #[derive(Default)]
 struct Model {
+    /// Whether records are buffered, and only some of them flushed at once.
+    buffers: bool,
     /// Records that were appended, in order.
     appended: Vec<Vec<u8>>,
+    /// How many of them were reported as written.
+    written: usize,
     /// How many of them were reported as synced.
     synced: usize,
 }
 
 /// Appends, syncs, replaces the log, opens again, and goes on after errors. Returns what an application knows in the end.
-fn history(disk: &SimDisk) -> Model {
-    let mut model = Model::default();
+fn history(disk: &SimDisk, buffers: bool) -> Model {
+    let mut model = Model {
+        buffers,
+        ..Model::default()
+    };
     for (round, lengths) in [[5, 700, 33, 1300], [0, 90, 2000, 8]].iter().enumerate() {
         let Ok((store, found, _)) = open(disk) else {
             continue;
         };
-        assert_eq!(found, model.appended, "round {round}");
-        model.synced = found.len();
+        check_found(&found, model.written, &model, &format!("round {round}"));
+        (model.written, model.synced) = (found.len(), found.len());
+        model.appended = found;
         for (number, length) in lengths.iter().enumerate() {
             append(&store, &mut model, record(round * 100 + number, *length));
             if number % 2 == 1 {
@@ -52,15 +60,30 @@ fn history(disk: &SimDisk) -> Model {
 }
 
 fn append(store: &Store, model: &mut Model, record: Vec<u8>) {
-    if store.append(&record).is_ok() {
+    if model.buffers {
+        if store.buffer(&record).is_ok() {
+            model.appended.push(record);
+        }
+        if !model.appended.len().is_multiple_of(3) || store.flush().is_err() {
+            return;
+        }
+    } else if store.append(&record).is_ok() {
         model.appended.push(record);
     }
+    model.written = model.appended.len();
 }
 
 fn sync(store: &Store, model: &mut Model) {
     if store.sync().is_ok() {
         model.synced = model.appended.len();
+        model.written = model.synced;
     }
+}
+
+/// Checks that a gapless beginning of what was appended is there, with at least `least` records.
+fn check_found(found: &[Vec<u8>], least: usize, model: &Model, context: &str) {
+    assert!(found.len() >= least, "{context}: {} of {least}", found.len());
+    assert_eq!(found, &model.appended[..found.len()], "{context}");
 }
 
 /// Writes a snapshot while records are appended.
@@ -85,6 +108,7 @@ fn replace_log(store: &Store, model: &mut Model, first: usize) {
     append(store, model, record(first + 2, 10));
     if writer.finish().is_ok() {
         model.synced = model.synced.max(state.len());
+        model.written = model.written.max(state.len());
     }
 }
 
@@ -95,14 +119,16 @@ fn repair(store: &Store, model: &mut Model) {
         if snapshot(store, &model.appended).is_ok() {
             assert_eq!(store.failure(), None);
             assert_eq!(store.shared.synced.load(Ordering::SeqCst), store.next_sequence());
+            assert!(!store.has_pending());
             model.synced = model.appended.len();
+            model.written = model.synced;
         }
     }
 }
 
-fn operations() -> u64 {
+fn operations(buffers: bool) -> u64 {
     let disk = SimDisk::new();
-    let model = history(&disk);
+    let model = history(&disk, buffers);
     assert_eq!(model.appended.len(), 28, "without a fault nothing fails");
     disk.operations()
 }
@@ -111,7 +137,7 @@ fn operations() -> u64 {
 fn found_after_kill(disk: &SimDisk, model: &Model, context: &str) {
     let left = disk.after_kill();
     let (store, found, _) = open(&left).unwrap_or_else(|error| panic!("{context}: {error}"));
-    assert_eq!(found, model.appended, "{context}");
+    check_found(&found, model.written, model, context);
     drop(store);
     // What was opened is synced.
     assert_eq!(open(&left.after_power_failure(None)).unwrap().1, found, "{context}");
@@ -135,12 +161,15 @@ fn found_after_power_failure(disk: &SimDisk, seed: Option<u64>, model: &Model, c
 
 #[test]
 fn a_failing_operation_loses_nothing() {
-    for at in 1..=operations() {
+    for (buffers, at) in [false, true]
+        .into_iter()
+        .flat_map(|buffers| (1..=operations(buffers)).map(move |at| (buffers, at)))
+    {
         for fault in [Fault::Error, Fault::Full, Fault::Torn, Fault::Kill] {
-            let context = format!("{fault:?} at {at}");
+            let context = format!("{fault:?} at {at}, buffers {buffers}");
             let disk = SimDisk::new();
             disk.fail_at(at, fault);
-            let model = history(&disk);
+            let model = history(&disk, buffers);
             let ends = matches!(fault, Fault::Torn | Fault::Kill);
             assert_eq!(disk.is_dead(), ends, "{context}");
             assert!(ends || model.appended.len() > 10, "{context}: goes on");
@@ -171,10 +200,10 @@ fn appends_work_again_once_there_is_space() {
 
 #[test]
 fn a_power_failure_during_recovery_loses_nothing() {
-    for (at, seed) in (1..=operations()).map(|at| (at, at * 31)) {
+    for (at, seed) in (1..=operations(true)).map(|at| (at, at * 31)) {
         let disk = SimDisk::new();
         disk.fail_at(at, Fault::Torn);
-        let model = history(&disk);
+        let model = history(&disk, true);
         let left = disk.after_power_failure(Some(seed));
         let context = format!("torn at {at}, seed {seed}");
         let whole = left.after_kill();
@@ -192,4 +221,83 @@ fn a_power_failure_during_recovery_loses_nothing() {
         }
         assert!(found.len() >= model.synced, "{context}");
     }
+}
+
+#[test]
+fn buffered_records_are_written_by_one_operation_that_a_full_disk_allows() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.buffer(&record(0, 100)).unwrap();
+    assert!(store.has_pending());
+    assert_eq!(open(&disk.after_kill()).unwrap().1.len(), 0);
+    let before = disk.operations();
+    for number in 1..9 {
+        store.buffer(&record(number, 100)).unwrap();
+    }
+    assert_eq!(disk.operations(), before, "space for these is reserved");
+    disk.fail_at(before + 1, Fault::Full);
+    store.flush().unwrap();
+    assert_eq!((disk.operations(), store.has_pending()), (before + 1, false));
+    store.flush().unwrap();
+    assert_eq!(disk.operations(), before + 1);
+    assert!(store.buffer(&record(9, 9000)).is_err(), "no space can be reserved");
+    drop(store);
+    let (_, found, report) = open(&disk.after_kill()).unwrap();
+    assert_eq!((found.len(), report.cut), (9, None));
+}
+
+#[test]
+fn a_failed_write_of_buffered_records_is_repaired_by_a_snapshot() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"written").unwrap();
+    store.buffer(b"lost").unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    let failed = store.flush().unwrap_err();
+    assert!(
+        failed.to_string().starts_with("the log could not be stored ("),
+        "{failed}"
+    );
+    for _ in 0..2 {
+        assert_eq!(
+            store.flush(),
+            Err(failed.clone()),
+            "as long as the record is in no file"
+        );
+        assert_eq!(store.buffer(b"refused"), Err(failed.clone()));
+        assert_eq!(store.append(b"refused"), Err(failed.clone()));
+        assert_eq!(store.sync(), Err(failed.clone()));
+    }
+    assert_eq!(open(&disk.after_kill()).unwrap().1, [b"written"]);
+    snapshot(&store, &[b"written".to_vec(), b"lost".to_vec()]).unwrap();
+    assert_eq!(store.flush(), Ok(()));
+    store.buffer(b"later").unwrap();
+    store.sync().unwrap();
+    let (_, found, report) = open(&disk.after_power_failure(None)).unwrap();
+    assert_eq!((found.concat(), report.cut), (b"writtenlostlater".to_vec(), None));
+}
+
+#[test]
+fn flushed_records_of_all_threads_survive() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for number in 0..200 {
+                    // Some are longer than what is reserved at a time.
+                    let length = if number % 50 == 0 { 5000 } else { 40 };
+                    let sequence = store.buffer(&record(number, length)).unwrap();
+                    store.flush().unwrap();
+                    assert!(store.shared.written.load(Ordering::SeqCst) > sequence);
+                    if number % 70 == 0 {
+                        store.append(&record(number, 20)).unwrap();
+                        store.sync().unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let (_, found, report) = open(&disk.after_kill()).unwrap();
+    assert_eq!((found.len(), report.cut), (4 * 203, None));
 }
