@@ -6,10 +6,10 @@
 //!
 //! | Event | What is lost |
 //! |---|---|
-//! | the process is killed | nothing that [`Store::append`] returned for |
+//! | the process is killed | nothing that [`Store::append`] or, for records that are [buffered](Store::buffer), [`Store::flush`] returned for |
 //! | power failure | nothing that [`Store::sync`] or [`Store::until_synced`] returned for |
 //! | the disk is full | the record whose `append` failed; later ones succeed once there is space |
-//! | `fsync` fails | appends fail until a new snapshot is written, since the state of the old segments is unknown |
+//! | `fsync` or the write of buffered records fails | appends fail until a new snapshot is written, since the state of the old segments is unknown |
 //!
 //! ```
 //! use dynatwin_store::{Directory, Entry, Store};
