@@ -1,18 +1,17 @@
-//! The engine for JavaScript: one class over [`dynatwin_engine::engine::Engine`], and conversions of plain JavaScript
-//! values. The package in `npm/` provides the public API and delivers answers (delays, lost connections), as every
-//! transport does.
+//! The engine for JavaScript: one class over [`dynatwin_engine::engine::Engine`]. A control is a request to `handle`, unless it is
+//! part of serving requests (the clock, recording) or exchanges items and snapshots. The package in `npm/` provides the public API
+//! and delivers answers (delays, lost connections), as every transport does.
 
 mod answer;
 mod heap;
 mod options;
 mod snapshot;
+mod spent;
 mod values;
-mod watch;
 
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::engine::{Caller, Engine, NotFound, Settings};
-use dynatwin_engine::fault::RuleId;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
 use heap::Heap;
 use js_sys::{Array, Function, Object, Reflect};
 use snapshot::Snapshot;
@@ -30,13 +29,13 @@ pub struct JsEngine {
 
 #[wasm_bindgen(js_class = Engine)]
 impl JsEngine {
-    /// Creates an engine without tables; `clock` has one of the forms that `npm/src/types.ts` describes.
+    /// Creates an engine without tables; `conditions` and `clock` are JSON of the forms that `npm/src/types.ts` describes.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: u64, conditions: &JsValue, clock: &JsValue, shared_tables: bool) -> Outcome<JsEngine> {
+    pub fn new(seed: u64, conditions: &str, clock: &str, shared_tables: bool) -> Outcome<JsEngine> {
         let settings = Settings {
             clock: options::clock(clock)?,
             seed,
-            conditions: options::conditions(conditions, &dynatwin_engine::conditions::Conditions::CALM)?,
+            conditions: options::conditions(conditions)?,
             shared_db: shared_tables,
         };
         Ok(JsEngine {
@@ -134,128 +133,6 @@ impl JsEngine {
         self.engine.seed()
     }
 
-    /// Returns the conditions of all tables without their own.
-    pub fn conditions(&self) -> JsValue {
-        options::conditions_object(&self.engine.conditions())
-    }
-
-    /// Sets the conditions: a name, or an object whose members replace those of its `base`, or of the current
-    /// conditions.
-    #[wasm_bindgen(js_name = setConditions)]
-    pub fn set_conditions(&self, conditions: &JsValue) -> Outcome<()> {
-        let conditions = options::conditions(conditions, &self.engine.conditions())?;
-        self.engine.set_conditions(conditions);
-        Ok(())
-    }
-
-    /// Sets the conditions of one table; with `undefined` or `null` the twin's conditions apply again.
-    #[wasm_bindgen(js_name = setTableConditions)]
-    pub fn set_table_conditions(
-        &self,
-        access_key: &str,
-        region: &str,
-        table: &str,
-        conditions: &JsValue,
-    ) -> Outcome<()> {
-        let conditions = if conditions.is_null() || conditions.is_undefined() {
-            None
-        } else {
-            Some(options::conditions(conditions, &self.engine.conditions())?)
-        };
-        let caller = caller(access_key, region);
-        self.engine.set_table_conditions(&caller, table, conditions);
-        Ok(())
-    }
-
-    /// Pauses a global index: no write reaches it.
-    #[wasm_bindgen(js_name = pauseIndex)]
-    pub fn pause_index(&self, access_key: &str, region: &str, table: &str, index: &str) -> Outcome<()> {
-        let caller = caller(access_key, region);
-        self.engine.pause_index(&caller, table, index).map_err(not_there)
-    }
-
-    /// Resumes a paused index.
-    #[wasm_bindgen(js_name = resumeIndex)]
-    pub fn resume_index(&self, access_key: &str, region: &str, table: &str, index: &str) -> Outcome<()> {
-        let caller = caller(access_key, region);
-        self.engine.resume_index(&caller, table, index).map_err(not_there)
-    }
-
-    /// Sets the time until writes reach one global index; with `undefined` or `null` the conditions apply again.
-    #[wasm_bindgen(js_name = setIndexLag)]
-    pub fn set_index_lag(
-        &self,
-        access_key: &str,
-        region: &str,
-        table: &str,
-        index: &str,
-        lag: &JsValue,
-    ) -> Outcome<()> {
-        let given = !lag.is_null() && !lag.is_undefined();
-        let lag = given.then(|| options::lag("lag", lag)).transpose()?;
-        let caller = caller(access_key, region);
-        self.engine.set_index_lag(&caller, table, index, lag).map_err(not_there)
-    }
-
-    /// Deletes all expired items of a table; returns their number.
-    #[wasm_bindgen(js_name = expireNow)]
-    pub fn expire_now(&self, access_key: &str, region: &str, table: &str) -> Outcome<f64> {
-        let caller = caller(access_key, region);
-        let count = self.engine.expire_now(&caller, table).map_err(not_there)?;
-        Ok(count as f64)
-    }
-
-    /// Adds a fault rule after the existing ones; returns its number.
-    #[wasm_bindgen(js_name = addFault)]
-    pub fn add_fault(&self, rule: &JsValue) -> Outcome<f64> {
-        let added = self.engine.add_fault(options::rule(rule)?);
-        let id = added.map_err(|error| options::refusal(&error.to_string()))?;
-        Ok(id.0 as f64)
-    }
-
-    /// Adds the rules of a named outage after the existing ones; returns their numbers.
-    #[wasm_bindgen(js_name = startOutage)]
-    pub fn start_outage(&self, outage: &JsValue) -> Outcome<Vec<f64>> {
-        let (outage, scope) = options::outage(outage)?;
-        let started = self.engine.start_outage(outage, &scope);
-        let ids = started.map_err(|error| options::refusal(&error.to_string()))?;
-        Ok(ids.iter().map(|id| id.0 as f64).collect())
-    }
-
-    /// Removes a fault rule; returns its counters, or `undefined` if there is none with this number.
-    #[wasm_bindgen(js_name = removeFault)]
-    pub fn remove_fault(&self, id: f64) -> JsValue {
-        match self.engine.faults().remove(RuleId(id as u64)) {
-            Some(report) => values::report(&report).into(),
-            None => JsValue::UNDEFINED,
-        }
-    }
-
-    /// Removes all fault rules.
-    #[wasm_bindgen(js_name = clearFaults)]
-    pub fn clear_faults(&self) {
-        self.engine.faults().clear();
-    }
-
-    /// Returns the fault rules with their counters.
-    pub fn faults(&self) -> Array {
-        self.engine
-            .faults()
-            .report()
-            .iter()
-            .map(|report| JsValue::from(values::report(report)))
-            .collect()
-    }
-
-    /// Returns the fault rules that have never acted, including those that were removed.
-    #[wasm_bindgen(js_name = idleFaults)]
-    pub fn idle_faults(&self) -> Array {
-        let idle = self.engine.faults().never_fired();
-        idle.iter()
-            .map(|report| JsValue::from(values::report(report)))
-            .collect()
-    }
-
     /// Starts or stops recording requests.
     pub fn watch(&self, watches: bool) {
         self.engine.watch(watches);
@@ -267,69 +144,10 @@ impl JsEngine {
         self.engine.is_watched()
     }
 
-    /// Returns the latest requests of all callers, oldest first.
-    pub fn requests(&self) -> Array {
-        let requests = self.engine.requests();
-        requests
-            .iter()
-            .map(|request| JsValue::from(watch::request(request)))
-            .collect()
-    }
-
-    /// Removes all recorded requests, scans and counters.
-    #[wasm_bindgen(js_name = forgetRequests)]
-    pub fn forget_requests(&self) {
-        self.engine.forget_requests();
-    }
-
-    /// Returns the recorded kinds of scans.
-    pub fn scans(&self) -> Array {
-        let scans = self.engine.scans();
-        scans.iter().map(|scan| JsValue::from(watch::scan(scan))).collect()
-    }
-
-    /// Returns the counters and gauges of a caller's account in its region.
-    pub fn metrics(&self, access_key: &str, region: &str) -> Array {
-        let metrics = self.engine.metrics(&caller(access_key, region));
-        metrics
-            .iter()
-            .map(|metric| JsValue::from(watch::metric(metric)))
-            .collect()
-    }
-
-    /// Returns the counters of a caller's account in its region by the minute.
-    #[wasm_bindgen(js_name = metricsByMinute)]
-    pub fn metrics_by_minute(&self, access_key: &str, region: &str) -> Array {
-        let points = self.engine.metrics_by_minute(&caller(access_key, region));
-        points
-            .iter()
-            .map(|point| JsValue::from(watch::datapoint(point)))
-            .collect()
-    }
-
     /// Returns the capacity that a caller's tables and their global indexes have consumed while requests were recorded.
     pub fn spent(&self, access_key: &str, region: &str) -> Array {
         let spent = self.engine.spent(&caller(access_key, region));
-        spent.iter().map(|spent| JsValue::from(watch::spent(spent))).collect()
-    }
-
-    /// Returns the partition keys of a table with the highest cost, in descending order; empty if the table does not
-    /// exist or is not watched.
-    #[wasm_bindgen(js_name = hottestKeys)]
-    pub fn hottest_keys(&self, access_key: &str, region: &str, table: &str, most: f64) -> Array {
-        let heat = self.engine.heat(&caller(access_key, region), table);
-        watch::hottest_keys(&heat.unwrap_or_default(), most as usize)
-    }
-
-    /// Removes all tables, fault rules and recorded requests.
-    pub fn reset(&self) {
-        self.engine.reset();
-    }
-
-    /// Resets the twin to its initial state, including its clock and conditions.
-    #[wasm_bindgen(js_name = resetAll)]
-    pub fn reset_all(&self) {
-        self.engine.reset_all();
+        spent.iter().map(|spent| JsValue::from(spent::object(spent))).collect()
     }
 
     /// Returns the tables with all their settings and data, the conditions and the clock's moment. Fault rules and
@@ -386,10 +204,6 @@ fn start() {
             let _ = error.call1(&console, &format!("Dynatwin has failed: {panic}").into());
         }
     }));
-}
-
-fn not_there(error: NotFound) -> JsError {
-    options::refusal(&error.to_string())
 }
 
 fn caller(access_key: &str, region: &str) -> Caller {

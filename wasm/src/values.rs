@@ -2,7 +2,6 @@
 //! binary as `Uint8Array`.
 
 use dynatwin_engine::clock::Moment;
-use dynatwin_engine::fault::RuleReport;
 use dynatwin_engine::value::{AttributeValue, Map};
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::JsValue;
@@ -23,16 +22,6 @@ pub fn map(map: &Map) -> Object {
     for (name, value) in map {
         set(&object, name, attribute(value));
     }
-    object
-}
-
-/// Converts the counters of a rule.
-pub fn report(report: &RuleReport) -> Object {
-    let object = Object::new();
-    set(&object, "id", report.id.0 as f64);
-    set(&object, "rule", report.rule.to_string());
-    set(&object, "matched", report.matched as f64);
-    set(&object, "fired", report.fired as f64);
     object
 }
 

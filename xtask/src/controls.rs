@@ -30,7 +30,7 @@ const FILES: [Generated; 3] = [
         write: typescript::file,
     },
     Generated {
-        path: "harness/python/python/dynatwin/_controls.py",
+        path: "harness/python/python/dynatwin/controls.py",
         write: python::file,
     },
 ];

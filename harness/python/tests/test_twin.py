@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 import dynatwin
-from dynatwin import Twin
+from dynatwin import Twin, controls
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 A = {"id": {"S": "a"}}
@@ -512,3 +512,14 @@ def test_the_same_seed_decides_the_same_in_each_fork(twin: Twin) -> None:
     snapshot = twin.snapshot()
     first = statuses(snapshot.fork())
     assert statuses(snapshot.fork()) == first and set(first) == {200, 400}
+
+
+def test_a_declared_control_needs_no_method(twin: Twin) -> None:
+    assert twin.control(controls.list_items("Orders", limit=1)) == {"items": []}
+    with pytest.raises(ValueError, match="limit is from 1 to 1000"):
+        twin.control(controls.list_items("Orders", limit=0))
+    with pytest.raises(KeyError, match="There is no table a/b"):
+        twin.control(controls.get_pending("a/b"))
+    state = twin.control(controls.get_snapshot())
+    twin.control(controls.advance_clock({"seconds": 60}))
+    assert twin.control(controls.restore_snapshot(state))["clock"]["now"] == "2026-01-01T00:00:00.000Z"

@@ -48,7 +48,7 @@ export interface AccessQuestion {
     name?: string;
     federated?: boolean;
     tags?: Record<string, string>;
-    keys?: Record<string, unknown>;
+    keys?: Record<string, string | string[]>;
     policies?: unknown;
   };
   region?: string;
@@ -164,7 +164,7 @@ export interface UsedPermissions {
   /** The ARN of a user, role or root user; without access control an access key. */
   principal: string;
   /** A policy document. */
-  policy: Record<string, unknown>;
+  policy: { Version: string; Statement: Record<string, unknown>[] };
 }
 
 export interface Evaluation {
@@ -315,7 +315,8 @@ export type ConditionsOption =
       recoveryBytes?: 'unlimited' | number;
       /** Whether requests beyond the capacity are throttled: `enforced`, by the service's rules; members replace those of the current rules. */
       capacity?:
-        | 'reported' | 'enforced'
+        | 'reported'
+        | 'enforced'
         | {
             /** For how many seconds unused provisioned capacity is kept. */
             burst?: number;
@@ -394,17 +395,16 @@ export type Reason = 'ProvisionedThroughput' | 'KeyRangeThroughput' | 'AccountLi
 
 /** The effect of a rule. */
 export type Verdict =
-  | 
-      | 'throttle'
-      | 'internalServerError'
-      | 'internalServerErrorAfterApply'
-      | 'serviceUnavailable'
-      | 'itemCollectionSizeLimitExceeded'
-      | 'limitExceeded'
-      | 'reset'
-      | 'answerLost'
-      | 'corruptChecksum'
-      | 'failJob'
+  | 'throttle'
+  | 'internalServerError'
+  | 'internalServerErrorAfterApply'
+  | 'serviceUnavailable'
+  | 'itemCollectionSizeLimitExceeded'
+  | 'limitExceeded'
+  | 'reset'
+  | 'answerLost'
+  | 'corruptChecksum'
+  | 'failJob'
   | {
       /** An exception that the API model lists for the operation, such as `TransactionConflictException`. */
       exception: string;
@@ -1260,7 +1260,7 @@ export const addSession = (body: {
   sessionToken: string;
   federated?: boolean;
   tags?: Record<string, string | number | boolean>;
-  keys?: Record<string, unknown>;
+  keys?: Record<string, string | string[]>;
   policies?: unknown[];
   durationSeconds?: number;
 }): Call<{ accessKeyId: string; expires: string }> =>

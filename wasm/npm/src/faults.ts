@@ -1,42 +1,40 @@
 // The twin's fault rules.
-import { iso } from './clock.js';
-import type { Engine } from './engine.js';
+import { unlessAbsent } from './control.js';
+import * as controls from './controls.js';
 import type { FaultReport, FaultRule, Faults, FaultScope, Outage } from './types.js';
 
-export class TwinFaults implements Faults {
-  readonly #engine: Engine;
+/** Calls a control of the twin. */
+type Control = <Answer>(call: controls.Call<Answer>) => Answer;
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
+export class TwinFaults implements Faults {
+  readonly #control: Control;
+
+  constructor(control: Control) {
+    this.#control = control;
   }
 
   add(rule: FaultRule): number {
-    return this.#engine.addFault(timed(rule));
+    return this.#control(controls.addFault(rule as controls.Rule)).id;
   }
 
   startOutage(outage: Outage, scope?: FaultScope): number[] {
-    return Array.from(this.#engine.startOutage(timed({ ...scope, outage })));
+    const started = this.#control(controls.startOutage({ ...scope, outage } as controls.Outage));
+    return started.rules.map(({ id }) => id);
   }
 
   remove(id: number): FaultReport | undefined {
-    return this.#engine.removeFault(id);
+    return unlessAbsent(() => this.#control(controls.removeFault({ id })));
   }
 
   clear(): void {
-    this.#engine.clearFaults();
+    this.#control(controls.clearFaults());
   }
 
   report(): FaultReport[] {
-    return this.#engine.faults();
+    return this.#control(controls.listFaults()).rules;
   }
 
   neverFired(): FaultReport[] {
-    return this.#engine.idleFaults();
+    return this.#control(controls.listFaults()).neverFired;
   }
-}
-
-// Converts a rule's moments to text.
-function timed<Scope extends FaultScope>(rule: Scope): Scope {
-  if (!(rule?.after instanceof Date || rule?.until instanceof Date)) return rule;
-  return { ...rule, after: iso(rule.after), until: iso(rule.until) };
 }

@@ -1,6 +1,8 @@
 // The twin: the engine from the wasm module with defaults, dates and connections to the AWS SDK.
 import { attach, type Attachment } from './attach.js';
 import { iso, TwinClock } from './clock.js';
+import { answerTo, json, keyOf, keyValue, unlessAbsent, type Handle } from './control.js';
+import * as controls from './controls.js';
 import { deliver } from './delivery.js';
 import { dispose } from './dispose.js';
 import { Engine, EngineSnapshot, isLoaded } from './engine.js';
@@ -27,7 +29,6 @@ import type {
   HotKey,
   HttpResponse,
   IndexState,
-  ReplicationState,
   Lag,
   Metric,
   Options,
@@ -35,6 +36,7 @@ import type {
   Pauses,
   PolicyWarning,
   Principal,
+  ReplicationState,
   RequestHandler,
   RequestHandlerOptions,
   RetryStrategy,
@@ -47,7 +49,6 @@ import type {
 
 const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 const bytesOf = (body?: string | Uint8Array) => (typeof body === 'string' ? encoder.encode(body) : (body ?? new Uint8Array()));
 const of = (caller?: Caller): [accessKey: string, region: string] => {
   const { accessKey, region } = { ...CALLER, ...caller };
@@ -72,9 +73,9 @@ export class Dynatwin {
     if (!isLoaded()) throw new Error('The wasm module is not loaded: await ready() before the first new Dynatwin().');
     this.#options = { ...options };
     this.#polling = clock === 'polling';
-    this.#engine = new Engine(seedOf(seed), conditions, engineClock(clock), Boolean(sharedTables));
+    this.#engine = new Engine(seedOf(seed), json(conditions), json(engineClock(clock)), Boolean(sharedTables));
     this.clock = new TwinClock(this.#engine, this.#polling);
-    this.faults = new TwinFaults(this.#engine);
+    this.faults = new TwinFaults((call) => this.control(call));
     if (watch) this.watch();
     if (iam !== undefined) this.setAccess(iam);
   }
@@ -97,7 +98,7 @@ export class Dynatwin {
    */
   handle(method: string, path: string, headers?: Record<string, unknown>, body?: string | Uint8Array): Answer {
     const words = Object.entries(headers ?? {}).flatMap(([name, value]) => [name, String(value)]);
-    const ask = () => sound(() => this.#engine.handle(method, path, words, bytesOf(body)) as Answer);
+    const ask = () => this.#handle(method, path, words, bytesOf(body));
     return this.clock.polling ? this.#polled(ask, targetOf(headers)) : ask();
   }
 
@@ -185,63 +186,66 @@ export class Dynatwin {
 
   /** The conditions of all tables without their own; assign a name or an object. */
   get conditions(): Conditions {
-    return this.#engine.conditions();
+    return this.control(controls.getConditions());
   }
 
   set conditions(conditions: ConditionsOption) {
-    this.#engine.setConditions(conditions);
+    this.control(controls.setConditions(conditions));
   }
 
   /** Sets the conditions of one table; with `undefined` the twin's conditions apply again. */
   setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void {
-    this.#engine.setTableConditions(...of(caller), table, conditions);
+    const own = conditions === undefined ? controls.clearTableConditions({ table }) : controls.setTableConditions({ table }, conditions);
+    this.control(own, caller);
   }
 
   /** Pauses a global index: no write reaches it until `resumeIndex`. */
   pauseIndex(table: string, index: string, caller?: Caller): void {
-    this.#engine.pauseIndex(...of(caller), table, index);
+    this.control(controls.pauseIndex({ table, index }), caller);
   }
 
   /** Resumes a paused index, and applies the writes that are due. */
   resumeIndex(table: string, index: string, caller?: Caller): void {
-    this.#engine.resumeIndex(...of(caller), table, index);
+    this.control(controls.resumeIndex({ table, index }), caller);
   }
 
   /** Sets the time until later writes reach one global index; with `undefined` the conditions apply again. */
   setIndexLag(table: string, index: string, lag: Lag | undefined, caller?: Caller): void {
-    this.#engine.setIndexLag(...of(caller), table, index, lag);
+    const own = lag === undefined ? controls.clearIndexLag({ table, index }) : controls.setIndexLag({ table, index }, lag);
+    this.control(own, caller);
   }
 
   /** Returns the global indexes of a table, and the number of pending changes. */
   indexes(table: string, caller?: Caller): IndexState[] {
-    return this.#control('GET', `tables/${encodeURIComponent(table)}/indexes`, caller);
+    return this.control(controls.listIndexes({ table }), caller);
   }
 
   /** Replication between a table and each of its replicas; the table is the one in the caller's region. */
   replication(table: string, caller?: Caller): ReplicationState[] {
-    return this.#control('GET', replicationPath(table), caller);
+    return this.control(controls.listReplication({ table }), caller);
   }
 
   /** Pauses replication between a table and its replica in `region`, both ways; `undefined`: all of its replicas. */
   pauseReplication(table: string, region?: string, caller?: Caller): void {
-    this.#control('POST', replicationPath(table, region, 'pause'), caller);
+    if (region === undefined) this.control(controls.pauseAllReplication({ table }), caller);
+    else this.control(controls.pauseReplication({ table, region }), caller);
   }
 
   /** Lets a table and its replica in `region`, or all of its replicas, exchange what they have missed. */
   resumeReplication(table: string, region?: string, caller?: Caller): void {
-    this.#control('POST', replicationPath(table, region, 'resume'), caller);
+    if (region === undefined) this.control(controls.resumeAllReplication({ table }), caller);
+    else this.control(controls.resumeReplication({ table, region }), caller);
   }
 
   /** Sets how long writes take to reach the replica in `region` from now on; `undefined` lets them follow the conditions again. */
   setReplicationLag(table: string, region: string, lag: Lag | undefined, caller?: Caller): void {
-    const path = replicationPath(table, region, 'lag');
-    if (lag === undefined) this.#control('DELETE', path, caller);
-    else this.#control('PUT', path, caller, JSON.stringify(lag));
+    const own = lag === undefined ? controls.clearReplicationLag({ table, region }) : controls.setReplicationLag({ table, region }, lag);
+    this.control(own, caller);
   }
 
   /** Deletes all expired items now instead of after the TTL delay; returns their number. */
   expireNow(table: string, caller?: Caller): number {
-    return this.#engine.expireNow(...of(caller), table);
+    return this.control(controls.expireNow({ table }), caller).deleted;
   }
 
   /**
@@ -249,7 +253,7 @@ export class Dynatwin {
    * table has a stream.
    */
   splitShards(table: string, caller?: Caller): boolean {
-    return this.#control<{ split: boolean }>('POST', `tables/${encodeURIComponent(table)}/split-shards`, caller).split;
+    return this.control(controls.splitShards({ table }), caller).split;
   }
 
   /** Returns the names of the tables. */
@@ -281,12 +285,17 @@ export class Dynatwin {
    * request.
    */
   requests(): SeenRequest[] {
-    return this.#engine.requests().map((request) => ({ ...request, at: new Date(request.at) }));
+    return this.control(controls.listRequests()).requests.map((request) => ({
+      ...request,
+      at: new Date(request.at),
+      touches: request.touches.map((touch) => ({ ...touch, key: keyOf(touch.key) })),
+      delivery: request.delivery as SeenRequest['delivery'],
+    }));
   }
 
   /** Removes all recorded requests, scans and counters. */
   forgetRequests(): void {
-    this.#engine.forgetRequests();
+    this.control(controls.forgetRequests());
   }
 
   /**
@@ -294,7 +303,7 @@ export class Dynatwin {
    * the partition key is a scan.
    */
   scans(): Scan[] {
-    return this.#engine.scans().map((scan) => ({ ...scan, first: new Date(scan.first) }));
+    return this.control(controls.listScans()).map((scan) => ({ ...scan, first: new Date(scan.first) }));
   }
 
   /**
@@ -302,7 +311,7 @@ export class Dynatwin {
    * sums over the time in which requests were recorded; zeros are omitted.
    */
   metrics(caller?: Caller): Metric[] {
-    return this.#engine.metrics(...of(caller));
+    return this.control(controls.getMetrics(), caller).flatMap(({ metrics }) => metrics);
   }
 
   /**
@@ -310,13 +319,13 @@ export class Dynatwin {
    * are kept.
    */
   metricsByMinute(caller?: Caller): Datapoint[] {
-    const points = this.#engine.metricsByMinute(...of(caller));
-    return points.map(({ value: _, start, ...point }) => ({ start: new Date(start), ...point }));
+    const points = this.control(controls.getMetricsByMinute(), caller).flatMap(({ datapoints }) => datapoints);
+    return points.map((point) => ({ ...point, start: new Date(point.start) }));
   }
 
   /** Returns at most `most` partition keys of a recorded table with the highest cost, in descending order. */
   hottestKeys(table: string, most = 10, caller?: Caller): HotKey[] {
-    return this.#engine.hottestKeys(...of(caller), table, most);
+    return unlessAbsent(() => this.heat(table, caller))?.keys.slice(0, most) ?? [];
   }
 
   /**
@@ -324,12 +333,13 @@ export class Dynatwin {
    * enforced.
    */
   heat(table: string, caller?: Caller): Heat {
-    return heatOf(this.#control('GET', `tables/${encodeURIComponent(table)}/heat`, caller));
+    const { keys, ...heat } = this.control(controls.getHeat({ table }), caller);
+    return { ...heat, keys: keys.map(({ key, units }) => ({ key: keyValue(key), units })) };
   }
 
   /** Starts, or with `false` stops, recording the heat of one table. */
   watchHeat(table: string, watches = true, caller?: Caller): void {
-    this.#control('POST', `tables/${encodeURIComponent(table)}/heat/${watches ? 'watch' : 'unwatch'}`, caller);
+    this.control(watches ? controls.watchHeat({ table }) : controls.unwatchHeat({ table }), caller);
   }
 
   /**
@@ -354,8 +364,7 @@ export class Dynatwin {
    * they seem to. From then on every request needs credentials of a configured principal, such as those of `asRole`.
    */
   setAccess(iam: AccessConfiguration): PolicyWarning[] {
-    const body = typeof iam === 'string' ? iam : JSON.stringify(iam);
-    return this.#control<{ warnings: PolicyWarning[] }>('PUT', 'access', undefined, body).warnings;
+    return this.control(controls.setAccess(typeof iam === 'string' ? JSON.parse(iam) : iam)).warnings;
   }
 
   // The engine goes back to no configuration.
@@ -365,12 +374,12 @@ export class Dynatwin {
 
   /** Removes the configuration of access control: everything is allowed. */
   removeAccess(): void {
-    this.#control('DELETE', 'access');
+    this.control(controls.removeAccess());
   }
 
   /** What would be decided about a request, by which statement, and from which values. Nothing is carried out. */
   explainAccess(question: AccessQuestion): AccessExplanation {
-    return this.#control('POST', 'access/explain', undefined, JSON.stringify(question));
+    return this.control(controls.explainAccess(question));
   }
 
   /**
@@ -378,7 +387,7 @@ export class Dynatwin {
    * the partition key values of the requests.
    */
   accessReport({ leadingKeys = false }: { leadingKeys?: boolean } = {}): UsedPermissions[] {
-    return this.#control<{ principals: UsedPermissions[] }>('GET', `access/report?leadingKeys=${leadingKeys}`).principals;
+    return this.control(controls.reportAccess({ leadingKeys })).principals;
   }
 
   /** A session of a configured role: `asRole('arn:aws:iam::123456789012:role/Reader', { tags: { team: 'blue' } })`. */
@@ -388,7 +397,7 @@ export class Dynatwin {
     const credentials = { accessKeyId: id, secretAccessKey: `secret of ${id}`, sessionToken: `token of ${id}` };
     const described = { name, federated, tags, keys, ...(policies?.length && { policies }), durationSeconds: duration };
     const session = { role: arn, ...credentials, ...described };
-    this.#control('POST', 'access/sessions', undefined, JSON.stringify(session));
+    this.control(controls.addSession(session));
     return new TwinPrincipal(this, arn, credentials, options);
   }
 
@@ -454,8 +463,8 @@ export class Dynatwin {
    * Time goes back then, so no request should be running.
    */
   reset({ all = false }: { all?: boolean } = {}): void {
-    if (!all) return this.#engine.reset();
-    this.#engine.resetAll();
+    this.control(controls.reset({ all }));
+    if (!all) return;
     this.clock.polling = this.#polling;
     this.#restoreAccess();
   }
@@ -466,21 +475,15 @@ export class Dynatwin {
     this.#engine.free();
   }
 
-  // Calls a control as over HTTP.
-  #control<T>(method: string, path: string, caller?: Caller, sent = ''): T {
-    const [accessKey, region] = of(caller);
-    const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/${region}/dynamodb/aws4_request`;
-    const headers = ['host', 'localhost', 'content-type', 'application/json', 'authorization', authorization];
-    const { status, body } = sound(() => this.#engine.handle(method, `/_dynatwin/${path}`, headers, encoder.encode(sent)) as Answer);
-    const answer = JSON.parse(decoder.decode(body));
-    if (status !== 200) throw new Error(answer.message ?? answer.error ?? `${method} ${path}: ${status}`);
-    return answer;
+  /**
+   * Calls a control in the name of a caller, and returns its answer: `twin.control(controls.getPending({ table: 'Orders' }))`.
+   * `controls` has all that `openapi.json` declares.
+   */
+  control<T>(call: controls.Call<T>, caller?: Caller): T {
+    return answerTo(this.#handle, call, ...of(caller));
   }
-}
 
-function replicationPath(table: string, ...parts: (string | undefined)[]): string {
-  const named = [table, 'replication', ...parts.filter((part) => part !== undefined)];
-  return ['tables', ...named.map(encodeURIComponent)].join('/');
+  readonly #handle: Handle = (...request) => sound(() => this.#engine.handle(...request) as Answer);
 }
 
 class TwinSnapshot implements Snapshot {
@@ -533,15 +536,6 @@ function seedOf(seed: number | bigint): bigint {
 function targetOf(headers: Record<string, unknown> = {}): string | undefined {
   const name = Object.keys(headers).find((name) => name.toLowerCase() === 'x-amz-target');
   return name === undefined ? undefined : String(headers[name]);
-}
-
-// Binary keys are base64 over HTTP.
-function heatOf(heat: Heat): Heat {
-  const key = ({ key, units }: HotKey): HotKey => {
-    const binary = 'B' in key ? (key.B as unknown as string) : undefined;
-    return binary === undefined ? { key, units } : { key: { B: Uint8Array.from(atob(binary), (byte) => byte.charCodeAt(0)) }, units };
-  };
-  return { ...heat, keys: heat.keys.map(key) };
 }
 
 // A panic in one request becomes a 500 for that request. In wasm a panic is a trap, which is a RuntimeError in

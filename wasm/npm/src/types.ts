@@ -1,5 +1,27 @@
 // The types of options and results.
+import type * as declared from './controls.js';
+import type { ConditionsOption, FaultReport, OutageName } from './controls.js';
 import type { Dynatwin } from './twin.js';
+
+export type {
+  AccessExplanation,
+  AccessQuestion,
+  Conditions,
+  ConditionsOption,
+  Enforcement,
+  FaultReport,
+  Index as IndexState,
+  Lag,
+  Latency,
+  Metric,
+  Name as ConditionsName,
+  OutageName as Outage,
+  PolicyWarning,
+  Reason as ThrottleReason,
+  Replication as ReplicationState,
+  UsedPermissions,
+  Verdict,
+} from './controls.js';
 
 /**
  * The argument of `ready`: the module `dynatwin/dynatwin.wasm` as a `WebAssembly.Module`, an `ArrayBuffer`, a typed
@@ -30,189 +52,19 @@ export type ClockOption =
   | Date
   | { start?: string | Date; speed?: number };
 
-/** A delay: seconds, or half of all delays within `typical` and the rest up to `longest`; with `p99`, a long tail. */
-export type Lag = number | { typical: number; p99?: number; longest: number };
-
-/**
- * The latency of requests, by the class of their operation and their size; omitted members keep the service's or the
- * current value.
- */
-export interface Latency {
-  /** GetItem, BatchGetItem, GetShardIterator and GetRecords. */
-  read: Lag;
-  /** PutItem, UpdateItem, DeleteItem and BatchWriteItem. */
-  write: Lag;
-  /** Query, Scan, SearchVectors, ExecuteStatement and BatchExecuteStatement. */
-  query: Lag;
-  /** TransactGetItems, TransactWriteItems and ExecuteTransaction. */
-  transaction: Lag;
-  /** All other operations. */
-  control: Lag;
-  /** The seconds that each kilobyte of request and answer adds. */
-  perKilobyte: number;
-}
-
-/** How capacity is enforced; omitted members keep the service's or the current value. */
-export interface Enforcement {
-  /** For how many seconds unused provisioned capacity is kept. */
-  burst: number;
-  /** Whether a hot partition can use capacity that the others leave. */
-  adaptive: boolean;
-  /** The maximum read units per second of a partition. */
-  partitionRead: number;
-  /** The maximum write units per second of a partition. */
-  partitionWrite: number;
-  /** The bytes after which a partition is split. */
-  partitionSize: number;
-  /** The seconds for which a partition must be overloaded before it is split. */
-  heatSplit: number | 'never';
-  /** The seconds in which the capacity of an on-demand table grows to twice its previous peak. */
-  growth: number;
-  /** The number of concurrent readers of a stream's shard; more are throttled. */
-  shardReaders: number;
-}
-
-/** The production behavior that the twin shows: delays, limits and failures. */
-export interface Conditions {
-  /** The delay of the deletion of expired items. */
-  timeToLive: 'off' | Lag;
-  /** The delay until a write reaches a global index. */
-  indexPropagation: Lag;
-  /** The maximum age of the state that a read of a table or local index without `ConsistentRead` returns. */
-  readStaleness: Lag;
-  /** The share of such reads, from 0 to 1, that may be stale; the others return the current state. */
-  staleReads: number;
-  /** Whether such reads of one caller never return an older state than that caller has read before. */
-  monotonicReads: boolean;
-  /** How long a TransactWriteItems locks its items before it is applied and answered. */
-  transactionTime: Lag;
-  /** The delay until a write reaches each other replica of its global table, with eventual consistency between regions. */
-  replicationLag: Lag;
-  /**
-   * The time that a write or a strongly consistent read waits for another region, in a global table with strong
-   * consistency between regions.
-   */
-  regionRoundTrip: Lag;
-  /**
-   * The delay until the record of a change can be read from a stream. A record is never readable before its predecessor
-   * in the shard.
-   */
-  streamLag: Lag;
-  /** The number of shards of a new stream; `'throughput'`: one for each partition that the table's throughput needs. */
-  streamShards: number | 'throughput';
-  /** How long a table is `CREATING` or `DELETING`. */
-  tableStatus: Lag;
-  /** The maximum age of `ItemCount` and the sizes in descriptions, in seconds. */
-  statisticsAge: number;
-  /** The maximum bytes of an item collection: the items of a partition key and their entries in local indexes. */
-  itemCollectionSize: number;
-  /** The maximum bytes of the records of a table's stream, 1 GiB by default. Beyond it the oldest are trimmed. */
-  streamBytes: number | 'unlimited';
-  /**
-   * The maximum bytes of the changes that point-in-time recovery keeps of a table, 1 GiB by default. Beyond it the
-   * oldest are dropped.
-   */
-  recoveryBytes: number | 'unlimited';
-  /** Whether requests beyond the capacity are throttled. It reads as `'reported'` or as the rules that apply. */
-  capacity: 'reported' | 'enforced' | Partial<Enforcement>;
-  /** Whether the control plane has limits: concurrent table operations, rates of requests, and units of an account. */
-  controlLimits: boolean;
-  /** The latency of requests. */
-  latency: 'none' | Partial<Latency>;
-  /** The share of requests, from 0 to 1, that fail with a 500. */
-  internalErrors: number;
-  /** The share of requests, from 0 to 1, that are throttled even if capacity is left. */
-  throttles: number;
-}
-
-export type ConditionsName = 'calm' | 'aws' | 'storm';
-
-/** A name, or members that replace those of `base`; without a `base`, those of the current conditions. */
-export type ConditionsOption = ConditionsName | ({ base?: ConditionsName } & Partial<Conditions>);
-
-export type ThrottleReason = 'ProvisionedThroughput' | 'KeyRangeThroughput' | 'AccountLimit' | 'MaxOnDemandThroughput';
-
-/** The effect of a rule. */
-export type Verdict =
-  | 'throttle'
-  | { throttle: ThrottleReason }
-  | 'internalServerError'
-  /** Executed, and answered with a 500 if it succeeds. */
-  | 'internalServerErrorAfterApply'
-  | 'serviceUnavailable'
-  | 'itemCollectionSizeLimitExceeded'
-  | 'limitExceeded'
-  /** An exception that the API model lists for the operation, such as `TransactionConflictException`. */
-  | { exception: string }
-  /** The table's encryption key cannot be used. */
-  | { kms: 'AccessDenied' | 'Disabled' | 'NotFound' }
-  /** Executed, and answered after this delay. */
-  | { wait: Lag }
-  /** Not executed: the connection is reset. */
-  | 'reset'
-  /** Executed, and never answered. */
-  | 'answerLost'
-  /** Executed, and the answer is truncated after this many bytes. */
-  | { truncate: number }
-  /** Executed, and the answer's `x-amz-crc32` is wrong. */
-  | 'corruptChecksum'
-  /** The export, import, bulk operation or restore that the request starts ends in failure. */
-  | 'failJob'
-  | { failJob: 'InternalServerError' | 'S3NoSuchBucket' | 'S3AccessDenied' | 'KmsNotFoundException' };
-
 /** A moment, or a number of seconds after the rule is added. */
 export type When = number | string | Date;
 
 /** The requests and the time window to which a rule or an outage applies. */
-export interface FaultScope {
-  operation?: string;
-  table?: string;
-  /** Reads of this index, and writes to tables with this global index; a throttle is then attributed to the index. */
-  index?: string;
-  /** The caller's access key. */
-  caller?: string;
-  /** The partition key as text. */
-  partition?: string;
-  /** A prefix of the partition key. */
-  partitionPrefix?: string;
-  /** Only requests to this region. */
-  region?: string;
+export interface FaultScope extends Omit<declared.Outage, 'outage' | 'after' | 'until'> {
   /** The start of the window, by the twin's clock. */
   after?: When;
   /** The end of the window. */
   until?: When;
-  /** The length of the window in seconds, instead of `until`. */
-  for?: number;
 }
 
 /** A fault rule: what it matches, when it acts (at most one of `first`, `nth`, `everyNth`, `share`), and its effect. */
-export interface FaultRule extends FaultScope {
-  verdict: Verdict;
-  first?: number;
-  nth?: number;
-  everyNth?: number;
-  share?: number;
-  /** Only for a `wait`, over HTTP: it advances the server's settable clock. In process every wait does. */
-  movesClock?: boolean;
-}
-
-/**
- * A kind of outage:
- * - `'brownout'`: a tenth of all requests gets a 500, a twentieth a 503, and half of the others are delayed;
- * - `'throttle-storm'`: half of all requests are throttled;
- * - `'az-loss'`: for a minute a third of all requests gets no answer, for ten seconds a third of the others a 500, and
- * for five minutes a fifth of the rest is delayed.
- */
-export type Outage = 'brownout' | 'throttle-storm' | 'az-loss';
-
-export interface FaultReport {
-  id: number;
-  rule: string;
-  /** How many entries of requests the rule matched. */
-  matched: number;
-  /** How many of those it acted on. */
-  fired: number;
-}
+export interface FaultRule extends Omit<declared.Rule, 'after' | 'until'>, FaultScope {}
 
 export interface Answer {
   status: number;
@@ -255,60 +107,6 @@ export interface Options {
 
 /** Accounts, principals, access keys and policies, as an object or as JSON: see the guide on access control. */
 export type AccessConfiguration = object | string;
-
-/** A valid policy that does not mean what it seems to. */
-export interface PolicyWarning {
-  policy: string;
-  /** The statement's place in the policy, from 1. */
-  statement: number;
-  code: string;
-  message: string;
-}
-
-/** A request whose decision is explained: of a principal or an access key, either an operation or an action. */
-export interface AccessQuestion {
-  principal?: string;
-  accessKeyId?: string;
-  session?: {
-    name?: string;
-    federated?: boolean;
-    tags?: Record<string, string>;
-    keys?: Record<string, string | string[]>;
-    policies?: unknown;
-  };
-  region?: string;
-  sourceIp?: string;
-  vpcEndpoint?: string;
-  secureTransport?: boolean;
-  operation?: string;
-  request?: object;
-  action?: string;
-  resource?: string;
-  keys?: Record<string, string | string[]>;
-}
-
-/** A decision: which statement made it, and from which values. */
-export interface AccessExplanation {
-  allowed: boolean;
-  /** The service's refusal. */
-  message?: string;
-  evaluations: {
-    action: string;
-    resource: string;
-    allowed: boolean;
-    reason?: string;
-    decidedBy?: { policyType: string; policy: string; statement: number; sid?: string };
-    keys: Record<string, string | string[]>;
-    statements: object[];
-  }[];
-}
-
-/** The policy that allows what a principal has done, and nothing else. */
-export interface UsedPermissions {
-  /** The ARN of a user, role or root user; without access control an access key. */
-  principal: string;
-  policy: { Version: string; Statement: object[] };
-}
 
 /** The session in which a principal sends requests, and where they come from. */
 export interface SessionOptions {
@@ -376,7 +174,7 @@ export interface Faults {
   /** Adds a rule after the existing ones; returns its number. */
   add(rule: FaultRule): number;
   /** Starts an outage: adds its rules after the existing ones; returns their numbers. */
-  startOutage(outage: Outage, scope?: FaultScope): number[];
+  startOutage(outage: OutageName, scope?: FaultScope): number[];
   /** Removes a rule; returns its counters. */
   remove(id: number): FaultReport | undefined;
   clear(): void;
@@ -386,79 +184,29 @@ export interface Faults {
 }
 
 /** A request that was answered while requests were recorded. */
-export interface SeenRequest {
-  /** The request's number, counted from 1. */
-  number: number;
+export interface SeenRequest extends Omit<declared.Request, 'at' | 'touches' | 'delivery' | 'request' | 'response'> {
   at: Date;
-  caller: Required<Caller>;
-  /** The operation's name in the API, such as `PutItem`. */
-  operation: string;
-  /** The tables in the request, each once. */
-  tables: string[];
   /** The first hundred items or key ranges that it accessed. */
   touches: Touch[];
-  status: number;
-  /** The name of the exception in the answer. */
-  error?: string;
   delivery: Answer['delivery'];
-  readUnits: number;
-  writeUnits: number;
-  /** The number of items read before filtering. */
-  scanned: number;
-  /** The number of items returned. */
-  returned: number;
 }
 
 /** An item or key range that a request has accessed. */
-export interface Touch {
-  act: 'Get' | 'Put' | 'Update' | 'Delete' | 'ConditionCheck' | 'Query' | 'Scan' | 'SearchVectors' | 'GetRecords';
-  table: string;
-  index?: string;
+export interface Touch extends Omit<declared.Touch, 'key'> {
   /** The item's key; the partition key of a Query; empty for a Scan. */
   key: Record<string, AttributeValue>;
-  readUnits: number;
-  writeUnits: number;
-  error?: string;
 }
 
 /** A kind of scan that was recorded. */
-export interface Scan {
-  operation: string;
-  table: string;
-  index?: string;
-  caller: Required<Caller>;
+export interface Scan extends Omit<declared.Scan, 'first'> {
   /** When it was first recorded. */
   first: Date;
-  /** The number of pages requested. */
-  times: number;
-  /** The number of items read before filtering. */
-  scanned: number;
-  /** Alternatives to query: the table and its indexes, each with its partition key attribute. */
-  partitionKeys: { index?: string; attribute: string }[];
-}
-
-/** A counter or gauge, such as `ConsumedReadCapacityUnits` of `{ TableName }`. */
-export interface Metric {
-  name: string;
-  dimensions: {
-    TableName?: string;
-    GlobalSecondaryIndexName?: string;
-    Operation?: string;
-    StreamLabel?: string;
-  };
-  value: number;
 }
 
 /** A metric in one minute of the twin's clock. */
-export interface Datapoint extends Omit<Metric, 'value'> {
+export interface Datapoint extends Omit<declared.Datapoint, 'start'> {
   /** The start of the minute. */
   start: Date;
-  sum: number;
-  /** This and the following are set for `SuccessfulRequestLatency` and `IteratorAge`, in milliseconds. */
-  sampleCount?: number;
-  average?: number;
-  minimum?: number;
-  maximum?: number;
 }
 
 /** A partition key, and the units consumed by its items. */
@@ -467,53 +215,8 @@ export interface HotKey {
   units: number;
 }
 
-/** The state of a global index. */
-export interface IndexState {
-  index: string;
-  paused: boolean;
-  /** The number of changes that have not arrived yet. */
-  waiting: number;
-  /** The lag set by `setIndexLag`. */
-  lag?: Lag;
-}
-
-/** Replication between a table and its replica in another region. */
-export interface ReplicationState {
-  /** The other region. */
-  region: string;
-  paused: boolean;
-  /** The number of changes on their way from the other region. */
-  arriving: number;
-  /** The number of changes on their way to the other region. */
-  leaving: number;
-  /** The lag set by `setReplicationLag`. */
-  lag?: Lag;
-}
-
-/** Units consumed, and entries of requests throttled. */
-export interface Spending {
-  units: number;
-  throttles: number;
-}
-
-/** Units consumed, units left at this moment, and entries throttled by reason. */
-export interface ResourceSpending {
-  units: number;
-  left: number;
-  throttles: Record<ThrottleReason, number>;
-}
-
 /** The units consumed and throttled in a table and its indexes. */
-export interface Heat {
-  /** The table, then its global indexes. */
-  resources: {
-    /** The index; missing for the table. */
-    index?: string;
-    read: ResourceSpending;
-    write: ResourceSpending;
-    /** Partitions in the order of their tokens, which are 16 hexadecimal digits. */
-    partitions: { first: string; last: string; bytes: number; read: Spending; write: Spending }[];
-  }[];
+export interface Heat extends Omit<declared.Heat, 'keys'> {
   /**
    * The partition keys with the highest cost, in descending order, while requests are recorded or `watchHeat` is on.
    */

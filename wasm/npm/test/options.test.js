@@ -163,9 +163,10 @@ test('what is not known is refused in a sentence', () => {
 
 test('fault rules are counted, reported and taken out', () => {
   const { faults } = new Dynatwin();
-  const id = faults.add({ verdict: 'throttle', operation: 'PutItem', table: 'Orders', first: 2 });
+  const told = { verdict: 'throttle', operation: 'PutItem', table: 'Orders', first: 2 };
+  const id = faults.add(told);
   assert.deepEqual(faults.report(), [
-    { id, rule: 'Throttle(None) on PutItem, Orders, First(2)', matched: 0, fired: 0 },
+    { id, rule: 'Throttle(None) on PutItem, Orders, First(2)', told, matched: 0, fired: 0 },
   ]);
   for (const verdict of ['internalServerError', 'serviceUnavailable', 'reset', 'answerLost', { wait: 1 }, { truncate: 3 },
     { throttle: 'KeyRangeThroughput' }]) faults.add({ verdict, partitionPrefix: 'a', everyNth: 2 });
@@ -196,4 +197,6 @@ test('fault rules that say nothing, or too much, are refused', () => {
   assert.throws(() => new Dynatwin().faults.startOutage('flood'), /There is no outage called "flood"/);
   refused({ verdict: 'reset', tabel: 'T' }, /rule has no member "tabel"/);
   refused('reset', /rule is an object/);
+  refused({ verdict: 'reset', share: NaN }, /rule\.share is a number from 0 to 1/);
+  refused({ verdict: { wait: 10n } }, /verdict\.wait is an object with some of typical, p99, longest/);
 });

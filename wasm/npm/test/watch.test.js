@@ -46,7 +46,9 @@ test('requests are remembered with their table, key, cost and end', () => {
     caller: { accessKey: 'dynatwin', region: 'us-east-1' },
     operation: 'PutItem',
     tables: ['tab'],
-    touches: [{ act: 'Put', table: 'tab', key: { pk: { S: 'a' } }, readUnits: 0, writeUnits: 2 }],
+    touches: [
+      { act: 'Put', table: 'tab', key: { pk: { S: 'a' } }, readUnits: 0, writeUnits: 2, scanned: 0, token: 'f6558e516275dee2', partition: 3 },
+    ],
     status: 200,
     delivery: { kind: 'whole' },
     readUnits: 0,

@@ -59,25 +59,36 @@ fn doc(text: Option<&str>, indent: &str) -> String {
 }
 
 fn type_of(schema: &Schema, indent: &str) -> String {
+    // What is inside of a member of a union is indented by its `| ` too.
+    let inner = format!("{indent}    ");
+    let types = alternatives(schema, &inner);
+    if types.len() > 1 {
+        return union(&types, indent);
+    }
     if let Some(name) = schema.reference() {
         return name.to_owned();
     }
-    if let Some(value) = &schema.constant {
-        return literal(value);
+    match (&schema.constant, &schema.kind) {
+        (Some(value), _) => literal(value),
+        (None, Some(Kind::One(kind))) => of_kind(kind, schema, indent),
+        (None, _) if types.is_empty() => "unknown".to_owned(),
+        (None, _) => types.concat(),
     }
-    // What is inside of a member of a union is indented by its `| ` too.
-    let inner = format!("{indent}    ");
-    if !schema.values.is_empty() {
-        return union(schema.values.iter().map(literal).collect(), indent);
-    }
-    if !schema.any_of.is_empty() {
-        return union(schema.any_of.iter().map(|one| type_of(one, &inner)).collect(), indent);
-    }
-    match &schema.kind {
-        Some(Kind::Several(kinds)) => union(kinds.iter().map(|kind| of_kind(kind, schema, &inner)).collect(), indent),
-        Some(Kind::One(kind)) => of_kind(kind, schema, indent),
-        None => "unknown".to_owned(),
-    }
+}
+
+/// The members of a union; otherwise nothing.
+fn alternatives(schema: &Schema, indent: &str) -> Vec<String> {
+    let nested = schema.any_of.iter().flat_map(|one| match alternatives(one, indent) {
+        types if types.is_empty() => vec![type_of(one, indent)],
+        types => types,
+    });
+    let values = schema.values.iter().map(literal);
+    let kinds = match &schema.kind {
+        Some(Kind::Several(kinds)) => kinds.as_slice(),
+        _ => &[],
+    };
+    let kinds = kinds.iter().map(|kind| of_kind(kind, schema, indent));
+    nested.chain(values).chain(kinds).collect()
 }
 
 fn of_kind(kind: &str, schema: &Schema, indent: &str) -> String {
@@ -156,7 +167,7 @@ fn literal(value: &serde_json::Value) -> String {
     }
 }
 
-fn union(types: Vec<String>, indent: &str) -> String {
+fn union(types: &[String], indent: &str) -> String {
     let line = types.join(" | ");
     if line.len() <= LINE && !line.contains('\n') {
         return line;

@@ -13,6 +13,7 @@ its backoff
 uses the emulator's clock. :func:`mock` intercepts every client of the process, for code that creates its own.
 """
 
+from dynatwin import controls
 from dynatwin._access import Credentials, PolicyWarning, Principal, UsedPermissions
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Enforcement, Lag, LagRange, Latency
@@ -71,6 +72,7 @@ __all__ = [
     "UsedPermissions",
     "Verdict",
     "__version__",
+    "controls",
     "current",
     "mock",
 ]

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
-from dynatwin import _words
+from dynatwin import _words, controls
+from dynatwin.controls import Call
 
 Verdict = (
     Literal[
@@ -32,9 +33,9 @@ When = datetime | str | float | timedelta
 
 
 class Control(Protocol):
-    """Sends a request to one of the twin's controls."""
+    """Calls a control of the twin."""
 
-    def __call__(self, method: str, path: str, body: object = None) -> Any: ...
+    def __call__(self, call: Call) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Fault:
 
     def report(self) -> FaultReport | None:
         """The rule's counters; None after :meth:`Faults.clear` or a reset."""
-        reports = _reports(self._control("GET", "/faults")["rules"])
+        reports = _reports(self._control(controls.list_faults())["rules"])
         return next((report for report in reports if report.id == self.id), self._removed)
 
     @property
@@ -94,7 +95,7 @@ class Fault:
     def remove(self) -> None:
         """Removes the rule, unless it was removed before. Its counters are kept."""
         if self._removed is None and self.report() is not None:
-            self._removed = _reports([self._control("DELETE", f"/faults/{self.id}")])[0]
+            self._removed = _reports([self._control(controls.remove_fault(self.id))])[0]
 
     def __enter__(self) -> Fault:
         return self
@@ -153,7 +154,7 @@ class Faults:
         scope = _scope(operation, table, index, caller, partition, partition_prefix, region, after, until, lasting)
         occasion = {"first": first, "nth": nth, "every_nth": every_nth, "share": share}
         rule = {"verdict": _verdict(verdict), **scope, **occasion}
-        return Fault(self._control, self._control("POST", "/faults", _words.told(rule))["id"])
+        return Fault(self._control, self._control(controls.add_fault(_words.told(rule)))["id"])
 
     def start_outage(
         self,
@@ -172,20 +173,20 @@ class Faults:
     ) -> list[Fault]:
         """Starts an outage: adds its rules after the existing ones. The other arguments are those of :meth:`add`."""
         scope = _scope(operation, table, index, caller, partition, partition_prefix, region, after, until, lasting)
-        started = self._control("POST", "/outages", _words.told({"outage": outage, **scope}))
+        started = self._control(controls.start_outage(_words.told({"outage": outage, **scope})))
         return [Fault(self._control, report.id) for report in _reports(started["rules"])]
 
     def clear(self) -> None:
         """Removes all rules."""
-        self._control("DELETE", "/faults")
+        self._control(controls.clear_faults())
 
     def report(self) -> list[FaultReport]:
         """Returns the rules with their counters."""
-        return _reports(self._control("GET", "/faults")["rules"])
+        return _reports(self._control(controls.list_faults())["rules"])
 
     def never_fired(self) -> list[FaultReport]:
         """Returns the rules that never acted, including those that were removed."""
-        return _reports(self._control("GET", "/faults")["neverFired"])
+        return _reports(self._control(controls.list_faults())["neverFired"])
 
 
 def _scope(

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
-from urllib.parse import quote
 
-from dynatwin import _access, _binding, _log, _shortcut, _values, _words
+from dynatwin import _access, _binding, _log, _shortcut, _values, _words, controls
 from dynatwin._access import AccessConfiguration, Credentials, PolicyWarning, Principal, UsedPermissions
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Lag, Name
@@ -26,6 +25,7 @@ from dynatwin._dynatwin import Engine
 from dynatwin._dynatwin import Snapshot as NativeSnapshot
 from dynatwin._faults import Faults
 from dynatwin._values import AttributeValue, Key
+from dynatwin.controls import Call
 
 if TYPE_CHECKING:
     # Where mypy-boto3-dynamodb or boto3-stubs is not installed, these are Any.
@@ -119,7 +119,7 @@ class Twin:
         except ValueError as error:
             raise ValueError(_words.sentence(str(error))) from None
         self.clock = Clock(self.engine)
-        self.faults = Faults(self._control)
+        self.faults = Faults(self.control)
         self._attached: list[_binding.SessionBinding] = []
         self._bound: list[weakref.ref[_binding.Binding]] = []
         if watch:
@@ -282,12 +282,12 @@ class Twin:
 
     def expire_now(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> int:
         """Deletes all expired items now instead of after the TTL delay; returns their number."""
-        deleted: int = self._of_table("POST", table, "/expire-now", None, region, access_key)["deleted"]
+        deleted: int = self.control(controls.expire_now(table), region=region, access_key=access_key)["deleted"]
         return deleted
 
     def split_shards(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> bool:
         """Splits each open shard of a table's stream in two; returns whether the table has a stream."""
-        split: bool = self._of_table("POST", table, "/split-shards", None, region, access_key)["split"]
+        split: bool = self.control(controls.split_shards(table), region=region, access_key=access_key)["split"]
         return split
 
     # Conditions and indexes
@@ -295,7 +295,7 @@ class Twin:
     @property
     def conditions(self) -> Conditions:
         """The conditions of all tables without their own. Assign a name, or members to replace."""
-        shown: Conditions = _words.shown(self._control("GET", "/conditions"))
+        shown: Conditions = _words.shown(self.control(controls.get_conditions()))
         return shown
 
     @conditions.setter
@@ -305,7 +305,7 @@ class Twin:
     def set_conditions(self, conditions: ConditionsOption) -> None:
         """Sets the conditions of all tables without their own: a name, or members that replace those of `base`, or the
         current ones."""
-        self._control("PUT", "/conditions", _words.told(conditions))
+        self.control(controls.set_conditions(_words.told(conditions)))
 
     def set_table_conditions(
         self,
@@ -316,53 +316,71 @@ class Twin:
         access_key: str = _ACCESS_KEY,
     ) -> None:
         """Sets the conditions of one table, which need not exist yet; with None the twin's conditions apply again."""
-        method, told = ("DELETE", None) if conditions is None else ("PUT", _words.told(conditions))
-        self._of_table(method, table, "/conditions", told, region, access_key)
+        if conditions is None:
+            call = controls.clear_table_conditions(table)
+        else:
+            call = controls.set_table_conditions(table, _words.told(conditions))
+        self.control(call, region=region, access_key=access_key)
 
     def indexes(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.IndexState]:
         """Returns the states of a table's global indexes."""
-        return [_log.index_state(each) for each in self._of_table("GET", table, "/indexes", None, region, access_key)]
+        indexes = self.control(controls.list_indexes(table), region=region, access_key=access_key)
+        return [_log.index_state(each) for each in indexes]
 
     def pause_index(self, table: str, index: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> None:
         """Pauses a global index: no write reaches it until :meth:`resume_index`."""
-        self._of_table("POST", table, f"/indexes/{quote(index)}/pause", None, region, access_key)
+        self.control(controls.pause_index(table, index), region=region, access_key=access_key)
 
     def resume_index(self, table: str, index: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> None:
         """Resumes a paused index, and applies the writes that are due."""
-        self._of_table("POST", table, f"/indexes/{quote(index)}/resume", None, region, access_key)
+        self.control(controls.resume_index(table, index), region=region, access_key=access_key)
 
     def set_index_lag(
         self, table: str, index: str, lag: Lag | None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
         """Sets the time until later writes reach one global index; with None the conditions apply again."""
-        method, told = ("DELETE", None) if lag is None else ("PUT", _words.told(lag))
-        self._of_table(method, table, f"/indexes/{quote(index)}/lag", told, region, access_key)
+        if lag is None:
+            call = controls.clear_index_lag(table, index)
+        else:
+            call = controls.set_index_lag(table, index, _words.told(lag))
+        self.control(call, region=region, access_key=access_key)
 
     def replication(
         self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> list[_log.ReplicationState]:
         """Replication between the table in `region` and each of its replicas."""
-        states = self._of_table("GET", table, "/replication", None, region, access_key)
+        states = self.control(controls.list_replication(table), region=region, access_key=access_key)
         return [_log.replication_state(each) for each in states]
 
     def pause_replication(
         self, table: str, other: str | None = None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
         """Pauses replication between the table in `region` and its replica in `other`, or all of its replicas."""
-        self._of_table("POST", table, f"{_replication(other)}/pause", None, region, access_key)
+        if other is None:
+            call = controls.pause_all_replication(table)
+        else:
+            call = controls.pause_replication(table, other)
+        self.control(call, region=region, access_key=access_key)
 
     def resume_replication(
         self, table: str, other: str | None = None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
         """Lets the table in `region` and its replica in `other`, or all of its replicas, exchange what they have missed."""
-        self._of_table("POST", table, f"{_replication(other)}/resume", None, region, access_key)
+        if other is None:
+            call = controls.resume_all_replication(table)
+        else:
+            call = controls.resume_replication(table, other)
+        self.control(call, region=region, access_key=access_key)
 
     def set_replication_lag(
         self, table: str, other: str, lag: Lag | None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
         """Sets how long writes take from `region` to the replica in `other`; None lets them follow the conditions again."""
-        method, told = ("DELETE", None) if lag is None else ("PUT", _words.told(lag))
-        self._of_table(method, table, f"{_replication(other)}/lag", told, region, access_key)
+        if lag is None:
+            call = controls.clear_replication_lag(table, other)
+        else:
+            call = controls.set_replication_lag(table, other, _words.told(lag))
+        self.control(call, region=region, access_key=access_key)
 
     # Recorded requests
 
@@ -371,29 +389,29 @@ class Twin:
 
         The records are kept until :meth:`reset` or :meth:`forget_requests`.
         """
-        self._control("POST", "/watch" if watches else "/unwatch")
+        self.control(controls.watch() if watches else controls.unwatch())
 
     @property
     def watched(self) -> bool:
         """Whether requests are recorded."""
-        watched: bool = self._control("GET", "/")["watched"]
+        watched: bool = self.control(controls.get_overview())["watched"]
         return watched
 
     def requests(self) -> list[_log.Request]:
         """Returns the latest requests of all access keys and regions, oldest first. Each attempt of a client is a
         request."""
-        return [_log.request(each) for each in self._control("GET", "/requests")["requests"]]
+        return [_log.request(each) for each in self.control(controls.list_requests())["requests"]]
 
     def forget_requests(self) -> None:
         """Removes all recorded requests, scans and counters."""
-        self._control("DELETE", "/requests")
+        self.control(controls.forget_requests())
 
     def scans(self) -> list[_log.Scan]:
         """Returns which operations read a whole table or index: each operation, table, index and caller once.
 
         A SELECT that does not fix the partition key is also a scan.
         """
-        return [_log.scan(each) for each in self._control("GET", "/scans")]
+        return [_log.scan(each) for each in self.control(controls.list_scans())]
 
     def assert_no_scans(self) -> None:
         """Asserts that no table or index was scanned; the message suggests a query."""
@@ -406,7 +424,7 @@ class Twin:
     def metrics(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.Metric]:
         """Returns the counters and gauges of an account in its region, with CloudWatch's names, since the twin is
         watched."""
-        listed = self._of_account("/metrics", "metrics", region, access_key)
+        listed = self._of_account(controls.get_metrics(), "metrics", region, access_key)
         return [_log.Metric(each["name"], each["dimensions"], each["value"]) for each in listed]
 
     def metric(
@@ -421,7 +439,7 @@ class Twin:
     def metrics_by_minute(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.Datapoint]:
         """Returns the counters by the minute of the twin's clock, oldest first, as an alarm's condition evaluates
         them."""
-        listed = self._of_account("/metrics/minutes", "datapoints", region, access_key)
+        listed = self._of_account(controls.get_metrics_by_minute(), "datapoints", region, access_key)
         return [_log.datapoint(each) for each in listed]
 
     def hottest_keys(
@@ -433,14 +451,14 @@ class Twin:
     def heat(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> _log.Heat:
         """Returns the units consumed and throttled in a table, recorded while capacity is enforced or the twin is
         watched."""
-        return _log.heat(self._of_table("GET", table, "/heat", None, region, access_key))
+        return _log.heat(self.control(controls.get_heat(table), region=region, access_key=access_key))
 
     def watch_heat(
         self, table: str, watches: bool = True, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
         """Starts or stops recording the heat of a table, including keys."""
-        path = "/heat/watch" if watches else "/heat/unwatch"
-        self._of_table("POST", table, path, None, region, access_key)
+        call = controls.watch_heat(table) if watches else controls.unwatch_heat(table)
+        self.control(call, region=region, access_key=access_key)
 
     def capacity_spent(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> _log.CapacitySpent:
         """Records the capacity that the tables consume in a ``with`` block. The twin need not be watched.
@@ -463,12 +481,12 @@ class Twin:
         From then on every request needs credentials of a configured principal, such as those of :meth:`as_role`. Returns warnings
         about policies that do not mean what they seem to.
         """
-        answer = self._control("PUT", "/access", json.loads(_access.text_of(iam)))
+        answer = self.control(controls.set_access(json.loads(_access.text_of(iam))))
         return [PolicyWarning(**warning) for warning in answer["warnings"]]
 
     def remove_access(self) -> None:
         """Removes the configuration of access control: everything is allowed."""
-        self._control("DELETE", "/access")
+        self.control(controls.remove_access())
 
     def _restore_access(self) -> None:
         if self._iam is not None:
@@ -479,7 +497,7 @@ class Twin:
 
         Question and answer are those of ``POST /_dynatwin/access/explain``.
         """
-        explained: dict[str, Any] = self._control("POST", "/access/explain", question)
+        explained: dict[str, Any] = self.control(controls.explain_access(question))
         return explained
 
     def access_report(self, *, leading_keys: bool = False) -> list[UsedPermissions]:
@@ -487,8 +505,7 @@ class Twin:
 
         With `leading_keys` the policies are restricted to the partition key values of the requests.
         """
-        query = "?leadingKeys=true" if leading_keys else ""
-        principals = self._control("GET", f"/access/report{query}")["principals"]
+        principals = self.control(controls.report_access(leading_keys=leading_keys))["principals"]
         return [UsedPermissions(each["principal"], each["policy"]) for each in principals]
 
     def as_role(
@@ -539,7 +556,7 @@ class Twin:
         }
         if session_policies:
             session["policies"] = list(session_policies)
-        self._control("POST", "/access/sessions", session)
+        self.control(controls.add_session(session))
         secure = None if secure_transport is None else str(secure_transport).lower()
         named = {"source-ip": source_ip, "vpc-endpoint": vpc_endpoint, "secure-transport": secure}
         origin = {f"x-dynatwin-{name}": value for name, value in named.items() if value is not None}
@@ -561,7 +578,7 @@ class Twin:
         With `all`, also restores the initial clock and conditions. Time goes back then, so no request should
         run meanwhile.
         """
-        self._control("POST", "/reset", {"all": True} if all else None)
+        self.control(controls.reset({"all": all}))
         if all:
             self._restore_access()
 
@@ -628,29 +645,37 @@ class Twin:
             raise ValueError(f"{operation}: {kind}: {answer.get('message') or answer.get('Message')}")
         return answer
 
-    def _control(
-        self, method: str, path: str, body: object = None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
-    ) -> Any:
+    def control(self, call: Call, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> Any:
+        """Calls a control and returns its answer, as JSON or bytes. :mod:`dynatwin.controls` has all of them.
+
+        >>> from dynatwin import Twin, controls
+        >>> twin = Twin(seed=7)
+        >>> _ = twin.create_table("Orders", "id")
+        >>> twin.control(controls.get_pending("Orders"))["timeToLive"]
+        {'count': 0, 'first': []}
+        """
+        method, path, body = call
         credential = f"Credential={access_key}/20260101/{region}/dynamodb/aws4_request"
         headers = [("authorization", f"AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0")]
         sent = b""
-        if body is not None:
+        if isinstance(body, bytes):
+            headers.append(("content-type", "application/octet-stream"))
+            sent = body
+        elif body is not None:
             headers.append(("content-type", "application/json"))
             sent = json.dumps(body).encode()
-        status, _, answered, *_ = self.engine.handle(method, f"/_dynatwin{path}", headers, sent)
+        status, kinds, answered, *_ = self.engine.handle(method, f"/_dynatwin{path}", headers, sent)
+        if dict(kinds).get("content-type") == "application/octet-stream":
+            return answered
         answer = json.loads(answered)
         if status != 200:
             kind = KeyError if status == 404 else ValueError
             raise kind(_words.sentence(answer["error"]))
         return answer
 
-    def _of_table(self, method: str, table: str, path: str, body: object, region: str, access_key: str) -> Any:
-        full = f"/tables/{quote(table, safe='')}{path}"
-        return self._control(method, full, body, region=region, access_key=access_key)
-
-    def _of_account(self, path: str, member: str, region: str, access_key: str) -> list[dict[str, Any]]:
+    def _of_account(self, call: Call, member: str, region: str, access_key: str) -> list[dict[str, Any]]:
         # With shared tables there is one account, without a name.
-        for account in self._control("GET", path):
+        for account in self.control(call):
             if account.get("accessKey", access_key) == access_key and account.get("region", region) == region:
                 listed: list[dict[str, Any]] = account[member]
                 return listed
@@ -702,10 +727,6 @@ def announce(twin: Twin, error: BaseException) -> None:
             error.add_note(note)
     else:
         print(note, file=sys.stderr)
-
-
-def _replication(other: str | None) -> str:
-    return "/replication" if other is None else f"/replication/{quote(other)}"
 
 
 def _seed() -> int:
