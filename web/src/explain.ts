@@ -12,11 +12,6 @@ export interface Remark {
   better?: { operation: string; body: string };
 }
 
-interface WithBodies extends SeenRequest {
-  request?: { body: string; truncated: boolean };
-  response?: { body: string; truncated: boolean };
-}
-
 type Json = Record<string, unknown>;
 
 /** An expression of a request, and the table that it is for. */
@@ -27,7 +22,7 @@ export interface Sent {
 }
 
 /** What can be said of a request, the most important first. */
-export function explain(request: WithBodies, explanation: Explanation | undefined, filter: ExpressionNode[], tables: TableView[], conditions: Conditions | undefined, age: number | undefined, conflicts: Conflict[]): Remark[] {
+export function explain(request: SeenRequest, explanation: Explanation | undefined, filter: ExpressionNode[], tables: TableView[], conditions: Conditions | undefined, age: number | undefined, conflicts: Conflict[]): Remark[] {
   const sent = bodyOf(request);
   const stale = age === undefined ? [] : [problem(`The read was stale: it saw a state that had been replaced ${seconds(age)} before. ConsistentRead avoids that.`)];
   return [
@@ -42,7 +37,7 @@ export function explain(request: WithBodies, explanation: Explanation | undefine
 }
 
 /** The body that was sent, as far as it is known. */
-export const bodyOf = (request: WithBodies): Json => parse(request.request?.body);
+export const bodyOf = (request: SeenRequest): Json => parse(request.request?.body);
 
 /** The expressions in a request's body, those of a transaction's actions too. */
 export function expressionsOf(body: Json): Sent[] {
@@ -62,7 +57,7 @@ export function expressionsOf(body: Json): Sent[] {
   return found;
 }
 
-function outcome(request: WithBodies, answer: Json, explanation: Explanation | undefined): Remark[] {
+function outcome(request: SeenRequest, answer: Json, explanation: Explanation | undefined): Remark[] {
   const { error } = request;
   if (!error) {
     if (request.delivery.kind === 'lost') return [problem('The request was carried out, and its answer was lost on the way.')];

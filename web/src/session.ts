@@ -1,7 +1,7 @@
 // What a visit consists of: seed, conditions, code, and what was done when. It is small, and replays to the same events.
 import type { Definition } from './definitions';
 import { packed, unpacked } from './encode';
-import type { ConditionsChange } from './transport/control';
+import type { ConditionsChange, Outage, Rule } from './transport/control';
 import type { Account } from './transport/dynamodb';
 
 /** Something that was done, other than waiting. */
@@ -9,8 +9,8 @@ export type Act =
   | { do: 'run'; code: string }
   | { do: 'stop' }
   | { do: 'conditions'; change: ConditionsChange }
-  | { do: 'fault'; rule: Record<string, unknown> }
-  | { do: 'outage'; outage: Record<string, unknown> }
+  | { do: 'fault'; rule: Rule }
+  | { do: 'outage'; outage: Outage }
   | { do: 'unfault'; id: number }
   | { do: 'pause' | 'resume'; account: Account; table: string; index: string }
   | { do: 'pauseReplication' | 'resumeReplication'; account: Account; table: string; region: string }

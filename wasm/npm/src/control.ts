@@ -1,5 +1,5 @@
 // Calls of controls, as over HTTP.
-import type { Call } from './controls.js';
+import type * as controls from './controls.js';
 import type { Answer, AttributeValue } from './types.js';
 
 /** What answers requests: the engine's lowest entry point. */
@@ -19,7 +19,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Returns the answer to a call in the name of an access key and region. */
-export function answerTo<T>(handle: Handle, { method, path, body }: Call<T>, accessKey: string, region: string): T {
+export function answerTo<T>(handle: Handle, { method, path, body }: controls.Call<T>, accessKey: string, region: string): T {
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/${region}/dynamodb/aws4_request`;
   const isBytes = body instanceof Uint8Array;
   const type = isBytes ? 'application/octet-stream' : 'application/json';
@@ -50,12 +50,12 @@ function strictly(_: string, value: unknown): unknown {
 }
 
 /** Converts a key attribute from DynamoDB JSON, where binary is base64. */
-export function keyValue(value: Record<string, unknown>): AttributeValue {
+export function keyValue(value: controls.AttributeValue): AttributeValue {
   if (typeof value.B !== 'string') return value as AttributeValue;
   return { B: Uint8Array.from(atob(value.B), (byte) => byte.charCodeAt(0)) };
 }
 
 /** Converts the attributes of a key. */
-export function keyOf(key: Record<string, unknown>): Record<string, AttributeValue> {
-  return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, keyValue(value as Record<string, unknown>)]));
+export function keyOf(key: controls.Attributes): Record<string, AttributeValue> {
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, keyValue(value)]));
 }

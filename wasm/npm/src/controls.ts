@@ -535,9 +535,15 @@ export interface Place {
   partition: number;
 }
 
+/** An attribute value in DynamoDB JSON, such as `{"S": "a"}`. */
+export type AttributeValue = Record<string, unknown>;
+
+/** Attribute values by name. */
+export type Attributes = Record<string, AttributeValue>;
+
 export interface StoredItem {
   /** Key attributes in DynamoDB JSON. */
-  key: Record<string, unknown>;
+  key: Attributes;
   /** The token of the partition key. */
   token: string;
   /** The number of the capacity partition, from 0. */
@@ -545,7 +551,7 @@ export interface StoredItem {
   /** Its size as the service counts it. */
   bytes: number;
   /** All attributes in DynamoDB JSON. */
-  item: Record<string, unknown>;
+  item: Attributes;
 }
 
 export interface ItemsPage {
@@ -560,7 +566,7 @@ export interface WaitingItem {
   /** What happens to the item or entry; of a stream record, the kind of its change. */
   action: 'put' | 'delete' | 'check' | 'insert' | 'modify' | 'remove';
   /** Key attributes in DynamoDB JSON, of an index change with the index's; absent if there is no item. */
-  key?: Record<string, unknown>;
+  key?: Attributes;
   /** The token of the table's partition key. */
   token?: string;
 }
@@ -692,11 +698,7 @@ export interface Heat {
   /** The table, then its global indexes; empty if nothing is recorded. */
   resources: Resource[];
   /** The partition keys with the highest cost, in descending order, while they are recorded. */
-  keys: {
-    /** An attribute value. */
-    key: Record<string, unknown>;
-    units: number;
-  }[];
+  keys: { key: AttributeValue; units: number }[];
 }
 
 export interface Seen {
@@ -731,7 +733,7 @@ export interface Touch {
   /** The index that was read. */
   index?: string;
   /** The item's key; the partition key of a Query; empty for a Scan. */
-  key: Record<string, unknown>;
+  key: Attributes;
   readUnits: number;
   writeUnits: number;
   /** The number of items read before filtering. */
@@ -893,7 +895,7 @@ export interface Event {
   /** What happens to the item or entry; of a stream record, the kind of its change. */
   action?: 'put' | 'delete' | 'check' | 'insert' | 'modify' | 'remove';
   /** Key attributes in DynamoDB JSON, of an index change with the index's. */
-  key?: Record<string, unknown>;
+  key?: Attributes;
   /** When an index change arrives, a stream record becomes readable, or a change reaches another region; absent while the index or replication is paused. An index change that arrives later than it was sent has an `indexArrival`. */
   arrives?: string;
   /** The region that a change is sent to. */
@@ -952,14 +954,14 @@ export interface ExplainedExpression {
   /** The results for items; empty if the expression is refused. */
   items: {
     /** Key attributes in DynamoDB JSON. */
-    key: Record<string, unknown>;
+    key: Attributes;
     /** Whether a condition holds for the item. */
     holds?: boolean;
     /** The result of each of `nodes`. Both sides of an AND and OR are evaluated. */
     parts: {
       holds?: boolean;
       /** The value in DynamoDB JSON. */
-      value?: Record<string, unknown>;
+      value?: AttributeValue;
       /** True if the item has no value at this path. */
       absent?: boolean;
     }[];
@@ -977,7 +979,7 @@ export interface ExpressionNode {
   /** A document path with its names resolved. */
   path?: string;
   /** The value of a placeholder, in DynamoDB JSON. */
-  value?: Record<string, unknown>;
+  value?: AttributeValue;
   /** Its start, in UTF-16 units. */
   start: number;
   /** Its end, in UTF-16 units. */
@@ -1000,7 +1002,7 @@ export interface Explanation {
     table: string;
     index?: string;
     /** Key attributes in DynamoDB JSON. */
-    key: Record<string, unknown>;
+    key: Attributes;
     sentences: string[];
     /** Reads that would have read less, those with the most key attributes first. */
     better: BetterRead[];

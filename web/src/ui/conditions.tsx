@@ -1,7 +1,7 @@
 // Conditions and fault rules: switches and sliders, each with one sentence.
 import { useSignal } from '@preact/signals';
 import { words, type App } from '../app';
-import type { Conditions, Lag } from '../transport/control';
+import type { Conditions, Lag, Outage, Rule } from '../transport/control';
 import { seconds } from '../words';
 
 const PRESETS: [string, string][] = [
@@ -175,7 +175,7 @@ function SliderRow({ slider, conditions, off, set }: { slider: Slider; condition
   );
 }
 
-const VERDICTS: [string, unknown, string][] = [
+const VERDICTS: [string, Rule['verdict'], string][] = [
   ['Throttle', 'throttle', 'The request is refused for lack of throughput; the SDK retries it.'],
   ['Fail with a 500', 'internalServerError', 'The request is not carried out.'],
   ['Lose the answer', 'answerLost', 'The request is carried out, and the client never hears of it.'],
@@ -183,7 +183,7 @@ const VERDICTS: [string, unknown, string][] = [
   ['Answer 5 s later', { wait: 5 }, 'The request is carried out at once.'],
 ];
 
-const OUTAGES: [string, string][] = [
+const OUTAGES: [Outage['outage'], string][] = [
   ['brownout', 'Brownout: a tenth fails, half is late'],
   ['throttle-storm', 'Throttle storm: half of all requests are throttled'],
   ['az-loss', 'Loss of a zone: a third gets no answer for a minute'],
@@ -197,10 +197,10 @@ function Faults({ app }: { app: App }) {
   const trouble = useSignal('');
   const off = !app.controlled.value;
   const add = async () => {
-    const rule: Record<string, unknown> = { verdict: VERDICTS[verdict.value]?.[1] };
-    if (operation.value) rule['operation'] = operation.value;
-    if (key.value) rule['partition'] = key.value;
-    if (Number(first.value) > 0) rule['first'] = Number(first.value);
+    const rule: Rule = { verdict: VERDICTS[verdict.value]?.[1] ?? 'throttle' };
+    if (operation.value) rule.operation = operation.value;
+    if (key.value) rule.partition = key.value;
+    if (Number(first.value) > 0) rule.first = Number(first.value);
     try {
       await app.act({ do: 'fault', rule });
       trouble.value = '';
