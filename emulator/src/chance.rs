@@ -51,14 +51,6 @@ const fn mix(mut value: u64) -> u64 {
 }
 
 /// A decision on `what` for `key`, the `ordinal`-th of its kind.
-///
-/// ```
-/// use dynatwin_engine::chance::{decide, share};
-///
-/// assert_eq!(decide(7, "stale", b"pk", 0), decide(7, "stale", b"pk", 0));
-/// assert_ne!(decide(7, "stale", b"pk", 0), decide(7, "stale", b"pk", 1));
-/// assert!((0.0..1.0).contains(&share(decide(7, "stale", b"pk", 0))));
-/// ```
 pub fn decide(seed: u64, what: &str, key: &[u8], ordinal: u64) -> u64 {
     StableHash::new(seed)
         .bytes(what.as_bytes())
@@ -70,4 +62,16 @@ pub fn decide(seed: u64, what: &str, key: &[u8], ordinal: u64) -> u64 {
 /// A decision as a number from 0 up to 1.
 pub fn share(decision: u64) -> f64 {
     (decision >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_depend_on_their_ordinal() {
+        assert_eq!(decide(7, "stale", b"pk", 0), decide(7, "stale", b"pk", 0));
+        assert_ne!(decide(7, "stale", b"pk", 0), decide(7, "stale", b"pk", 1));
+        assert!((0.0..1.0).contains(&share(decide(7, "stale", b"pk", 0))));
+    }
 }

@@ -161,14 +161,6 @@ pub enum Detail {
 }
 
 /// An answer of the service that is not a success.
-///
-/// ```
-/// use dynatwin_engine::error::{ApiError, ErrorKind};
-///
-/// let error = ApiError::table_not_found();
-/// assert_eq!(error.kind(), ErrorKind::ResourceNotFound);
-/// assert_eq!(error.message(), Some("Requested resource not found"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError(Box<Inner>);
 

@@ -18,16 +18,6 @@ pub use bytes::KeyBytes;
 const TOKEN_PREFIX: [u8; 8] = *b"Outliers";
 
 /// An item's place in a table or an index: the token of its partition key, then its key.
-///
-/// ```
-/// use dynatwin_engine::key::Key;
-/// use dynatwin_engine::schema::{KeyAttribute, KeySchema, ScalarType};
-/// use dynatwin_engine::value::{AttributeValue, Map};
-///
-/// let schema = KeySchema::new([KeyAttribute { name: "pk".into(), kind: ScalarType::N }], []);
-/// let key = |text: &str| Map::from_entries(vec![("pk".into(), AttributeValue::N(text.parse().unwrap()))]);
-/// assert_eq!(Key::of_key(&schema, &key("1")).unwrap(), Key::of_key(&schema, &key("1.0")).unwrap());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The token of the partition key.
@@ -602,6 +592,22 @@ mod tests {
         assert_eq!(
             error.message(),
             Some("One or more parameter values were invalid: Missing the key sk in the item")
+        );
+    }
+
+    #[test]
+    fn equal_numbers_have_equal_keys() {
+        let schema = KeySchema::new(
+            [KeyAttribute {
+                name: "pk".into(),
+                kind: ScalarType::N,
+            }],
+            [],
+        );
+        let key = |text: &str| Map::from_entries(vec![("pk".into(), AttributeValue::N(text.parse().unwrap()))]);
+        assert_eq!(
+            Key::of_key(&schema, &key("1")).unwrap(),
+            Key::of_key(&schema, &key("1.0")).unwrap()
         );
     }
 }

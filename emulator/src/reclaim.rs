@@ -14,12 +14,6 @@ pub trait Reclaim: Send + Sync {
 const WORTH_IT: usize = 1000;
 
 /// The host's [`Reclaim`], if it has one. Without it values are dropped at once.
-///
-/// ```
-/// use dynatwin_engine::reclaim::Reclaimer;
-///
-/// Reclaimer::default().reclaim(3, vec![1, 2, 3]);
-/// ```
 #[derive(Clone, Default)]
 pub struct Reclaimer(Option<Arc<dyn Reclaim>>);
 

@@ -62,14 +62,6 @@ pub struct KeyAttribute {
 
 /// The key of a table or an index. A table and a local index have one hash and at most one range attribute; a global
 /// index has up to four of each.
-///
-/// ```
-/// use dynatwin_engine::schema::{KeyAttribute, KeySchema, ScalarType};
-///
-/// let key = KeySchema::new([KeyAttribute { name: "pk".into(), kind: ScalarType::S }], []);
-/// assert!(key.contains("pk"));
-/// assert_eq!(key.attributes().count(), 1);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySchema {
     /// `HASH` attributes, in order.
@@ -366,5 +358,23 @@ impl Definition {
     /// Whether a table has any index: those without skip all that indexes need.
     pub fn has_indexes(&self) -> bool {
         !(self.globals.is_empty() && self.locals.is_empty() && self.vectors.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_schema_contains_its_attributes() {
+        let key = KeySchema::new(
+            [KeyAttribute {
+                name: "pk".into(),
+                kind: ScalarType::S,
+            }],
+            [],
+        );
+        assert!(key.contains("pk"));
+        assert_eq!(key.attributes().count(), 1);
     }
 }

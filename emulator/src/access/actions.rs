@@ -129,10 +129,6 @@ const KEYS: &[(&str, u8)] = &[
 ];
 
 /// All actions, with their prefix.
-///
-/// ```
-/// assert!(dynatwin_engine::access::actions().any(|action| action == "dynamodb:PartiQLSelect"));
-/// ```
 pub fn actions() -> impl Iterator<Item = String> {
     ACTIONS.iter().map(|action| format!("dynamodb:{}", action.name))
 }

@@ -103,15 +103,6 @@ pub struct PolicyDocument {
 }
 
 /// One statement of a policy.
-///
-/// ```
-/// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
-///
-/// let text = r#"{"Statement": {"Sid": "All", "Effect": "Deny", "Action": "*", "Resource": "*"}}"#;
-/// let policy = PolicyDocument::parse(text, PolicyKind::Identity).unwrap();
-/// let statement = &policy.statements()[0];
-/// assert_eq!((statement.sid(), statement.allows()), (Some("All"), false));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyStatement {
     sid: Option<String>,
@@ -728,5 +719,13 @@ mod tests {
         ] {
             assert_eq!(statement(text, kind), expect, "{text}");
         }
+    }
+
+    #[test]
+    fn a_statement_has_its_id_and_effect() {
+        let text = r#"{"Statement": {"Sid": "All", "Effect": "Deny", "Action": "*", "Resource": "*"}}"#;
+        let policy = PolicyDocument::parse(text, PolicyKind::Identity).unwrap();
+        let statement = &policy.statements()[0];
+        assert_eq!((statement.sid(), statement.allows()), (Some("All"), false));
     }
 }

@@ -37,13 +37,6 @@ pub struct PolicySet<'a> {
 }
 
 /// Why a request is refused.
-///
-/// ```
-/// use dynatwin_engine::access::{Denial, PolicyKind};
-///
-/// let denial = Denial { kind: PolicyKind::Session, explicit: false, policy_arn: None };
-/// assert_eq!(denial.reason("dynamodb:GetItem"), "because no session policy allows the dynamodb:GetItem action");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// The kind of the policies that deny, or fail to allow.
@@ -213,5 +206,23 @@ fn deciding(attached: &AttachedPolicy, at: usize) -> DecidingStatement {
         policy: attached.label.clone(),
         place: at + 1,
         sid: sid.map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_names_the_kind_of_policy() {
+        let denial = Denial {
+            kind: PolicyKind::Session,
+            explicit: false,
+            policy_arn: None,
+        };
+        assert_eq!(
+            denial.reason("dynamodb:GetItem"),
+            "because no session policy allows the dynamodb:GetItem action"
+        );
     }
 }

@@ -13,13 +13,6 @@ use crate::clock::Moment;
 use crate::error::ApiError;
 
 /// The network origin of a request.
-///
-/// ```
-/// use dynatwin_engine::access::RequestOrigin;
-///
-/// let origin = RequestOrigin { source_ip: Some("203.0.113.7".to_owned()), ..RequestOrigin::default() };
-/// assert!(origin.endpoint.is_none());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestOrigin {
     /// `aws:SourceIp`, unless the request came through a VPC endpoint.

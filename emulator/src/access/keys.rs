@@ -36,13 +36,6 @@ const MULTIVALUED: &[&str] = &[
 ];
 
 /// Whether a key is multivalued by its type.
-///
-/// ```
-/// use dynatwin_engine::access::is_multivalued;
-///
-/// assert!(is_multivalued("dynamodb:leadingkeys"));
-/// assert!(!is_multivalued("dynamodb:Select"));
-/// ```
 pub fn is_multivalued(key: &str) -> bool {
     MULTIVALUED.iter().any(|known| known.eq_ignore_ascii_case(key))
 }
@@ -107,5 +100,16 @@ impl ConditionKeys {
             all.insert(name, value.clone());
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multivalued_keys_are_known_in_any_case() {
+        assert!(is_multivalued("dynamodb:leadingkeys"));
+        assert!(!is_multivalued("dynamodb:Select"));
     }
 }

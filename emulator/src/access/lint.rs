@@ -8,15 +8,6 @@ use super::pattern;
 use super::template::Template;
 
 /// Something a policy's author should know.
-///
-/// ```
-/// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
-///
-/// let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*",
-///     "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "ann"}}}}"#;
-/// let warnings = PolicyDocument::parse(text, PolicyKind::Identity).unwrap().warnings();
-/// assert_eq!(warnings[0].code, "ScanIgnoresLeadingKeys");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// Its name, which stays the same from version to version.
@@ -354,5 +345,13 @@ mod tests {
         let old = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb:r:1:table/${aws:username}"}}"#;
         let warnings = PolicyDocument::parse(old, PolicyKind::Identity).unwrap().warnings();
         assert_eq!(warnings[0].code, "VariablesAreLiteral");
+    }
+
+    #[test]
+    fn a_scan_that_leading_keys_should_limit_gets_a_warning() {
+        let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*",
+            "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "ann"}}}}"#;
+        let warnings = PolicyDocument::parse(text, PolicyKind::Identity).unwrap().warnings();
+        assert_eq!(warnings[0].code, "ScanIgnoresLeadingKeys");
     }
 }

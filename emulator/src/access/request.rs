@@ -8,15 +8,6 @@ use crate::value::{Name, Text};
 /// except BatchGetItem and BatchWriteItem, which have one for each table.
 ///
 /// A member that is `None` is a condition key that is absent from the request (docs/behavior: 07 3.1).
-///
-/// ```
-/// use dynatwin_engine::access::AccessRequest;
-///
-/// let resource = "arn:aws:dynamodb:us-east-1:111122223333:table/Orders";
-/// let access = AccessRequest::new("GetItem", resource).on_table("Orders");
-/// assert_eq!((access.action, access.table), ("GetItem", Some("Orders")));
-/// assert!(access.partition_keys.is_none());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessRequest<'a> {
     /// The IAM action without its prefix `dynamodb:`, such as `PutItem`.

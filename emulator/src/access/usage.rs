@@ -3,18 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The actions, resources and leading keys that a principal has used.
-///
-/// ```
-/// use dynatwin_engine::access::Usage;
-///
-/// let mut usage = Usage::default();
-/// let table = "arn:aws:dynamodb:us-east-1:123456789012:table/Orders";
-/// usage.add("PutItem", table, Some(&["a"]));
-/// usage.add("GetItem", table, Some(&["a"]));
-/// let statements = usage.statements(true);
-/// assert_eq!(statements[0].actions, ["dynamodb:GetItem", "dynamodb:PutItem"]);
-/// assert_eq!(statements[0].leading_keys.as_deref(), Some(&["a".to_owned()][..]));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The leading keys by resource and action; `None` where a request without leading keys used the permission.
@@ -144,5 +132,16 @@ mod tests {
             }
             assert_eq!(shown(&usage, true), [expect], "{keys:?}");
         }
+    }
+
+    #[test]
+    fn actions_on_one_resource_become_one_statement() {
+        let mut usage = Usage::default();
+        let table = "arn:aws:dynamodb:us-east-1:123456789012:table/Orders";
+        usage.add("PutItem", table, Some(&["a"]));
+        usage.add("GetItem", table, Some(&["a"]));
+        let statements = usage.statements(true);
+        assert_eq!(statements[0].actions, ["dynamodb:GetItem", "dynamodb:PutItem"]);
+        assert_eq!(statements[0].leading_keys.as_deref(), Some(&["a".to_owned()][..]));
     }
 }

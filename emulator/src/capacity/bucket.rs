@@ -12,17 +12,6 @@ const GRAINS: i128 = 1_000_000;
 ///
 /// A request that costs more than the bucket can ever hold is let through when the bucket is full, and what a page cost is
 /// known only after it was read: so a bucket can be in debt, and then nothing is let through until that is paid.
-///
-/// ```
-/// use dynatwin_engine::capacity::{Bucket, units::Units};
-/// use dynatwin_engine::clock::Moment;
-/// use std::time::Duration;
-///
-/// let mut bucket = Bucket::new(5, Duration::from_secs(300), Moment::START);
-/// bucket.settle(Moment::START.plus(Duration::from_secs(1)));
-/// assert!(bucket.has(Units::whole(10)));
-/// assert!(!bucket.has(Units::whole(11)));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Units a second.
@@ -166,6 +155,7 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capacity::units::Units;
 
     fn after(seconds: f64) -> Moment {
         Moment::START.plus(Duration::from_secs_f64(seconds))
@@ -267,5 +257,13 @@ mod tests {
         );
         bucket.settle(after(104.0));
         assert_eq!(bucket.left(), Units::whole(22));
+    }
+
+    #[test]
+    fn a_bucket_fills_by_its_rate() {
+        let mut bucket = Bucket::new(5, Duration::from_mins(5), Moment::START);
+        bucket.settle(Moment::START.plus(Duration::from_secs(1)));
+        assert!(bucket.has(Units::whole(10)));
+        assert!(!bucket.has(Units::whole(11)));
     }
 }

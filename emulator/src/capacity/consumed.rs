@@ -25,15 +25,6 @@ impl Direction {
 }
 
 /// What a request cost on one table.
-///
-/// ```
-/// use dynatwin_engine::capacity::{Consumed, units::Units};
-///
-/// let mut consumed = Consumed::new("Orders".into());
-/// consumed.table += Units::whole(1);
-/// consumed.add_global("by-date".into(), Units::whole(2));
-/// assert_eq!(consumed.total(), Units::whole(3));
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consumed {
     /// The table's name.
@@ -115,6 +106,7 @@ fn add(arms: &mut SmallVec<[(Name, Units); 2]>, index: Name, units: Units) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capacity::units::Units;
 
     #[test]
     fn parts_of_one_index_are_added() {
@@ -150,5 +142,13 @@ mod tests {
             (consumed.total(), consumed.direction),
             (Units::whole(31), Some(Direction::Write))
         );
+    }
+
+    #[test]
+    fn the_total_includes_indexes() {
+        let mut consumed = Consumed::new("Orders".into());
+        consumed.table += Units::whole(1);
+        consumed.add_global("by-date".into(), Units::whole(2));
+        assert_eq!(consumed.total(), Units::whole(3));
     }
 }

@@ -10,14 +10,6 @@ use crate::clock::Moment;
 /// "Up to twice the previous peak at once; more than double within 30 minutes may throttle" (Developer Guide). A new peak
 /// begins to raise what is served, evenly over that time, to twice that peak; a later peak counts when this is done. So
 /// what is served at most doubles in that time.
-///
-/// ```
-/// use dynatwin_engine::capacity::OnDemandGrowth;
-/// use dynatwin_engine::clock::Moment;
-///
-/// let growth = OnDemandGrowth::new(4000, Moment::START);
-/// assert_eq!(growth.rate(Moment::START), 4000);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnDemandGrowth {
     from: u64,
@@ -186,5 +178,11 @@ mod tests {
                 assert_eq!(growth.rate(begins.plus(TAKES)), 8000);
             }
         }
+    }
+
+    #[test]
+    fn growth_begins_at_the_initial_rate() {
+        let growth = OnDemandGrowth::new(4000, Moment::START);
+        assert_eq!(growth.rate(Moment::START), 4000);
     }
 }

@@ -18,14 +18,6 @@ use crate::value::{AttributeValue, Item};
 const ELEMENT: usize = 4;
 
 /// What a vector index stores of an item.
-///
-/// ```
-/// use dynatwin_engine::value::{Item, Map};
-/// use dynatwin_engine::change::vector::VectorEntry;
-///
-/// let entry = VectorEntry::new("embedding", Item::new(&Map::new()), [1.0, 0.5].into());
-/// assert_eq!(entry.size(), 9 + 2 * 4);
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorEntry {
     item: Item,
@@ -291,6 +283,7 @@ pub fn nearer(distance: Distance, one: f32, other: f32) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Map;
 
     #[test]
     fn scores() {
@@ -354,5 +347,11 @@ mod tests {
         ] {
             assert_eq!(scientific(number.parse().unwrap()), expect);
         }
+    }
+
+    #[test]
+    fn a_component_takes_four_bytes() {
+        let entry = VectorEntry::new("embedding", Item::new(&Map::new()), [1.0, 0.5].into());
+        assert_eq!(entry.size(), 9 + 2 * 4);
     }
 }

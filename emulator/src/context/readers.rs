@@ -9,12 +9,6 @@ use crate::sync::Mutex;
 const MOST_READERS: usize = 1 << 18;
 
 /// The newest state that each caller has seen of each partition, where reads never go back.
-///
-/// ```
-/// use dynatwin_engine::context::Readers;
-///
-/// Readers::default().clear();
-/// ```
 #[derive(Debug, Default)]
 pub struct Readers(Mutex<BTreeMap<u64, (u64, Moment)>>);
 

@@ -17,15 +17,6 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
 /// The tables of an engine, its conditions and fault rules, and what it remembers.
-///
-/// ```
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::context::EngineState;
-///
-/// let state = EngineState::new(7, Conditions::STORM);
-/// assert!(state.catalog().all().is_empty());
-/// assert_eq!(state.conditions(), Conditions::STORM);
-/// ```
 pub struct EngineState {
     seed: u64,
     initial_conditions: Conditions,

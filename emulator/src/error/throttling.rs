@@ -86,20 +86,6 @@ impl Exceeded {
 }
 
 /// The exceeded limit, and its resource.
-///
-/// ```
-/// use dynatwin_engine::error::{ApiError, Exceeded, Throttle};
-///
-/// let throttle = Throttle {
-///     exceeded: Exceeded::ProvisionedThroughput,
-///     of_index: false,
-///     writes: true,
-///     provisioned: true,
-///     resource: "arn:aws:dynamodb:us-east-1:000000000000:table/Orders".to_owned(),
-/// };
-/// assert_eq!(throttle.reason(), "TableWriteProvisionedThroughputExceeded");
-/// assert!(ApiError::throttled(vec![throttle]).message().unwrap().starts_with("The level of configured"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Throttle {
     /// What was exceeded.
@@ -216,5 +202,23 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), 16);
+    }
+
+    #[test]
+    fn a_throttle_has_its_reason() {
+        let throttle = Throttle {
+            exceeded: Exceeded::ProvisionedThroughput,
+            of_index: false,
+            writes: true,
+            provisioned: true,
+            resource: "arn:aws:dynamodb:us-east-1:000000000000:table/Orders".to_owned(),
+        };
+        assert_eq!(throttle.reason(), "TableWriteProvisionedThroughputExceeded");
+        assert!(
+            ApiError::throttled(vec![throttle])
+                .message()
+                .unwrap()
+                .starts_with("The level of configured")
+        );
     }
 }

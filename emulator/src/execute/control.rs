@@ -65,19 +65,6 @@ fn run_region(region: &Region, now: Moment) {
 }
 
 /// All controls of an emulator. The engine's methods delegate to these.
-///
-/// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::context::EngineState;
-/// use dynatwin_engine::execute::Controls;
-/// use std::time::Duration;
-///
-/// let (state, clock) = (EngineState::new(7, Conditions::CALM), Clock::settable(Moment::START));
-/// let controls = Controls { state: &state, clock: &clock, shared_db: false };
-/// controls.advance(Duration::from_secs(60));
-/// assert_eq!(clock.now().to_string(), "2026-01-01T00:01:00.000Z");
-/// ```
 #[derive(Clone, Copy)]
 pub struct Controls<'e> {
     /// What the engine's requests share.

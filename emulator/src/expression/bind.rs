@@ -213,24 +213,6 @@ impl<'r, V> Table<'r, V> {
 }
 
 /// The substitutions of one request, or of one action of a transaction, with what its expressions have used of them.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-/// use dynatwin_engine::value::{AttributeValue, Map};
-///
-/// let substitutions = Substitutions {
-///     names: Some(vec![("#s".into(), "status".into())]),
-///     values: Some(vec![(":new".into(), AttributeValue::string("new"))]),
-/// };
-/// let cache = Cache::new();
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let condition = scope.condition(ExpressionKind::Condition, "#s = :new").unwrap();
-/// scope.check_all_used().unwrap();
-/// let item = Map::from_entries(vec![("status".into(), AttributeValue::string("new"))]);
-/// assert!(condition.matches(Some(&item)));
-/// assert!(!condition.matches(None));
-/// ```
 pub struct Bindings<'r> {
     cache: &'r Cache,
     names: Table<'r, Name>,

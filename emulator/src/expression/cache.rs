@@ -20,16 +20,6 @@ const SET_WEIGHT: usize = 128 * 1024;
 ///
 /// It is set-associative: a text's hash selects its set, in which the most recently used text comes first
 /// and the last one is evicted. Texts that do not parse are not cached.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-///
-/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// assert!(scope.projection("a, b[0]").is_ok()); // parsed
-/// assert!(scope.projection("a, b[0]").is_ok()); // found
-/// ```
 pub struct Cache {
     sets: Box<[Mutex<Vec<CacheEntry>>]>,
 }

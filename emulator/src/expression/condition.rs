@@ -32,17 +32,6 @@ pub enum ConditionPart<'r> {
 }
 
 /// A condition bound to a request's names and values.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-/// use dynatwin_engine::value::Map;
-///
-/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let condition = scope.condition(ExpressionKind::Condition, "attribute_not_exists(pk)").unwrap();
-/// assert!(condition.matches(None) && condition.matches(Some(&Map::new())));
-/// ```
 #[derive(Clone)]
 pub struct Condition<'r> {
     bound: Bound<'r>,

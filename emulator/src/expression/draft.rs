@@ -32,20 +32,6 @@ impl Term {
 pub struct Logic(u32);
 
 /// An expression in the making. Constants are named by their place among values that come later.
-///
-/// ```
-/// use dynatwin_engine::expression::{ExpressionBuilder, Operator, PathElement};
-/// use dynatwin_engine::value::{AttributeValue, Map};
-///
-/// let values = [AttributeValue::Bool(true)];
-/// let mut draft = ExpressionBuilder::condition();
-/// let operands = [draft.path(&[PathElement::Name("a")]), draft.value(0)];
-/// let test = draft.test(Operator::Eq, &operands);
-/// let drafted = draft.finish_condition(test, 1);
-/// let condition = drafted.condition(&values).unwrap();
-/// assert!(condition.matches(Some(&Map::from_entries(vec![("a".into(), AttributeValue::Bool(true))]))));
-/// assert!(!condition.matches(None));
-/// ```
 #[derive(Debug)]
 pub struct ExpressionBuilder {
     parsed: Parsed,
@@ -266,5 +252,23 @@ impl BuiltExpression {
             path::sorted(&bound, paths.iter().rev().copied()).map_err(ApiError::validation)?;
         }
         Projection::new(bound).map_err(ApiError::validation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Map;
+
+    #[test]
+    fn a_built_condition_matches_like_a_parsed_one() {
+        let values = [AttributeValue::Bool(true)];
+        let mut draft = ExpressionBuilder::condition();
+        let operands = [draft.path(&[PathElement::Name("a")]), draft.value(0)];
+        let test = draft.test(Operator::Eq, &operands);
+        let drafted = draft.finish_condition(test, 1);
+        let condition = drafted.condition(&values).unwrap();
+        assert!(condition.matches(Some(&Map::from_entries(vec![("a".into(), AttributeValue::Bool(true))]))));
+        assert!(!condition.matches(None));
     }
 }

@@ -8,14 +8,6 @@ use crate::error::ApiError;
 use crate::value::{AttributeValue, Name};
 
 /// What a clause of a key condition demands of its attribute.
-///
-/// ```
-/// use dynatwin_engine::expression::KeyOperator;
-/// use dynatwin_engine::value::AttributeValue;
-///
-/// let operator = KeyOperator::BeginsWith(&AttributeValue::Null);
-/// assert_eq!(operator.values().count(), 1);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the operators' own names
 pub enum KeyOperator<'r> {
@@ -55,20 +47,6 @@ pub struct KeyClause<'r> {
 }
 
 /// A key condition of valid structure; whether it fits the table's keys is checked later.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, KeyOperator, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-/// use dynatwin_engine::value::AttributeValue;
-///
-/// let values = vec![(":p".into(), AttributeValue::string("user"))];
-/// let substitutions = Substitutions { names: None, values: Some(values) };
-/// let cache = Cache::new();
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let condition = scope.key_condition(":p = pk").unwrap();
-/// assert_eq!(condition.clauses[0].name, "pk");
-/// assert_eq!(condition.clauses[0].operator, KeyOperator::Eq(&AttributeValue::string("user")));
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyCondition<'r> {
     /// The clauses in the order written; no two have the same name.

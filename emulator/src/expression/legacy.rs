@@ -202,15 +202,6 @@ fn is_or(conditional_operator: Option<&str>, conditions: usize) -> Result<bool, 
 }
 
 /// Lowers `Expected` and `ConditionalOperator`, either of which may be absent.
-///
-/// ```
-/// use dynatwin_engine::expression::legacy;
-/// use dynatwin_engine::request::Expected;
-///
-/// let absent = Expected { exists: Some(false), ..Expected::default() };
-/// let expected = vec![("pk".into(), absent)];
-/// assert!(legacy::expected(Some(&expected), None).unwrap().matches(None));
-/// ```
 pub fn expected<'r>(
     expected: Option<&'r Vec<(Name, Expected)>>,
     conditional_operator: Option<&str>,
@@ -298,14 +289,6 @@ pub fn key_conditions(conditions: &[(Name, LegacyCondition)]) -> Result<KeyCondi
 }
 
 /// Lowers `AttributeUpdates`.
-///
-/// ```
-/// use dynatwin_engine::expression::legacy;
-/// use dynatwin_engine::request::AttributeUpdate;
-///
-/// let updates = vec![("gone".into(), AttributeUpdate { value: None, action: Some("DELETE".into()) })];
-/// assert!(!legacy::attribute_updates(&updates).unwrap().creates());
-/// ```
 pub fn attribute_updates(updates: &[(Name, AttributeUpdate)]) -> Result<Update<'_>, ApiError> {
     let mut lowering = Lowering::new(Grammar::Update);
     let mut actions = Vec::with_capacity(updates.len());

@@ -39,12 +39,6 @@ pub use search_condition::SearchCondition;
 pub use update::{Changes, Target, Update};
 
 /// The kinds of expression, as requests name them.
-///
-/// ```
-/// use dynatwin_engine::expression::ExpressionKind;
-///
-/// assert_eq!(ExpressionKind::Filter.name(), "FilterExpression");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the requests' own names
 pub enum ExpressionKind {

@@ -65,18 +65,6 @@ pub struct OutlineError {
 }
 
 /// The parse and binding of an expression: its parts in tree order, each before its children.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, OutlinePart, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-///
-/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let outline = scope.outline(ExpressionKind::Filter, "size(a) > :b");
-/// let error = outline.error.unwrap();
-/// assert_eq!(error.range, Some(10..12), "{}", error.message);
-/// assert_eq!(outline.nodes[2].part, OutlinePart::Path("a".to_owned()));
-/// ```
 pub struct Outline<'r> {
     /// The parts; empty if the text cannot be parsed.
     pub nodes: Vec<OutlineNode>,
@@ -333,4 +321,21 @@ fn shape(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Opti
             .map(|application| tree.range_of_application(application)),
         message,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::{Bindings, Cache};
+    use crate::request::Substitutions;
+
+    #[test]
+    fn an_outline_locates_the_syntax_error() {
+        let (cache, substitutions) = (Cache::new(), Substitutions::default());
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        let outline = scope.outline(ExpressionKind::Filter, "size(a) > :b");
+        let error = outline.error.unwrap();
+        assert_eq!(error.range, Some(10..12), "{}", error.message);
+        assert_eq!(outline.nodes[2].part, OutlinePart::Path("a".to_owned()));
+    }
 }

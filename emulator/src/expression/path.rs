@@ -29,18 +29,6 @@ impl fmt::Display for PathElement<'_> {
 }
 
 /// A document path of a bound expression. It prints as the service prints it: `[a, b, [1]]`.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-///
-/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let condition = scope.condition(ExpressionKind::Filter, "attribute_exists(a.b[1])").unwrap();
-/// let path = condition.paths().next().unwrap();
-/// assert_eq!((path.name(), path.is_nested()), ("a", true));
-/// assert_eq!(path.to_string(), "[a, b, [1]]");
-/// ```
 #[derive(Clone, Copy)]
 pub struct Path<'a> {
     literals: &'a [Name],
@@ -223,4 +211,22 @@ pub(super) fn sorted(
         }
     }
     Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::expression::{Bindings, Cache, ExpressionKind};
+    use crate::request::Substitutions;
+
+    #[test]
+    fn a_path_has_its_name_and_elements() {
+        let (cache, substitutions) = (Cache::new(), Substitutions::default());
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        let condition = scope
+            .condition(ExpressionKind::Filter, "attribute_exists(a.b[1])")
+            .unwrap();
+        let path = condition.paths().next().unwrap();
+        assert_eq!((path.name(), path.is_nested()), ("a", true));
+        assert_eq!(path.to_string(), "[a, b, [1]]");
+    }
 }

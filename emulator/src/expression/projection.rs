@@ -8,19 +8,6 @@ use super::path::{self, Path, PathElement, step};
 use crate::value::{AttributeValue, Item, Map, Name};
 
 /// A projection bound to a request's names.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-/// use dynatwin_engine::value::{AttributeValue, Map};
-///
-/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let projection = scope.projection("b, absent").unwrap();
-/// let entry = |name: &str| (name.into(), AttributeValue::Null);
-/// let item = Map::from_entries(vec![entry("a"), entry("b")]);
-/// assert_eq!(projection.apply(&item), Map::from_entries(vec![entry("b")]));
-/// ```
 #[derive(Clone)]
 pub struct Projection<'r> {
     bound: Bound<'r>,

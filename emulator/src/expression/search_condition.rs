@@ -9,20 +9,6 @@ use crate::error::ApiError;
 use crate::value::{AttributeValue, Item, Name};
 
 /// Equalities that all hold for a result; whether they fit the index is checked later.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-/// use dynatwin_engine::value::AttributeValue;
-///
-/// let values = vec![(":t".into(), AttributeValue::string("acme"))];
-/// let substitutions = Substitutions { names: None, values: Some(values) };
-/// let cache = Cache::new();
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let condition = scope.search_condition("tenant = :t").unwrap();
-/// assert_eq!(condition.value_of("tenant"), Some(&AttributeValue::string("acme")));
-/// assert!(scope.search_condition("tenant > :t").is_err());
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchCondition<'r> {
     /// The attributes and their values, in the order written; no two have the same name.
@@ -82,5 +68,26 @@ fn clause<'r>(bound: &Bound<'r>, application: u32) -> Result<(Name, &'r Attribut
             Ok((Name::new(path.name()), bound.value(value)))
         }
         _ => Err(ApiError::search_comparator()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::{Bindings, Cache};
+    use crate::request::Substitutions;
+
+    #[test]
+    fn a_search_condition_is_an_equality() {
+        let values = vec![(":t".into(), AttributeValue::string("acme"))];
+        let substitutions = Substitutions {
+            names: None,
+            values: Some(values),
+        };
+        let cache = Cache::new();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        let condition = scope.search_condition("tenant = :t").unwrap();
+        assert_eq!(condition.value_of("tenant"), Some(&AttributeValue::string("acme")));
+        assert!(scope.search_condition("tenant > :t").is_err());
     }
 }

@@ -19,21 +19,6 @@ use crate::size;
 use crate::value::{AttributeValue, Item, Map, Name};
 
 /// An update bound to a request's names and values.
-///
-/// ```
-/// use dynatwin_engine::expression::{Cache, Bindings};
-/// use dynatwin_engine::request::Substitutions;
-/// use dynatwin_engine::value::{AttributeValue, Map};
-///
-/// let values = vec![(":one".into(), AttributeValue::N(1.into()))];
-/// let substitutions = Substitutions { names: None, values: Some(values) };
-/// let cache = Cache::new();
-/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
-/// let update = scope.update("ADD hits :one").unwrap();
-/// let key = Map::from_entries(vec![("pk".into(), AttributeValue::string("a"))]);
-/// let new = update.apply(None, &key).unwrap().unwrap();
-/// assert_eq!(new.get("hits"), Some(&AttributeValue::N(1.into())));
-/// ```
 #[derive(Clone)]
 pub struct Update<'r> {
     bound: Bound<'r>,

@@ -108,15 +108,6 @@ pub fn is_operation(operation: &str) -> bool {
 }
 
 /// Whether an operation can answer with an exception, also as the reason of one of its actions.
-///
-/// ```
-/// use dynatwin_engine::error::ErrorKind;
-/// use dynatwin_engine::fault::can_answer;
-///
-/// assert!(can_answer("PutItem", ErrorKind::TransactionConflict));
-/// assert!(can_answer("TransactWriteItems", ErrorKind::TransactionConflict));
-/// assert!(!can_answer("GetItem", ErrorKind::TransactionConflict));
-/// ```
 pub fn can_answer(operation: &str, kind: ErrorKind) -> bool {
     let Some(declared) = declared(operation) else {
         return false;
@@ -132,4 +123,16 @@ pub fn can_answer(operation: &str, kind: ErrorKind) -> bool {
 /// Whether any operation can answer with an exception.
 pub fn is_modelled(kind: ErrorKind) -> bool {
     MODELLED.iter().any(|(operation, _)| can_answer(operation, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_are_modelled_for_writes_only() {
+        assert!(can_answer("PutItem", ErrorKind::TransactionConflict));
+        assert!(can_answer("TransactWriteItems", ErrorKind::TransactionConflict));
+        assert!(!can_answer("GetItem", ErrorKind::TransactionConflict));
+    }
 }

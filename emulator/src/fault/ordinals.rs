@@ -5,14 +5,6 @@ use std::collections::BTreeMap;
 use crate::sync::Mutex;
 
 /// How often each thing was decided, for decisions that have no other ordinal.
-///
-/// ```
-/// use dynatwin_engine::fault::Ordinals;
-///
-/// let ordinals = Ordinals::default();
-/// let counted = [(0, 7), (0, 7), (0, 8), (1, 7)].map(|(owner, id)| ordinals.next(owner, id));
-/// assert_eq!(counted, [1, 2, 1, 1]);
-/// ```
 #[derive(Debug, Default)]
 pub struct Ordinals(Mutex<OrdinalCounts>);
 
@@ -46,5 +38,17 @@ impl OrdinalCounts {
         let ordinal = self.0.entry((owner, id)).or_default();
         *ordinal += 1;
         *ordinal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_are_counted_by_owner_and_id() {
+        let ordinals = Ordinals::default();
+        let counted = [(0, 7), (0, 7), (0, 8), (1, 7)].map(|(owner, id)| ordinals.next(owner, id));
+        assert_eq!(counted, [1, 2, 1, 1]);
     }
 }

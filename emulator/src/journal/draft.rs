@@ -42,17 +42,6 @@ impl RequestEnd {
 }
 
 /// What is recorded of a request in progress.
-///
-/// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::engine::Caller;
-/// use dynatwin_engine::journal::{RequestRecorder, RequestEnd, Journal};
-///
-/// let me = Caller { access_key: "me".into(), region: "us-east-1".into() };
-/// let journal = Journal::default();
-/// journal.close(RequestRecorder::new(me.clone(), me, "ListTables", Moment::START), RequestEnd::OK);
-/// assert_eq!(journal.requests()[0].operation, "ListTables");
-/// ```
 #[derive(Debug)]
 pub struct RequestRecorder {
     owner: Caller,

@@ -141,16 +141,6 @@ pub struct EventPage {
 }
 
 /// The log of events: numbered, bounded, and empty while there are no listeners.
-///
-/// ```
-/// use dynatwin_engine::journal::EventLog;
-///
-/// let log = EventLog::default();
-/// assert!(!log.is_listening());
-/// log.begin();
-/// assert!(log.is_listening() && log.after(0, 10).events.is_empty());
-/// log.end();
-/// ```
 #[derive(Debug, Default)]
 pub struct EventLog {
     /// The number of listeners: callers of `listen`, and those between `begin` and `end`.
@@ -266,12 +256,6 @@ impl EventLog {
 }
 
 /// Events that are held back until this is dropped.
-///
-/// ```
-/// use dynatwin_engine::journal::EventLog;
-///
-/// assert!(EventLog::default().batch().is_none());
-/// ```
 pub struct EventBatch<'l>(&'l EventLog);
 
 impl Drop for EventBatch<'_> {
@@ -307,14 +291,6 @@ impl Ring {
 }
 
 /// The events of one table.
-///
-/// ```
-/// use dynatwin_engine::engine::Caller;
-/// use dynatwin_engine::journal::{EventLog, TableEvents};
-///
-/// let owner = Caller { access_key: "me".into(), region: "us-east-1".into() };
-/// assert!(!TableEvents::new(Default::default(), owner, "Orders".into()).are_listened_to());
-/// ```
 #[derive(Clone, Debug)]
 pub struct TableEvents {
     log: Arc<EventLog>,
@@ -452,5 +428,14 @@ mod tests {
         log.clear();
         assert_eq!(count.0.load(Ordering::SeqCst), 2);
         assert!(log.has_after(1, &waker));
+    }
+
+    #[test]
+    fn events_are_logged_between_begin_and_end() {
+        let log = EventLog::default();
+        assert!(!log.is_listening());
+        log.begin();
+        assert!(log.is_listening() && log.after(0, 10).events.is_empty());
+        log.end();
     }
 }

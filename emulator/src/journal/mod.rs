@@ -55,15 +55,6 @@ pub struct Spent {
 }
 
 /// The requests of an engine, recorded while it is watched.
-///
-/// ```
-/// use dynatwin_engine::journal::Journal;
-///
-/// let journal = Journal::default();
-/// assert!(!journal.is_watched());
-/// journal.watch(true);
-/// assert!(journal.is_watched() && journal.requests().is_empty());
-/// ```
 #[derive(Debug, Default)]
 pub struct Journal {
     /// The number of watchers: callers of `watch`, and those between `begin` and `end`.

@@ -10,14 +10,6 @@ const INSIDE: usize = 30;
 
 /// An encoded key or a part of one. Most are short and stored inline: every entry of a partition and of an index
 /// has one, so its size matters.
-///
-/// ```
-/// use dynatwin_engine::key::KeyBytes;
-///
-/// let mut bytes = KeyBytes::from_slice(b"ab");
-/// bytes.push(b'c');
-/// assert_eq!(&*bytes, b"abc");
-/// ```
 #[derive(Clone)]
 pub struct KeyBytes(Storage);
 
@@ -195,5 +187,12 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn bytes_are_appended() {
+        let mut bytes = KeyBytes::from_slice(b"ab");
+        bytes.push(b'c');
+        assert_eq!(&*bytes, b"abc");
     }
 }

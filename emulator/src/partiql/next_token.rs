@@ -13,18 +13,6 @@ const VERSION: u8 = 1;
 const SEED: u64 = 0x6e65_7874_746f_6b65;
 
 /// The position at which a SELECT continues: after a key of one of its ranges.
-///
-/// ```
-/// use dynatwin_engine::key::{Key, KeyBytes};
-/// use dynatwin_engine::partiql::NextToken;
-///
-/// let key = Key { token: 7, bytes: KeyBytes::from_slice(b"key") };
-/// let token = NextToken { range: 2, key };
-/// let text = token.encode(99);
-/// assert_eq!(NextToken::decode(&text, 99).unwrap(), token);
-/// assert!(NextToken::decode(&text, 98).is_err());
-/// assert!(NextToken::decode("junk", 99).is_err());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextToken {
     /// The position of the range among those of the statement.
@@ -81,4 +69,22 @@ impl NextToken {
 
 fn seal(bytes: &[u8]) -> [u8; 8] {
     StableHash::new(SEED).bytes(bytes).finish().to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_decoded_with_its_fingerprint_only() {
+        let key = Key {
+            token: 7,
+            bytes: KeyBytes::from_slice(b"key"),
+        };
+        let token = NextToken { range: 2, key };
+        let text = token.encode(99);
+        assert_eq!(NextToken::decode(&text, 99).unwrap(), token);
+        assert!(NextToken::decode(&text, 98).is_err());
+        assert!(NextToken::decode("junk", 99).is_err());
+    }
 }

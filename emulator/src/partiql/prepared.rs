@@ -9,18 +9,6 @@ use crate::expression::{BuiltExpression, Clause, Condition, ExpressionBuilder, N
 use crate::value::{AttributeValue, Item, Map, Name, SentItem};
 
 /// A statement, parsed and lowered.
-///
-/// ```
-/// use dynatwin_engine::partiql::{Prepared, Statement};
-/// use dynatwin_engine::value::AttributeValue;
-///
-/// let parameters = vec![AttributeValue::string("a")];
-/// let prepared = Prepared::new("SELECT * FROM Music WHERE Artist = ?", parameters).unwrap();
-/// assert_eq!(prepared.table, "Music");
-/// assert!(matches!(prepared.bind().unwrap(), Statement::Select(_)));
-/// let error = Prepared::new("SELECT * FROM", Vec::new()).unwrap_err();
-/// assert_eq!(error.message(), Some("Statement wasn't well formed, can't be processed: Unexpected term"));
-/// ```
 #[derive(Debug)]
 pub struct Prepared {
     /// The table.
@@ -423,4 +411,22 @@ fn label(elements: &[OwnedPathElement]) -> Name {
         OwnedPathElement::Index(index) => format!("[{index}]"),
     });
     Name::from(parts.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_prepared_and_bound() {
+        let parameters = vec![AttributeValue::string("a")];
+        let prepared = Prepared::new("SELECT * FROM Music WHERE Artist = ?", parameters).unwrap();
+        assert_eq!(prepared.table, "Music");
+        assert!(matches!(prepared.bind().unwrap(), Statement::Select(_)));
+        let error = Prepared::new("SELECT * FROM", Vec::new()).unwrap_err();
+        assert_eq!(
+            error.message(),
+            Some("Statement wasn't well formed, can't be processed: Unexpected term")
+        );
+    }
 }

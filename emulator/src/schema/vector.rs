@@ -4,13 +4,6 @@ use super::{KeySchema, Projection, ScalarType};
 use crate::value::Name;
 
 /// How near two vectors are to each other.
-///
-/// ```
-/// use dynatwin_engine::schema::Distance;
-///
-/// assert_eq!(Distance::from_name("COSINE"), Some(Distance::Cosine));
-/// assert_eq!(Distance::Euclidean.name(), "EUCLIDEAN");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
     /// One less the cosine of the angle between them.
@@ -94,5 +87,16 @@ impl VectorIndex {
                 table.contains(name) || self.search_attribute(name).is_some()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_has_its_name() {
+        assert_eq!(Distance::from_name("COSINE"), Some(Distance::Cosine));
+        assert_eq!(Distance::Euclidean.name(), "EUCLIDEAN");
     }
 }

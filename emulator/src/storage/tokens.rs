@@ -86,13 +86,6 @@ fn expires(done: Moment) -> Moment {
 }
 
 /// The tokens of an engine.
-///
-/// ```
-/// use dynatwin_engine::storage::Tokens;
-///
-/// let tokens = Tokens::default();
-/// tokens.clear();
-/// ```
 #[derive(Debug)]
 pub struct Tokens {
     remembered: Mutex<TokenRecords>,

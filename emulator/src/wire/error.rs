@@ -65,14 +65,6 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
 }
 
 /// The exception of this name.
-///
-/// ```
-/// use dynatwin_engine::error::ErrorKind;
-/// use dynatwin_engine::wire::error::exception_named;
-///
-/// assert_eq!(exception_named("LimitExceededException"), Some(ErrorKind::LimitExceeded));
-/// assert_eq!(exception_named("LimitExceeded"), None);
-/// ```
 pub fn exception_named(name: &str) -> Option<ErrorKind> {
     ErrorKind::ALL.into_iter().find(|kind| exception(*kind) == name)
 }
@@ -108,16 +100,6 @@ const fn message_member(kind: ErrorKind) -> &'static str {
 }
 
 /// The body of an error.
-///
-/// ```
-/// use dynatwin_engine::error::ApiError;
-/// use dynatwin_engine::wire::error::encode_error;
-///
-/// assert_eq!(
-///     encode_error(&ApiError::key_mismatch()),
-///     br#"{"__type":"com.amazon.coral.validate#ValidationException","message":"The provided key element does not match the schema"}"#
-/// );
-/// ```
 pub fn encode_error(error: &ApiError) -> Vec<u8> {
     let mut writer = Writer::with_capacity(128);
     writer
@@ -251,5 +233,22 @@ mod tests {
         ] {
             assert_eq!(status(kind), expect);
         }
+    }
+
+    #[test]
+    fn exceptions_are_found_by_name() {
+        assert_eq!(
+            exception_named("LimitExceededException"),
+            Some(ErrorKind::LimitExceeded)
+        );
+        assert_eq!(exception_named("LimitExceeded"), None);
+    }
+
+    #[test]
+    fn an_error_has_its_type_and_message() {
+        assert_eq!(
+            encode_error(&ApiError::key_mismatch()),
+            br#"{"__type":"com.amazon.coral.validate#ValidationException","message":"The provided key element does not match the schema"}"#
+        );
     }
 }

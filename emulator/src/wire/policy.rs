@@ -72,17 +72,6 @@ const MOST_DEPTH: usize = 16;
 const OLDEST_VERSION: &str = "2008-10-17";
 
 /// A resource policy's document.
-///
-/// ```
-/// use dynatwin_engine::wire::policy::Document;
-///
-/// let text = r#"{"Statement": [{"Action": ["dynamodb:GetItem"], "Effect": "Deny", "Principal": "*", "Resource": "*"}]}"#;
-/// let document = Document::read(text, false).unwrap();
-/// assert_eq!(
-///     document.text(),
-///     r#"{"Version":"2008-10-17","Statement":[{"Effect":"Deny","Principal":"*","Action":"dynamodb:GetItem","Resource":"*"}]}"#
-/// );
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document(String);
 
@@ -370,5 +359,16 @@ mod tests {
         let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         let text = format!(r#"{{"Statement": {deep}}}"#);
         assert!(Node::parse(&text, MOST_DEPTH).is_none());
+    }
+
+    #[test]
+    fn a_document_is_normalized() {
+        let text =
+            r#"{"Statement": [{"Action": ["dynamodb:GetItem"], "Effect": "Deny", "Principal": "*", "Resource": "*"}]}"#;
+        let document = Document::read(text, false).unwrap();
+        assert_eq!(
+            document.text(),
+            r#"{"Version":"2008-10-17","Statement":[{"Effect":"Deny","Principal":"*","Action":"dynamodb:GetItem","Resource":"*"}]}"#
+        );
     }
 }

@@ -31,19 +31,6 @@ pub enum Token {
 }
 
 /// Reads one JSON text from its start to its end.
-///
-/// ```
-/// use dynatwin_engine::wire::reader::Reader;
-///
-/// let mut reader = Reader::new(br#"{"Limit": 5, "other": [1, {}]}"#).unwrap();
-/// reader.enter().unwrap();
-/// assert_eq!(reader.member(true).unwrap().as_deref(), Some("Limit"));
-/// assert_eq!(reader.number(), Ok("5"));
-/// assert_eq!(reader.member(false).unwrap().as_deref(), Some("other"));
-/// reader.skip().unwrap();
-/// assert_eq!(reader.member(false), Ok(None));
-/// assert_eq!(reader.end(), Ok(()));
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
@@ -618,5 +605,17 @@ mod tests {
             let theirs = serde_json::from_str::<serde_json::Value>(&text).is_ok();
             prop_assert_eq!(check_syntax(text.as_bytes()).is_ok(), theirs);
         }
+    }
+
+    #[test]
+    fn members_are_read_in_order() {
+        let mut reader = Reader::new(br#"{"Limit": 5, "other": [1, {}]}"#).unwrap();
+        reader.enter().unwrap();
+        assert_eq!(reader.member(true).unwrap().as_deref(), Some("Limit"));
+        assert_eq!(reader.number(), Ok("5"));
+        assert_eq!(reader.member(false).unwrap().as_deref(), Some("other"));
+        reader.skip().unwrap();
+        assert_eq!(reader.member(false), Ok(None));
+        assert_eq!(reader.end(), Ok(()));
     }
 }

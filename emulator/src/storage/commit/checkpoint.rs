@@ -41,18 +41,6 @@ fn slices<T>(list: impl IntoIterator<Item = T>, size: impl Fn(&T) -> usize) -> V
 }
 
 /// A state at one moment, as the commits that recreate it. It shares its items with the tables, and is built commit by commit.
-///
-/// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::storage::{Catalog, Mutation, Replay};
-///
-/// let state = Catalog::default();
-/// let commits: Vec<_> = state.checkpoint(Moment::START).collect();
-/// assert!(matches!(commits[..1], [ref first] if matches!(first.mutations[..], [Mutation::SetConditions { .. }])));
-/// let copy = Catalog::default();
-/// let mut replay = Replay::new(&copy);
-/// assert!(commits.iter().all(|commit| replay.apply(commit).is_ok()));
-/// ```
 #[derive(Debug)]
 pub struct Checkpoint {
     time: Moment,
@@ -335,5 +323,21 @@ impl Catalog {
         }
         drop(paused);
         Some(checkpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Replay;
+
+    #[test]
+    fn the_conditions_come_first() {
+        let state = Catalog::default();
+        let commits: Vec<_> = state.checkpoint(Moment::START).collect();
+        assert!(matches!(commits[..1], [ref first] if matches!(first.mutations[..], [Mutation::SetConditions { .. }])));
+        let copy = Catalog::default();
+        let mut replay = Replay::new(&copy);
+        assert!(commits.iter().all(|commit| replay.apply(commit).is_ok()));
     }
 }

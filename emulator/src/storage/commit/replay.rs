@@ -11,17 +11,6 @@ use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Table, TableSe
 use crate::value::Name;
 
 /// A commit that does not fit the state it is replayed into.
-///
-/// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::storage::{Catalog, Commit, Mutation, Origin, Replay};
-///
-/// let catalog = Catalog::default();
-/// let mutations = vec![Mutation::ListTable { table: 7 }];
-/// let commit = Commit { time: Moment::START, origin: Origin::Request, sequence: 1, mutations };
-/// let error = Replay::new(&catalog).apply(&commit).unwrap_err();
-/// assert_eq!(error.to_string(), "commit 1: there is no table 7");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError {
     sequence: u64,
@@ -272,5 +261,25 @@ fn change_table(committed: &Committed<'_>, table: &Table, settings: &TableSettin
     let is_new = |name: &&Name| !before.definition.has_index(name);
     for name in table.shape().index_names().filter(is_new) {
         table.backfill(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Origin;
+
+    #[test]
+    fn an_unknown_table_is_reported() {
+        let catalog = Catalog::default();
+        let mutations = vec![Mutation::ListTable { table: 7 }];
+        let commit = Commit {
+            time: Moment::START,
+            origin: Origin::Request,
+            sequence: 1,
+            mutations,
+        };
+        let error = Replay::new(&catalog).apply(&commit).unwrap_err();
+        assert_eq!(error.to_string(), "commit 1: there is no table 7");
     }
 }

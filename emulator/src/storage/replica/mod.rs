@@ -193,27 +193,6 @@ impl GroupState {
 }
 
 /// The replicas of a global table.
-///
-/// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
-///
-/// let clock = Clock::settable(Moment::START);
-/// let engine = Engine::new(Settings { clock, seed: 1, conditions: Conditions::CALM, shared_db: false });
-/// let send = |region: &str, operation: &str, body: &str| {
-///     let caller = Caller { access_key: "me".into(), region: region.into() };
-///     engine.dispatch(&caller, operation, body.as_bytes()).status
-/// };
-/// send("us-east-1", "CreateTable", r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
-///     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-///     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#);
-/// send("us-east-1", "PutItem", r#"{"TableName": "tab", "Item": {"pk": {"S": "a"}}}"#);
-/// assert_eq!(send("eu-west-1", "DescribeTable", r#"{"TableName": "tab"}"#), 400);
-/// let create = r#"{"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}"#;
-/// assert_eq!(send("us-east-1", "UpdateTable", create), 200);
-/// assert_eq!(send("eu-west-1", "DescribeTable", r#"{"TableName": "tab"}"#), 200);
-/// ```
 #[derive(Debug)]
 pub struct ReplicaGroup {
     tables: RwLock<GroupTables>,

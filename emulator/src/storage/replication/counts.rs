@@ -10,13 +10,6 @@ use crate::sync::Mutex;
 use crate::value::Name;
 
 /// The changes that have arrived at a table from other regions since its creation.
-///
-/// ```
-/// use dynatwin_engine::storage::ReplicationCounts;
-///
-/// let counts = ReplicationCounts::default();
-/// assert!(counts.latency_from("us-east-1").is_none() && counts.units().is_empty());
-/// ```
 #[derive(Debug, Default)]
 pub struct ReplicationCounts(Mutex<ReplicationTotals>);
 

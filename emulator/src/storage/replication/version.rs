@@ -14,14 +14,6 @@ use crate::value::Name;
 const TOMBSTONE_AGE: Duration = Duration::from_hours(24);
 
 /// When and where a version of an item was written.
-///
-/// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::storage::Stamp;
-///
-/// let stamp = |sequence, region: &str| Stamp { time: Moment::START, sequence, region: region.into() };
-/// assert!(stamp(1, "us-east-1").is_older_than(&stamp(2, "eu-west-1")));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// When it was written. No earlier than the version that it replaces.
@@ -89,20 +81,6 @@ pub struct VersionComparison {
 }
 
 /// The versions of the items of a partition, including deleted items.
-///
-/// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::key::{Key, KeyBytes};
-/// use dynatwin_engine::storage::{Stamp, ReplicaVersions};
-///
-/// let key = Key { token: 0, bytes: KeyBytes::new() };
-/// let stamp = |sequence, region: &str| Stamp { time: Moment::START, sequence, region: region.into() };
-/// let (mut here, mut there) = (ReplicaVersions::default(), ReplicaVersions::default());
-/// here.write(&key, stamp(1, "us-east-1"), false);
-/// let other = there.write(&key, stamp(2, "eu-west-1"), false);
-/// let comparison = here.compare(&key, &other);
-/// assert!(comparison.replaces && comparison.conflict.is_some());
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaVersions {
     of: BTreeMap<Key, ReplicaVersion>,
@@ -274,5 +252,33 @@ mod tests {
         there.prune(day.plus(TOMBSTONE_AGE));
         versions.prune(day);
         assert_eq!((versions.iter().count(), there.iter().count()), (0, 1));
+    }
+
+    #[test]
+    fn the_sequence_orders_stamps_of_one_moment() {
+        let stamp = |sequence, region: &str| Stamp {
+            time: Moment::START,
+            sequence,
+            region: region.into(),
+        };
+        assert!(stamp(1, "us-east-1").is_older_than(&stamp(2, "eu-west-1")));
+    }
+
+    #[test]
+    fn the_newer_write_replaces_and_conflicts() {
+        let key = Key {
+            token: 0,
+            bytes: KeyBytes::new(),
+        };
+        let stamp = |sequence, region: &str| Stamp {
+            time: Moment::START,
+            sequence,
+            region: region.into(),
+        };
+        let (mut here, mut there) = (ReplicaVersions::default(), ReplicaVersions::default());
+        here.write(&key, stamp(1, "us-east-1"), false);
+        let other = there.write(&key, stamp(2, "eu-west-1"), false);
+        let comparison = here.compare(&key, &other);
+        assert!(comparison.replaces && comparison.conflict.is_some());
     }
 }

@@ -106,26 +106,6 @@ pub struct StreamState {
 }
 
 /// A stream of an existing or former table.
-///
-/// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::schema::{KeyAttribute, KeySchema, ScalarType, StreamView};
-/// use dynatwin_engine::storage::{Stream, StreamSettings, StreamStatus};
-///
-/// let now = Moment::START;
-/// let stream = Stream::new(StreamSettings {
-///     table: "Orders".into(),
-///     table_arn: "arn:aws:dynamodb:us-east-1:000000000000:table/Orders",
-///     key: KeySchema::new([KeyAttribute { name: "pk".into(), kind: ScalarType::S }], []),
-///     view: StreamView::NewImage,
-///     created: now,
-///     enabled_at: now,
-///     seed: 7,
-///     starts: vec![0, 1 << 63],
-/// });
-/// assert!(stream.arn.ends_with(":table/Orders/stream/2026-01-01T00:00:00.000"));
-/// assert_eq!((stream.status(now), stream.shards(now).len()), (StreamStatus::Enabled, 2));
-/// ```
 #[derive(Debug)]
 pub struct Stream {
     /// Its ARN.

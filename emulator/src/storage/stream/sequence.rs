@@ -12,14 +12,6 @@ const BASE: u128 = 100_000_000_000_000_000_000;
 const FIRST: u64 = 10_000_000_000;
 
 /// A sequence number, which increases from record to record of a table.
-///
-/// ```
-/// use dynatwin_engine::storage::Sequence;
-///
-/// let number: Sequence = "100000000003218256368".parse().unwrap();
-/// assert_eq!(number.to_string(), "100000000003218256368");
-/// assert!("3218256368".parse::<Sequence>().is_err());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sequence(u64);
 
@@ -111,5 +103,17 @@ impl Numbers {
         let number = after(last.unwrap_or_else(|last| last));
         let decision = chance::decide(self.seed, "shard", &[], number as u64);
         format!("shardId-{number:020}-{:08x}", decision >> 32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_number_is_parsed_and_printed() {
+        let number: Sequence = "100000000003218256368".parse().unwrap();
+        assert_eq!(number.to_string(), "100000000003218256368");
+        assert!("3218256368".parse::<Sequence>().is_err());
     }
 }

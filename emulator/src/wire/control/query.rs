@@ -33,17 +33,6 @@ impl Parameter {
 }
 
 /// The query of a control that declares these parameters. Others are an error, so that a misspelt one is not ignored.
-///
-/// ```
-/// use dynatwin_engine::wire::control::{Parameter, Query};
-///
-/// const AFTER: Parameter = Parameter::new("after");
-/// let sent = [("limit".to_owned(), "5".to_owned())];
-/// let query = Query::of(&sent, &[AFTER, Parameter::number("limit", 100, 1000)]).unwrap();
-/// assert_eq!((query.limit(), query.text("after")), (Ok(5), None));
-/// let refusal = Query::of(&sent, &[AFTER]).err().unwrap();
-/// assert_eq!(refusal.to_string(), "There is no parameter \"limit\": there are after.");
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     sent: &'a [(String, String)],
@@ -101,5 +90,20 @@ impl<'a> Query<'a> {
             return Err(ControlError::malformed(format!("limit is from 1 to {maximum}.")));
         }
         Ok(usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_parameter_is_refused() {
+        const AFTER: Parameter = Parameter::new("after");
+        let sent = [("limit".to_owned(), "5".to_owned())];
+        let query = Query::of(&sent, &[AFTER, Parameter::number("limit", 100, 1000)]).unwrap();
+        assert_eq!((query.limit(), query.text("after")), (Ok(5), None));
+        let refusal = Query::of(&sent, &[AFTER]).err().unwrap();
+        assert_eq!(refusal.to_string(), "There is no parameter \"limit\": there are after.");
     }
 }

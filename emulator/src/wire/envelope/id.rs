@@ -12,16 +12,6 @@ const TAIL: &[u8; 26] = b"VV4KQNSO5AEMVJF66Q9ASUAAJG";
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
 /// Generates request ids: the n-th of a seed is always the same.
-///
-/// ```
-/// use dynatwin_engine::wire::envelope::RequestIds;
-///
-/// let ids = RequestIds::new(7);
-/// let id = ids.next();
-/// assert_eq!(id.len(), 52);
-/// assert_eq!(id, RequestIds::new(7).next());
-/// assert_ne!(id, ids.next());
-/// ```
 pub struct RequestIds {
     seed: u64,
     made: AtomicU64,
@@ -82,5 +72,14 @@ mod tests {
                 "{id}"
             );
         }
+    }
+
+    #[test]
+    fn ids_are_reproducible() {
+        let ids = RequestIds::new(7);
+        let id = ids.next();
+        assert_eq!(id.len(), 52);
+        assert_eq!(id, RequestIds::new(7).next());
+        assert_ne!(id, ids.next());
     }
 }

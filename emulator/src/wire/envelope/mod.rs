@@ -133,17 +133,6 @@ pub enum Envelope<'a> {
 }
 
 /// Decodes an envelope; `known` returns whether an operation exists.
-///
-/// ```
-/// use dynatwin_engine::answer::HttpRequest;
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::wire::envelope::{Envelope, RequestIds, open};
-///
-/// let headers = [("host", "localhost")];
-/// let request = HttpRequest { method: "GET", target: "/", headers: &headers, body: b"" };
-/// let envelope = open(&request, &RequestIds::new(1), Moment::START, |_, _| true);
-/// assert!(matches!(envelope, Envelope::HealthCheck(_)));
-/// ```
 pub fn open<'a>(
     request: &HttpRequest<'a>,
     ids: &RequestIds,

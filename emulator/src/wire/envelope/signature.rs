@@ -55,19 +55,6 @@ impl fmt::Debug for SigningKey {
 }
 
 /// Verifies the signature of a request whose credentials are complete, at `now`; `key` finds the key of an access key id.
-///
-/// ```
-/// use dynatwin_engine::answer::HttpRequest;
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::wire::envelope::verify_signature;
-///
-/// let authorization = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/dynamodb/aws4_request, \
-///     SignedHeaders=host;x-amz-date, Signature=00";
-/// let headers = [("host", "localhost"), ("x-amz-date", "20260101T000000Z"), ("authorization", authorization)];
-/// let request = HttpRequest { method: "POST", target: "/", headers: &headers, body: b"{}" };
-/// let refused = verify_signature(&request, Moment::START, |_| None).unwrap_err();
-/// assert_eq!(refused.message(), Some("The security token included in the request is invalid."));
-/// ```
 pub fn verify_signature(
     request: &HttpRequest<'_>,
     now: Moment,

@@ -4,14 +4,6 @@ use crate::wire::encode::Writer;
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
 /// A JSON value of a policy document. Numbers and flags become texts, as the policy language treats them.
-///
-/// ```
-/// use dynatwin_engine::wire::policy::Node;
-///
-/// let node = Node::parse(r#"{"Resource": ["*"], "Limit": 5}"#, 8).unwrap();
-/// assert_eq!(node.member("Limit").and_then(Node::text), Some("5"));
-/// assert!(Node::parse("[[[]]]", 2).is_none());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A string, number or flag.
@@ -117,5 +109,17 @@ fn read(reader: &mut Reader<'_>, depth: usize) -> Result<Node, SyntaxError> {
             }
             Ok(Node::Object(members))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_parsed_to_a_depth() {
+        let node = Node::parse(r#"{"Resource": ["*"], "Limit": 5}"#, 8).unwrap();
+        assert_eq!(node.member("Limit").and_then(Node::text), Some("5"));
+        assert!(Node::parse("[[[]]]", 2).is_none());
     }
 }

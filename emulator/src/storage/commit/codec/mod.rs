@@ -40,18 +40,6 @@ impl std::error::Error for DecodeError {}
 
 impl Commit {
     /// Appends the commit's encoding.
-    ///
-    /// ```
-    /// use dynatwin_engine::clock::Moment;
-    /// use dynatwin_engine::storage::{Commit, Mutation, Origin};
-    ///
-    /// let mutations = vec![Mutation::Reset];
-    /// let commit = Commit { time: Moment::START, origin: Origin::Request, sequence: 7, mutations };
-    /// let mut bytes = Vec::new();
-    /// commit.encode(&mut bytes);
-    /// assert_eq!(Commit::decode(&bytes), Ok(commit));
-    /// assert!(Commit::decode(&bytes[1..]).is_err());
-    /// ```
     pub fn encode(&self, out: &mut Vec<u8>) {
         encode_head(self, out);
         encode_mutations(&self.mutations, out);
