@@ -8,7 +8,7 @@ use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, si
 use aws_sigv4::sign::v4;
 use dynatwin::Twin;
 use dynatwin_case::{Conditions, Reply};
-use dynatwin_engine::engine::Caller;
+use dynatwin_engine::Caller;
 use http::Request;
 
 use crate::check::{Failure, Outcome};

@@ -14,12 +14,9 @@ use std::time::Duration;
 
 use dynatwin_case::{Case, Error, Expect, File, Service};
 use dynatwin_conformance::http::PlainHttp;
-use dynatwin_engine::answer::HttpRequest;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings, StateSnapshot};
-use dynatwin_engine::operation::{OPERATIONS, service_of};
-use dynatwin_engine::wire::envelope::Service as ServiceName;
+use dynatwin_engine::api::{OPERATIONS, Service as ServiceName, service_of};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings, StateSnapshot};
 
 const SEED: u64 = 7;
 

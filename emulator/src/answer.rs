@@ -70,11 +70,9 @@ pub enum Delivery {
 /// need not regard it: sleeping moves such a client's clock.
 ///
 /// ```
-/// use dynatwin_engine::answer::{Answer, HttpRequest};
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
-/// use dynatwin_engine::fault::{Rule, Verdict};
+/// use dynatwin_engine::faults::{Rule, Verdict};
+/// use dynatwin_engine::http::{Answer, HttpRequest};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 /// use std::time::Duration;
 ///
 /// let clock = Clock::settable(Moment::START);
@@ -89,7 +87,7 @@ pub enum Delivery {
 /// }"#;
 /// let answer = engine.dispatch(&caller, "CreateTable", table);
 /// assert_eq!((answer.still.held, answer.at), (hour, Moment::START.plus(hour)));
-/// # Ok::<(), dynatwin_engine::fault::InvalidRule>(())
+/// # Ok::<(), dynatwin_engine::faults::InvalidRule>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StillDelay {

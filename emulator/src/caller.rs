@@ -5,7 +5,7 @@ use compact_str::CompactString;
 /// The caller of a request: the account and region of its credentials. Each caller has its own tables.
 ///
 /// ```
-/// use dynatwin_engine::engine::Caller;
+/// use dynatwin_engine::Caller;
 ///
 /// let caller = Caller { access_key: "123456789012".into(), region: "eu-west-1".into() };
 /// assert_eq!(caller.account(), "123456789012");

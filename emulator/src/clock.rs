@@ -9,7 +9,7 @@ use crate::sync::{AtomicBool, AtomicI64, Mutex, Ordering};
 /// A moment: microseconds since the Unix epoch.
 ///
 /// ```
-/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::Moment;
 /// use std::time::Duration;
 ///
 /// let start = Moment::from_seconds(1_767_225_600);
@@ -169,7 +169,7 @@ impl<F: Fn() -> Moment + Send + Sync> TimeSource for F {
 /// Time is monotonic. Clones share one clock.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::{Clock, Moment};
 /// use std::time::Duration;
 ///
 /// let clock = Clock::settable(Moment::START);
@@ -254,7 +254,7 @@ impl Clock {
     /// so nothing that was dated by the clock may outlive it.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::{Clock, Moment};
     /// use std::time::Duration;
     ///
     /// let clock = Clock::settable(Moment::START);
@@ -286,7 +286,7 @@ impl Clock {
     /// clock runs from its own start, so [set](Clock::set) its moment as well.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::{Clock, Moment};
     /// use std::time::Duration;
     ///
     /// let clock = || Clock::system(|| Moment::START);
@@ -358,7 +358,7 @@ impl Clock {
     /// [`unfreeze`](Clock::unfreeze). Sleeping on it does not.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::{Clock, Moment};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// clock.freeze();

@@ -47,7 +47,7 @@ impl Lag {
         self.longest().is_zero()
     }
 
-    /// The lag for a decision from [`crate::chance::decide`].
+    /// The lag for a decision from `chance::decide`.
     pub fn of(self, decision: u64) -> Duration {
         match self {
             Lag::None => Duration::ZERO,
@@ -91,7 +91,7 @@ fn long_tail(share: f64, [typical, p99, longest]: [f64; 3]) -> f64 {
 /// How long requests take, by the class of their operation and their size.
 ///
 /// ```
-/// use dynatwin_engine::conditions::{Lag, Latency};
+/// use dynatwin_engine::{Lag, Latency};
 /// use std::time::Duration;
 ///
 /// let latency = Latency { read: Lag::Fixed(Duration::from_millis(5)), ..Latency::AWS };
@@ -168,7 +168,7 @@ pub enum TimeToLive {
 /// How many shards a new stream has.
 ///
 /// ```
-/// use dynatwin_engine::conditions::{Conditions, Shards};
+/// use dynatwin_engine::{Conditions, Shards};
 ///
 /// let conditions = Conditions { stream_shards: Shards::Fixed(3), ..Conditions::CALM };
 /// assert_ne!(conditions, Conditions::CALM);
@@ -198,7 +198,7 @@ pub enum Capacity {
 /// How capacity is enforced.
 ///
 /// ```
-/// use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement};
+/// use dynatwin_engine::{Capacity, Conditions, Enforcement};
 /// use std::time::Duration;
 ///
 /// let mut conditions = Conditions::CALM;
@@ -249,7 +249,7 @@ impl Enforcement {
 /// The behavior of the emulator: one set for all tables, and one for each table that differs.
 ///
 /// ```
-/// use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+/// use dynatwin_engine::{Conditions, Lag, TimeToLive};
 /// use std::time::Duration;
 ///
 /// let mut conditions = Conditions::CALM;

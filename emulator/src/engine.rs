@@ -12,7 +12,6 @@ use compact_str::CompactString;
 
 pub use crate::caller::Caller;
 pub use crate::execute::{NotFound, ReplicationState};
-pub use crate::storage::{InvalidSnapshot, RestoreError, StateSnapshot};
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 pub use watch::Meter;
 
@@ -34,14 +33,12 @@ use crate::transfer::ObjectStore;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
-use crate::wire::envelope::{self, ControlCall, Envelope, HealthCheck, RequestIds, Service, SigningKey};
+use crate::wire::envelope::{self, AnswerFormat, ControlCall, Envelope, HealthCheck, RequestIds, Service, SigningKey};
 
 /// What an engine is made with.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::Settings;
+/// use dynatwin_engine::{Clock, Conditions, Moment, Settings};
 ///
 /// let settings =
 ///     Settings { clock: Clock::settable(Moment::START), seed: 7, conditions: Conditions::CALM, shared_db: false };
@@ -61,9 +58,7 @@ pub struct Settings {
 /// The emulator. All methods take `&self`: share it between threads.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 ///
 /// let engine = Engine::new(Settings {
 ///     clock: Clock::settable(Moment::START),
@@ -100,7 +95,7 @@ struct Outcome {
 impl Engine {
     /// An engine without tables.
     pub fn new(settings: Settings) -> Engine {
-        let mut state = EngineState::new(settings.seed, settings.conditions);
+        let mut state = EngineState::new(settings.seed, &settings.conditions);
         state.set_sliced(!settings.clock.is_settable());
         Engine {
             state,
@@ -116,11 +111,8 @@ impl Engine {
     /// Restricts the controls over HTTP; the methods here are not affected.
     ///
     /// ```
-    /// use dynatwin_engine::answer::HttpRequest;
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
-    /// use dynatwin_engine::operation::Allowed;
+    /// use dynatwin_engine::http::HttpRequest;
+    /// use dynatwin_engine::{Allowed, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false }).allowing(Allowed::Looking);
@@ -135,11 +127,8 @@ impl Engine {
     /// Sets how `GET /` and `HEAD /` are answered.
     ///
     /// ```
-    /// use dynatwin_engine::answer::HttpRequest;
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
-    /// use dynatwin_engine::wire::envelope::HealthCheck;
+    /// use dynatwin_engine::http::{HealthCheck, HttpRequest};
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false });
@@ -170,10 +159,8 @@ impl Engine {
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
-    /// use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit};
+    /// use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// #[derive(Default)]
     /// struct Memory(Mutex<Vec<Commit>>);
@@ -228,10 +215,8 @@ impl Engine {
     /// Whether a request may take long: a transport that serves other requests on the same thread carries it out on another.
     ///
     /// ```
-    /// use dynatwin_engine::answer::HttpRequest;
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::http::HttpRequest;
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false });
@@ -315,7 +300,7 @@ impl Engine {
         let named = call.named.as_ref().map(|caller| self.owner(caller));
         match operation::control_answer(call, named.as_ref(), self.controls(), self.allowed) {
             Ok((body, None)) => envelope::close(&call.form, 200, body, &self.ids, now),
-            Ok((body, Some(media))) => envelope::close(&call.form.uncompressed(media), 200, body, &self.ids, now),
+            Ok((body, Some(media))) => envelope::close(&AnswerFormat::uncompressed(media), 200, body, &self.ids, now),
             Err(refusal) => {
                 let mut answer = envelope::close(&call.form, refusal.status(), refusal.body(), &self.ids, now);
                 if let Some(methods) = refusal.allow() {
@@ -449,11 +434,8 @@ impl Engine {
     /// Appends a fault rule.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
-    /// use dynatwin_engine::error::ErrorKind;
-    /// use dynatwin_engine::fault::{Rule, Verdict};
+    /// use dynatwin_engine::faults::{Rule, Verdict};
+    /// use dynatwin_engine::{Clock, Conditions, Engine, ErrorKind, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -480,12 +462,12 @@ impl Engine {
 
     /// Sets the conditions of all tables without their own.
     pub fn set_conditions(&self, conditions: Conditions) {
-        self.controls().set_conditions(conditions);
+        self.controls().set_conditions(&conditions);
     }
 
     /// Sets the conditions of one table, which need not exist yet; `None` makes it follow the engine's conditions again.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
-        self.controls().set_table_conditions(caller, table, conditions);
+        self.controls().set_table_conditions(caller, table, conditions.as_ref());
     }
 
     /// Pauses the propagation of writes to a global index until [`resume_index`](Engine::resume_index). The index remains
@@ -561,9 +543,7 @@ impl Engine {
     /// costs nothing for others; from time to time it visits all.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -582,9 +562,7 @@ impl Engine {
     /// memory as it may have. Reads, deletes, and writes that make an item smaller go on.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -604,9 +582,7 @@ impl Engine {
     /// [Resets](Engine::reset) the engine to what it was made with: its clock and conditions too.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
     /// use std::time::Duration;
     ///
     /// let clock = Clock::settable(Moment::START);
@@ -617,7 +593,7 @@ impl Engine {
     /// assert_eq!((engine.conditions(), engine.clock().now()), (Conditions::CALM, Moment::START));
     ///
     /// // Its answer waits for no moment that is to come again.
-    /// # use dynatwin_engine::answer::HttpRequest;
+    /// # use dynatwin_engine::http::HttpRequest;
     /// engine.advance(Duration::from_secs(60));
     /// let headers = [("host", "here"), ("content-type", "application/json")];
     /// let body = br#"{"all": true}"#;
@@ -639,9 +615,7 @@ impl Engine {
     /// is no such table.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });

@@ -8,8 +8,8 @@ mod rule;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub use crate::error::{ErrorKind, Exceeded};
-pub use modelled::{MODELLED, can_answer};
+pub use crate::error::Exceeded;
+pub use modelled::MODELLED;
 pub use ordinals::Ordinals;
 pub use outage::Outage;
 pub use rule::{InvalidRule, JobFault, KeyMatch, KmsFault, Rule, Trigger, Verdict, When, Window};

@@ -216,19 +216,6 @@ pub fn kinds(attributes: &[KeyAttribute]) -> impl ExactSizeIterator<Item = Scala
 /// The token of encoded hash attributes: the first 64 bits of the MD5 of `Outliers` and the values' bytes. Ascending
 /// tokens are the order of a Scan (recorded of AWS: the sample table ProductCatalog is scanned as 205, 203, 202, 201,
 /// 204, 102, 103, 101; other keys as dynalite scans them).
-///
-/// ```
-/// use dynatwin_engine::key;
-/// use dynatwin_engine::schema::ScalarType;
-/// use dynatwin_engine::value::AttributeValue;
-///
-/// let token = |id: &str| {
-///     let mut encoded = key::KeyBytes::new();
-///     key::push_component(&mut encoded, &AttributeValue::N(id.parse().unwrap()));
-///     key::token([ScalarType::N], &encoded)
-/// };
-/// assert!(["205", "203", "202", "201", "204", "102", "103", "101"].is_sorted_by_key(|id| token(id)));
-/// ```
 pub fn token<I>(kinds: I, encoded: &[u8]) -> u64
 where
     I: IntoIterator<Item = ScalarType, IntoIter: ExactSizeIterator>,
@@ -245,6 +232,23 @@ where
         rest = take_value(kind, rest, &mut raw);
     }
     digest::md5_start(TOKEN_PREFIX, &raw)
+}
+
+/// Returns the token of a partition key, if the value is a string, number or binary value: the position of its items in the
+/// table. [`PartitionHeat`](crate::monitoring::PartitionHeat) has the tokens of a partition.
+///
+/// ```
+/// use dynatwin_engine::attributes::{AttributeValue, partition_token};
+///
+/// let token = |id: &str| partition_token(&AttributeValue::N(id.parse().unwrap())).unwrap();
+/// assert!(["205", "203", "202", "201", "204", "102", "103", "101"].is_sorted_by_key(|id| token(id)));
+/// ```
+pub fn partition_token(value: &AttributeValue) -> Option<u64> {
+    let kinds = [ScalarType::S, ScalarType::N, ScalarType::B];
+    let kind = kinds.into_iter().find(|kind| kind.fits(value))?;
+    let mut encoded = KeyBytes::new();
+    push_component(&mut encoded, value);
+    Some(token([kind], &encoded))
 }
 
 /// The bytes of the value that a component encodes, if they appear in it unescaped.

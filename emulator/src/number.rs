@@ -16,7 +16,7 @@ const MIN_MAGNITUDE: i64 = -130;
 /// An exact decimal, as DynamoDB stores `N`.
 ///
 /// ```
-/// use dynatwin_engine::number::Number;
+/// use dynatwin_engine::attributes::Number;
 ///
 /// let price: Number = "042.1200".parse().unwrap();
 /// assert_eq!(price.to_string(), "42.12");

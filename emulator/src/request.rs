@@ -74,7 +74,7 @@ macro_rules! requests {
         $(
             $(#[$doc])*
             #[derive(Clone, Debug, Default, PartialEq)]
-            #[allow(missing_docs)] // the members are the API's own
+            #[allow(missing_docs, clippy::struct_field_names)] // the members are the API's own
             pub struct $name { $(pub $member: $kind,)* }
         )*
     };

@@ -11,7 +11,7 @@ use crate::value::{Item, Map, Name};
 /// A request that exports or imports calls it and waits. No lock is held meanwhile.
 ///
 /// ```
-/// use dynatwin_engine::transfer::{ObjectStore, Export, Failure, Record, BulkReport, ImportSource};
+/// use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, ObjectStore, Record};
 ///
 /// /// An object store without buckets.
 /// struct Nowhere;

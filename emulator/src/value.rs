@@ -22,7 +22,7 @@ pub type Text = CompactString;
 /// Sets are sorted and free of duplicates: the constructor sorts ([`AttributeValue::string_set`] and the like).
 ///
 /// ```
-/// use dynatwin_engine::value::AttributeValue;
+/// use dynatwin_engine::attributes::AttributeValue;
 ///
 /// let tags = AttributeValue::string_set(vec!["b".into(), "a".into()]).unwrap();
 /// assert_eq!(tags.type_name(), "SS");
@@ -182,7 +182,7 @@ impl AttributeValue {
 /// Named values, sorted by name: the inside of an item and of an `M`.
 ///
 /// ```
-/// use dynatwin_engine::value::{AttributeValue, Map};
+/// use dynatwin_engine::attributes::{AttributeValue, Map};
 ///
 /// let mut map = Map::new();
 /// map.insert("b".into(), AttributeValue::Null);

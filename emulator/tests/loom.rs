@@ -10,13 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag, Shards};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::fault::{Rule, Verdict};
-use dynatwin_engine::key::{KeyBytes, push_component, token};
-use dynatwin_engine::schema::ScalarType;
-use dynatwin_engine::value::AttributeValue;
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, Shards};
 use loom::thread;
 
 /// The number of preemptions explored: two reveal nearly all locking errors, and a third is cheap in models this small.
@@ -169,9 +165,8 @@ fn member<'j>(json: &'j str, name: &str, at: usize) -> &'j str {
 
 /// Returns the number of the partition of a key. A new table has four, each a quarter of the tokens.
 fn partition(key: &str) -> usize {
-    let mut bytes = KeyBytes::new();
-    push_component(&mut bytes, &AttributeValue::S(key.into()));
-    (token([ScalarType::S], &bytes) >> 62) as usize
+    let token = partition_token(&AttributeValue::string(key)).unwrap();
+    (token >> 62) as usize
 }
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {

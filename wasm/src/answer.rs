@@ -1,6 +1,6 @@
 //! An [`Answer`] as a JavaScript object, whose members `npm/src/types.ts` describes.
 
-use dynatwin_engine::answer::{Answer, Delivery, StillDelay};
+use dynatwin_engine::http::{Answer, Delivery, StillDelay};
 use js_sys::{Object, Uint8Array};
 
 use crate::values::{milliseconds, set};

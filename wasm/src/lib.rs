@@ -1,4 +1,4 @@
-//! The engine for JavaScript: one class over [`dynatwin_engine::engine::Engine`]. A control is a request to `handle`, unless it is
+//! The engine for JavaScript: one class over [`dynatwin_engine::Engine`]. A control is a request to `handle`, unless it is
 //! part of serving requests (the clock, recording) or exchanges items and snapshots. The package in `npm/` provides the public API
 //! and delivers answers (delays, lost connections), as every transport does.
 
@@ -9,9 +9,8 @@ mod snapshot;
 mod spent;
 mod values;
 
-use dynatwin_engine::answer::HttpRequest;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Caller, Clock, Engine, Moment, Settings};
 use heap::Heap;
 use js_sys::{Array, Function, Object, Reflect};
 use snapshot::Snapshot;

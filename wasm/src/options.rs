@@ -1,8 +1,7 @@
 //! Reads the options of a twin, which are JSON, with the functions that read the bodies of controls.
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::wire::control::{self, ControlError, Json, Members};
+use dynatwin_engine::controls::{self, ControlError, Json, Members};
+use dynatwin_engine::{Clock, Conditions, Moment};
 use std::time::Duration;
 use wasm_bindgen::JsError;
 
@@ -39,12 +38,12 @@ pub fn clock(json: &str) -> Outcome<Clock> {
 
 /// Parses a moment such as `2026-01-01T00:00:00Z`.
 pub fn moment(text: &str) -> Outcome<Moment> {
-    control::moment(text).map_err(refused)
+    controls::moment(text).map_err(refused)
 }
 
 /// Converts a number of seconds to a duration.
 pub fn seconds(what: &str, given: f64) -> Outcome<Duration> {
-    control::seconds(what, given).map_err(refused)
+    controls::seconds(what, given).map_err(refused)
 }
 
 /// Reads a name, or an object whose members replace those of its `base`; without a `base`, those of
@@ -52,6 +51,6 @@ pub fn seconds(what: &str, given: f64) -> Outcome<Duration> {
 pub fn conditions(json: &str) -> Outcome<Conditions> {
     match Json::read(json.as_bytes()).map_err(refused)? {
         Json::Null => Ok(Conditions::CALM),
-        given => control::read_conditions(&given, &Conditions::CALM).map_err(refused),
+        given => controls::read_conditions(&given, &Conditions::CALM).map_err(refused),
     }
 }

@@ -1,6 +1,6 @@
 //! Snapshots of an engine's state.
 
-use dynatwin_engine::engine::StateSnapshot;
+use dynatwin_engine::StateSnapshot;
 use wasm_bindgen::prelude::*;
 
 use crate::{Outcome, options};

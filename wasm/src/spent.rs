@@ -1,6 +1,6 @@
 //! Converts consumed capacity to JavaScript.
 
-use dynatwin_engine::journal::Spent;
+use dynatwin_engine::monitoring::Spent;
 use js_sys::Object;
 
 use crate::values::set;

@@ -1,8 +1,8 @@
 //! Converts the engine's values to JavaScript. Items have the form of the AWS SDK's `AttributeValue`: numbers as text,
 //! binary as `Uint8Array`.
 
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::value::{AttributeValue, Map};
+use dynatwin_engine::Moment;
+use dynatwin_engine::attributes::{AttributeValue, Map};
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::JsValue;
 

@@ -1,8 +1,6 @@
 //! The measured operations, on 100 item collections of 100 items of about 1 KB.
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 
 pub const PARTITIONS: usize = 100;
 pub const ITEMS: usize = 100;

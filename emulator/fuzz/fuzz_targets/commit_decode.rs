@@ -1,7 +1,7 @@
 #![no_main]
 //! Commits: whatever bytes are decoded, they are the encoding of what they decode to.
 
-use dynatwin_engine::storage::Commit;
+use dynatwin_engine::commits::Commit;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,7 +1,7 @@
 #![no_main]
 //! Snapshots: no bytes panic, and bytes that are decoded are the encoding of the snapshot they decode to.
 
-use dynatwin_engine::engine::StateSnapshot;
+use dynatwin_engine::StateSnapshot;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

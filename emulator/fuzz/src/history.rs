@@ -5,11 +5,8 @@ mod mutate;
 
 use std::time::Duration;
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::operation::service_of;
-use dynatwin_engine::wire::envelope::Service;
+use dynatwin_engine::api::{Service, service_of};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 
 pub use mutate::mutate;
 

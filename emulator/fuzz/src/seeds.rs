@@ -9,9 +9,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use dynatwin_case::{Case, File, Step};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::json;
 
 fn main() -> io::Result<()> {

@@ -41,7 +41,7 @@ struct Configured {
 /// A request to issue a session of a role, user or root user.
 ///
 /// ```
-/// use dynatwin_engine::access::SessionRequest;
+/// use dynatwin_engine::iam::SessionRequest;
 ///
 /// let request = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
 /// assert_eq!(request.name, "session");

@@ -13,8 +13,8 @@ use crate::clock::Moment;
 /// The configured principals, their keys and policies, read by [`Directory::read`].
 ///
 /// ```
-/// use dynatwin_engine::access::Directory;
-/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::iam::Directory;
+/// use dynatwin_engine::Moment;
 ///
 /// let json = r#"{"accounts": {"123456789012": {"users": {"ann": {
 ///     "accessKeys": [{"accessKeyId": "AKIAANN", "secretAccessKey": "s"}],

@@ -30,7 +30,7 @@ impl PolicyKind {
     /// Its name in the service's texts.
     ///
     /// ```
-    /// use dynatwin_engine::access::PolicyKind;
+    /// use dynatwin_engine::iam::PolicyKind;
     ///
     /// assert_eq!(PolicyKind::Boundary.name(), "permissions boundary");
     /// ```
@@ -84,7 +84,7 @@ const MOST_DEPTH: usize = 10;
 /// A policy document that is valid for its kind.
 ///
 /// ```
-/// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
+/// use dynatwin_engine::iam::{PolicyDocument, PolicyKind};
 ///
 /// let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}}"#;
 /// let policy = PolicyDocument::parse(text, PolicyKind::Identity).unwrap();

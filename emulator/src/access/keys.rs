@@ -43,7 +43,7 @@ pub fn is_multivalued(key: &str) -> bool {
 /// The condition keys of a request. Names ignore case, values do not.
 ///
 /// ```
-/// use dynatwin_engine::access::{KeyValue, ConditionKeys};
+/// use dynatwin_engine::iam::{ConditionKeys, KeyValue};
 ///
 /// let mut keys = ConditionKeys::default();
 /// keys.set("aws:PrincipalTag/Team", "blue");

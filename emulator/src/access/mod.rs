@@ -23,13 +23,11 @@ mod value;
 
 pub use actions::actions;
 pub use control::{AccessControl, SessionRequest, TemporaryCredentials};
-pub use directory::{Account, Credential, Directory, Endpoint, PolicyWarning, Principal, Session};
-pub use document::{PolicyDocument, PolicyKind, PolicyStatement, StatementInput, StatementMatch};
-pub use evaluate::{AttachedPolicy, DecidingStatement, Decision, Denial, PolicySet};
+pub use directory::{Directory, PolicyWarning};
+pub use document::{PolicyDocument, PolicyKind, StatementInput};
+pub use evaluate::{AttachedPolicy, PolicySet};
 pub use identity::{Evaluation, Explanation, Identity, RequestOrigin, ResourceFacts, StatementReport};
-pub use keys::{ConditionKeys, KeyValue, is_multivalued};
-pub use lint::Warning;
-pub use principal::{Grant, Subject, SubjectKind};
+pub use keys::{ConditionKeys, KeyValue};
+pub use principal::{Subject, SubjectKind};
 pub use request::{AccessRequest, PartitionKeyValues};
-pub use secret::Secret;
 pub use usage::{Usage, UsedStatement};

@@ -18,7 +18,7 @@ pub enum SubjectKind {
 /// The caller of a request, as policies see it.
 ///
 /// ```
-/// use dynatwin_engine::access::Subject;
+/// use dynatwin_engine::iam::Subject;
 ///
 /// let session = Subject::role_session("123456789012", "/app/Reader", "s-1");
 /// assert_eq!(session.arn, "arn:aws:sts::123456789012:assumed-role/Reader/s-1");
@@ -83,7 +83,7 @@ impl Subject {
     /// A federated user, by the path and name of the user that requested its session, and its own name.
     ///
     /// ```
-    /// use dynatwin_engine::access::Subject;
+    /// use dynatwin_engine::iam::Subject;
     ///
     /// let federated = Subject::federated_user("123456789012", "/ann", "visitor");
     /// assert_eq!(federated.arn, "arn:aws:sts::123456789012:federated-user/visitor");

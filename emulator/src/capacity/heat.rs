@@ -77,7 +77,7 @@ pub struct ResourceHeat {
 /// What a table's capacity was spent on since it began to be counted.
 ///
 /// ```
-/// use dynatwin_engine::capacity::Heat;
+/// use dynatwin_engine::monitoring::Heat;
 ///
 /// assert!(Heat::default().keys.is_empty());
 /// ```

@@ -14,9 +14,8 @@ mod partition;
 mod sample;
 pub mod units;
 
-pub use bucket::{Bucket, Level};
+pub use bucket::Level;
 pub use consumed::{Consumed, Direction};
-pub use growth::OnDemandGrowth;
 pub use heat::{Heat, KeyCounts, PartitionHeat, ResourceHeat, ThrottleCounts};
 pub use ledger::{Demand, Ledger, Shortage};
 

@@ -34,13 +34,13 @@ pub struct EngineState {
 
 impl EngineState {
     /// No tables and no rules.
-    pub fn new(seed: u64, conditions: Conditions) -> EngineState {
+    pub fn new(seed: u64, conditions: &Conditions) -> EngineState {
         let journal = Journal::default();
-        let mut catalog = Catalog::new(&conditions);
+        let mut catalog = Catalog::new(conditions);
         catalog.host_mut().events = Arc::clone(journal.events());
         EngineState {
             seed,
-            initial_conditions: conditions,
+            initial_conditions: *conditions,
             catalog,
             faults: Faults::new(seed),
             expressions: Cache::new(),
@@ -82,11 +82,6 @@ impl EngineState {
     /// Sets the object store.
     pub fn set_object_store(&mut self, object_store: Arc<dyn ObjectStore>) {
         self.object_store = Some(object_store);
-    }
-
-    /// The reclaimer of large values.
-    pub fn reclaimer(&self) -> &Reclaimer {
-        &self.catalog.host().reclaimer
     }
 
     /// Sets the reclaimer of tables that are created from now on.

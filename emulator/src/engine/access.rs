@@ -80,10 +80,8 @@ impl Engine {
     /// as access control is not configured. With access control the configured keys are used instead.
     ///
     /// ```
-    /// use dynatwin_engine::answer::HttpRequest;
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::http::HttpRequest;
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -164,10 +162,8 @@ impl Engine {
     /// Sets the configuration of access control, which [`reset_all`](Engine::reset_all) restores.
     ///
     /// ```
-    /// use dynatwin_engine::access::Directory;
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    /// use dynatwin_engine::iam::Directory;
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let json = r#"{"accounts": {"123456789012": {"accessKeys": [{"accessKeyId": "AKIAROOT", "secretAccessKey": "s"}]}}}"#;
     /// let directory = Directory::read(json, Moment::START).unwrap();

@@ -18,9 +18,7 @@ impl Engine {
     /// What was seen stays until [`reset`](Engine::reset) or [`forget_requests`](Engine::forget_requests).
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -58,9 +56,7 @@ impl Engine {
     /// limits to what it causes later. For the same requests, seed and steps of a settable clock they are the same.
     ///
     /// ```
-    /// use dynatwin_engine::clock::{Clock, Moment};
-    /// use dynatwin_engine::conditions::Conditions;
-    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -152,9 +148,7 @@ impl Engine {
 /// Watches what a caller's tables spend.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 ///
 /// let clock = Clock::settable(Moment::START);
 /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });

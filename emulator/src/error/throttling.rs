@@ -42,7 +42,7 @@ impl Exceeded {
     /// What one of the sixteen reasons says: what was exceeded, whether by an index, and whether by writing.
     ///
     /// ```
-    /// use dynatwin_engine::fault::Exceeded;
+    /// use dynatwin_engine::faults::Exceeded;
     ///
     /// let said = Exceeded::of_reason("IndexWriteKeyRangeThroughputExceeded");
     /// assert_eq!(said, Some((Exceeded::KeyRangeThroughput, true, true)));
@@ -58,7 +58,7 @@ impl Exceeded {
     /// The name of one of the sixteen reasons, as the API model spells them.
     ///
     /// ```
-    /// use dynatwin_engine::fault::Exceeded;
+    /// use dynatwin_engine::faults::Exceeded;
     ///
     /// assert_eq!(Exceeded::AccountLimit.reason(true, false), "IndexReadAccountLimitExceeded");
     /// ```

@@ -21,9 +21,7 @@ use crate::value::Name;
 /// The error of a control that names a missing table or index.
 ///
 /// ```
-/// # use dynatwin_engine::clock::{Clock, Moment};
-/// # use dynatwin_engine::conditions::Conditions;
-/// # use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 /// # let clock = Clock::settable(Moment::START);
 /// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
 /// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
@@ -196,8 +194,8 @@ impl Controls<'_> {
     }
 
     /// Sets the conditions of all tables without their own.
-    pub fn set_conditions(&self, conditions: Conditions) {
-        let set = self.state.catalog().set_conditions(&conditions, self.clock.now());
+    pub fn set_conditions(&self, conditions: &Conditions) {
+        let set = self.state.catalog().set_conditions(conditions, self.clock.now());
         if set.is_err() {
             return;
         }
@@ -212,13 +210,13 @@ impl Controls<'_> {
 
     /// Sets the conditions of one table, before or after its creation; `None` removes them, so that it follows the
     /// others again.
-    pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
+    pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<&Conditions>) {
         let scope = self.scope(caller);
         let (name, now) = (Name::new(table), self.clock.now());
         let set = self
             .state
             .catalog()
-            .set_table_conditions(&scope, &name, conditions.as_ref(), now);
+            .set_table_conditions(&scope, &name, conditions, now);
         if set.is_err() {
             return;
         }

@@ -28,10 +28,10 @@ mod write;
 
 pub use authorize::{RefusalScope, Verdicts, authorize, is_throttle};
 pub use control::{Controls, IndexStatus, NotFound};
-pub use due::{expire_now, notice_due, run_due};
-pub use inspect::{ItemsPage, ItemsQuery, KeyPlacement, StoredItem};
-pub use page::{PageCost, PageResult, page};
-pub use pending::{Pending, PendingIndex, PendingWork, WaitingItem};
+pub use due::{notice_due, run_due};
+pub use inspect::{ItemsQuery, KeyPlacement};
+pub use page::{PageResult, page};
+pub use pending::{Pending, PendingWork, WaitingItem};
 pub use permit::{attached as attached_policy, facts, unplanned};
 pub use read::{get, get_within, read_again, transact_get};
 pub use replication::ReplicationState;

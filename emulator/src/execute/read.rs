@@ -32,6 +32,7 @@ fn paid(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Opti
 }
 
 /// Reads one item of at most `room` bytes. Returns `None` if it is larger, at no cost.
+#[allow(clippy::option_option)] // no room, or what there is room for, which may be no item
 pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<Option<Option<Item>>, ApiError> {
     admit(context, get)?;
     let item = find(context, get);

@@ -12,9 +12,7 @@ use crate::value::Name;
 /// Replication between a table and one of its replicas.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 ///
 /// let clock = Clock::settable(Moment::START);
 /// let engine = Engine::new(Settings { clock, seed: 1, conditions: Conditions::CALM, shared_db: false });

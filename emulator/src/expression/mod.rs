@@ -32,11 +32,11 @@ pub use cache::Cache;
 pub use condition::{Condition, ConditionPart};
 pub use draft::{BuiltExpression, ExpressionBuilder, Logic, Term};
 pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
-pub use outline::{Outcome, Outline, OutlineError, OutlineNode, OutlinePart};
+pub use outline::{Outcome, Outline, OutlineNode, OutlinePart};
 pub use path::{Path, PathElement};
 pub use projection::Projection;
 pub use search_condition::SearchCondition;
-pub use update::{Changes, Target, Update};
+pub use update::{Target, Update};
 
 /// The kinds of expression, as requests name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

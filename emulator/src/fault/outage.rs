@@ -9,7 +9,7 @@ use crate::conditions::Lag;
 /// A kind of outage.
 ///
 /// ```
-/// use dynatwin_engine::fault::{Outage, Rule, Verdict};
+/// use dynatwin_engine::faults::{Outage, Rule, Verdict};
 ///
 /// assert_eq!(Outage::named("throttle-storm"), Some(Outage::ThrottleStorm));
 /// let rules = Outage::ThrottleStorm.rules(&Rule::new(Verdict::Reset).table("Orders"));

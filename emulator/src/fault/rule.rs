@@ -187,7 +187,7 @@ impl Window {
 /// A rule: what it matches, when it acts, and what it does.
 ///
 /// ```
-/// use dynatwin_engine::fault::{Rule, Verdict};
+/// use dynatwin_engine::faults::{Rule, Verdict};
 /// use std::time::Duration;
 ///
 /// let rule = Rule::new(Verdict::Throttle(None)).operation("PutItem").table("Orders").first(2);
@@ -256,7 +256,7 @@ impl Rule {
     /// writes it is the back-pressure of an index that cannot keep up.
     ///
     /// ```
-    /// use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
+    /// use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
     ///
     /// let verdict = Verdict::Throttle(Some(Exceeded::ProvisionedThroughput));
     /// let back_pressure = Rule::new(verdict).operation("PutItem").index("by-date");
@@ -328,7 +328,7 @@ impl Rule {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use dynatwin_engine::fault::{Rule, Verdict};
+    /// use dynatwin_engine::faults::{Rule, Verdict};
     ///
     /// assert!(Rule::new(Verdict::Wait(Duration::from_hours(1))).moving_clock().moves_clock);
     /// ```
@@ -418,9 +418,8 @@ impl fmt::Display for Rule {
 /// Why a rule is refused.
 ///
 /// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::error::ErrorKind;
-/// use dynatwin_engine::fault::{Faults, Rule, Verdict};
+/// use dynatwin_engine::faults::{Faults, Rule, Verdict};
+/// use dynatwin_engine::{ErrorKind, Moment};
 ///
 /// let conflict = Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).operation("GetItem");
 /// let refused = Faults::new(7).add(conflict, Moment::START).unwrap_err();

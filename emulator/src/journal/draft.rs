@@ -31,16 +31,6 @@ pub struct RequestEnd {
     pub latency: Duration,
 }
 
-impl RequestEnd {
-    /// All is well.
-    pub const OK: RequestEnd = RequestEnd {
-        status: 200,
-        error: None,
-        delivery: Delivery::Whole,
-        latency: Duration::ZERO,
-    };
-}
-
 /// What is recorded of a request in progress.
 #[derive(Debug)]
 pub struct RequestRecorder {

@@ -34,7 +34,7 @@ pub type Dimension = (&'static str, Name);
 /// Measurements, summed up.
 ///
 /// ```
-/// use dynatwin_engine::journal::Samples;
+/// use dynatwin_engine::monitoring::Samples;
 ///
 /// let mut latencies = Samples::default();
 /// [2.0, 6.0].into_iter().for_each(|milliseconds| latencies.add(milliseconds));
@@ -87,9 +87,7 @@ impl Samples {
 /// A metric in one minute of the emulator's clock.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 /// use std::time::Duration;
 ///
 /// let clock = Clock::settable(Moment::START);
@@ -118,7 +116,7 @@ pub struct Datapoint {
 /// `UserErrors` has what reached an operation: a request without sound credentials has no account to be counted for.
 ///
 /// ```
-/// use dynatwin_engine::journal::Metric;
+/// use dynatwin_engine::monitoring::Metric;
 ///
 /// let dimensions = vec![("TableName", "Orders".into()), ("Operation", "Scan".into())];
 /// let metric = Metric { name: "ReturnedItemCount", dimensions, value: 3.0 };

@@ -15,9 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use draft::{RequestEnd, RequestRecorder};
-pub use event::{
-    Event, EventBatch, EventKind, EventLog, EventPage, EventSubject, MOST_EVENTS, RegionalWrite, TableEvents,
-};
+pub use event::{Event, EventKind, EventLog, EventPage, EventSubject, RegionalWrite, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Dimension, Metric, Samples};
 pub use request::{
@@ -300,7 +298,10 @@ impl JournalState {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::answer::Delivery;
     use crate::clock::Moment;
     use crate::value::{AttributeValue, Map};
 
@@ -320,7 +321,13 @@ mod tests {
             ..Touch::new(ItemAction::Put, table.into())
         });
         draft.spend_write(&table.into(), None, Units::whole(1));
-        journal.close(draft, RequestEnd::OK);
+        let end = RequestEnd {
+            status: 200,
+            error: None,
+            delivery: Delivery::Whole,
+            latency: Duration::ZERO,
+        };
+        journal.close(draft, end);
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod tags;
 mod transactions;
 mod transfers;
 
-pub use control::{Allowed, CONTROLS, Control, ControlRequest, Returns, Takes, answer as control_answer};
+pub use control::{Allowed, CONTROLS, Control, Returns, Takes, answer as control_answer};
 
 use crate::context::Context;
 use crate::error::ApiError;
@@ -35,7 +35,7 @@ pub struct Operation {
     /// Its name in `X-Amz-Target`.
     pub name: &'static str,
     /// Runs a request: reads its body, writes the response body.
-    pub run: fn(&Context<'_>, &[u8], &mut Writer) -> Result<(), ApiError>,
+    pub(crate) run: fn(&Context<'_>, &[u8], &mut Writer) -> Result<(), ApiError>,
 }
 
 macro_rules! operations {
@@ -82,7 +82,7 @@ pub fn is_long(name: &[u8]) -> bool {
 /// All operations, by name. Any other name is answered with `UnknownOperationException`.
 ///
 /// ```
-/// use dynatwin_engine::operation::OPERATIONS;
+/// use dynatwin_engine::api::OPERATIONS;
 ///
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```

@@ -25,7 +25,7 @@ pub use ast::Returning;
 pub use keys::{check_key_value, only_key, written_key};
 pub use next_token::NextToken;
 pub use prepared::{Columns, Prepared, Select, Statement, shown};
-pub use reads::{Range, Reads};
+pub use reads::Reads;
 
 #[cfg(test)]
 mod tests;

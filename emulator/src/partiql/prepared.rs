@@ -53,15 +53,11 @@ pub enum Statement<'r> {
         update: Update<'r>,
         /// Of which item, and on which condition.
         condition: Option<Condition<'r>>,
-        /// What it gives back.
-        returning: Option<Returning>,
     },
     /// DELETE.
     Delete {
         /// Of which item, and on which condition.
         condition: Option<Condition<'r>>,
-        /// What it gives back.
-        returning: Option<Returning>,
     },
 }
 
@@ -205,18 +201,12 @@ impl Prepared {
                 }
             }
             Body::Insert(item) => Statement::Insert(item),
-            Body::Update {
-                update,
-                condition,
-                returning,
-            } => Statement::Update {
+            Body::Update { update, condition, .. } => Statement::Update {
                 update: update.update(values)?,
                 condition: bound(condition)?,
-                returning: *returning,
             },
-            Body::Delete { condition, returning } => Statement::Delete {
+            Body::Delete { condition, .. } => Statement::Delete {
                 condition: bound(condition)?,
-                returning: *returning,
             },
         })
     }

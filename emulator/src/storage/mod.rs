@@ -30,42 +30,31 @@ mod table;
 mod tokens;
 mod transfers;
 
-pub use agenda::Wakes;
 pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, Phase, Revision};
-pub use backup::{Backup, BackupKind, BackupRecord, Backups};
-pub use capacity::TableCapacity;
-pub use catalog::{Catalog, Region, Scope, Streams, Tables, TablesGuard};
-pub use census::{Census, ItemCount};
+pub use backup::{Backup, BackupKind, BackupRecord};
+pub use catalog::{Catalog, Region, Scope};
+pub use census::Census;
 pub use commit::{
-    AppendError, Checkpoint, Commit, CommitLog, CommitSink, Committed, DecodeError, EncodedCommit, InvalidSnapshot,
-    Mutation, Origin, RegionLog, Replay, ReplayError, RestoreError, StateSnapshot, TableId,
+    AppendError, Checkpoint, Commit, CommitSink, DecodeError, EncodedCommit, InvalidSnapshot, Mutation, Origin, Replay,
+    ReplayError, RestoreError, StateSnapshot,
 };
-pub use defaults::Defaults;
-pub use delay::Propagation;
 pub use history::{EarlierState, History};
-pub use index::{
-    GlobalIndex, IndexEntry, IndexQueue, IndexState, IndexUpdate, QueuedChange, QueuedIndex, QueuedUpdate,
-    VectorEntries,
-};
+pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, VectorEntries};
 pub use items::Items;
 pub use job::{Job, JobKind, RecentChanges};
 pub use partition::{Contents, DueWork, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
-pub use recovery::{ItemChange, PriorItem, Recovery, RecoveryLog, RecoveryLogs};
+pub use recovery::{ItemChange, PriorItem, Recovery};
 pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Witness};
-pub use replication::{
-    Claims, Inbox, ItemClaim, ReplicaVersion, ReplicaVersions, ReplicatedChange, ReplicationCounts, SavedInbox, Stamp,
-    VersionComparison,
-};
+pub use replication::{ReplicaVersion, ReplicaVersions, ReplicatedChange, SavedInbox, Stamp, VersionComparison};
 pub use settings::{TableSettings, TableStage, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{
     LineageState, Position, Record, RecordKind, Sequence, Shard, ShardPage, ShardReadError, ShardReader, ShardView,
-    Stream, StreamEnd, StreamSettings, StreamState, StreamStatus,
+    Stream, StreamEnd, StreamState,
 };
-pub use table::{Host, PARTITIONS, SavedIndex, Shape, Table, TableIdentity};
+pub use table::{SavedIndex, Shape, Table, TableIdentity};
 pub use tokens::{ClientToken, MOST_TOKENS, TokenStatus, Tokens};
 pub use transfers::{
     IndexBytes, Progress, StartOutcome, Transfer, TransferCounts, TransferKind, TransferRecord, TransferRequest,
-    Transfers,
 };

@@ -15,7 +15,7 @@ use crate::size;
 /// that it is small and sent by copying; single attributes are decoded on access.
 ///
 /// ```
-/// use dynatwin_engine::value::{AttributeValue, Item, Map};
+/// use dynatwin_engine::attributes::{AttributeValue, Item, Map};
 ///
 /// let item = Item::new(&Map::from_entries(vec![("pk".into(), AttributeValue::string("a"))]));
 /// assert_eq!(item.size(), 3);

@@ -9,8 +9,8 @@ use crate::value::{AttributeValue, Item, Map, json};
 /// Writes JSON. Commas are derived from what was written last, so callers write only names and values.
 ///
 /// ```
-/// use dynatwin_engine::value::AttributeValue;
-/// use dynatwin_engine::wire::encode::Writer;
+/// use dynatwin_engine::attributes::AttributeValue;
+/// use dynatwin_engine::json::Writer;
 ///
 /// let mut writer = Writer::new();
 /// writer.open_object();

@@ -10,8 +10,7 @@ const SMALL_ANSWER: usize = 128;
 /// A JSON object that is being written.
 ///
 /// ```
-/// use dynatwin_engine::wire::encode::Writer;
-/// use dynatwin_engine::wire::object::Object;
+/// use dynatwin_engine::json::{Object, Writer};
 ///
 /// let mut writer = Writer::new();
 /// let mut answer = Object::open(&mut writer);
@@ -28,8 +27,7 @@ pub struct Object<'w>(&'w mut Writer);
 /// A JSON list that is being written.
 ///
 /// ```
-/// use dynatwin_engine::wire::encode::Writer;
-/// use dynatwin_engine::wire::object::List;
+/// use dynatwin_engine::json::{List, Writer};
 ///
 /// let mut writer = Writer::new();
 /// let mut list = List::open(&mut writer);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::Twin;
-use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
 fn twin(conditions: &Conditions) -> Twin {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::common::Twin;
-use dynatwin_engine::capacity::{Heat, PartitionHeat};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::monitoring::{Heat, PartitionHeat};
+use dynatwin_engine::{Conditions, Lag, TimeToLive};
 use serde_json::{Value, json};
 
 /// Half units by resource (`table`, or an index), direction, and quarter of the ring of tokens.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_living_table, setting};
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::Conditions;
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -98,7 +98,7 @@ fn a_backup_that_is_restored_from_stays() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     let arn = backup(&twin, "first");
-    twin.engine.set_conditions(dynatwin_engine::conditions::Conditions::AWS);
+    twin.engine.set_conditions(dynatwin_engine::Conditions::AWS);
     twin.ok(
         "RestoreTableFromBackup",
         &json!({"BackupArn": arn, "TargetTableName": "copy"}),

@@ -1,9 +1,7 @@
 //! Bad input: each gets the service's error, on a small stack, and nothing is applied in part.
 
-use dynatwin_engine::answer::{Answer, HttpRequest};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::http::{Answer, HttpRequest};
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 
 const AUTHORIZATION: &str =
     "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";

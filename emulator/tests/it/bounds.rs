@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::{Twin, create_living_table};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
-use dynatwin_engine::limits;
-use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
+use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
+use dynatwin_engine::{Conditions, Lag, TimeToLive, quotas};
 use serde_json::{Value, json};
 
 /// A table with a sort key and a global index `by-g` with another, of type S or B.
@@ -193,13 +192,13 @@ fn item_of(key: usize, bytes: usize) -> Value {
 
 /// Returns the sizes of the fewest items that have this many bytes together.
 fn sizes(total: usize) -> Vec<usize> {
-    let whole = std::iter::repeat_n(limits::ITEM_SIZE, total / limits::ITEM_SIZE);
-    whole.chain([total % limits::ITEM_SIZE]).collect()
+    let whole = std::iter::repeat_n(quotas::ITEM_SIZE, total / quotas::ITEM_SIZE);
+    whole.chain([total % quotas::ITEM_SIZE]).collect()
 }
 
 #[test]
 fn a_transaction_carries_4_mb_and_not_a_byte_more() {
-    for (total, passes) in [(limits::TRANSACTION_SIZE, true), (limits::TRANSACTION_SIZE + 1, false)] {
+    for (total, passes) in [(quotas::TRANSACTION_SIZE, true), (quotas::TRANSACTION_SIZE + 1, false)] {
         let twin = Twin::new(1);
         create_living_table(&twin);
         let items: Vec<Value> = sizes(total)
@@ -431,7 +430,7 @@ fn a_client_token_is_kept_for_ten_minutes() {
         || twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}))["Item"]["n"]["N"].clone();
     for (wait, expect) in [
         (Duration::ZERO, "1"),
-        (just_before(limits::CLIENT_TOKEN_SECONDS), "1"),
+        (just_before(quotas::CLIENT_TOKEN_SECONDS), "1"),
         (Duration::from_micros(1), "2"),
     ] {
         twin.engine.advance(wait);

@@ -1,10 +1,8 @@
 //! Each access key and region has its own tables, and the note on a missing table names the access key or region that
 //! has it.
 
-use dynatwin_engine::answer::Answer;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::http::Answer;
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 
 fn engine(shared_db: bool) -> Engine {

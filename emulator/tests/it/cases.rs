@@ -10,16 +10,14 @@ use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use dynatwin_case::{Case, Comparison, Conditions, Error, File, Reply, Request, Service, run_ready};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::storage::{Commit, Mutation};
+use dynatwin_engine::commits::Commit;
+use dynatwin_engine::{Caller, Clock, Engine, Moment, Settings};
 
 fn settings() -> Settings {
     Settings {
         clock: Clock::settable(Moment::START),
         seed: 1,
-        conditions: conditions::Conditions::CALM,
+        conditions: dynatwin_engine::Conditions::CALM,
         shared_db: false,
     }
 }
@@ -45,13 +43,13 @@ impl Service for Twin {
 
     fn set_conditions(&mut self, wanted: &Conditions) -> Result<(), Error> {
         let name = wanted.name.as_deref().unwrap_or("calm");
-        let named = conditions::Conditions::named(name);
+        let named = dynatwin_engine::Conditions::named(name);
         let mut conditions = named.ok_or_else(|| Error::new(format!("there are no conditions {name}")))?;
         if let Some(size) = wanted.item_collection_size {
             conditions.item_collection_size = size;
         }
         if wanted.enforce_capacity {
-            conditions.capacity = conditions::Conditions::AWS.capacity;
+            conditions.capacity = dynatwin_engine::Conditions::AWS.capacity;
         }
         self.engine.set_conditions(conditions);
         Ok(())
@@ -73,7 +71,7 @@ impl Twin {
 struct SetUp {
     requests: Vec<(String, String)>,
     commits: Vec<Commit>,
-    state: Vec<Mutation>,
+    state: Vec<Commit>,
 }
 
 impl SetUp {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::common::{Twin, create_living_table};
-use dynatwin_engine::storage::{AppendError, CommitSink, EncodedCommit, Mutation};
+use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use serde_json::json;
 
 /// A disk that can be full.
@@ -22,8 +22,8 @@ impl CommitSink for Disk {
 }
 
 /// Returns the state, without applying due work.
-fn state(twin: &Twin) -> Vec<Mutation> {
-    twin.engine.checkpoint().flat_map(|commit| commit.mutations).collect()
+fn state(twin: &Twin) -> Vec<Commit> {
+    twin.engine.checkpoint().collect()
 }
 
 #[test]

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_living_table, setting};
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::{Conditions, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
 
 const FLIGHT: Duration = Duration::from_millis(50);

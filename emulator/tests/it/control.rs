@@ -1,11 +1,9 @@
 //! Random bodies for the controls: no body causes a panic, and the twin keeps answering.
 
-use dynatwin_engine::answer::{Answer, HttpRequest};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::limits::OWN_CONDITIONS;
-use dynatwin_engine::operation::{Allowed, CONTROLS, Takes};
+use dynatwin_engine::controls::{CONTROLS, Takes};
+use dynatwin_engine::http::{Answer, HttpRequest};
+use dynatwin_engine::quotas::OWN_CONDITIONS;
+use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings};
 use proptest::prelude::*;
 use proptest::sample::select;
 

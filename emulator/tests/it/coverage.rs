@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use dynatwin_case::{Case, Expect};
-use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::api::OPERATIONS;
 use serde_json::Value;
 
 /// The results that the cases of an operation expect.

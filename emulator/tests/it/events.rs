@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::answer::HttpRequest;
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
-use dynatwin_engine::error::ErrorKind;
-use dynatwin_engine::fault::{Rule, Verdict};
+use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
 
 const HEADERS: [(&str, &str); 1] = [("host", "here")];

@@ -1,10 +1,9 @@
 //! Explanations in the log of the cost and the failure of requests.
 
 use crate::common::Twin;
-use dynatwin_engine::answer::HttpRequest;
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement};
-use dynatwin_engine::error::ErrorKind;
-use dynatwin_engine::fault::{Rule, Verdict};
+use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Capacity, Conditions, Enforcement, ErrorKind};
 use serde_json::{Value, json};
 
 fn watched() -> Twin {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::common::Twin;
-use dynatwin_engine::answer::HttpRequest;
+use dynatwin_engine::http::HttpRequest;
 use serde_json::{Value, json};
 
 fn twin() -> Twin {

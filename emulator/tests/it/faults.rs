@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, Delivery, HttpRequest};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::error::ErrorKind;
-use dynatwin_engine::fault::{Exceeded, JobFault, KeyMatch, KmsFault, Outage, Rule, Trigger, Verdict};
-use dynatwin_engine::wire::error::exception;
+use dynatwin_engine::faults::{Exceeded, JobFault, KeyMatch, KmsFault, Outage, Rule, Trigger, Verdict};
+use dynatwin_engine::http::{Answer, Delivery, HttpRequest, exception};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, ErrorKind, Lag, Moment, Settings};
 use serde_json::{Value, json};
 
 struct Twin(Engine);

@@ -10,7 +10,7 @@ use crate::common::model::{
     Condition, Key, Update, any_item, key_json, key_of, kind, listed, number, pick, size, sorted, word,
 };
 use crate::common::{Choice, Twin, replay, setting};
-use dynatwin_engine::fault::{KeyMatch, Rule, Verdict};
+use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};
 use serde_json::{Map, Value, json};
 
 const HISTORIES: u64 = 500;

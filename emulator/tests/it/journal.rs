@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_living_table, setting};
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
-use dynatwin_engine::engine::Caller;
-use dynatwin_engine::error::ErrorKind;
-use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
-use dynatwin_engine::journal::{ItemAction, Request};
+use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
+use dynatwin_engine::monitoring::{ItemAction, Request};
+use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
 
 fn watched() -> Twin {

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 
 const ACCOUNTS: usize = 12;
 const CREATE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],

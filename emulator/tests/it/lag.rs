@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Twin, create_living_table};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
 use serde_json::{Value, json};
 
 fn create_two_indexes(twin: &Twin) {

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use crate::common::{Twin, create_living_table};
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::conditions::{Conditions, Lag, Latency};
-use dynatwin_engine::fault::{Rule, Verdict};
-use dynatwin_engine::journal::Datapoint;
+use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::monitoring::Datapoint;
+use dynatwin_engine::{Conditions, Lag, Latency, Moment};
 use serde_json::{Value, json};
 
 fn millis(milliseconds: u64) -> Duration {

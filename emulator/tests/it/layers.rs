@@ -165,6 +165,14 @@ fn every_row_has_its_modules() {
 }
 
 #[test]
+fn every_module_is_private() {
+    let facade = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
+    for line in fs::read_to_string(facade).unwrap().lines() {
+        assert!(!(line.starts_with("pub mod") && line.ends_with(';')), "{line}");
+    }
+}
+
+#[test]
 fn the_engine_knows_no_host() {
     let mut faults = Vec::new();
     for (place, module, code) in sources() {

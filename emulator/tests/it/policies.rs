@@ -5,7 +5,7 @@
 mod generate;
 mod naive;
 
-use dynatwin_engine::access::{
+use dynatwin_engine::iam::{
     AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject, SubjectKind,
 };
 use generate::{Case, Random};

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use dynatwin_engine::operation::OPERATIONS;
-use dynatwin_engine::wire::envelope::Service;
+use dynatwin_engine::api::{OPERATIONS, Service};
 
 const README: &str = include_str!("../../../README.md");
 const LISTED: &str = include_str!("../../../docs/operations.md");

@@ -15,9 +15,7 @@ use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, setting};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 use serde_json::{Value, json};
 
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];

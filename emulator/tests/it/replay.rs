@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_living_table, setting};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
-use dynatwin_engine::fault::{Rule, Verdict};
+use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::{Conditions, Lag, TimeToLive};
 use serde_json::{Value, json};
 
 const THREADS: u64 = 8;

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::commits::{self, Recorder};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 
 fn settings() -> Settings {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 use serde_json::json;
 
 #[test]

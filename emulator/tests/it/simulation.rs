@@ -22,7 +22,7 @@ use std::thread;
 
 use crate::common::{self, setting};
 use client::Client;
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::Conditions;
 use facts::Facts;
 use plant::{Plant, Wrong};
 use setup::Setup;

@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_living_table};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
-use dynatwin_engine::engine::{Engine, Settings};
-use dynatwin_engine::reclaim::Reclaim;
+use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
 /// A host that keeps the values it should free.

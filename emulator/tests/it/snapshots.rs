@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use crate::common::{Twin, create_living_table};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{RestoreError, Settings, StateSnapshot};
-use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit, Mutation, Origin};
+use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
+use dynatwin_engine::{Clock, Conditions, Moment, RestoreError, Settings, StateSnapshot};
 use serde_json::{Value, json};
 
 fn settings() -> Settings {
@@ -86,7 +84,7 @@ fn inconsistent(commit: &Commit) -> Vec<u8> {
 
 #[test]
 fn a_snapshot_that_is_not_restored_changes_nothing() {
-    let (twin, _) = logged();
+    let (twin, recorder) = logged();
     let snapshot = twin.engine.snapshot();
     twin.ok("PutItem", &put("b"));
     twin.engine.advance(Duration::from_mins(1));
@@ -98,17 +96,12 @@ fn a_snapshot_that_is_not_restored_changes_nothing() {
     assert_eq!(twin.engine.snapshot(), before);
 
     full.0.store(false, Ordering::Relaxed);
-    let list = Commit {
-        time: Moment::START,
-        origin: Origin::Request,
-        sequence: 0,
-        mutations: vec![Mutation::ListTable { table: 7 }],
-    };
-    let inconsistent = StateSnapshot::from_bytes(&inconsistent(&list)).unwrap();
+    let write = recorder.commits().pop().unwrap();
+    let inconsistent = StateSnapshot::from_bytes(&inconsistent(&write)).unwrap();
     let error = twin.engine.restore(&inconsistent).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the snapshot was not restored: commit 0: there is no table 7"
+        "the snapshot was not restored: commit 5: there is no table 1"
     );
     assert_eq!(twin.engine.snapshot(), before);
     assert_eq!(twin.engine.last_commit(), 9);

@@ -7,12 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::key::{KeyBytes, push_component, token};
-use dynatwin_engine::schema::ScalarType;
-use dynatwin_engine::value::AttributeValue;
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 use serde_json::{Value, json};
 
 const HISTORIES: u64 = 60;
@@ -84,9 +80,8 @@ fn caller(access_key: &str) -> Caller {
 
 /// Returns the number of the partition of an item, out of four.
 fn partition_of(pk: &str) -> usize {
-    let mut bytes = KeyBytes::new();
-    push_component(&mut bytes, &AttributeValue::string(pk));
-    (token([ScalarType::S], &bytes) >> 62) as usize
+    let token = partition_token(&AttributeValue::string(pk)).unwrap();
+    (token >> 62) as usize
 }
 
 fn number(value: &Value) -> Option<i64> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::fault::{Rule, Verdict};
+use dynatwin_engine::faults::{Rule, Verdict};
 use serde_json::{Value, json};
 
 /// A table with a global and a local index, and a few items in three partitions.

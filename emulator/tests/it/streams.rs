@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::Twin;
-use dynatwin_engine::conditions::{Conditions, Lag, Shards, TimeToLive};
+use dynatwin_engine::{Conditions, Lag, Shards, TimeToLive};
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::global::{Twin, caller};
-use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
 const US: &str = "us-east-1";

@@ -1,8 +1,6 @@
 //! Control-plane operations, end to end through `dispatch`.
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::capacity::units::Units;
-use dynatwin_engine::capacity::{Exceeded, Heat};
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Shards};
-use dynatwin_engine::key::{KeyBytes, push_component, token};
-use dynatwin_engine::schema::ScalarType;
-use dynatwin_engine::value::AttributeValue;
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::faults::Exceeded;
+use dynatwin_engine::monitoring::{Heat, Units};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Shards};
 use serde_json::{Value, json};
 
 fn enforced(rules: Enforcement) -> Twin {
@@ -66,9 +64,7 @@ fn heat(twin: &Twin) -> Heat {
 }
 
 fn token_of(key: &str) -> u64 {
-    let mut bytes = KeyBytes::new();
-    push_component(&mut bytes, &AttributeValue::S(key.into()));
-    token([ScalarType::S], &bytes)
+    partition_token(&AttributeValue::string(key)).unwrap()
 }
 
 /// Returns keys in the first quarter of all tokens.
@@ -142,7 +138,7 @@ fn a_hot_key_is_throttled_while_the_table_is_idle() {
     assert_eq!(left, Units::whole(3000), "of the table's 4,000");
     assert_eq!(first.write.units, Units::whole(1000));
     assert_eq!(first.write.throttles(Exceeded::KeyRangeThroughput), 10);
-    let hot = |partition: &&dynatwin_engine::capacity::PartitionHeat| partition.write.throttles == 10;
+    let hot = |partition: &&dynatwin_engine::monitoring::PartitionHeat| partition.write.throttles == 10;
     let partition = *first.partitions.iter().find(hot).unwrap();
     assert!((partition.first..=partition.last).contains(&token_of("hot")));
 }
@@ -437,7 +433,7 @@ fn heat_is_recorded_without_enforcement() {
 fn a_change_of_limits_applies_when_it_is_complete() {
     let twin = enforced(Enforcement::AWS);
     let own = Conditions {
-        table_status: dynatwin_engine::conditions::Lag::Fixed(Duration::from_secs(40)),
+        table_status: dynatwin_engine::Lag::Fixed(Duration::from_secs(40)),
         ..twin.engine.conditions()
     };
     create(&twin, &provisioned(1, 1));

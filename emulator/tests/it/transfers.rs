@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::Twin;
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::fault::{JobFault, Rule, Verdict};
-use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
-use dynatwin_engine::value::AttributeValue;
+use dynatwin_engine::attributes::{AttributeValue, ItemRecord};
+use dynatwin_engine::faults::{JobFault, Rule, Verdict};
+use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
+use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
 /// An object store in memory with the last export.

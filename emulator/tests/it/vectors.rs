@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
 fn create(twin: &Twin) {

@@ -14,12 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use bounds::{Rule, breaks, general, is};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::fault::MODELLED;
-use dynatwin_engine::operation::OPERATIONS;
-use dynatwin_engine::wire::error::exception;
+use dynatwin_engine::api::OPERATIONS;
+use dynatwin_engine::faults::MODELLED;
+use dynatwin_engine::http::exception;
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 use service::{KEY, Model, Place};
 use types::mismatch;

@@ -54,7 +54,7 @@ pub async fn read_spread(client: &Client, table: &str, day: &str) -> Outcome<Vec
 mod tests {
     use aws_sdk_dynamodb::Error;
     use dynatwin::{Exceeded, Twin};
-    use dynatwin_engine::value::AttributeValue;
+    use dynatwin_engine::attributes::AttributeValue;
 
     use super::*;
     use crate::support::{Table, metered, without_retries};

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::{Credentials, SharedHttpClient};
 use aws_sdk_dynamodb::{Client, config};
-use dynatwin_engine::access::{Directory, PolicyWarning, SessionRequest};
-use dynatwin_engine::answer::HttpRequest;
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::engine::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
+use dynatwin_engine::Moment;
+use dynatwin_engine::http::{HttpRequest, SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
+use dynatwin_engine::iam::{Directory, PolicyWarning, SessionRequest};
 
 use crate::account::Account;
 use crate::connector::Connector;

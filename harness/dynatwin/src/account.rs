@@ -10,10 +10,8 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
-use dynatwin_engine::capacity::Heat;
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, NotFound, ReplicationState};
-use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
+use dynatwin_engine::monitoring::{Datapoint, Heat, Metric, ObservedScan};
+use dynatwin_engine::{Caller, Conditions, Lag, NotFound, ReplicationState};
 use dynatwin_seed::{Error as SeedError, Existing, Loaded, Seed, load_engine};
 
 use crate::convert;
@@ -275,7 +273,7 @@ impl Account {
     }
 
     /// Returns the units consumed and throttled in a table, by partition and by key. Units are counted while capacity
-    /// is [enforced](dynatwin_engine::conditions::Capacity::Enforced) or [watched](Account::watch_heat); keys only while
+    /// is [enforced](dynatwin_engine::Capacity::Enforced) or [watched](Account::watch_heat); keys only while
     /// watched.
     pub fn heat(&self, table: &str) -> Option<Heat> {
         self.emulator.engine.heat(&self.caller, table)

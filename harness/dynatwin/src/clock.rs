@@ -10,9 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_smithy_async::rt::sleep::{AsyncSleep, Sleep};
 use aws_smithy_async::time::TimeSource;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::engine::Engine;
-use dynatwin_engine::sync::Mutex;
+use dynatwin_engine::{Clock, Engine, Moment};
+use parking_lot::Mutex;
 
 /// Returns the system's clock as an engine [`Clock`].
 pub fn system_clock() -> Clock {

@@ -17,8 +17,8 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use bytes::Bytes;
-use dynatwin_engine::answer::{self, Answer, Delivery};
-use dynatwin_engine::engine::Engine;
+use dynatwin_engine::Engine;
+use dynatwin_engine::http::{self, Answer, Delivery};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::clock::TwinClock;
@@ -52,7 +52,7 @@ impl Connector {
     }
 
     fn answer(&self, request: &HttpRequest, body: &[u8]) -> Answer {
-        self.engine.handle(&answer::HttpRequest {
+        self.engine.handle(&http::HttpRequest {
             method: request.method(),
             target: target(request.uri()),
             headers: &Headers(request, &self.headers),
@@ -137,7 +137,7 @@ fn authority(uri: &str) -> Option<&str> {
 /// The request's headers, as the engine looks them up.
 struct Headers<'a>(&'a HttpRequest, &'a [(&'static str, String)]);
 
-impl answer::Headers for Headers<'_> {
+impl http::Headers for Headers<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
         if let Some((_, value)) = self.1.iter().find(|(known, _)| *known == name) {
             return Some(value.as_bytes());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue as Sdk;
-use dynatwin_engine::value::{AttributeValue, Item, Map};
+use dynatwin_engine::attributes::{AttributeValue, Item, Map};
 
 /// Converts an item to the SDK's type.
 pub(crate) fn item(item: &Item) -> HashMap<String, Sdk> {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dynatwin_engine::engine::Engine;
-use dynatwin_engine::fault::{InvalidRule, Outage, Rule, RuleId, RuleReport, Verdict};
+use dynatwin_engine::Engine;
+use dynatwin_engine::faults::{InvalidRule, Outage, Rule, RuleId, RuleReport, Verdict};
 
 /// The twin's fault rules, which make requests fail, wait, or lose their answer. The first rule that acts on a request
 /// decides.

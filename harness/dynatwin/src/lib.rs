@@ -79,21 +79,20 @@ mod watch;
 pub use access::Principal;
 pub use account::Account;
 pub use clock::{TwinClock, system_clock};
-pub use dynatwin_engine::access::PolicyWarning;
+pub use dynatwin_engine::iam::PolicyWarning;
 pub use faults::{FaultGuard, Faults};
 pub use table::{KeyAttribute, TableBuilder};
 pub use twin::{Builder, Twin};
 pub use watch::{CapacitySpent, HotKey, Request, Touch};
 
-pub use dynatwin_engine::capacity::Heat;
-pub use dynatwin_engine::clock::{Clock, Moment};
-pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
-pub use dynatwin_engine::engine::{Engine, InvalidSnapshot, NotFound, ReplicationState, StateSnapshot};
-pub use dynatwin_engine::error::ErrorKind;
-pub use dynatwin_engine::fault::{
+pub use dynatwin_engine::faults::{
     Exceeded, InvalidRule, JobFault, KeyMatch, KmsFault, Outage, Rule, RuleReport, Trigger, Verdict, When, Window,
 };
-pub use dynatwin_engine::storage::RestoreError;
+pub use dynatwin_engine::monitoring::Heat;
+pub use dynatwin_engine::{
+    Capacity, Clock, Conditions, Enforcement, Engine, ErrorKind, InvalidSnapshot, Lag, Latency, Moment, NotFound,
+    ReplicationState, RestoreError, Shards, StateSnapshot, TimeToLive,
+};
 pub use dynatwin_seed::{Error as SeedError, Loaded};
 
-pub use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan, Samples};
+pub use dynatwin_engine::monitoring::{Datapoint, Metric, ObservedScan, Samples};

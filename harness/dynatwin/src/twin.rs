@@ -8,11 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_sdk_dynamodb::config::SharedHttpClient;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings, StateSnapshot};
-use dynatwin_engine::journal::ObservedScan;
-use dynatwin_engine::storage::RestoreError;
+use dynatwin_engine::monitoring::ObservedScan;
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, RestoreError, Settings, StateSnapshot};
 use dynatwin_files::Buckets;
 
 use crate::access;

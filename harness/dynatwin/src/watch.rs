@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::engine::Caller;
-use dynatwin_engine::fault::RuleReport;
-use dynatwin_engine::journal::{self, ObservedScan};
-use dynatwin_engine::wire::error::exception;
+use dynatwin_engine::faults::RuleReport;
+use dynatwin_engine::http::exception;
+use dynatwin_engine::monitoring::{self, ObservedScan};
+use dynatwin_engine::{Caller, Moment};
 
 use crate::convert;
 
@@ -60,7 +59,7 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn of(seen: &journal::Request) -> Request {
+    pub(crate) fn of(seen: &monitoring::Request) -> Request {
         Request {
             number: seen.number,
             at: seen.at,
@@ -118,7 +117,7 @@ pub struct Touch {
 }
 
 impl Touch {
-    fn of(touch: &journal::Touch) -> Touch {
+    fn of(touch: &monitoring::Touch) -> Touch {
         Touch {
             act: touch.act.name(),
             table: touch.table.to_string(),
@@ -158,7 +157,7 @@ struct ResourceSpent {
 }
 
 impl CapacitySpent {
-    pub(crate) fn of(spent: Vec<journal::Spent>) -> CapacitySpent {
+    pub(crate) fn of(spent: Vec<monitoring::Spent>) -> CapacitySpent {
         let resources = spent.into_iter().map(|spent| ResourceSpent {
             table: spent.table.to_string(),
             index: spent.index.map(|index| index.to_string()),
@@ -317,7 +316,7 @@ fn describe_idle_rules(idle: &[RuleReport]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dynatwin_engine::journal::ItemAction;
+    use dynatwin_engine::monitoring::ItemAction;
 
     fn scan(operation: &str, index: Option<&str>, scanned: u64) -> ObservedScan {
         ObservedScan {

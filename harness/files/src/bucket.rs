@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dynatwin_engine::transfer::Failure;
+use dynatwin_engine::transfers::Failure;
 
 /// The maximum number of objects that are listed: the limit of an import.
 const MOST_OBJECTS: usize = 50_000;

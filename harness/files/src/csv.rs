@@ -5,12 +5,10 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
 use csv::{ReaderBuilder, StringRecord};
-use dynatwin_engine::limits;
-use dynatwin_engine::schema::ScalarType;
-use dynatwin_engine::transfer::ImportSource;
-use dynatwin_engine::value::Name;
-use dynatwin_engine::wire::encode::Writer;
-use dynatwin_engine::wire::object::Object;
+use dynatwin_engine::attributes::{Name, ScalarType};
+use dynatwin_engine::json::{Object, Writer};
+use dynatwin_engine::quotas;
+use dynatwin_engine::transfers::ImportSource;
 
 use crate::json;
 use crate::source::{Reading, TOO_LONG};
@@ -27,7 +25,7 @@ pub fn read(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>
     let mut row = StringRecord::new();
     while reader.read_record(&mut row).map_err(io::Error::other)? {
         taken.set(0);
-        if row.len() > limits::ITEM_SIZE {
+        if row.len() > quotas::ITEM_SIZE {
             reading.bad(format!(
                 "the line has {} values, more than an item has bytes",
                 row.len()
@@ -61,7 +59,7 @@ impl<R: BufRead> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(buffer)?;
         let taken = self.taken.get() + count;
-        if taken > limits::REQUEST_BODY {
+        if taken > quotas::REQUEST_BODY {
             return Err(io::Error::other(TOO_LONG));
         }
         self.taken.set(taken);

@@ -5,9 +5,8 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dynatwin_engine::transfer::{Export, ExportRange, Failure, Format, Line, folder, manifest_key};
-use dynatwin_engine::wire::encode::Writer;
-use dynatwin_engine::wire::object::Object;
+use dynatwin_engine::json::{Object, Writer};
+use dynatwin_engine::transfers::{Export, ExportRange, Failure, Format, Line, folder, manifest_key};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use md5::{Digest, Md5};

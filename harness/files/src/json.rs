@@ -2,13 +2,10 @@
 
 use std::io::{self, BufRead, Read};
 
-use dynatwin_engine::error::ErrorKind;
-use dynatwin_engine::limits;
-use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::transfer::Line;
-use dynatwin_engine::wire::decode::Decode;
-use dynatwin_engine::wire::encode::Writer;
-use dynatwin_engine::wire::object::Object;
+use dynatwin_engine::attributes::ItemRecord;
+use dynatwin_engine::json::{Decode, Object, Writer};
+use dynatwin_engine::transfers::Line;
+use dynatwin_engine::{ErrorKind, quotas};
 
 use crate::source::{Reading, TOO_LONG};
 
@@ -46,12 +43,12 @@ pub fn read(mut from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()>
         line.clear();
         // A record is at most as long as a request may be.
         let length = (&mut from)
-            .take(limits::REQUEST_BODY as u64 + 1)
+            .take(quotas::REQUEST_BODY as u64 + 1)
             .read_until(b'\n', &mut line)?;
         if length == 0 {
             return Ok(());
         }
-        if length > limits::REQUEST_BODY {
+        if length > quotas::REQUEST_BODY {
             reading.bad(TOO_LONG);
             return Ok(());
         }

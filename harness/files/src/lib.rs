@@ -13,14 +13,14 @@ mod source;
 
 use std::path::PathBuf;
 
-use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, ObjectStore, Record};
+use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, ObjectStore, Record};
 
 use crate::bucket::Bucket;
 
 /// A folder that contains a folder for each bucket. A bucket exists if its folder does.
 ///
 /// ```
-/// use dynatwin_engine::transfer::{ObjectStore, ImportSource};
+/// use dynatwin_engine::transfers::{ImportSource, ObjectStore};
 /// use dynatwin_files::Buckets;
 ///
 /// let buckets = Buckets::at("/nowhere");

@@ -1,9 +1,8 @@
 //! The report of a bulk operation: a JSON line for each record that was not written. The service's layout of these
 //! objects is not known; this one is our own.
 
-use dynatwin_engine::transfer::{BulkReport, Failure, Rejected, folder};
-use dynatwin_engine::wire::encode::Writer;
-use dynatwin_engine::wire::object::Object;
+use dynatwin_engine::json::{Object, Writer};
+use dynatwin_engine::transfers::{BulkReport, Failure, Rejected, folder};
 
 use crate::bucket::Bucket;
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::transfer::{Compression, Failure, Format, ImportSource, Record};
+use dynatwin_engine::attributes::ItemRecord;
+use dynatwin_engine::transfers::{Compression, Failure, Format, ImportSource, Record};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 use dynatwin_files::Buckets;
 use flate2::Compression;
 use flate2::read::GzDecoder;

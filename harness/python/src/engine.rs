@@ -4,14 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest, StillDelay};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::journal::Spent;
-use dynatwin_engine::wire::control::{self, ControlError, Json};
-use dynatwin_engine::wire::encode::Writer;
-use dynatwin_engine::wire::object::{List, Object};
+use dynatwin_engine::controls::{self, ControlError, Json};
+use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest, StillDelay};
+use dynatwin_engine::json::{List, Object, Writer};
+use dynatwin_engine::monitoring::Spent;
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_files::Buckets;
 use dynatwin_server::system_time;
 use pyo3::exceptions::PyValueError;
@@ -52,9 +49,9 @@ impl PyEngine {
         shared_tables: bool,
         buckets: Option<std::path::PathBuf>,
     ) -> PyResult<PyEngine> {
-        let conditions = Json::read(conditions).and_then(|told| control::read_conditions(&told, &Conditions::CALM));
+        let conditions = Json::read(conditions).and_then(|told| controls::read_conditions(&told, &Conditions::CALM));
         let conditions = conditions.map_err(refused)?;
-        let start = start.map(control::moment).transpose().map_err(refused)?;
+        let start = start.map(controls::moment).transpose().map_err(refused)?;
         let clock = match (settable, start, speed) {
             (true, start, _) => Clock::settable(start.unwrap_or(Moment::START)),
             (false, None, None) => Clock::system(system_time),
@@ -197,7 +194,7 @@ impl PyEngine {
 
     /// Starts to record the capacity that a caller's tables consume.
     fn meter(&self, access_key: &str, region: &str) -> Meter {
-        Meter(dynatwin_engine::engine::Meter::new(
+        Meter(dynatwin_engine::Meter::new(
             Arc::clone(&self.0),
             caller(access_key, region),
         ))
@@ -206,7 +203,7 @@ impl PyEngine {
 
 /// The capacity that a caller's tables have consumed since the meter was created.
 #[pyclass(frozen, module = "dynatwin._dynatwin")]
-pub struct Meter(dynatwin_engine::engine::Meter<Arc<Engine>>);
+pub struct Meter(dynatwin_engine::Meter<Arc<Engine>>);
 
 #[pymethods]
 impl Meter {

@@ -1,4 +1,4 @@
-//! The engine for Python: a class over [`dynatwin_engine::engine::Engine`], and the server's command line. The package
+//! The engine for Python: a class over [`dynatwin_engine::Engine`], and the server's command line. The package
 //! around it is in `python/dynatwin`.
 //!
 //! Controls go through [`Engine::handle`] in the format of the controls over HTTP, so a new control needs no code here.
@@ -6,7 +6,7 @@
 mod engine;
 mod snapshot;
 
-use dynatwin_engine::engine::Engine;
+use dynatwin_engine::Engine;
 use pyo3::prelude::*;
 use std::sync::Arc;
 

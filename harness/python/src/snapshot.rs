@@ -1,6 +1,6 @@
 //! Snapshots of an engine's state.
 
-use dynatwin_engine::engine::StateSnapshot;
+use dynatwin_engine::StateSnapshot;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

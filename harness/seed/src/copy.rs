@@ -8,10 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use dynatwin_engine::chance::StableHash;
-use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::value;
-use dynatwin_engine::wire::decode::Decode;
+use dynatwin_engine::StableHash;
+use dynatwin_engine::attributes::{self, ItemRecord};
+use dynatwin_engine::json::Decode;
 use serde_json::{Map, Value as Json, json};
 
 use crate::database::{CallError, Database};
@@ -458,5 +457,7 @@ fn hash(item: Item) -> Result<u64, String> {
         format!("an item cannot be compared: {message}")
     })?;
     let attributes = record.item.unwrap_or_default();
-    Ok(StableHash::new(0).bytes(value::Item::new(&attributes).json()).finish())
+    Ok(StableHash::new(0)
+        .bytes(attributes::Item::new(&attributes).json())
+        .finish())
 }

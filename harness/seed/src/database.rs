@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use dynatwin_engine::engine::{Caller, Engine};
+use dynatwin_engine::{Caller, Engine};
 use serde_json::Value as Json;
 
 /// A database that serves the DynamoDB API.

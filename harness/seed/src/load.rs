@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine};
+use dynatwin_engine::{Caller, Conditions, Engine};
 use serde_json::{Map, Value as Json, json};
 
 use crate::database::{CallError, Database, InProcess};
@@ -24,9 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The numbers of tables and items that were loaded.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 /// use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 ///
 /// let clock = Clock::settable(Moment::START);

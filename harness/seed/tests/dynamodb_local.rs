@@ -11,9 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_seed::{CopyOptions, Database, Endpoint, InProcess, copy};
 use serde_json::{Value, json};
 

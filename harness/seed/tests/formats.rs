@@ -4,9 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_seed::{Database, Error, Existing, InProcess, Loaded, Seed, load_engine};
 use serde_json::{Value, json};
 

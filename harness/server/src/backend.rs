@@ -2,16 +2,16 @@
 
 use std::task::Waker;
 
-use dynatwin_engine::answer::{Answer, HttpRequest};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::engine::Engine;
+use dynatwin_engine::http::{Answer, HttpRequest};
+use dynatwin_engine::{Clock, Engine, Moment};
 
 use crate::database::Durability;
 
 /// Answers requests: the engine, or a test's replacement for it.
 ///
 /// ```
-/// use dynatwin_engine::{answer::{Answer, Delivery, HttpRequest}, clock::Clock};
+/// use dynatwin_engine::http::{Answer, Delivery, HttpRequest};
+/// use dynatwin_engine::Clock;
 /// use dynatwin_server::Backend;
 ///
 /// struct Teapot(Clock);

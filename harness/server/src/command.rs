@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use dynatwin_engine::engine::Engine;
+use dynatwin_engine::Engine;
 
 use crate::backend::Backend;
 use crate::database;

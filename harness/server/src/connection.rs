@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
+use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
 use hyper::body::Incoming;
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN,
@@ -284,7 +284,7 @@ fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// hyper's headers as the engine's [`Headers`](dynatwin_engine::answer::Headers).
+/// hyper's headers as the engine's [`Headers`](dynatwin_engine::http::Headers).
 pub(crate) struct Head<'a>(pub(crate) &'a HeaderMap);
 
 impl Headers for Head<'_> {

@@ -17,10 +17,9 @@ use std::task::Waker;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, HttpRequest};
-use dynatwin_engine::clock::{Clock, ClockAdjustment, Moment};
-use dynatwin_engine::engine::Engine;
-use dynatwin_engine::storage::{AppendError, CommitSink, EncodedCommit, Origin};
+use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit, Origin};
+use dynatwin_engine::http::{Answer, HttpRequest};
+use dynatwin_engine::{Clock, ClockAdjustment, Engine, Moment};
 use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, Store, UntilSynced};
 
 use crate::backend::Backend;

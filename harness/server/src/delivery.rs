@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, StillDelay};
-use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, StillDelay};
+use dynatwin_engine::{Clock, Moment};
 use hyper::body::{Body, Buf, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER};
 use hyper::{Response, StatusCode};

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dynatwin_engine::clock::Moment;
+use dynatwin_engine::Moment;
 use tokio::sync::watch;
 use tokio::time::sleep;
 

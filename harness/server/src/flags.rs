@@ -4,9 +4,8 @@
 
 use std::fmt;
 
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::wire::envelope::HealthCheck;
+use dynatwin_engine::http::HealthCheck;
+use dynatwin_engine::{Conditions, Moment};
 
 use crate::log::Log;
 use crate::manual::Entry;

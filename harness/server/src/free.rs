@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::thread;
 
-use dynatwin_engine::reclaim::Reclaim;
+use dynatwin_engine::Reclaim;
 
 type Garbage = Box<dyn Send>;
 

@@ -6,7 +6,7 @@
 //! names they may use), and the refusal of requests that are too large to read.
 //!
 //! ```
-//! use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
+//! use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 //! use dynatwin_server::{Options, serve};
 //! use std::sync::Arc;
 //!

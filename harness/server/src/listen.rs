@@ -14,7 +14,7 @@ const ATTEMPTS: usize = 32;
 /// Why the server cannot listen.
 ///
 /// ```
-/// # use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
+/// # use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 /// use dynatwin_server::{ListenError, Options, serve};
 /// # let settings = Settings { clock: Clock::settable(Moment::START), seed: 1, conditions: Conditions::CALM, shared_db: false };
 /// # let engine = std::sync::Arc::new(Engine::new(settings));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dynatwin_engine::engine::Engine;
+use dynatwin_engine::Engine;
 
 /// Starts a thread that reads the allocator's statistics. An error is a sentence for the operator.
 #[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]

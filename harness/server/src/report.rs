@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use dynatwin_engine::wire::control::Json;
+use dynatwin_engine::controls::Json;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 

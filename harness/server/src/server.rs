@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dynatwin_engine::limits::{REQUEST_BODY, SNAPSHOT};
+use dynatwin_engine::quotas::{REQUEST_BODY, SNAPSHOT};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 

@@ -4,12 +4,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use dynatwin_engine::access::{Directory, PolicyWarning};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, TimeToLive};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::operation::Allowed;
-use dynatwin_engine::wire::envelope::SigningKey;
+use dynatwin_engine::iam::{Directory, PolicyWarning, SigningKey};
+use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings, TimeToLive};
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 

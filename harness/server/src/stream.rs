@@ -8,8 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, HttpRequest};
-use dynatwin_engine::wire::envelope::EVENT_STREAM;
+use dynatwin_engine::http::{Answer, EVENT_STREAM, HttpRequest};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};

@@ -1,6 +1,6 @@
 //! The console at `/_dynatwin/ui/`: the files of the page, embedded with the feature `ui`.
 
-use dynatwin_engine::answer::AnswerHeaders;
+use dynatwin_engine::http::AnswerHeaders;
 use hyper::{Method, StatusCode};
 
 const PATH: &str = "/_dynatwin/ui";

@@ -5,8 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dynatwin_engine::answer::AnswerHeaders;
-use dynatwin_engine::wire::envelope::CONTROL_PATH;
+use dynatwin_engine::http::{AnswerHeaders, CONTROL_PATH};
 use hyper::header::{
     ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HOST, HeaderMap, HeaderName, ORIGIN, USER_AGENT,
 };

@@ -1,10 +1,8 @@
 //! The engine for the playground: requests and nothing else, so that the module is small. The page does the rest through the
 //! control API.
 
-use dynatwin_engine::answer::{Delivery, HttpRequest};
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::http::{Delivery, HttpRequest};
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 use js_sys::{Array, Function, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 

@@ -5,7 +5,7 @@ use super::{Control, Parameter, Returns, Takes};
 /// All controls.
 ///
 /// ```
-/// use dynatwin_engine::operation::CONTROLS;
+/// use dynatwin_engine::controls::CONTROLS;
 ///
 /// assert!(CONTROLS.iter().all(|control| control.path.starts_with("/_dynatwin/")));
 /// ```

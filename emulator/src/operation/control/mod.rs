@@ -58,7 +58,7 @@ use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OC
 /// Which controls are permitted.
 ///
 /// ```
-/// use dynatwin_engine::operation::Allowed;
+/// use dynatwin_engine::Allowed;
 ///
 /// assert_eq!(Allowed::default(), Allowed::All);
 /// ```
@@ -86,7 +86,7 @@ pub struct Control {
     /// The body of its responses.
     pub returns: Returns,
     /// Executes it: writes the response body.
-    pub run: fn(&ControlRequest<'_>, &mut Writer) -> ControlResult<()>,
+    pub(crate) run: fn(&ControlRequest<'_>, &mut Writer) -> ControlResult<()>,
 }
 
 /// The request body of a control.

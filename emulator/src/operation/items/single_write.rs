@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn collections_have_the_size_of_what_is_in_them() {
-        let state = EngineState::new(1, Conditions::CALM);
+        let state = EngineState::new(1, &Conditions::CALM);
         let place = Place {
             account: "me".into(),
             region: "us-east-1".into(),

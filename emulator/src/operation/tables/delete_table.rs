@@ -193,7 +193,7 @@ mod tests {
         slow.table_status = Lag::Fixed(Duration::from_secs(10));
         // The deleted table is removed at once, or after a while.
         for conditions in [Conditions::CALM, slow] {
-            let state = EngineState::new(1, conditions);
+            let state = EngineState::new(1, &conditions);
             let scope = Scope {
                 account: "me".into(),
                 region: "us-east-1".into(),

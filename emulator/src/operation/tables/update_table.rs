@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn writes_planned_before_an_index_respect_it() {
-        let state = EngineState::new(1, Conditions::CALM);
+        let state = EngineState::new(1, &Conditions::CALM);
         let scope = Scope {
             account: "me".into(),
             region: "us-east-1".into(),

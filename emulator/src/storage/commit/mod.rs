@@ -48,13 +48,13 @@ pub struct Commit {
     /// Its position in the order of all commits, from 1.
     pub sequence: u64,
     /// Its changes, in order.
-    pub mutations: Vec<Mutation>,
+    pub(crate) mutations: Vec<Mutation>,
 }
 
 /// A sink has rejected a commit, which is not applied.
 ///
 /// ```
-/// use dynatwin_engine::storage::AppendError;
+/// use dynatwin_engine::commits::AppendError;
 ///
 /// assert_eq!(AppendError::new("disk full").to_string(), "disk full");
 /// ```
@@ -92,15 +92,17 @@ pub trait CommitSink: Send + Sync {
 /// A commit whose mutations were encoded before the commit log was locked.
 ///
 /// ```
-/// use dynatwin_engine::clock::Moment;
-/// use dynatwin_engine::storage::{Commit, EncodedCommit, Mutation, Origin};
+/// use dynatwin_engine::commits::{Commit, EncodedCommit};
+/// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 ///
-/// let mutations = vec![Mutation::Reset];
-/// let commit = Commit { time: Moment::START, origin: Origin::Request, sequence: 7, mutations };
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let commit = engine.checkpoint().next().unwrap();
 /// let (mut bytes, mut same) = (Vec::new(), Vec::new());
 /// commit.encode(&mut bytes);
-/// EncodedCommit::new(commit).encode(&mut same);
+/// EncodedCommit::new(commit.clone()).encode(&mut same);
 /// assert_eq!(same, bytes);
+/// assert_eq!(Commit::decode(&bytes), Ok(commit));
 /// ```
 #[derive(Debug)]
 pub struct EncodedCommit {

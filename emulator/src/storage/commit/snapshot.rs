@@ -14,9 +14,7 @@ const MAGIC: &[u8] = b"dynatwin snapshot\x01";
 /// was taken from and restored into.
 ///
 /// ```
-/// use dynatwin_engine::clock::{Clock, Moment};
-/// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::engine::{Caller, Engine, Settings, StateSnapshot};
+/// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings, StateSnapshot};
 ///
 /// let clock = Clock::settable(Moment::START);
 /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
@@ -41,7 +39,7 @@ pub struct StateSnapshot {
 /// Bytes that are not a snapshot of this version, or are damaged.
 ///
 /// ```
-/// use dynatwin_engine::engine::StateSnapshot;
+/// use dynatwin_engine::StateSnapshot;
 ///
 /// let error = StateSnapshot::from_bytes(b"{}").unwrap_err();
 /// assert_eq!(error.to_string(), "not a snapshot: it begins otherwise, or its version is unknown");
@@ -60,7 +58,8 @@ impl std::error::Error for InvalidSnapshot {}
 /// A snapshot was not restored. The state is unchanged.
 ///
 /// ```
-/// use dynatwin_engine::storage::{AppendError, RestoreError};
+/// use dynatwin_engine::commits::AppendError;
+/// use dynatwin_engine::RestoreError;
 ///
 /// let error = RestoreError::from(AppendError::new("disk full"));
 /// assert_eq!(error.to_string(), "the snapshot was not restored: disk full");

@@ -9,7 +9,7 @@ mod counts;
 mod inbox;
 mod version;
 
-pub use claims::{Claims, ItemClaim};
+pub use claims::Claims;
 pub use counts::ReplicationCounts;
 pub use inbox::{Inbox, ReplicatedChange, SavedInbox};
 pub use version::{ReplicaVersion, ReplicaVersions, Stamp, VersionComparison};

@@ -10,7 +10,7 @@ const MOST_DEPTH: usize = 20;
 /// A JSON value, or one of JavaScript.
 ///
 /// ```
-/// use dynatwin_engine::wire::control::Json;
+/// use dynatwin_engine::controls::Json;
 ///
 /// let told = Json::read(br#"{"seconds": 1.5}"#).unwrap();
 /// assert_eq!(told, Json::Object(vec![("seconds".to_owned(), Json::Number(1.5))]));
@@ -61,7 +61,7 @@ impl Json {
     /// The value as JSON.
     ///
     /// ```
-    /// use dynatwin_engine::wire::control::Json;
+    /// use dynatwin_engine::controls::Json;
     ///
     /// let body = Json::read(br#"{ "a": [1, "b", null, true] }"#).unwrap();
     /// assert_eq!(body.to_text(), r#"{"a":[1,"b",null,true]}"#);
@@ -161,7 +161,7 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, JsonError> {
 /// default.
 ///
 /// ```
-/// use dynatwin_engine::wire::control::{Json, Members};
+/// use dynatwin_engine::controls::{Json, Members};
 ///
 /// let told = Json::read(br#"{"secnods": 5}"#).unwrap();
 /// let refusal = Members::of("advance", &told, &["seconds"]).err().unwrap();

@@ -5,7 +5,7 @@ use super::{ControlError, ControlResult, shortened};
 /// A parameter of a control's query.
 ///
 /// ```
-/// use dynatwin_engine::wire::control::Parameter;
+/// use dynatwin_engine::controls::Parameter;
 ///
 /// const LIMIT: Parameter = Parameter::number("limit", 100, 1000);
 /// assert_eq!((LIMIT.default, LIMIT.maximum), (100, 1000));
@@ -101,7 +101,8 @@ mod tests {
     fn an_unknown_parameter_is_refused() {
         const AFTER: Parameter = Parameter::new("after");
         let sent = [("limit".to_owned(), "5".to_owned())];
-        let query = Query::of(&sent, &[AFTER, Parameter::number("limit", 100, 1000)]).unwrap();
+        let declared = [AFTER, Parameter::number("limit", 100, 1000)];
+        let query = Query::of(&sent, &declared).unwrap();
         assert_eq!((query.limit(), query.text("after")), (Ok(5), None));
         let refusal = Query::of(&sent, &[AFTER]).err().unwrap();
         assert_eq!(refusal.to_string(), "There is no parameter \"limit\": there are after.");

@@ -8,7 +8,7 @@ use crate::wire::object::Object;
 /// The reason why a control failed.
 ///
 /// ```
-/// use dynatwin_engine::wire::control::ControlError;
+/// use dynatwin_engine::controls::ControlError;
 ///
 /// let refusal = ControlError::malformed("seconds is a number.");
 /// assert_eq!((refusal.status(), refusal.body().as_slice()), (400, &br#"{"error":"seconds is a number."}"#[..]));

@@ -37,13 +37,13 @@ use value_errors::{ValueErrors, ValueLayer};
 /// A request that can be read from a body.
 ///
 /// ```
-/// use dynatwin_engine::request::GetItem;
-/// use dynatwin_engine::wire::decode::Decode;
+/// use dynatwin_engine::attributes::{AttributeValue, ItemRecord};
+/// use dynatwin_engine::json::Decode;
 ///
-/// let request = GetItem::decode(br#"{"TableName": "T", "Key": {"pk": {"S": "a"}}, "Unknown": 1}"#).unwrap();
-/// assert_eq!(request.table_name.as_deref(), Some("T"));
-/// let error = GetItem::decode(br#"{"TableName": 5}"#).unwrap_err();
-/// assert_eq!(error.message(), Some("NUMBER_VALUE cannot be converted to String"));
+/// let record = ItemRecord::decode(br#"{"Item": {"pk": {"S": "a"}}, "Unknown": 1}"#).unwrap();
+/// assert_eq!(record.item.unwrap().get("pk"), Some(&AttributeValue::string("a")));
+/// let error = ItemRecord::decode(br#"{"Item": 5}"#).unwrap_err();
+/// assert_eq!(error.message(), Some("Unexpected field type"));
 /// ```
 pub trait Decode: Sized {
     /// Decodes the request, or returns the service's error about the body.

@@ -79,7 +79,7 @@ impl Decoder<'_> {
                     request.search_condition_expression = self.optional_of(ValueType::Text, Decoder::text)?;
                 }
                 "ProjectionExpression" => {
-                    request.projection_expression = self.optional_of(ValueType::Text, Decoder::text)?
+                    request.projection_expression = self.optional_of(ValueType::Text, Decoder::text)?;
                 }
                 "ReturnConsumedCapacity" => {
                     request.return_consumed_capacity = self.optional_of(ValueType::Text, Decoder::text)?;

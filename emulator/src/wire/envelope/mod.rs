@@ -37,7 +37,7 @@ const NOT_FOUND: &[u8] = b"<UnknownOperationException/>\n";
 /// How `GET /` and `HEAD /` are answered.
 ///
 /// ```
-/// use dynatwin_engine::wire::envelope::HealthCheck;
+/// use dynatwin_engine::http::HealthCheck;
 ///
 /// assert_eq!(HealthCheck::default(), HealthCheck::Healthy);
 /// ```
@@ -63,7 +63,7 @@ impl Service {
     /// Service and operation of an `X-Amz-Target`.
     ///
     /// ```
-    /// use dynatwin_engine::wire::envelope::Service;
+    /// use dynatwin_engine::api::Service;
     ///
     /// assert_eq!(Service::of_target("DynamoDB_20120810.GetItem"), Some((Service::DynamoDb, "GetItem")));
     /// assert_eq!(Service::of_target("dynamodb_20120810.GetItem"), None);
@@ -86,7 +86,7 @@ pub struct AnswerFormat<'a> {
 
 impl AnswerFormat<'_> {
     /// The form of an answer of another media type, which is not to be compressed.
-    pub fn uncompressed(&self, media: &'static str) -> AnswerFormat<'static> {
+    pub fn uncompressed(media: &'static str) -> AnswerFormat<'static> {
         AnswerFormat {
             content_type: Some(media),
             accept_encoding: None,

@@ -33,7 +33,7 @@ const REGIONS: [&str; 13] = [
 /// What a request of an access key is signed with.
 ///
 /// ```
-/// use dynatwin_engine::wire::envelope::SigningKey;
+/// use dynatwin_engine::iam::SigningKey;
 ///
 /// let key = SigningKey { secret: "wJalr".into(), session_token: None, expires: None };
 /// assert_eq!(format!("{key:?}"), "SigningKey { .. }");

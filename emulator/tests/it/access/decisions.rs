@@ -5,7 +5,7 @@ mod names;
 mod operators;
 mod sets;
 
-use dynatwin_engine::access::{
+use dynatwin_engine::iam::{
     AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject,
 };
 use serde_json::{Value, json};

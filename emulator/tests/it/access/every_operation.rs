@@ -1,6 +1,6 @@
 //! Every operation is authorized, and refused credentials get the service's errors.
 
-use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::api::OPERATIONS;
 use serde_json::{Value, json};
 
 use super::operations::operations;

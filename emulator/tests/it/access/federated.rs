@@ -212,8 +212,7 @@ fn keys_of_sessions() {
 fn only_users_have_federated_sessions() {
     let session = json!({"federated": true, "accessKeyId": "A", "secretAccessKey": "s", "sessionToken": "t"});
     let accounts = json!({"accounts": {ACCOUNT: {"roles": {"Reader": {"sessions": [session]}}}}});
-    let refused =
-        dynatwin_engine::access::Directory::read(&accounts.to_string(), dynatwin_engine::clock::Moment::START);
+    let refused = dynatwin_engine::iam::Directory::read(&accounts.to_string(), dynatwin_engine::Moment::START);
     assert_eq!(
         refused.unwrap_err(),
         "accounts.123456789012.roles.Reader.sessions.0: arn:aws:iam::123456789012:role/Reader is not a user, so it has no \

@@ -1,6 +1,6 @@
 //! Policies of guides for DynamoDB users, each against a request of every operation.
 
-use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::api::OPERATIONS;
 use serde_json::{Value, json};
 
 use crate::access::operations::operations;

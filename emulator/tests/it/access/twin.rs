@@ -1,10 +1,8 @@
 //! An engine with access control, called by access key.
 
-use dynatwin_engine::access::Directory;
-use dynatwin_engine::answer::HttpRequest;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::iam::Directory;
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

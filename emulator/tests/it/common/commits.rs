@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use dynatwin_engine::engine::{Engine, Settings};
-use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit, Mutation};
+use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
+use dynatwin_engine::{Engine, Settings};
 
 /// A sink that records all commits.
 #[derive(Default)]
@@ -54,13 +54,15 @@ fn replayed(settings: Settings, commits: &[Commit], like: &Engine) -> Engine {
     engine
 }
 
-/// The mutations that make the state of an engine.
-pub fn dump(engine: &Engine) -> Vec<Mutation> {
-    engine.checkpoint().flat_map(|commit| commit.mutations).collect()
+/// The commits that make the state of an engine, without their sequence number.
+pub fn dump(engine: &Engine) -> Vec<Commit> {
+    let mut commits: Vec<Commit> = engine.checkpoint().collect();
+    commits.iter_mut().for_each(|commit| commit.sequence = 0);
+    commits
 }
 
-/// Fails with the first of these mutations that differs.
-pub fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), String> {
+/// Fails with the first of these commits that differs.
+pub fn same(what: &str, left: &[Commit], right: &[Commit]) -> Result<(), String> {
     if left == right {
         return Ok(());
     }
@@ -68,7 +70,7 @@ pub fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), Str
     let differs = pairs.clone().find(|(left, right)| left != right);
     Err(match differs {
         Some((left, right)) => format!("{what}:\n  is      {left:?}\n  becomes {right:?}"),
-        None => format!("{what}: {} mutations become {}", left.len(), right.len()),
+        None => format!("{what}: {} commits become {}", left.len(), right.len()),
     })
 }
 

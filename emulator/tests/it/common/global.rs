@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::journal::{EventKind, RegionalWrite};
+use dynatwin_engine::monitoring::{EventKind, RegionalWrite};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 use serde_json::{Value, json};
 
 use super::commits::{self, Recorder};

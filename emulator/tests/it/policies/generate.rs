@@ -1,6 +1,6 @@
 //! Random policy sets and requests, from vocabularies small enough that policies often match.
 
-use dynatwin_engine::access::SubjectKind;
+use dynatwin_engine::iam::SubjectKind;
 use serde_json::{Map, Value, json};
 
 pub const ACCOUNT: &str = "123456789012";

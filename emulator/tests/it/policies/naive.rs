@@ -1,6 +1,6 @@
 //! Policy evaluation in the simplest form, straight from the JSON: slow, and independent of the engine's.
 
-use dynatwin_engine::access::{PolicyKind, SubjectKind};
+use dynatwin_engine::iam::{PolicyKind, SubjectKind};
 use serde_json::{Map, Value};
 
 use crate::policies::generate::{ACCOUNT, Case};

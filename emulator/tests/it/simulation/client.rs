@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dynatwin_engine::answer::Delivery;
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::engine::Caller;
+use dynatwin_engine::http::Delivery;
+use dynatwin_engine::{Caller, Moment};
 use serde_json::{Value, json};
 
 use crate::common::Choice;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use dynatwin_engine::conditions::Lag;
-use dynatwin_engine::fault::{Exceeded, KeyMatch, Rule, Trigger, Verdict};
+use dynatwin_engine::Lag;
+use dynatwin_engine::faults::{Exceeded, KeyMatch, Rule, Trigger, Verdict};
 use serde_json::json;
 
 use crate::simulation::client::Client;

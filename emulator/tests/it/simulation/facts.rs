@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dynatwin_engine::clock::Moment;
+use dynatwin_engine::Moment;
 use serde_json::Value;
 
 use crate::common::model::Key;

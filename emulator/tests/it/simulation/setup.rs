@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::Choice;
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
 
 /// The settings of one simulated world.
 #[derive(Debug)]

@@ -11,10 +11,8 @@ mod told;
 
 use std::collections::BTreeMap;
 
-use dynatwin_engine::conditions::{Capacity, Conditions};
-use dynatwin_engine::key::{KeyBytes, push_component, token};
-use dynatwin_engine::schema::ScalarType;
-use dynatwin_engine::value::AttributeValue;
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::{Capacity, Conditions};
 use serde_json::Value;
 
 use crate::common::model::Key;
@@ -25,9 +23,8 @@ pub type Items = BTreeMap<Key, Value>;
 
 /// The number of the partition of four that an item is in.
 pub fn partition_of(pk: &str) -> usize {
-    let mut bytes = KeyBytes::new();
-    push_component(&mut bytes, &AttributeValue::string(pk));
-    (token([ScalarType::S], &bytes) >> 62) as usize
+    let token = partition_token(&AttributeValue::string(pk)).unwrap();
+    (token >> 62) as usize
 }
 
 /// Returns the partition key attribute of an index.

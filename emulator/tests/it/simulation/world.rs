@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dynatwin_engine::answer::Delivery;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, TimeToLive};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::http::Delivery;
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings, TimeToLive};
 use serde_json::{Value, json};
 
 use crate::common::commits::{self, Recorder};

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead};
 
-use dynatwin_engine::limits;
-use dynatwin_engine::wire::encode::Writer;
+use dynatwin_engine::json::Writer;
+use dynatwin_engine::quotas;
 
 use super::split::{Splitter, Unsplit};
 use crate::json;
@@ -11,7 +11,7 @@ use crate::source::{Reading, TOO_LONG};
 
 /// Reads the records of an object, each at most as long as a request may be. Reading ends at invalid Ion.
 pub fn read(from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()> {
-    let mut pieces = Splitter::new(from, limits::REQUEST_BODY);
+    let mut pieces = Splitter::new(from, quotas::REQUEST_BODY);
     loop {
         let piece = match pieces.next() {
             Ok(Some(piece)) => piece,
@@ -161,7 +161,7 @@ impl<'t> Parser<'t> {
 
     /// Converts a value, and wraps it in its type.
     fn value(&mut self, out: &mut Writer, depth: usize) -> Parsed<()> {
-        if depth > limits::NESTING_KEPT {
+        if depth > quotas::NESTING_KEPT {
             return Err(Fault("values are nested too deep"));
         }
         self.blank()?;

@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dynatwin_engine::number::Number;
-use dynatwin_engine::transfer::Line;
-use dynatwin_engine::value::{AttributeValue, Map};
+use dynatwin_engine::attributes::{AttributeValue, Map, Number};
+use dynatwin_engine::transfers::Line;
 
 /// Returns a line of an export: a version marker and a struct.
 pub fn line(line: &Line) -> Vec<u8> {

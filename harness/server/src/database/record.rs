@@ -1,7 +1,7 @@
 //! The records of a directory.
 
-use dynatwin_engine::clock::{Clock, ClockAdjustment, Moment};
-use dynatwin_engine::storage::Commit;
+use dynatwin_engine::commits::Commit;
+use dynatwin_engine::{Clock, ClockAdjustment, Moment};
 
 use crate::flags::{ClockChoice, Flags};
 

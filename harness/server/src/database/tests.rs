@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dynatwin_engine::engine::Caller;
+use dynatwin_engine::Caller;
 use dynatwin_store::sim::{Fault, SimDisk};
 use serde_json::{Value, json};
 

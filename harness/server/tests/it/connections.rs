@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::*;
-use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::{Clock, Moment};
 use dynatwin_server::{Server, system_time};
 
 const LIMIT: usize = 16 * 1024 * 1024;

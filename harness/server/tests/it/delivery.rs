@@ -7,8 +7,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::support::*;
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
-use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
+use dynatwin_engine::{Clock, Moment};
 use dynatwin_server::{Backend, Log, Options, Server, serve, system_time};
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::connect;
 use crate::support::twin::{ME, Twin};
-use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::Allowed;
 use serde_json::{Value, json};
 
 /// A client of the stream.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::twin::{Twin, percent};
-use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::Allowed;
 use serde_json::{Value, json};
 
 fn orders(items: usize) -> Twin {

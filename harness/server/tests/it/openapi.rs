@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::twin::{Twin, percent};
-use dynatwin_engine::operation::{Allowed, CONTROLS, Takes};
+use dynatwin_engine::Allowed;
+use dynatwin_engine::controls::{CONTROLS, Takes};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 

@@ -4,9 +4,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use crate::support::*;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_server::{Log, Options, Server, serve};
 
 fn twin() -> Server {

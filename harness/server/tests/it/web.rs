@@ -4,10 +4,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use crate::support::*;
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
-use dynatwin_engine::wire::envelope::HealthCheck;
+use dynatwin_engine::http::HealthCheck;
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_server::{Log, Options, Origins, PLAYGROUND_PORT, Server, serve};
 
 const LIST_TABLES: &str = "content-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.ListTables\r\n\

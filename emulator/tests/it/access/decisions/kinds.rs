@@ -1,6 +1,6 @@
 //! Policies of several kinds around one request.
 
-use dynatwin_engine::access::{AttachedPolicy, PolicyKind, PolicySet, StatementInput, Subject};
+use dynatwin_engine::iam::{AttachedPolicy, PolicyKind, PolicySet, StatementInput, Subject};
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, OTHER, ROLE, SESSION, TABLE, USER, attached, keys};

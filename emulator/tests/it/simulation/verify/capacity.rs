@@ -1,8 +1,7 @@
 //! Capacity: the reported units are those that were consumed, and never more than were available.
 
-use dynatwin_engine::capacity::ResourceHeat;
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::conditions::Capacity;
+use dynatwin_engine::monitoring::ResourceHeat;
+use dynatwin_engine::{Capacity, Moment};
 use serde_json::json;
 
 use crate::simulation::facts::{Facts, Spent};

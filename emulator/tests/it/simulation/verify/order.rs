@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use dynatwin_engine::clock::Moment;
+use dynatwin_engine::Moment;
 use serde_json::Value;
 
 use super::{Figures, Items, Line, Transition, index_hash};

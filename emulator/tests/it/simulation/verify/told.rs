@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dynatwin_engine::clock::Moment;
+use dynatwin_engine::Moment;
 use serde_json::Value;
 
 use super::{Items, Line, Transition, partition_of};

@@ -2,7 +2,7 @@
 
 use super::{error, nothing, run};
 use crate::support::twin::Twin;
-use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::Allowed;
 use serde_json::json;
 
 #[test]

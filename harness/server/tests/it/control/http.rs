@@ -2,7 +2,8 @@
 
 use super::{error, nothing, run};
 use crate::support::twin::{JSON, Twin, read};
-use dynatwin_engine::operation::{Allowed, CONTROLS};
+use dynatwin_engine::Allowed;
+use dynatwin_engine::controls::CONTROLS;
 use serde_json::json;
 
 #[test]

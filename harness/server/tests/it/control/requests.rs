@@ -2,7 +2,7 @@
 
 use super::{has, nothing, run};
 use crate::support::twin::{ME, Twin, read};
-use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::Allowed;
 use serde_json::{Value, json};
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{error, has, nothing, run};
 use crate::support::twin::{JSON, ME, Twin, read};
-use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::Allowed;
 use serde_json::json;
 
 #[test]

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
-use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
+use dynatwin_engine::{Clock, Moment};
 use dynatwin_server::{Backend, Log, Options, Server, serve};
 
 /// Answers with the request's body, delivered as the target's path defines.

@@ -4,10 +4,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
-use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::{Allowed, Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_server::{Limits, Log, Options, Server, serve};
 use serde_json::{Value, json};
 
