@@ -474,7 +474,8 @@ export class App {
     const run: Run = new Run(this.transport, {
       code,
       now: this.#moment,
-      seed: this.seed.value,
+      seed: this.#seedOfRun(),
+      trusted: code === this.original,
       settable: this.settable.value,
       base: this.isTab ? '' : serverBase(),
       env: {
@@ -488,6 +489,13 @@ export class App {
       onEnd: (ending) => run === this.#run && this.#ended(ending),
     });
     this.#run = run;
+  }
+
+  // Each run has random numbers of its own: client tokens that an earlier run has used would be valid for ten minutes.
+  #seedOfRun(): number {
+    if (!this.isTab) return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+    const runs = this.script.value.filter(({ act }) => act.do === 'run').length;
+    return this.seed.value + Math.max(0, runs - 1);
   }
 
   #ended({ code, error, stopped }: Ending): void {
@@ -549,7 +557,7 @@ export class App {
 
   async advance(milliseconds: number): Promise<void> {
     await this.#starting;
-    await this.advanceTo(this.#moment + milliseconds);
+    await this.#move(() => this.#goTo(Math.round(this.#moment + milliseconds)));
   }
 
   async toNext(): Promise<void> {

@@ -104,6 +104,29 @@ await fetch("https://example.com/").catch((error) => console.log("refused:", err
   await printed(page, 'refused: Code in the playground reaches the emulator alone');
 });
 
+test('each run has client tokens of its own', async () => {
+  page = await chromium.open();
+  await run(
+    page,
+    `import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+const client = new DynamoDBClient({});
+const db = DynamoDBDocumentClient.from(client);
+const TableName = "Accounts";
+await client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }],
+  AttributeDefinitions: [{ AttributeName: "PK", AttributeType: "S" }],
+})).catch((error) => console.log(error.name));
+const Update = { TableName, Key: { PK: "a" }, UpdateExpression: "ADD balance :n", ExpressionAttributeValues: { ":n": 1 } };
+await db.send(new TransactWriteCommand({ TransactItems: [{ Update }] }));
+console.log("balance", (await db.send(new GetCommand({ TableName, Key: { PK: "a" } }))).Item.balance);`,
+  );
+  await printed(page, 'balance 1');
+  await state(page, 'ended');
+  await page.getByRole('button', { name: 'Run again', exact: true }).click();
+  await printed(page, 'balance 2');
+});
+
 test('a shared link gives the same event log in a fresh profile', async () => {
   page = await chromium.open();
   await page.locator('.requests li').nth(12).waitFor({ timeout: 20_000 });

@@ -16,8 +16,9 @@ const transfer = (name, more = {}) =>
 // Each call is a transaction of its own.
 const wrong = () => transfer("wrong");
 
-// The token names what the transaction is about.
-const right = () => transfer("right", { ClientRequestToken: "rent-2026-01" });
+// The token names the payment, so that a second call is the same transaction.
+const payment = `rent-${Date.now()}`;
+const right = () => transfer("right", { ClientRequestToken: payment });
 
 async function untilAnswered(call) {
   for (let attempt = 0; attempt < 40; attempt++) {

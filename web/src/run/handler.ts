@@ -1,5 +1,6 @@
 // Requests of the code's SDK clients and of its `fetch`, on their way to the engine.
 import type { Call, Headers, Reply, Returned } from '../transport/transport';
+import type { SeenRequest } from '../transport/control';
 import type { EmulatorClock } from './clock';
 
 type Send = (method: string, path: string, headers: Headers, body: string | Uint8Array | undefined) => Promise<Reply>;
@@ -39,18 +40,85 @@ export function overPort(port: MessagePort): Send {
 
 /** Sends requests to the server that serves the page, which delivers its answers itself. */
 export function overFetch(base: string, fetch: typeof globalThis.fetch): Send {
+  const lost = new LostAnswers(base, fetch);
   return async (method, path, headers, body) => {
     const { host: _, ...sent } = headers;
-    const response = await fetch(base + path, { method, headers: sent, body: method === 'GET' ? undefined : (body as BodyInit), credentials: 'omit' });
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: new Uint8Array(await response.arrayBuffer()),
-      at: 0,
-      delivery: { kind: 'whole' },
-    };
+    const ended = new AbortController();
+    const forget = await lost.expect(sent, () => ended.abort());
+    try {
+      const response = await fetch(base + path, { method, headers: sent, body: method === 'GET' ? undefined : (body as BodyInit), credentials: 'omit', signal: ended.signal });
+      const received = new Uint8Array(await response.arrayBuffer());
+      return { status: response.status, headers: Object.fromEntries(response.headers), body: received, at: 0, delivery: { kind: 'whole' } };
+    } catch {
+      return { status: 0, headers: {}, body: new Uint8Array(), at: 0, delivery: { kind: ended.signal.aborted ? 'lost' : 'reset' } };
+    } finally {
+      forget();
+    }
   };
 }
+
+interface Awaited {
+  operation: string;
+  accessKey: string;
+  /** When it was sent, by the machine's clock. */
+  since: number;
+  end: () => void;
+}
+
+/** After how long it is checked whether an answer was lost, in milliseconds of real time. */
+const OVERDUE = 300;
+
+/** Finds out from the request log which answers the server never sends: their connections stay open. */
+class LostAnswers {
+  #awaited = new Set<Awaited>();
+  #after: Promise<number> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    readonly base: string,
+    readonly fetch: typeof globalThis.fetch,
+  ) {}
+
+  /** Calls `end` if the answer of a request that is sent now is lost. Returns what ends the wait. */
+  async expect(headers: Headers, end: () => void): Promise<() => void> {
+    const named = (name: string) => Object.entries(headers).find(([header]) => header.toLowerCase() === name)?.[1] ?? '';
+    const operation = named('x-amz-target').replace(/^.*\./, '');
+    if (!operation) return () => {};
+    this.#after ??= this.#log('limit=1').then(({ seen }) => seen, () => 0);
+    await this.#after;
+    const awaited: Awaited = { operation, accessKey: /Credential=([^/]+)/.exec(named('authorization'))?.[1] ?? '', since: realNow(), end };
+    this.#awaited.add(awaited);
+    this.#timer ??= realSetTimeout(() => void this.#check(), OVERDUE);
+    return () => this.#awaited.delete(awaited);
+  }
+
+  async #check(): Promise<void> {
+    const overdue = [...this.#awaited].filter(({ since }) => realNow() - since >= OVERDUE);
+    if (overdue.length > 0) await this.#end(overdue).catch(() => {});
+    this.#timer = this.#awaited.size > 0 ? realSetTimeout(() => void this.#check(), OVERDUE) : undefined;
+  }
+
+  async #end(overdue: Awaited[]): Promise<void> {
+    const { requests } = await this.#log(`after=${await this.#after}&limit=1000`);
+    const last = requests.at(-1);
+    if (last) this.#after = Promise.resolve(last.number);
+    for (const { operation, caller, delivery } of requests) {
+      if (delivery.kind !== 'lost') continue;
+      const at = overdue.findIndex((awaited) => awaited.operation === operation && awaited.accessKey === caller.accessKey);
+      overdue.splice(at, at < 0 ? 0 : 1)[0]?.end();
+    }
+  }
+
+  async #log(query: string): Promise<{ seen: number; requests: LoggedRequest[] }> {
+    const response = await this.fetch(`${this.base}/_dynatwin/requests?${query}`, { cache: 'no-store', credentials: 'omit' });
+    return (await response.json()) as { seen: number; requests: LoggedRequest[] };
+  }
+}
+
+type LoggedRequest = Pick<SeenRequest, 'number' | 'operation' | 'caller' | 'delivery'>;
+
+const realSetTimeout = globalThis.setTimeout.bind(globalThis);
+const realNow = performance.now.bind(performance);
 
 /** Delivers answers when and how the engine says. */
 export class Connection {

@@ -22,6 +22,8 @@ export interface RunOptions {
   now: number;
   seed: number;
   env: Record<string, string>;
+  /** Whether the code is known to end, as the page's examples are: it is not taken for an endless loop on a busy machine. */
+  trusted: boolean;
   settable: boolean;
   base: string;
   onLine: (line: Line) => void;
@@ -34,6 +36,7 @@ const PULSE = 150;
 /** How many questions may stay without an answer. Those that the page asks late are not counted: the machine is busy. */
 const PATIENCE = 6;
 const LATE = 2 * PULSE;
+const PATIENCE_WITH_TRUSTED = 20 * PATIENCE;
 
 /** A Worker that was made ahead of the first run, and whether its script has loaded. */
 let spare: { worker: Worker; loaded: boolean } | undefined;
@@ -131,7 +134,7 @@ export class Run {
     const now = performance.now();
     if (now - this.#asked < LATE) this.#unanswered += 1;
     this.#asked = now;
-    if (this.#unanswered > PATIENCE) {
+    if (this.#unanswered > (this.#options.trusted ? PATIENCE_WITH_TRUSTED : PATIENCE)) {
       this.stop('Stopped: the code kept its thread busy for a second without waiting for anything. Is there an endless loop?');
     } else {
       this.#send({ kind: 'ping' });

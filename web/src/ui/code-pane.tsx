@@ -136,11 +136,13 @@ const body = signal('');
 /** What was suggested, which follows the selected table until it is edited. */
 const suggested = { statement: '', body: '' };
 
-function suggest({ name, keys }: Pick<TableView, 'name' | 'keys'>): void {
+function suggest(app: App, { name, keys }: Pick<TableView, 'name' | 'keys'>): void {
   const key = keys[0] ?? { name: 'PK', type: 'S' };
-  const value = key.type === 'N' ? '1' : 'CUSTOMER#ada';
+  // Of an item that was just used, so that there is something to find.
+  const used = app.feed.requests.peek().findLast(({ touches }) => touches.some((touch) => touch.table === name && touch.key[key.name]));
+  const value = String(used?.touches.find((touch) => touch.table === name && touch.key[key.name])?.key[key.name]?.[key.type] ?? (key.type === 'N' ? '1' : 'CUSTOMER#ada'));
   if (statement.value === suggested.statement) {
-    suggested.statement = `SELECT * FROM "${name}" WHERE "${key.name}" = ${key.type === 'N' ? value : `'${value}'`}`;
+    suggested.statement = `SELECT * FROM "${name}" WHERE "${key.name}" = ${key.type === 'N' ? value : `'${value.replaceAll("'", "''")}'`}`;
     statement.value = suggested.statement;
   }
   if (body.value === suggested.body) {
@@ -153,7 +155,7 @@ function suggest({ name, keys }: Pick<TableView, 'name' | 'keys'>): void {
 /** Suggests requests for the selected table. */
 function useSuggestions(app: App): void {
   const table = app.tables.current.value;
-  useEffect(() => suggest(table ?? { name: 'Shop', keys: [] }), [table?.id]);
+  useEffect(() => suggest(app, table ?? { name: 'Shop', keys: [] }), [table?.id]);
 }
 
 /** Puts a request into the tab for raw requests. */

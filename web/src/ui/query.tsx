@@ -127,6 +127,7 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
         <button type="button" onClick={() => (showRequest(built.operation, JSON.stringify(built.body, undefined, 2)), document.getElementById('send-Request')?.click())}>As request</button>
       </div>
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
+      {!answer.value && <p class="quiet">With a partition key this is a Query, which reads one item collection. Without one it is a Scan, which reads the whole table. A filter drops items after they were read and paid for.</p>}
       {answer.value && <Result answer={answer.value} onMore={() => void run({ ExclusiveStartKey: answer.value?.LastEvaluatedKey })} onShow={onShow} />}
     </form>
   );

@@ -53,7 +53,10 @@ export function Shell({ app }: { app: App }) {
 function ExampleChoice({ app }: { app: App }) {
   const choose = (id: string) => {
     const example = EXAMPLES.find((one) => one.id === id);
-    if (example) void app.open(example);
+    if (!example) return;
+    document.getElementById('send-Code')?.click();
+    if (example.shows) document.getElementById('details-Requests')?.click();
+    void app.open(example);
   };
   const group = (kind: 'start' | 'lesson') =>
     EXAMPLES.filter((example) => example.kind === kind).map(({ id, title }) => (

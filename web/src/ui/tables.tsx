@@ -63,7 +63,7 @@ export function TablesPanel({ app, onItems }: { app: App; onItems: () => void })
                 <td>{table.keys.map(({ name, type }) => `${name} ${type}`).join(', ')}</td>
                 <td class="number">{table.items.toLocaleString('en')}</td>
                 <td class="number">{bytes(table.bytes)}</td>
-                <td class="features">{features(table)}</td>
+                <td class="features" title={features(table)}>{features(table)}</td>
                 <td class="actions">
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Export ${table.name}`} onClick={() => void save(table)}>Export</button>
                   <label class="button small">

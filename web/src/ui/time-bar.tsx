@@ -83,11 +83,12 @@ function whatIsDue(tables: App['tables']['list']['value'], due: number): string 
   for (const { name, pending } of tables) {
     if (!pending) continue;
     const meets = (next: string | undefined) => next !== undefined && Math.abs(Date.parse(next) - due) <= 1;
-    const { timeToLive, transactions, streamRecords, indexes } = pending;
+    const { timeToLive, transactions, streamRecords, arrivals, indexes } = pending;
     if (meets(timeToLive.next)) return `${keyText(timeToLive.first[0]?.key)} is deleted by time to live`;
     if (meets(transactions.next)) return 'A transaction is applied';
     const index = indexes.find(({ next }) => meets(next));
     if (index) return `A change reaches ${index.index}`;
+    if (meets(arrivals.next)) return 'A change arrives from another region';
     if (meets(streamRecords.next)) return 'A stream record can be read';
     if (meets(pending.next)) return `${name} changes its status`;
   }
