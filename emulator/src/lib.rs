@@ -22,6 +22,7 @@
 
 mod access;
 mod answer;
+mod cache;
 mod caller;
 mod capacity;
 mod chance;

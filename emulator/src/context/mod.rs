@@ -6,7 +6,7 @@ mod state;
 
 pub use rates::RateGroup as RateKind;
 pub use readers::Readers;
-pub use state::EngineState;
+pub use state::{Caches, EngineState};
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

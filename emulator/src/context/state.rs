@@ -11,10 +11,20 @@ use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
+use crate::partiql::StatementCache;
 use crate::reclaim::Reclaimer;
 use crate::storage::{AppendError, Catalog, RestoreError, Scope, StateSnapshot, Tokens};
 use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
+
+/// What was parsed from texts, which requests repeat.
+#[derive(Default)]
+pub struct Caches {
+    /// Expressions.
+    pub expressions: Cache,
+    /// PartiQL statements.
+    pub statements: StatementCache,
+}
 
 /// The tables of an engine, its conditions and fault rules, and what it remembers.
 pub struct EngineState {
@@ -22,7 +32,7 @@ pub struct EngineState {
     initial_conditions: Conditions,
     catalog: Catalog,
     faults: Faults,
-    expressions: Cache,
+    caches: Caches,
     object_store: Option<Arc<dyn ObjectStore>>,
     decided: Ordinals,
     readers: Readers,
@@ -43,7 +53,7 @@ impl EngineState {
             initial_conditions: *conditions,
             catalog,
             faults: Faults::new(seed),
-            expressions: Cache::new(),
+            caches: Caches::default(),
             object_store: None,
             decided: Ordinals::default(),
             readers: Readers::default(),
@@ -64,9 +74,9 @@ impl EngineState {
         &self.faults
     }
 
-    /// The expressions that were parsed.
-    pub fn expressions(&self) -> &Cache {
-        &self.expressions
+    /// The expressions and statements that were parsed.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
     }
 
     /// The tables.

@@ -1,6 +1,6 @@
 //! Reads of a page of a table or index.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Bound};
 
 use super::{capacity, due, stale, strong, trace};
 use crate::capacity::Consumed;
@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::key::Key;
 use crate::plan::{PageRange, PageRead, ReadSource};
-use crate::storage::{KeyRange, Page, PageLimit, Walk};
+use crate::storage::{EarlierState, KeyRange, Page, PageLimit, Walk};
 use crate::value::{Item, Name};
 
 /// The result of reading a table or index.
@@ -65,7 +65,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
         }
     }
     let scanned = all.items.len();
-    let items = if fetch.is_none() && read.filter.is_none() {
+    let items = if fetch.is_none() && (read.filter.is_none() || read.is_key) {
         all.items
     } else {
         shown(read, all.items, all.bases)
@@ -125,6 +125,7 @@ fn paid(
 fn read_page_items(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
     let (table, shape) = (&read.target.table, &read.target.shape);
     match read.source {
+        ReadSource::Table if read.is_key => look_up(context, read, walk),
         ReadSource::Global(at) => {
             let (index, now) = (&shape.indexes[at], context.now);
             let settled = |is_due: &dyn Fn() -> bool| index.settled_page(walk, now, is_due);
@@ -146,6 +147,22 @@ fn read_page_items(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) 
             table.page(local, walk, look)
         }
     }
+}
+
+/// Reads the item of a range that is one key.
+fn look_up(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
+    let Bound::Included(key) = &walk.range.lower else {
+        return Page::default();
+    };
+    let table = &read.target.table;
+    let place = table.partition_of(key.token);
+    let contents = due::read(table, table.partition(place), context.now);
+    let past = contents.history().and_then(|history| {
+        let state = stale::state_of_page(context, table, place, history, walk, read.consistent)?;
+        Some(EarlierState::new(&contents, history, state).get(key).cloned())
+    });
+    let item = past.unwrap_or_else(|| contents.get(key).cloned());
+    Page::of_item(item, walk.limit)
 }
 
 /// The tokens that a page touched: those of its range, or those up to its last item.

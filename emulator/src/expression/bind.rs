@@ -62,7 +62,7 @@ impl<'r> Bound<'r> {
 
     /// Whether the static checks have passed with the same names and types of values: all else that they depend on is the
     /// text.
-    fn has_passed(&self) -> bool {
+    pub(super) fn has_passed(&self) -> bool {
         let Some(passed) = self.parsed.passed.get() else {
             return false;
         };
@@ -75,7 +75,7 @@ impl<'r> Bound<'r> {
     }
 
     /// Keeps names and types that have passed the static checks, if there are few.
-    fn keep_passed(&self) {
+    pub(super) fn keep_passed(&self) {
         if self.parsed.passed.get().is_some() || self.names.len() > FEW_NAMES || self.values.len() > FEW {
             return;
         }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::ast::{Body, CheckStep, Clause, Element, Grammar, Node, Op, Operand, Operator, Parsed, Span, UpdateAction};
 use super::bind::Bound;
 use super::check;
@@ -225,23 +227,29 @@ fn program(nodes: &[Node], root: u32) -> Vec<Op> {
 
 impl BuiltExpression {
     /// Binds and checks; texts have no `Invalid …Expression: ` before them, since there is no such member.
-    fn bind<'r>(&self, values: &'r [AttributeValue]) -> Result<Bound<'r>, ApiError> {
+    fn bind<'r>(&self, values: impl IntoIterator<Item = &'r AttributeValue>) -> Result<Bound<'r>, ApiError> {
         let bound = Bound {
             parsed: Arc::clone(&self.parsed),
-            names: smallvec::SmallVec::new(),
-            values: (0..self.values).map(|at| values.get(at)).collect(),
+            names: SmallVec::new(),
+            values: values.into_iter().take(self.values).map(Some).collect(),
         };
-        check::all(&bound).map_err(ApiError::validation)?;
+        if !bound.has_passed() {
+            check::all(&bound).map_err(ApiError::validation)?;
+            bound.keep_passed();
+        }
         Ok(bound)
     }
 
     /// The condition.
-    pub fn condition<'r>(&self, values: &'r [AttributeValue]) -> Result<Condition<'r>, ApiError> {
+    pub fn condition<'r>(
+        &self,
+        values: impl IntoIterator<Item = &'r AttributeValue>,
+    ) -> Result<Condition<'r>, ApiError> {
         self.bind(values).map(Condition::new)
     }
 
     /// The update.
-    pub fn update<'r>(&self, values: &'r [AttributeValue]) -> Result<Update<'r>, ApiError> {
+    pub fn update<'r>(&self, values: impl IntoIterator<Item = &'r AttributeValue>) -> Result<Update<'r>, ApiError> {
         self.bind(values).map(Update::new)
     }
 
@@ -252,6 +260,41 @@ impl BuiltExpression {
             path::sorted(&bound, paths.iter().rev().copied()).map_err(ApiError::validation)?;
         }
         Projection::new(bound).map_err(ApiError::validation)
+    }
+
+    /// The attributes that must equal constants, by the position of each, if the condition is nothing else.
+    pub fn equalities(&self) -> Option<SmallVec<[(Name, u32); 2]>> {
+        let mut equalities = SmallVec::new();
+        let Body::Condition { nodes, root, .. } = &self.parsed.body else {
+            return None;
+        };
+        let mut pending: SmallVec<[u32; 8]> = SmallVec::from_slice(&[*root]);
+        while let Some(node) = pending.pop() {
+            let application = match nodes[node as usize] {
+                Node::And(left, right) => {
+                    pending.extend([right, left]);
+                    continue;
+                }
+                Node::Test(application) => application,
+                Node::Or(..) | Node::Not(_) => return None,
+            };
+            let (Operator::Eq, [Operand::Path(span), Operand::Value(at)] | [Operand::Value(at), Operand::Path(span)]) = (
+                self.parsed.application(application).operator,
+                self.parsed.operands(application),
+            ) else {
+                return None;
+            };
+            let [Element::Literal(name)] = span.of(&self.parsed.elements) else {
+                return None;
+            };
+            equalities.push((self.parsed.literals[*name as usize].clone(), *at));
+        }
+        Some(equalities)
+    }
+
+    /// The memory the expression takes, about.
+    pub fn weight(&self) -> usize {
+        self.parsed.weight()
     }
 }
 

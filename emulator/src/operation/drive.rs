@@ -1,9 +1,8 @@
 //! The pipeline of every request: decode, check, plan, authorize, execute, encode.
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::{self, RefusalScope, Verdicts};
-use crate::expression::Cache;
 use crate::plan::Access;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -23,7 +22,7 @@ pub trait Stages {
     const REFUSAL: RefusalScope = RefusalScope::Request;
 
     /// Runs every check that needs only the request.
-    fn check<'r>(request: &'r mut Self::Request, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError>;
+    fn check<'r>(request: &'r mut Self::Request, caches: &'r Caches) -> Result<Self::Checked<'r>, ApiError>;
 
     /// Binds the request to its tables, with the checks that need their definitions.
     fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError>;
@@ -41,7 +40,7 @@ pub trait Stages {
 /// Runs a request: reads its body, writes the response body.
 pub fn drive<O: Stages>(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let mut request = O::Request::decode(body)?;
-    let checked = O::check(&mut request, context.engine.expressions())?;
+    let checked = O::check(&mut request, context.engine.caches())?;
     let plan = O::plan(context, checked).map_err(|error| execute::unplanned(context, error))?;
     let verdicts = execute::authorize(context, O::REFUSAL, |each| O::access(&plan, each))?;
     let outcome = O::execute(context, &plan, verdicts)?;

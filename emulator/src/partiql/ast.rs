@@ -228,3 +228,15 @@ pub(super) enum Statement {
     },
     Exists(Select),
 }
+
+impl Statement {
+    /// The table or index that the statement names.
+    pub(super) fn target(&self) -> Id {
+        match self {
+            Statement::Select(select) | Statement::Exists(select) => select.from,
+            Statement::Insert { target, .. } | Statement::Update { target, .. } | Statement::Delete { target, .. } => {
+                *target
+            }
+        }
+    }
+}

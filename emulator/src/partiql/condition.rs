@@ -4,7 +4,7 @@
 use super::ast::{Binary, Id, Node, NodeKind, Span};
 use super::error::{self, statement_error, statement_error_at};
 use super::lexer::{self, Token};
-use super::lower::Lowering;
+use super::lower::{Constant, Lowering};
 use crate::error::ApiError;
 use crate::expression::{ExpressionBuilder, Logic, Operator, Term};
 use crate::value::{AttributeValue, Type};
@@ -248,14 +248,16 @@ impl<'s> Expressions<'_, 's> {
             return Err(error::operand_type(comparison.name(), Type::Bool.name()));
         }
         let equal = comparison == Operator::Eq;
-        let constant = term.constant().and_then(|at| self.lowering.values.get(at as usize));
-        match constant {
+        let constant = term.constant().and_then(|at| self.lowering.constants.get(at as usize));
+        self.lowering.depends_on_values |= matches!(constant, Some(Constant::Parameter(_)));
+        match constant.map(|constant| constant.value(self.lowering.parameters)) {
             Some(AttributeValue::Bool(flag)) if *flag == equal => Ok(Lowered::Logic(logic)),
             Some(AttributeValue::Bool(_)) => Ok(Lowered::Logic(self.draft.not(logic))),
             Some(_) => {
                 // The condition still counts: it is checked, and then left out.
-                let no = self.lowering.value(self.draft, AttributeValue::Bool(false));
-                let yes = self.lowering.value(self.draft, AttributeValue::Bool(true));
+                let bool = |flag| Constant::Literal(AttributeValue::Bool(flag));
+                let no = self.lowering.value(self.draft, bool(false));
+                let yes = self.lowering.value(self.draft, bool(true));
                 let never = self.draft.test(comparison, &[no, yes]);
                 Ok(Lowered::Logic(if equal {
                     self.draft.and(never, logic)
@@ -305,7 +307,9 @@ impl<'s> Expressions<'_, 's> {
         let Some(letter) = letter else {
             return Ok(self.test(negated, Operator::AttributeNotExists, &[term]));
         };
-        let name = self.lowering.value(self.draft, AttributeValue::string(letter));
+        let name = self
+            .lowering
+            .value(self.draft, Constant::Literal(AttributeValue::string(letter)));
         Ok(self.test(negated, Operator::AttributeType, &[term, name]))
     }
 

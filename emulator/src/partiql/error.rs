@@ -156,7 +156,7 @@ impl ApiError {
     }
 
     /// Branches of a WHERE clause that would read an item twice.
-    pub(super) fn overlapping_conditions() -> ApiError {
+    pub fn overlapping_conditions() -> ApiError {
         statement_error("Overlapping conditions with range keys are not supported in where clause")
     }
 

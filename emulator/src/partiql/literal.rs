@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::ast::{Id, NodeKind, Span};
 use super::error::{self, statement_error, statement_error_at};
-use super::lower::Lowering;
+use super::lower::{Constant, Lowering};
 use crate::error::ApiError;
 use crate::limits;
 use crate::number::{Number, NumberError};
@@ -13,18 +13,13 @@ use crate::value::{AttributeValue, Map, Text};
 const ROOT: &str = "root";
 
 impl Lowering<'_> {
-    /// The value of a literal or of a parameter.
-    pub(super) fn constant(&mut self, id: Id) -> Result<AttributeValue, ApiError> {
-        if let NodeKind::Parameter(at) = self.tree.node(id).kind {
-            return self.parameter(at);
+    /// A literal or parameter.
+    pub(super) fn constant(&self, id: Id) -> Result<Constant, ApiError> {
+        match self.tree.node(id).kind {
+            NodeKind::Parameter(at) if (at as usize) < self.parameters.len() => Ok(Constant::Parameter(at)),
+            NodeKind::Parameter(_) => Err(ApiError::parameter_count()),
+            _ => self.literal(id, &mut ROOT.to_owned(), 0).map(Constant::Literal),
         }
-        self.literal(id, &mut ROOT.to_owned(), 0)
-    }
-
-    /// The value of a question mark, which is moved out of the parameters.
-    fn parameter(&mut self, at: u32) -> Result<AttributeValue, ApiError> {
-        let parameter = self.parameters.get_mut(at as usize).and_then(Option::take);
-        parameter.ok_or_else(ApiError::parameter_count)
     }
 
     /// A value inside `depth` lists and maps. The depth of values is bounded.
@@ -125,14 +120,18 @@ impl Lowering<'_> {
         if map.insert(name.clone(), value).is_none() {
             return Ok(());
         }
-        Err(statement_error_at(
-            format_args!("Duplicate keys in tuple. Key: {name} under {path}"),
-            self.place(self.tree.node(key).token),
-        ))
+        Err(self.duplicate(key, name, path))
     }
 
-    /// The item of an INSERT. Each of its values is a separate root, and may be a parameter.
-    pub(super) fn item(&mut self, value: Id) -> Result<Map, ApiError> {
+    fn duplicate(&self, key: Id, name: &Text, path: &str) -> ApiError {
+        statement_error_at(
+            format_args!("Duplicate keys in tuple. Key: {name} under {path}"),
+            self.place(self.tree.node(key).token),
+        )
+    }
+
+    /// The attributes of an INSERT's item, sorted by name. Each value is a separate root, and may be a parameter.
+    pub(super) fn item(&self, value: Id) -> Result<Vec<(Text, Constant)>, ApiError> {
         let node = self.tree.node(value);
         let NodeKind::Struct(members) = node.kind else {
             return Err(statement_error_at(
@@ -140,15 +139,18 @@ impl Lowering<'_> {
                 self.place(node.token),
             ));
         };
-        let mut item = Map::new();
+        let mut item: Vec<(Text, Constant)> = Vec::new();
         for pair in self.tree.list(members).chunks(2) {
             let &[key, value] = pair else { continue };
             let name = self.key(key, ROOT)?;
             let value = self.constant(value)?;
-            if value.depth() > limits::NESTING {
+            if value.value(self.parameters).depth() > limits::NESTING {
                 return Err(statement_error(ApiError::NESTING_STORED));
             }
-            self.put(&mut item, key, &name, value, ROOT)?;
+            match item.binary_search_by(|(other, _)| other.cmp(&name)) {
+                Ok(_) => return Err(self.duplicate(key, &name, ROOT)),
+                Err(at) => item.insert(at, (name, value)),
+            }
         }
         Ok(item)
     }

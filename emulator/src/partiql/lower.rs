@@ -11,10 +11,32 @@ use crate::value::{AttributeValue, Name};
 pub(super) struct Lowering<'s> {
     pub statement: &'s str,
     pub tree: &'s Tree,
-    /// The values of the question marks, until they are taken.
-    pub parameters: Vec<Option<AttributeValue>>,
+    /// The values of the question marks.
+    pub parameters: &'s [AttributeValue],
     /// The constants of the statement's expressions.
-    pub values: Vec<AttributeValue>,
+    pub constants: Vec<Constant>,
+    /// Whether other values of the parameters can give other expressions.
+    pub depends_on_values: bool,
+}
+
+/// A constant of a statement.
+#[derive(Clone, Debug)]
+pub(super) enum Constant {
+    /// A literal.
+    Literal(AttributeValue),
+    /// A question mark, by its position among them.
+    Parameter(u32),
+}
+
+impl Constant {
+    /// Its value, with these parameters, which include it.
+    pub(super) fn value<'r>(&'r self, parameters: &'r [AttributeValue]) -> &'r AttributeValue {
+        static NOTHING: AttributeValue = AttributeValue::Null;
+        match self {
+            Constant::Literal(value) => value,
+            Constant::Parameter(at) => parameters.get(*at as usize).unwrap_or(&NOTHING),
+        }
+    }
 }
 
 /// One element of a path, owned.
@@ -25,12 +47,13 @@ pub(super) enum OwnedPathElement {
 }
 
 impl<'s> Lowering<'s> {
-    pub(super) fn new(statement: &'s str, tree: &'s Tree, parameters: Vec<AttributeValue>) -> Lowering<'s> {
+    pub(super) fn new(statement: &'s str, tree: &'s Tree, parameters: &'s [AttributeValue]) -> Lowering<'s> {
         Lowering {
             statement,
             tree,
-            parameters: parameters.into_iter().map(Some).collect(),
-            values: Vec::new(),
+            parameters,
+            constants: Vec::new(),
+            depends_on_values: false,
         }
     }
 
@@ -39,9 +62,9 @@ impl<'s> Lowering<'s> {
     }
 
     /// A constant as an operand.
-    pub(super) fn value(&mut self, draft: &mut ExpressionBuilder, value: AttributeValue) -> Term {
-        self.values.push(value);
-        draft.value((self.values.len() - 1) as u32)
+    pub(super) fn value(&mut self, draft: &mut ExpressionBuilder, value: Constant) -> Term {
+        self.constants.push(value);
+        draft.value((self.constants.len() - 1) as u32)
     }
 
     /// The elements of a document path, or what is wrong about it.

@@ -1,9 +1,9 @@
-//! PartiQL: statements into the same plans and the same expressions that the other operations have.
+//! PartiQL: lowers statements to the expressions that the other operations have, and finds the keys in them.
 //!
 //! ```text
 //! text ─ lexer, parser ─► tree ─ lower: literals, paths, operators ─► Prepared ─ bind ─► Statement
-//!                                                                                        │ with a table
-//!                                            Get, Write, ranges of keys ◄─ keys, reads ──┘
+//!                                            (in the StatementCache)                     │ with a table
+//!                                                Get, Write, ranges of keys ◄─ keys, plan ┘
 //! ```
 //!
 //! Nothing here reads or changes an item. Trees are flat and walked without recursion, so that no statement, however
@@ -19,13 +19,11 @@ mod lower;
 mod next_token;
 mod parser;
 mod prepared;
-mod reads;
 
 pub use ast::Returning;
-pub use keys::{check_key_value, only_key, written_key};
+pub use keys::{Branch, branches, check_key_value, only_key, written_key};
 pub use next_token::NextToken;
-pub use prepared::{Columns, Prepared, Select, Statement, shown};
-pub use reads::Reads;
+pub use prepared::{Columns, Prepared, Select, Statement, StatementCache, shown};
 
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,38 @@
 //! A statement with its parameters, after all checks that need no table.
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
 use super::ast::{self, Assignment, Id, NodeKind, Returning, Statement as Written};
 use super::error::{statement_error, statement_error_at};
-use super::lower::{Lowering, OwnedPathElement};
+use super::lower::{Constant, Lowering, OwnedPathElement};
 use super::parser;
+use crate::cache::{Parsed, TextCache};
 use crate::error::ApiError;
 use crate::expression::{BuiltExpression, Clause, Condition, ExpressionBuilder, Names, Projection, Update};
+use crate::limits;
 use crate::value::{AttributeValue, Item, Map, Name, SentItem};
 
-/// A statement, parsed and lowered.
+/// A statement, parsed and lowered, with its parameters.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The table.
-    pub table: Name,
-    /// The index.
-    pub index: Option<Name>,
-    values: Vec<AttributeValue>,
+    lowered: Arc<Lowered>,
+    parameters: Vec<AttributeValue>,
+    /// The item of an INSERT.
+    item: SentItem,
+}
+
+/// A statement, parsed and lowered, without values for its parameters.
+#[derive(Debug)]
+struct Lowered {
+    text: Box<str>,
+    table: Name,
+    index: Option<Name>,
+    /// The constants of its expressions.
+    constants: Vec<Constant>,
+    /// The number of its question marks.
+    parameters: usize,
     body: Body,
 }
 
@@ -24,10 +41,13 @@ enum Body {
     Select {
         columns: Option<(BuiltExpression, Vec<Name>)>,
         condition: Option<BuiltExpression>,
+        /// The attributes that must equal constants, each with its constant's position, if that is the whole condition.
+        equalities: SmallVec<[(Name, u32); 2]>,
         order: Vec<(Name, bool)>,
         exists: bool,
     },
-    Insert(SentItem),
+    /// The item's attributes, sorted by name.
+    Insert(Vec<(Name, Constant)>),
     Update {
         update: BuiltExpression,
         condition: Option<BuiltExpression>,
@@ -37,6 +57,32 @@ enum Body {
         condition: Option<BuiltExpression>,
         returning: Option<Returning>,
     },
+}
+
+/// A bounded cache of lowered statements. Statements that have errors are not cached.
+#[derive(Default)]
+pub struct StatementCache(TextCache<Lowered>);
+
+impl StatementCache {
+    /// An empty cache.
+    pub fn new() -> StatementCache {
+        StatementCache::default()
+    }
+
+    /// The lowered form of a statement, from the cache or lowered now.
+    fn lower(&self, text: &str, parameters: &[AttributeValue]) -> Result<Arc<Lowered>, ApiError> {
+        if let Some(lowered) = self.0.find(text, ())
+            && lowered.accepts(parameters)
+        {
+            return Ok(lowered);
+        }
+        let (lowered, is_reusable) = Lowered::new(text, parameters)?;
+        let lowered = Arc::new(lowered);
+        if is_reusable {
+            self.0.insert(lowered.clone());
+        }
+        Ok(lowered)
+    }
 }
 
 /// A statement with bound expressions.
@@ -67,6 +113,8 @@ pub struct Select<'r> {
     pub columns: Option<Columns<'r>>,
     /// The WHERE clause.
     pub condition: Option<Condition<'r>>,
+    /// The attributes that must equal values, if that is the whole WHERE clause.
+    pub equalities: SmallVec<[(&'r Name, &'r AttributeValue); 2]>,
     /// The ORDER BY clause: attributes, each with whether it descends.
     pub order: &'r [(Name, bool)],
 }
@@ -103,70 +151,68 @@ pub fn shown(projection: &Projection<'_>, names: &[Name], item: &Item) -> Map {
 
 impl Prepared {
     /// Parses and lowers a statement. Parameters it has no question marks for are passed over.
-    pub fn new(statement: &str, parameters: Vec<AttributeValue>) -> Result<Prepared, ApiError> {
-        let (written, tree) = parser::parse(statement)?;
-        let mut lowering = Lowering::new(statement, &tree, parameters);
-        let (target, body) = match &written {
-            Written::Select(select) => (select.from, lowering.select(select, false)?),
-            Written::Exists(select) => (select.from, lowering.select(select, true)?),
-            Written::Insert { target, value } => (*target, lowering.insert(*target, *value)?),
-            Written::Update {
-                target,
-                assignments,
-                condition,
-                returning,
-            } => {
-                lowering.no_index(*target)?;
-                let body = lowering.update(assignments, *condition, *returning)?;
-                (*target, body)
-            }
-            Written::Delete {
-                target,
-                condition,
-                returning,
-            } => {
-                lowering.no_index(*target)?;
-                (*target, lowering.delete(*condition, *returning)?)
-            }
+    pub fn new(
+        statement: &str,
+        mut parameters: Vec<AttributeValue>,
+        cache: &StatementCache,
+    ) -> Result<Prepared, ApiError> {
+        let lowered = cache.lower(statement, &parameters)?;
+        let item = match &lowered.body {
+            Body::Insert(attributes) => item(attributes, &mut parameters),
+            _ => SentItem::default(),
         };
-        let (table, index) = lowering.target(target)?;
         Ok(Prepared {
-            table,
-            index,
-            values: lowering.values,
-            body,
+            lowered,
+            parameters,
+            item,
         })
     }
 
     /// The table of a statement, even if the statement has other errors; `None` if it does not parse.
     pub fn table_of(statement: &str) -> Option<Name> {
         let (written, tree) = parser::parse(statement).ok()?;
-        let target = match written {
-            Written::Select(select) | Written::Exists(select) => select.from,
-            Written::Insert { target, .. } | Written::Update { target, .. } | Written::Delete { target, .. } => target,
-        };
-        let target = Lowering::new(statement, &tree, Vec::new()).target(target);
+        let target = Lowering::new(statement, &tree, &[]).target(written.target());
         target.ok().map(|(table, _)| table)
     }
 
-    /// The values that its expressions take, be they parameters or literals.
-    pub fn values(&self) -> &[AttributeValue] {
-        &self.values
+    /// The statement's text.
+    pub fn text(&self) -> &str {
+        &self.lowered.text
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Name {
+        &self.lowered.table
+    }
+
+    /// The index.
+    pub fn index(&self) -> Option<&Name> {
+        self.lowered.index.as_ref()
+    }
+
+    /// The values of its expressions, be they parameters or literals.
+    pub fn values(&self) -> impl Iterator<Item = &AttributeValue> {
+        let constants = self.lowered.constants.iter();
+        constants.map(|constant| constant.value(&self.parameters))
+    }
+
+    fn value(&self, at: u32) -> &AttributeValue {
+        self.lowered.constants[at as usize].value(&self.parameters)
     }
 
     /// Whether the statement reads; the others write, or occur among writes.
     pub fn reads(&self) -> bool {
-        matches!(self.body, Body::Select { exists: false, .. })
+        matches!(self.lowered.body, Body::Select { exists: false, .. })
     }
 
     /// Whether the statement is an EXISTS.
     pub fn is_exists(&self) -> bool {
-        matches!(self.body, Body::Select { exists: true, .. })
+        matches!(self.lowered.body, Body::Select { exists: true, .. })
     }
 
     /// What the statement gives back of what it writes.
     pub fn returning(&self) -> Option<Returning> {
-        match self.body {
+        match self.lowered.body {
             Body::Update { returning, .. } | Body::Delete { returning, .. } => returning,
             _ => None,
         }
@@ -174,24 +220,26 @@ impl Prepared {
 
     /// Binds the statement's expressions to its values, with every check that needs no table.
     pub fn bind(&self) -> Result<Statement<'_>, ApiError> {
-        let values = &self.values;
         let bound = |condition: &Option<BuiltExpression>| {
-            condition.as_ref().map(|drafted| drafted.condition(values)).transpose()
+            let condition = condition.as_ref();
+            condition.map(|built| built.condition(self.values())).transpose()
         };
-        Ok(match &self.body {
+        Ok(match &self.lowered.body {
             Body::Select {
                 columns,
                 condition,
+                equalities,
                 order,
                 exists,
             } => {
-                let columns = columns.as_ref().map(|(drafted, names)| {
-                    let projection = drafted.projection()?;
+                let columns = columns.as_ref().map(|(built, names)| {
+                    let projection = built.projection()?;
                     Ok::<_, ApiError>(Columns { projection, names })
                 });
                 let select = Select {
                     columns: columns.transpose()?,
                     condition: bound(condition)?,
+                    equalities: equalities.iter().map(|(name, at)| (name, self.value(*at))).collect(),
                     order,
                 };
                 if *exists {
@@ -200,9 +248,9 @@ impl Prepared {
                     Statement::Select(select)
                 }
             }
-            Body::Insert(item) => Statement::Insert(item),
+            Body::Insert(_) => Statement::Insert(&self.item),
             Body::Update { update, condition, .. } => Statement::Update {
-                update: update.update(values)?,
+                update: update.update(self.values())?,
                 condition: bound(condition)?,
             },
             Body::Delete { condition, .. } => Statement::Delete {
@@ -212,12 +260,98 @@ impl Prepared {
     }
 }
 
+/// The item of an INSERT; parameters are moved into it.
+fn item(attributes: &[(Name, Constant)], parameters: &mut [AttributeValue]) -> SentItem {
+    let attributes = attributes.iter().map(|(name, constant)| {
+        let value = match constant {
+            Constant::Literal(value) => value.clone(),
+            Constant::Parameter(at) => std::mem::replace(&mut parameters[*at as usize], AttributeValue::Null),
+        };
+        (name.clone(), value)
+    });
+    SentItem::from(attributes.collect::<Map>())
+}
+
+impl Lowered {
+    /// Lowers a statement. Returns as well whether it is the same for other parameters.
+    fn new(statement: &str, parameters: &[AttributeValue]) -> Result<(Lowered, bool), ApiError> {
+        let (written, tree) = parser::parse(statement)?;
+        let mut lowering = Lowering::new(statement, &tree, parameters);
+        let target = written.target();
+        let body = match &written {
+            Written::Select(select) => lowering.select(select, false)?,
+            Written::Exists(select) => lowering.select(select, true)?,
+            Written::Insert { target, value } => lowering.insert(*target, *value)?,
+            Written::Update {
+                assignments,
+                condition,
+                returning,
+                ..
+            } => {
+                lowering.no_index(target)?;
+                lowering.update(assignments, *condition, *returning)?
+            }
+            Written::Delete {
+                condition, returning, ..
+            } => {
+                lowering.no_index(target)?;
+                lowering.delete(*condition, *returning)?
+            }
+        };
+        let (table, index) = lowering.target(target)?;
+        let is_reusable = !lowering.depends_on_values;
+        let lowered = Lowered {
+            text: statement.into(),
+            table,
+            index,
+            constants: lowering.constants,
+            parameters: tree.parameters as usize,
+            body,
+        };
+        Ok((lowered, is_reusable))
+    }
+
+    /// Whether lowering the statement with these parameters gives no error.
+    fn accepts(&self, parameters: &[AttributeValue]) -> bool {
+        let is_shallow = |value: &AttributeValue| value.depth() <= limits::NESTING;
+        let inserts = matches!(self.body, Body::Insert(_));
+        parameters.len() >= self.parameters && (!inserts || parameters.iter().all(is_shallow))
+    }
+
+    fn expressions(&self) -> impl Iterator<Item = &BuiltExpression> {
+        let (first, second) = match &self.body {
+            Body::Select { columns, condition, .. } => (columns.as_ref().map(|(built, _)| built), condition.as_ref()),
+            Body::Insert(_) => (None, None),
+            Body::Update { update, condition, .. } => (Some(update), condition.as_ref()),
+            Body::Delete { condition, .. } => (None, condition.as_ref()),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+impl Parsed for Lowered {
+    type Kind = ();
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn kind(&self) {}
+
+    fn weight(&self) -> usize {
+        let expressions: usize = self.expressions().map(BuiltExpression::weight).sum();
+        // A constant takes at least two bytes of text, inside of lists too.
+        let constants = (self.text.len() / 2).max(self.constants.capacity()) * size_of::<(Name, Constant)>();
+        size_of::<Lowered>() + 2 * self.text.len() + constants + expressions
+    }
+}
+
 impl Lowering<'_> {
     fn filter(&mut self, condition: Option<Id>) -> Result<Option<BuiltExpression>, ApiError> {
         let Some(root) = condition else { return Ok(None) };
         let mut draft = ExpressionBuilder::condition();
         let logic = self.condition(&mut draft, root)?;
-        Ok(Some(draft.finish_condition(logic, self.values.len())))
+        Ok(Some(draft.finish_condition(logic, self.constants.len())))
     }
 
     fn select(&mut self, select: &ast::Select, exists: bool) -> Result<Body, ApiError> {
@@ -228,9 +362,11 @@ impl Lowering<'_> {
         };
         let order = self.order(select)?;
         let condition = self.filter(select.condition)?;
+        let equalities = condition.as_ref().and_then(BuiltExpression::equalities);
         Ok(Body::Select {
             columns,
             condition,
+            equalities: equalities.unwrap_or_default(),
             order,
             exists,
         })
@@ -302,7 +438,7 @@ impl Lowering<'_> {
                 place,
             ));
         }
-        self.item(value).map(|item| Body::Insert(SentItem::from(item)))
+        self.item(value).map(Body::Insert)
     }
 
     fn update(
@@ -329,7 +465,7 @@ impl Lowering<'_> {
             }
         }
         // The update's values come before those of the condition; each binds to the values up to its own.
-        let update = draft.finish_update(self.values.len());
+        let update = draft.finish_update(self.constants.len());
         let condition = self.filter(condition)?;
         Ok(Body::Update {
             update,
@@ -339,7 +475,7 @@ impl Lowering<'_> {
     }
 
     /// `set_add(path, set)` and `set_delete(path, set)`, which change the path that they are assigned to.
-    fn set_function(&mut self, path: Id, value: Id) -> Result<Option<(Clause, AttributeValue)>, ApiError> {
+    fn set_function(&mut self, path: Id, value: Id) -> Result<Option<(Clause, Constant)>, ApiError> {
         let node = self.tree.node(value);
         let NodeKind::Call { name, arguments } = &node.kind else {
             return Ok(None);
@@ -367,8 +503,9 @@ impl Lowering<'_> {
         }
         let constant = matches!(self.tree.node(second).kind, NodeKind::Bag(_) | NodeKind::Parameter(_));
         let set = if constant { Some(self.constant(second)?) } else { None };
-        match set {
-            Some(set @ (AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_))) => {
+        self.depends_on_values |= matches!(set, Some(Constant::Parameter(_)));
+        match set.as_ref().map(|set| set.value(self.parameters)).zip(set.clone()) {
+            Some((AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_), set)) => {
                 Ok(Some((clause, set)))
             }
             _ => Err(statement_error_at(

@@ -2,11 +2,13 @@
 
 mod access;
 mod read;
+mod select;
 mod target;
 mod write;
 
 pub use access::{Access, ControlAccess, ItemAccess, ItemRequest, RegionActions, RequestTags, key_text};
 pub use read::{Get, PageRange, PageRead, ReadSource, Select, VectorSearch, get, transact_get};
+pub use select::SelectRanges;
 pub use target::Target;
 pub use write::{Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
 

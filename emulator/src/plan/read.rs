@@ -102,6 +102,8 @@ pub struct PageRead<'r> {
     pub projection: Option<Projection<'r>>,
     /// `Select`.
     pub select: Option<Select>,
+    /// Whether the only range is one key of the table, and the filter demands nothing else.
+    pub is_key: bool,
     /// Whether a PartiQL statement reads it: its filter is applied to the entries of a local index, not to the items fetched
     /// for them.
     pub is_statement: bool,

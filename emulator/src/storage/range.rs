@@ -234,6 +234,18 @@ impl Page {
         page
     }
 
+    /// A page of at most one item.
+    pub fn of_item(item: Option<Item>, limit: PageLimit) -> Page {
+        let bytes = item.as_ref().map_or(0, Item::size);
+        let items = Vec::from_iter(item);
+        Page {
+            cut: items.len() >= limit.items || bytes >= limit.bytes,
+            bytes,
+            items,
+            bases: Vec::new(),
+        }
+    }
+
     /// Adds items until the page is full; `sized` returns the counted size of an item.
     pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
         // Reserves room for a small page: growing step by step costs more than reading it.

@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 /// The modules, row by row. A new module needs a place here and in `ARCHITECTURE.md`.
 const ROWS: &[&[&str]] = &[
     &["limits", "number", "sync", "chance", "caller", "digest", "reclaim"],
-    &["clock", "conditions", "size", "value"],
+    &["cache", "clock", "conditions", "size", "value"],
     &["error", "answer", "schema"],
     &["request"],
     &["key", "expression", "capacity", "fault", "transfer"],
-    &["journal"],
+    &["journal", "partiql"],
     &["change", "wire"],
     &["access", "storage"],
     &["context"],
     &["plan"],
-    &["partiql"],
     &["execute"],
     &["operation"],
     &["engine"],

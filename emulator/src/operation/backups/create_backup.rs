@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::operation::backups;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -24,7 +23,7 @@ impl Stages for Operation {
     type Plan<'r> = (Target, &'r Text);
     type Outcome = Arc<Backup>;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let table = check::control_table_name(request.table_name.as_ref())?;
         let mut violations = Violations::new();
         match request.backup_name.as_deref() {

@@ -3,10 +3,9 @@
 use crate::operation::drive::Stages;
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::backups;
 use crate::plan::{Access, ControlAccess};
 use crate::request::BackupOnly;
@@ -23,7 +22,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r str;
     type Outcome = (Arc<Backup>, &'static str);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         Ok(request.backup_arn.as_ref())
     }
 

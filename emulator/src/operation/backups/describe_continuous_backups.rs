@@ -1,10 +1,9 @@
 //! [DescribeContinuousBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContinuousBackups.html).
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::backups;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -22,7 +21,7 @@ impl Stages for Operation {
     type Plan<'r> = Target;
     type Outcome = Moment;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check::control_table_name(request.table_name.as_ref())
     }
 

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::arn;
 use crate::operation::backups;
 use crate::operation::check;
@@ -34,7 +33,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r ListBackups;
     type Outcome = Outcome;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check_members(request)?;
         Ok(request)
     }

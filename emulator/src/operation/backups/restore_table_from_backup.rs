@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::arn;
 use crate::operation::backups;
 use crate::operation::backups::restore::{self, RestoredTable};
@@ -30,7 +29,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = RestoredTable;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let mut violations = Violations::new();
         restore::check_members(&mut violations, request.target_table_name.as_ref(), &request.overrides);
         backups::arn_length(&mut violations, request.backup_arn.as_ref(), "backupArn");

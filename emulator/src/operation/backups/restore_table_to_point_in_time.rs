@@ -1,10 +1,9 @@
 //! [RestoreTableToPointInTime](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html).
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::operation::arn;
 use crate::operation::backups;
 use crate::operation::backups::restore::{self, RestoredTable};
@@ -24,7 +23,7 @@ impl Stages for Operation {
     type Plan<'r> = (Target, &'r RestoreTableToPointInTime);
     type Outcome = RestoredTable;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let mut violations = Violations::new();
         let arn = request.source_table_arn.as_ref();
         streams::length(&mut violations, arn, "sourceTableArn", 1, 1024);

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::backups;
 use crate::operation::backups::describe_continuous_backups;
@@ -25,7 +24,7 @@ impl Stages for Operation {
     type Plan<'r> = (Target, bool, Option<u32>);
     type Outcome = (Arc<Shape>, Moment);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let name = check::control_table_name(request.table_name.as_ref())?;
         let (enabled, days) = specification(request)?;
         Ok((name, enabled, days))

@@ -41,7 +41,7 @@ impl ControlRequest<'_> {
         let mut object = Object::open(writer);
         object.string("kind", kind.name());
         object.string("expression", text);
-        let mut scope = match Bindings::new(&substitutions, self.twin.state.expressions()) {
+        let mut scope = match Bindings::new(&substitutions, &self.twin.state.caches().expressions) {
             Ok(scope) => scope,
             Err(error) => {
                 object.string("error", error.message().unwrap_or_default());

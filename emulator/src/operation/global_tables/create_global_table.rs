@@ -2,10 +2,9 @@
 
 use std::convert::Infallible;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::legacy;
@@ -22,7 +21,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r str;
     type Outcome = Infallible;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &request.0;
         let mut violations = Violations::new();
         legacy::check_name(&mut violations, request.global_table_name.as_ref());

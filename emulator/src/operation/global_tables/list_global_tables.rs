@@ -1,9 +1,8 @@
 //! [ListGlobalTables](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListGlobalTables.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
@@ -20,7 +19,7 @@ impl Stages for Operation {
     type Plan<'r> = ();
     type Outcome = ();
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let mut violations = Violations::new();
         if let Some(start) = &request.exclusive_start_global_table_name {
             check::plain_name(&mut violations, start, "exclusiveStartGlobalTableName");

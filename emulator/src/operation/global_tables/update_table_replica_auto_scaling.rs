@@ -1,10 +1,9 @@
 //! [UpdateTableReplicaAutoScaling](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, ErrorKind, Violations};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::auto_scaling::{self, GlobalTable};
@@ -23,7 +22,7 @@ impl Stages for Operation {
     type Plan<'r> = (&'r str, &'r UpdateReplicaAutoScaling);
     type Outcome = (GlobalTable, String, Moment);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
         let name = check::control_table_name(request.table_name.as_ref())?;
         let mut violations = Violations::new();

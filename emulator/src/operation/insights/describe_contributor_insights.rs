@@ -1,10 +1,9 @@
 //! [DescribeContributorInsights](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContributorInsights.html).
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::insights::{self, InsightsPlan};
@@ -22,7 +21,7 @@ impl Stages for Operation {
     type Plan<'r> = InsightsPlan<'r>;
     type Outcome = Moment;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check::control_table_name(request.0.table_name.as_ref())?;
         let mut violations = Violations::new();
         insights::check_index_name(&mut violations, &request.0);

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::check::{self, words};
 use crate::operation::drive::Stages;
@@ -36,7 +35,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = (&'static str, Option<&'static str>);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check::control_table_name(request.table_name.as_ref())?;
         let on = check_members(request)?;
         Ok((request, on))

@@ -1,10 +1,10 @@
 //! [BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
 
 use crate::capacity::Consumed;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, RefusalScope, Verdicts, is_throttle};
-use crate::expression::{Cache, Projection};
+use crate::expression::Projection;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -75,11 +75,11 @@ impl Stages for Operation {
 
     const REFUSAL: RefusalScope = RefusalScope::Throttled;
 
-    fn check<'r>(request: &'r mut Request, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Request, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         let report = check_members(request)?;
         let tables = request.members.request_items.as_deref().unwrap_or_default();
-        let projections = check_kinds(tables, cache)?;
+        let projections = check_kinds(tables, caches)?;
         check_values(tables)?;
         check_duplicates(tables)?;
         Ok(Checked {
@@ -254,7 +254,7 @@ fn check_members(Request { members: request, echo }: &Request) -> Result<Capacit
 }
 
 /// The projection of each table. An expression and legacy attributes cannot be combined, even on different tables.
-fn check_kinds<'r>(tables: &'r [TableKeys], cache: &'r Cache) -> Result<Vec<Option<Projection<'r>>>, ApiError> {
+fn check_kinds<'r>(tables: &'r [TableKeys], caches: &'r Caches) -> Result<Vec<Option<Projection<'r>>>, ApiError> {
     check::mixing(
         &[(
             "AttributesToGet",
@@ -272,7 +272,7 @@ fn check_kinds<'r>(tables: &'r [TableKeys], cache: &'r Cache) -> Result<Vec<Opti
     let checked = tables.iter().map(|(_, requested)| {
         let text = requested.projection_expression.as_ref();
         check::substitutions_need_expression(&requested.substitutions, text.is_some(), None)?;
-        let projection = reading::projection(&requested.substitutions, text, cache)?;
+        let projection = reading::projection(&requested.substitutions, text, caches)?;
         let legacy = reading::attributes_to_get(requested.attributes_to_get.as_deref())?;
         Ok(projection.or(legacy))
     });

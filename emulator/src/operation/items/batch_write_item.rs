@@ -2,10 +2,9 @@
 
 use crate::capacity::Consumed;
 use crate::change::Change;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, ErrorKind, Violations};
 use crate::execute::{self, RefusalScope, Verdicts, is_throttle};
-use crate::expression::Cache;
 use crate::key::Key;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
@@ -64,7 +63,7 @@ impl Stages for Operation {
 
     const REFUSAL: RefusalScope = RefusalScope::Throttled;
 
-    fn check<'r>(request: &'r mut BatchWriteItem, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut BatchWriteItem, _: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let (report, metrics) = check_members(request)?;
         let tables = read(request)?;
         Ok(Checked {

@@ -1,10 +1,10 @@
 //! [GetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html).
 
 use crate::capacity::Consumed;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Cache, Projection};
+use crate::expression::Projection;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::output;
@@ -37,7 +37,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Option<Item>;
 
-    fn check<'r>(request: &'r mut GetItem, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut GetItem, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         if request.table_name.as_deref() == Some("") {
             return Err(check::empty_table_name());
@@ -58,7 +58,7 @@ impl Stages for Operation {
         check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
         let legacy = reading::attributes_to_get(request.attributes_to_get.as_deref())?;
         let text = request.projection_expression.as_ref();
-        let projection = reading::projection(&request.substitutions, text, cache)?.or(legacy);
+        let projection = reading::projection(&request.substitutions, text, caches)?.or(legacy);
         Ok(Checked {
             table: check::text(request.table_name.as_ref()),
             key: check::key(request.key.as_ref()),

@@ -1,10 +1,10 @@
 //! [PutItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
 
 use crate::change::Change;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Bindings, Cache};
+use crate::expression::Bindings;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::items::single_write::{self, CheckedWrite, ReturnMembers, WritePlan};
@@ -21,7 +21,7 @@ impl Stages for Operation {
     type Plan<'r> = WritePlan<'r>;
     type Outcome = Change;
 
-    fn check<'r>(request: &'r mut PutItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut PutItem, caches: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
         let mut violations = Violations::new();
         check::table_name(&mut violations, request.table_name.as_ref())?;
@@ -47,7 +47,7 @@ impl Stages for Operation {
         )?;
         let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
             .map_err(ApiError::enveloped)?;
-        let mut scope = Bindings::new_enveloped(&request.substitutions, cache)?;
+        let mut scope = Bindings::new_enveloped(&request.substitutions, &caches.expressions)?;
         let condition =
             single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
         returns.values = single_write::old_or_none(request.return_values.as_ref())?;

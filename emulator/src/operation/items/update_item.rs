@@ -1,10 +1,10 @@
 //! [UpdateItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html).
 
 use crate::change::Change;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Bindings, Cache, ExpressionKind, Update, legacy};
+use crate::expression::{Bindings, ExpressionKind, Update, legacy};
 use crate::operation::check::{self, words};
 use crate::operation::drive::Stages;
 use crate::operation::items::single_write::{self, CheckedWrite, ReturnOptions, WritePlan};
@@ -21,11 +21,11 @@ impl Stages for Operation {
     type Plan<'r> = WritePlan<'r>;
     type Outcome = Change;
 
-    fn check<'r>(request: &'r mut UpdateItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut UpdateItem, caches: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
         let returns = check_members(request)?;
         check_kinds(request).map_err(ApiError::enveloped)?;
-        let mut scope = Bindings::new_enveloped(&request.substitutions, cache)?;
+        let mut scope = Bindings::new_enveloped(&request.substitutions, &caches.expressions)?;
         let legacy_update = request
             .attribute_updates
             .as_deref()

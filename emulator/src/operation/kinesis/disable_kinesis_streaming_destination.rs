@@ -1,9 +1,8 @@
 //! [DisableKinesisStreamingDestination](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DisableKinesisStreamingDestination.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::drive::Stages;
 use crate::operation::kinesis::{self, DestinationPlan};
 use crate::plan::{Access, ControlAccess};
@@ -23,7 +22,7 @@ impl Stages for Operation {
     type Plan<'r> = DestinationPlan<'r>;
     type Outcome = Destination;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let (name, stream_arn) = kinesis::check(request, "enableKinesisStreamingConfiguration")?;
         if request.configuration.is_some() {
             return Err(ApiError::validation(

@@ -1,9 +1,8 @@
 //! [UpdateKinesisStreamingDestination](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateKinesisStreamingDestination.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::drive::Stages;
 use crate::operation::kinesis::{self, DestinationPlan};
 use crate::plan::{Access, ControlAccess};
@@ -25,7 +24,7 @@ impl Stages for Operation {
     type Plan<'r> = DestinationPlan<'r>;
     type Outcome = Destination;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &request.destination;
         let (name, stream_arn) = kinesis::check(request, "updateKinesisStreamingConfiguration")?;
         let precision = kinesis::precision(request.configuration.as_ref());

@@ -1,9 +1,8 @@
 //! [GetResourcePolicy](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetResourcePolicy.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::drive::Stages;
 use crate::operation::policies::{self, PolicyPlan};
 use crate::plan::Access;
@@ -20,7 +19,7 @@ impl Stages for Operation {
     type Plan<'r> = PolicyPlan<'r>;
     type Outcome = (String, i64);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         Ok(&request.0)
     }
 

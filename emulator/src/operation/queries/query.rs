@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, PageResult, Verdicts};
-use crate::expression::{Bindings, Cache, Condition, ExpressionKind, KeyCondition, Projection, legacy};
+use crate::expression::{Bindings, Condition, ExpressionKind, KeyCondition, Projection, legacy};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::queries::reading::{self, PagePlan};
@@ -33,7 +33,7 @@ impl Stages for Operation {
     type Plan<'r> = PagePlan<'r>;
     type Outcome = PageResult;
 
-    fn check<'r>(request: &'r mut Query, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Query, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         let report = check_members(request)?;
         let (legacy_filter, legacy_projection) = check_kinds(request)?;
@@ -41,7 +41,7 @@ impl Stages for Operation {
         let mut violations = Violations::new();
         let select = reading::known_select(&mut violations, request.select.as_ref());
         violations.finish()?;
-        let mut scope = Bindings::new(&request.substitutions, cache)?;
+        let mut scope = Bindings::new(&request.substitutions, &caches.expressions)?;
         check_not_empty(request)?;
         let filter = match &request.filter_expression {
             Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
@@ -117,6 +117,7 @@ impl Stages for Operation {
             filter,
             projection,
             select,
+            is_key: false,
             is_statement: false,
             target,
         };

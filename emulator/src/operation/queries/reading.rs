@@ -1,8 +1,9 @@
 //! Shared by the reading operations: projections, and the pages of Query and Scan.
 
+use crate::context::Caches;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::PageResult;
-use crate::expression::{Bindings, Cache, Condition, Path, Projection, legacy};
+use crate::expression::{Bindings, Condition, Path, Projection, legacy};
 use crate::key::{self, Key};
 use crate::operation::check::{self, CapacityReport, words};
 use crate::operation::output;
@@ -48,10 +49,10 @@ pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>
 pub fn projection<'r>(
     substitutions: &'r Substitutions,
     text: Option<&'r Text>,
-    cache: &'r Cache,
+    caches: &'r Caches,
 ) -> Result<Option<Projection<'r>>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    let mut scope = Bindings::new(substitutions, cache)?;
+    let mut scope = Bindings::new(substitutions, &caches.expressions)?;
     let projection = scope.projection(text)?;
     scope.check_all_used()?;
     Ok(Some(projection))

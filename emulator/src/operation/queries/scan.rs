@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, PageResult, Verdicts};
-use crate::expression::{Bindings, Cache, Condition, ExpressionKind, Projection, legacy};
+use crate::expression::{Bindings, Condition, ExpressionKind, Projection, legacy};
 use crate::operation::check::{self, CapacityReport, words};
 use crate::operation::drive::Stages;
 use crate::operation::queries::reading::{self, PagePlan};
@@ -32,11 +32,11 @@ impl Stages for Operation {
     type Plan<'r> = PagePlan<'r>;
     type Outcome = PageResult;
 
-    fn check<'r>(request: &'r mut Scan, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Scan, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         let (report, select) = check_members(request)?;
         let (legacy_filter, legacy_projection) = check_kinds(request)?;
-        let mut scope = Bindings::new(&request.substitutions, cache)?;
+        let mut scope = Bindings::new(&request.substitutions, &caches.expressions)?;
         for (text, kind) in [
             (&request.filter_expression, ExpressionKind::Filter),
             (&request.projection_expression, ExpressionKind::Projection),
@@ -114,6 +114,7 @@ impl Stages for Operation {
             filter,
             projection,
             select,
+            is_key: false,
             is_statement: false,
             target,
         };

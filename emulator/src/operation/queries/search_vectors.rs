@@ -2,10 +2,10 @@
 
 use crate::capacity::units;
 use crate::change::vector::{self, VectorEntry};
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, SearchHit, Verdicts};
-use crate::expression::{Bindings, Cache, ExpressionKind, Projection, SearchCondition};
+use crate::expression::{Bindings, ExpressionKind, Projection, SearchCondition};
 use crate::key::{self, Key};
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
@@ -39,7 +39,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Vec<SearchHit>;
 
-    fn check<'r>(request: &'r mut SearchVectors, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut SearchVectors, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         let report = check_members(request)?;
         let vector: Option<Vec<f32>> = request.search_vector.iter().copied().collect();
@@ -49,7 +49,7 @@ impl Stages for Operation {
             )
         })?;
         check_kinds(request)?;
-        let mut scope = Bindings::new(&request.substitutions, cache)?;
+        let mut scope = Bindings::new(&request.substitutions, &caches.expressions)?;
         if let Some(text) = &request.projection_expression {
             Bindings::check_not_empty(ExpressionKind::Projection, text)?;
         }

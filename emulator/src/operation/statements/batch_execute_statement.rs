@@ -2,10 +2,9 @@
 
 use crate::capacity::Consumed;
 use crate::capacity::units;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -13,7 +12,7 @@ use crate::operation::dump;
 use crate::operation::output;
 use crate::operation::statements::statement;
 use crate::operation::transactions::transaction::TransactionItems;
-use crate::partiql::{self, Columns, Prepared, Returning, Statement};
+use crate::partiql::{self, Columns, Prepared, Returning, Statement, StatementCache};
 use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
 use crate::request::{BatchExecuteStatement, BatchStatement};
 use crate::value::{Map, Name};
@@ -81,10 +80,11 @@ impl Stages for Operation {
 
     const REFUSAL: RefusalScope = RefusalScope::Entry;
 
-    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Request, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let report = check_members(&request.members)?;
         let sent = request.members.statements.get_or_insert_default();
-        request.prepared = sent.iter_mut().map(prepare).collect();
+        let prepared = sent.iter_mut().map(|sent| prepare(sent, &caches.statements));
+        request.prepared = prepared.collect();
         let prepared = &request.prepared;
         let reads = |reads: bool| prepared.iter().flatten().any(|prepared| prepared.reads() == reads);
         if reads(true) && reads(false) {
@@ -186,10 +186,10 @@ fn check_members(request: &BatchExecuteStatement) -> Result<CapacityReport, ApiE
     Ok(report)
 }
 
-fn prepare(sent: &mut BatchStatement) -> Result<Prepared, ApiError> {
+fn prepare(sent: &mut BatchStatement, cache: &StatementCache) -> Result<Prepared, ApiError> {
     sent.violations.attributes.take().map_or(Ok(()), Err)?;
     let parameters = sent.parameters.take().unwrap_or_default();
-    let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters)?;
+    let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters, cache)?;
     if prepared.is_exists() {
         return Err(ApiError::exists_misplaced());
     }
@@ -209,7 +209,7 @@ fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, 
     let target = statement::table(context, prepared)?;
     let key = match &statement {
         Statement::Select(select) => {
-            let condition = select.condition.as_ref().filter(|_| prepared.index.is_none());
+            let condition = select.condition.as_ref().filter(|_| prepared.index().is_none());
             let key = condition.and_then(|condition| partiql::only_key(&target.definition().key, condition));
             key.ok_or_else(|| {
                 ApiError::validation(
@@ -298,7 +298,7 @@ impl Entry<'_> {
         let missing = error.kind() == ErrorKind::ResourceNotFound;
         let table = prepared
             .filter(|_| missing)
-            .map(|prepared| Name::new(plan::plain_name(&prepared.table)));
+            .map(|prepared| Name::new(plan::plain_name(prepared.table())));
         Entry {
             table,
             step: Err(error),

@@ -3,10 +3,9 @@
 mod select;
 
 use crate::change::Change;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, PageResult, Verdicts};
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -70,11 +69,12 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Outcome;
 
-    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Request, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let Request { members, prepared } = request;
         let options = check_members(members)?;
         let parameters = members.parameters.take().unwrap_or_default();
-        let parsed = Prepared::new(check::text(members.statement.as_ref()), parameters);
+        let statement = check::text(members.statement.as_ref());
+        let parsed = Prepared::new(statement, parameters, &caches.statements);
         Ok(Checked {
             request: members,
             options,
@@ -141,7 +141,6 @@ fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, 
         let page = select::Page {
             limit: request.limit,
             consistent: request.consistent_read.unwrap_or(false),
-            statement: check::text(request.statement.as_ref()),
             token: request.next_token.as_deref(),
             report: options.report,
         };

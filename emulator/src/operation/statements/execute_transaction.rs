@@ -1,10 +1,9 @@
 //! [ExecuteTransaction](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html).
 
 use crate::change::Change;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -12,7 +11,7 @@ use crate::operation::dump;
 use crate::operation::output;
 use crate::operation::statements::statement;
 use crate::operation::transactions::transaction::{self, Attempt, TransactionItems};
-use crate::partiql::{self, Columns, Prepared, Statement};
+use crate::partiql::{self, Columns, Prepared, Statement, StatementCache};
 use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
 use crate::request::{BatchStatement, ExecuteTransaction};
 use crate::value::{Item, Map, Text};
@@ -85,14 +84,18 @@ impl Stages for Operation {
 
     const REFUSAL: RefusalScope = RefusalScope::Transaction;
 
-    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Request, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let report = check_members(&request.members)?;
-        let fingerprint = transaction::fingerprint(&request.members.transact_statements);
+        // Only a client token needs it.
+        let fingerprint = match request.members.client_request_token {
+            Some(_) => transaction::fingerprint(&request.members.transact_statements),
+            None => 0,
+        };
         let sent = request.members.transact_statements.get_or_insert_default();
         for statement in &mut *sent {
             statement.violations.attributes.take().map_or(Ok(()), Err)?;
         }
-        request.prepared = prepare(sent)?;
+        request.prepared = prepare(sent, &caches.statements)?;
         let prepared = &request.prepared;
         if prepared.iter().any(Prepared::reads) && !prepared.iter().all(Prepared::reads) {
             return Err(ApiError::validation(
@@ -248,16 +251,16 @@ fn named(at: usize, error: ApiError) -> ApiError {
 }
 
 /// Checks the statements alone, one after the other.
-fn prepare(sent: &mut [BatchStatement]) -> Result<Vec<Prepared>, ApiError> {
+fn prepare(sent: &mut [BatchStatement], cache: &StatementCache) -> Result<Vec<Prepared>, ApiError> {
     let one = |sent: &mut BatchStatement| {
         let parameters = sent.parameters.take().unwrap_or_default();
-        let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters)?;
+        let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters, cache)?;
         if prepared.returning().is_some() {
             return Err(ApiError::validation(
                 "RETURNING clause is not supported in ExecuteTransaction.",
             ));
         }
-        if prepared.index.is_some() {
+        if prepared.index().is_some() {
             return Err(ApiError::validation(
                 "Reads on indices are not supported within transactions.",
             ));

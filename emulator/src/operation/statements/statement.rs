@@ -39,7 +39,7 @@ pub fn check_members(
 
 /// The table of a statement. Statements do not support keys of several attributes.
 pub fn table(context: &Context<'_>, prepared: &Prepared) -> Result<Target, ApiError> {
-    let target = plan::table(context, &prepared.table)?;
+    let target = plan::table(context, prepared.table())?;
     if has_keys_of_several_attributes(&target) {
         return Err(several_attributes());
     }

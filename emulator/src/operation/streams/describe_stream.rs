@@ -3,10 +3,9 @@
 use crate::operation::drive::Stages;
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::arn::ArnResource;
 use crate::operation::streams;
@@ -34,7 +33,7 @@ impl Stages for Operation {
     type Plan<'r> = (ArnResource<'r>, &'r DescribeStream);
     type Outcome = Outcome;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check_members(request)?;
         let arn = request.stream_arn.as_ref().ok_or_else(ApiError::internal)?;
         Ok((streams::parse(arn)?, request))

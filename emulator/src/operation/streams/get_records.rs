@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::journal::{ItemAction, Touch};
 use crate::limits;
 use crate::operation::drive::Stages;
@@ -39,7 +38,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan;
     type Outcome = Outcome;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let mut violations = Violations::new();
         streams::required(
             &mut violations,

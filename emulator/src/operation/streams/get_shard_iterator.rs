@@ -1,10 +1,9 @@
 //! [GetShardIterator](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html).
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::operation::arn::ArnResource;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -33,7 +32,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = ShardIterator;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check_members(request)?;
         Ok(request)
     }

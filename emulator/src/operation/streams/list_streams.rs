@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -24,7 +23,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r ListStreams;
     type Outcome = (Vec<Arc<Stream>>, bool);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check_members(request)?;
         Ok(request)
     }

@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use crate::chance;
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::one_of;
@@ -44,7 +43,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = (Arc<Table>, Moment);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
         let name = request.table_name.as_ref();
         let name = name.ok_or_else(ApiError::table_name_required)?;

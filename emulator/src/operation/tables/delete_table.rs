@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use crate::chance;
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::operation::backups;
 use crate::operation::check;
 use crate::operation::tables::account;
@@ -30,7 +29,7 @@ impl Stages for Operation {
     type Plan<'r> = Target;
     type Outcome = (Arc<Shape>, Moment);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         check::control_table_name(request.table_name.as_ref())
     }
 

@@ -1,9 +1,8 @@
 //! [DescribeEndpoints](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeEndpoints.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
 use crate::request::Empty;
@@ -21,7 +20,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r str;
     type Outcome = ();
 
-    fn check<'r>(_: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(_: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         Ok(())
     }
 

@@ -1,10 +1,9 @@
 //! [DescribeLimits](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeLimits.html): quotas, not what
 //! is left of them.
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
@@ -20,7 +19,7 @@ impl Stages for Operation {
     type Plan<'r> = ();
     type Outcome = ();
 
-    fn check<'r>(_: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(_: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         Ok(())
     }
 

@@ -2,10 +2,9 @@
 
 use std::ops::Bound;
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
@@ -24,7 +23,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r ListTables;
     type Outcome = (Vec<Name>, bool);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let mut violations = Violations::new();
         if let Some(start) = &request.exclusive_start_table_name {
             check::plain_name(&mut violations, start, "exclusiveStartTableName");

@@ -15,10 +15,9 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
@@ -45,7 +44,7 @@ impl Stages for Operation {
     type Plan<'r> = (Target, &'r UpdateTable, Vec<RegionActions>);
     type Outcome = Outcome;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         request::drop_empty(request);
         let request = &*request;
         let name = check::control_table_name(request.table_name.as_ref())?;
@@ -243,7 +242,7 @@ mod tests {
             names: None,
             values: Some(vec![(":g".into(), number())]),
         };
-        let update = Expressions::new(&substitutions, state.expressions())
+        let update = Expressions::new(&substitutions, &state.caches().expressions)
             .unwrap()
             .update("SET g = :g")
             .unwrap();

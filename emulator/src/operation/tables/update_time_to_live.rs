@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::conditions::Lag;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
@@ -30,7 +29,7 @@ impl Stages for Operation {
     type Plan<'r> = (Target, bool, &'r Name, Vec<RegionActions>);
     type Outcome = ();
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let name = check::control_table_name(request.table_name.as_ref())?;
         let (enabled, attribute) = specification(request)?;
         Ok((name, enabled, attribute))

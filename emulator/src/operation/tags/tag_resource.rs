@@ -1,9 +1,8 @@
 //! [TagResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::arn::ArnResource;
 use crate::operation::drive::Stages;
 use crate::operation::tags::{self, Tags};
@@ -20,7 +19,7 @@ impl Stages for Operation {
     type Plan<'r> = (ArnResource<'r>, Tags);
     type Outcome = ();
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         Ok(request)
     }
 

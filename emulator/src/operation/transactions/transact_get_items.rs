@@ -1,9 +1,9 @@
 //! [TransactGetItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
-use crate::expression::{Cache, Projection};
+use crate::expression::Projection;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
@@ -38,14 +38,14 @@ impl Stages for Operation {
 
     const REFUSAL: RefusalScope = RefusalScope::Transaction;
 
-    fn check<'r>(request: &'r mut TransactGetItems, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut TransactGetItems, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         let report = check_members(request)?;
         let actions = request.transact_items.as_deref().unwrap_or_default();
         let gets: Vec<&TransactGet> = actions.iter().filter_map(|action| action.get.as_ref()).collect();
         let projections = actions.iter().zip(&gets).map(|(action, get)| {
             check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), None)?;
-            let projection = reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)?;
+            let projection = reading::projection(&get.substitutions, get.projection_expression.as_ref(), caches)?;
             action.violations.attributes.clone().map_or(Ok(projection), Err)
         });
         Ok(Checked {

@@ -1,10 +1,10 @@
 //! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 
 use crate::change::Change;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, RefusalScope, Verdicts};
-use crate::expression::{Bindings, Cache, Condition, Update};
+use crate::expression::{Bindings, Condition, Update};
 use crate::key;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
@@ -78,11 +78,11 @@ impl Stages for Operation {
 
     const REFUSAL: RefusalScope = RefusalScope::Transaction;
 
-    fn check<'r>(request: &'r mut TransactWriteItems, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut TransactWriteItems, caches: &'r Caches) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
         let (report, metrics) = check_members(request)?;
         let actions = request.transact_items.as_deref().unwrap_or_default();
-        let steps = actions.iter().map(|action| bind(action, cache));
+        let steps = actions.iter().map(|action| bind(action, caches));
         Ok(Checked {
             request,
             steps: steps.collect::<Result<_, _>>()?,
@@ -228,7 +228,7 @@ fn check_action(violations: &mut Violations, action: &TransactWriteItem, path: &
 }
 
 /// Binds one action: exactly one kind, and its expressions.
-fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAction<'r>, ApiError> {
+fn bind<'r>(action: &'r TransactWriteItem, caches: &'r Caches) -> Result<CheckedAction<'r>, ApiError> {
     let kinds = [
         action.condition_check.is_some(),
         action.put.is_some(),
@@ -250,7 +250,7 @@ fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAc
     }
     // Expressions are checked before the item or key, and their values before their text.
     action.violations.substitutions.clone().map_or(Ok(()), Err)?;
-    let step = bind_kind(action, cache)?;
+    let step = bind_kind(action, caches)?;
     action.violations.attributes.clone().map_or(Ok(()), Err)?;
     if let ActionKind::Put(item) = step.kind {
         plan::check_item_size(&item.item)?;
@@ -258,7 +258,7 @@ fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAc
     Ok(step)
 }
 
-fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAction<'r>, ApiError> {
+fn bind_kind<'r>(action: &'r TransactWriteItem, caches: &'r Caches) -> Result<CheckedAction<'r>, ApiError> {
     let key = |key: &'r Option<Map>| check::key(key.as_ref());
     if let Some(put) = &action.put {
         let Some(item) = &put.item else {
@@ -270,7 +270,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Chec
             substitutions: &put.substitutions,
             on_failure: put.return_values_on_condition_check_failure.as_ref(),
         };
-        return members.bind(cache, None, |_| ActionKind::Put(item));
+        return members.bind(caches, None, |_| ActionKind::Put(item));
     }
     if let Some(delete) = &action.delete {
         let members = Members {
@@ -279,7 +279,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Chec
             substitutions: &delete.substitutions,
             on_failure: delete.return_values_on_condition_check_failure.as_ref(),
         };
-        return members.bind(cache, None, |_| ActionKind::Delete(key(&delete.key)));
+        return members.bind(caches, None, |_| ActionKind::Delete(key(&delete.key)));
     }
     if let Some(update) = &action.update {
         let members = Members {
@@ -289,7 +289,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Chec
             on_failure: update.return_values_on_condition_check_failure.as_ref(),
         };
         let kind = |bound: Option<Update<'r>>| ActionKind::Update(bound, key(&update.key));
-        return members.bind(cache, update.update_expression.as_ref(), kind);
+        return members.bind(caches, update.update_expression.as_ref(), kind);
     }
     let Some(check) = &action.condition_check else {
         return Err(ApiError::internal());
@@ -300,19 +300,19 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Chec
         substitutions: &check.substitutions,
         on_failure: check.return_values_on_condition_check_failure.as_ref(),
     };
-    members.bind(cache, None, |_| ActionKind::Check(key(&check.key)))
+    members.bind(caches, None, |_| ActionKind::Check(key(&check.key)))
 }
 
 impl<'r> Members<'r> {
     fn bind(
         &self,
-        cache: &'r Cache,
+        caches: &'r Caches,
         update: Option<&'r Text>,
         kind: impl FnOnce(Option<Update<'r>>) -> ActionKind<'r>,
     ) -> Result<CheckedAction<'r>, ApiError> {
         let has_expression = self.condition.is_some() || update.is_some();
         check::substitutions_need_expression(self.substitutions, has_expression, None)?;
-        let mut scope = Bindings::new(self.substitutions, cache)?;
+        let mut scope = Bindings::new(self.substitutions, &caches.expressions)?;
         let update = update.map(|text| scope.update(text)).transpose()?;
         let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
         scope.check_all_used()?;

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::drive::Stages;
 use crate::operation::transfers;
 use crate::plan::{Access, ControlAccess};
@@ -26,7 +25,7 @@ impl Stages for Operation {
     type Plan<'r> = &'r str;
     type Outcome = (Arc<Transfer>, Moment);
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         transfers::arn(request.bulk_operation_arn.as_ref(), TransferKind::BulkPut, WORDS)
     }
 

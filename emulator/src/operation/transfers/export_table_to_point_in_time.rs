@@ -3,10 +3,9 @@
 mod lines;
 
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::Cache;
 use crate::limits;
 use crate::operation::arn;
 use crate::operation::backups;
@@ -35,7 +34,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = StartedTransfer;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let sent = &*request;
         check_members(&sent.request)?;
         let arn = sent.request.table_arn.as_deref().unwrap_or_default();

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use crate::change;
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::key::Key;
 use crate::limits;
 use crate::operation::drive::Stages;
@@ -41,7 +40,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = StartedTransfer;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let sent = &*request;
         check_members(&sent.request)?;
         let table = sent.request.table.as_ref().ok_or_else(ApiError::internal)?;

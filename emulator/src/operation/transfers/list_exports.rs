@@ -1,9 +1,8 @@
 //! [ListExports](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListExports.html).
 
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::expression::Cache;
 use crate::operation::drive::Stages;
 use crate::operation::transfers::describe_export;
 use crate::operation::transfers::{Listing, TransferPage};
@@ -22,7 +21,7 @@ impl Stages for Operation {
     type Plan<'r> = Listing<'r>;
     type Outcome = TransferPage;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let listing = Listing {
             kind: TransferKind::Export,
             table_arn: request.table_arn.as_ref(),

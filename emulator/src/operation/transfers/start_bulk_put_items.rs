@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::capacity::Direction;
 use crate::change::Change;
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Bindings, Cache, ExpressionKind};
+use crate::expression::{Bindings, ExpressionKind};
 use crate::limits;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -31,7 +31,7 @@ impl Stages for Operation {
     type Plan<'r> = (Target, &'r RequestWithBody<StartBulkPutItems>);
     type Outcome = StartedTransfer;
 
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let sent = &*request;
         let name = check::control_table_name(sent.request.table_name.as_ref())?;
         check_members(&sent.request)?;
@@ -293,7 +293,7 @@ impl BulkLoad<'_> {
     fn write(&self, record: &ItemRecord, sent: Option<&SentItem>) -> Result<Change, ApiError> {
         let sent = sent.ok_or_else(|| ApiError::validation("Item is missing"))?;
         plan::check_item_size(&sent.item)?;
-        let mut scope = Bindings::new(&record.substitutions, self.context.engine.expressions())?;
+        let mut scope = Bindings::new(&record.substitutions, &self.context.engine.caches().expressions)?;
         let condition = record.condition_expression.as_ref();
         let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
         let condition = condition.transpose()?;

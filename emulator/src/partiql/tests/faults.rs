@@ -1,12 +1,13 @@
 //! What is said about statements that are wrong by themselves.
 
-use crate::partiql::Prepared;
+use crate::partiql::{Prepared, StatementCache};
 use crate::value::AttributeValue;
 
 /// The whole text; `None` if nothing is wrong.
 fn statement_error(statement: &str) -> Option<String> {
     let parameters = vec![AttributeValue::string("p"), AttributeValue::Null];
-    let bound = Prepared::new(statement, parameters).and_then(|prepared| prepared.bind().map(drop));
+    let bound =
+        Prepared::new(statement, parameters, &StatementCache::new()).and_then(|prepared| prepared.bind().map(drop));
     bound.err().and_then(|error| error.message().map(str::to_owned))
 }
 

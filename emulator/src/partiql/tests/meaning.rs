@@ -1,6 +1,7 @@
 //! What statements become.
 
-use crate::partiql::{Prepared, Reads, Statement, only_key, written_key};
+use crate::partiql::{Prepared, Statement, StatementCache, only_key, written_key};
+use crate::plan::SelectRanges;
 use crate::schema::{
     Adjustments, BillingMode, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput,
 };
@@ -55,20 +56,20 @@ fn definition() -> Definition {
 /// what is wrong.
 fn reads(clause: &str) -> String {
     let statement = format!("SELECT * FROM tab WHERE {clause}");
-    let prepared = Prepared::new(&statement, Vec::new()).unwrap();
+    let prepared = Prepared::new(&statement, Vec::new(), &StatementCache::new()).unwrap();
     let Statement::Select(select) = prepared.bind().unwrap() else {
         panic!("{statement}")
     };
     let definition = definition();
     let index = index();
-    let index = prepared.index.as_ref().map(|_| &index);
-    match Reads::plan(&definition, index, &select) {
+    let index = prepared.index().map(|_| &index);
+    match SelectRanges::plan(&definition, index, &select) {
         Err(error) => error.message().unwrap().to_owned(),
         Ok(reads) => {
             let partitions: Vec<&str> = reads
                 .ranges
                 .iter()
-                .map(|range| match range.partition {
+                .map(|range| match range.first_value() {
                     Some(AttributeValue::S(text)) => text.as_str(),
                     _ => "scan",
                 })
@@ -185,7 +186,7 @@ fn orders() {
 
 fn condition_key(clause: &str, read: bool) -> Result<Option<Map>, String> {
     let statement = format!("SELECT * FROM tab WHERE {clause}");
-    let prepared = Prepared::new(&statement, Vec::new()).unwrap();
+    let prepared = Prepared::new(&statement, Vec::new(), &StatementCache::new()).unwrap();
     let Statement::Select(select) = prepared.bind().unwrap() else {
         panic!("{statement}")
     };
@@ -228,11 +229,16 @@ fn the_key_of_one_item() {
 #[test]
 fn an_index_is_not_filtered_by_what_it_lacks() {
     let statement = |clause: &str| {
-        let prepared = Prepared::new(&format!("SELECT * FROM tab.idx WHERE {clause}"), Vec::new()).unwrap();
+        let prepared = Prepared::new(
+            &format!("SELECT * FROM tab.idx WHERE {clause}"),
+            Vec::new(),
+            &StatementCache::new(),
+        )
+        .unwrap();
         let Statement::Select(select) = prepared.bind().unwrap() else {
             panic!("{clause}")
         };
-        let reads = Reads::plan(&definition(), Some(&index()), &select);
+        let reads = SelectRanges::plan(&definition(), Some(&index()), &select);
         reads.err().and_then(|error| error.message().map(str::to_owned))
     };
     let lacks = "One or more parameter values were invalid: Secondary index idx does not project one or more filter attributes: [np]";
@@ -251,7 +257,12 @@ fn an_index_is_not_filtered_by_what_it_lacks() {
 
 #[test]
 fn columns_have_their_last_names() {
-    let prepared = Prepared::new("SELECT a, m.k, m.l[1], m.\"x y\" FROM tab", Vec::new()).unwrap();
+    let prepared = Prepared::new(
+        "SELECT a, m.k, m.l[1], m.\"x y\" FROM tab",
+        Vec::new(),
+        &StatementCache::new(),
+    )
+    .unwrap();
     let Statement::Select(select) = prepared.bind().unwrap() else {
         panic!()
     };
@@ -267,4 +278,71 @@ fn columns_have_their_last_names() {
     let shown = select.columns.unwrap().apply(&Item::new(&item));
     let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["k", "l[1]"]);
+}
+
+/// What becomes of a statement: the table, the values, the item of an INSERT and whether a SELECT's condition holds for an
+/// item; or what is wrong.
+fn meaning(statement: &str, parameters: &[AttributeValue], cache: &StatementCache) -> Result<String, String> {
+    let prepared = Prepared::new(statement, parameters.to_vec(), cache);
+    let meaning = prepared.and_then(|prepared| {
+        let bound = match prepared.bind()? {
+            Statement::Insert(item) => format!("{item:?}"),
+            Statement::Select(select) => {
+                let one: Map = [("a".into(), AttributeValue::N("1".parse().unwrap()))]
+                    .into_iter()
+                    .collect();
+                let condition = select.condition.unwrap();
+                format!("{} {:?}", condition.matches(Some(&one)), select.equalities)
+            }
+            _ => String::new(),
+        };
+        let values: Vec<&AttributeValue> = prepared.values().collect();
+        Ok(format!("{} {values:?} {bound}", prepared.table()))
+    });
+    meaning.map_err(|error| error.message().unwrap().to_owned())
+}
+
+#[test]
+fn a_cached_statement_means_what_it_means_when_it_is_parsed() {
+    let deep = (0..40).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
+    let set = AttributeValue::string_set(vec!["x".into()]).unwrap();
+    let values = [
+        AttributeValue::N("1".parse().unwrap()),
+        AttributeValue::string("a"),
+        AttributeValue::Bool(true),
+        AttributeValue::Bool(false),
+        AttributeValue::Null,
+        set,
+        deep,
+    ];
+    let mut parameters = vec![Vec::new()];
+    for first in &values {
+        parameters.push(vec![first.clone()]);
+        parameters.extend(values.iter().map(|second| vec![first.clone(), second.clone()]));
+    }
+    let cache = StatementCache::new();
+    for statement in [
+        "SELECT * FROM tab WHERE a = ? AND b = 2",
+        "SELECT * FROM tab WHERE ? = a AND b = ?",
+        "SELECT * FROM tab WHERE a < ?",
+        "SELECT * FROM tab WHERE begins_with(a, ?)",
+        "SELECT * FROM tab WHERE a BETWEEN ? AND ?",
+        "SELECT * FROM tab WHERE a IN [?, ?]",
+        "SELECT * FROM tab WHERE attribute_type(a, ?)",
+        "SELECT * FROM tab WHERE (a = 1) = ?",
+        "INSERT INTO tab VALUE {'b': ?, 'a': ?, 'c': [1, {'d': 'e'}]}",
+        "INSERT INTO tab VALUE {'b': ?, 'b': ?}",
+        "UPDATE tab SET a = ? SET b = a + ? WHERE pk = 'a'",
+        "UPDATE tab SET a = set_add(a, ?) WHERE pk = ?",
+        "UPDATE tab SET a = list_append(a, ?) WHERE pk = ?",
+        "DELETE FROM tab WHERE pk = ? AND size(a) > ?",
+    ] {
+        for parameters in parameters.iter().chain(parameters.iter().rev()) {
+            assert_eq!(
+                meaning(statement, parameters, &cache),
+                meaning(statement, parameters, &StatementCache::new()),
+                "{statement} {parameters:?}"
+            );
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::partiql::{NextToken, Prepared};
+use crate::partiql::{NextToken, Prepared, StatementCache};
 use crate::value::AttributeValue;
 
 /// What statements are made of.
@@ -94,7 +94,7 @@ const SOUP: &[&str] = &[
 
 fn swallow(statement: &str) {
     let parameters = vec![AttributeValue::string("p"), AttributeValue::Null];
-    if let Ok(prepared) = Prepared::new(statement, parameters) {
+    if let Ok(prepared) = Prepared::new(statement, parameters, &StatementCache::new()) {
         let _ = prepared.bind();
     }
 }

@@ -1,7 +1,5 @@
 //! A page of a SELECT: its ranges one after the other, until one is cut short.
 
-use smallvec::SmallVec;
-
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::PageResult;
@@ -11,10 +9,10 @@ use crate::operation::check::CapacityReport;
 use crate::operation::output;
 use crate::operation::queries::reading::PagePlan;
 use crate::operation::transactions::transaction;
-use crate::partiql::{self, Columns, NextToken, Prepared, Reads, Select};
-use crate::plan::{self, PageRange, PageRead, Target};
+use crate::partiql::{self, Columns, NextToken, Prepared, Select};
+use crate::plan::{self, PageRange, PageRead, SelectRanges, Target};
 use crate::schema::Index;
-use crate::value::Name;
+use crate::value::{AttributeValue, Name};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -24,8 +22,6 @@ pub struct Page<'r> {
     pub limit: Option<i64>,
     /// `ConsistentRead`.
     pub consistent: bool,
-    /// `Statement`.
-    pub statement: &'r str,
     /// `NextToken`.
     pub token: Option<&'r str>,
     /// `ReturnConsumedCapacity`.
@@ -40,8 +36,14 @@ pub struct SelectPlan<'r> {
     names: Option<&'r [Name]>,
     /// The number of the first range to read.
     first: usize,
-    /// The fingerprint in tokens, which identifies the statement.
-    fingerprint: u64,
+    /// The statement.
+    prepared: &'r Prepared,
+}
+
+/// The fingerprint in tokens: a hash of the statement with its values, and the table.
+fn fingerprint(prepared: &Prepared, target: &Target) -> u64 {
+    let values: Vec<&AttributeValue> = prepared.values().collect();
+    transaction::fingerprint(&(prepared.text(), values)) ^ target.table.ordinal
 }
 
 impl<'r> Page<'r> {
@@ -54,40 +56,43 @@ impl<'r> Page<'r> {
         select: Select<'r>,
     ) -> Result<SelectPlan<'r>, ApiError> {
         let definition = target.definition();
-        if let Some(name) = &prepared.index
+        if let Some(name) = prepared.index()
             && definition.index(name).is_none()
         {
             return Err(ApiError::validation("The table does not have the specified index"));
         }
-        let (source, index) = plan::source(context, &target, prepared.index.as_deref())?;
+        let (source, index) = plan::source(context, &target, prepared.index().map(Name::as_str))?;
         self.check(&target, index, &select)?;
-        let reads = Reads::plan(definition, index, &select)?;
-        let fingerprint = self.fingerprint(prepared, &target);
+        let mut planned = SelectRanges::plan(definition, index, &select)?;
         let start = self
             .token
-            .map(|token| NextToken::decode(token, fingerprint))
+            .map(|token| NextToken::decode(token, fingerprint(prepared, &target)))
             .transpose()?;
         let first = start.as_ref().map_or(0, |token| token.range);
-        let mut after = start.map(|token| token.key);
-        let ranges = reads.ranges.into_iter().skip(first).map(|range| PageRange {
-            keys: match after.take() {
-                Some(key) => range.keys.starting_after(key, reads.forward),
-                None => range.keys,
-            },
-            partition: range.partition.into_iter().collect(),
-        });
-        let ranges: SmallVec<_> = ranges.collect();
+        let is_key = planned.is_key && index.is_none() && start.is_none();
+        if let Some(start) = start {
+            let mut after = Some(start.key);
+            let rest = planned.ranges.into_iter().skip(first).map(|range| match after.take() {
+                Some(key) => PageRange {
+                    keys: range.keys.starting_after(key, planned.forward),
+                    ..range
+                },
+                None => range,
+            });
+            planned.ranges = rest.collect();
+        }
         let (projection, names) = select.columns.map(Columns::into_parts).unzip();
         let read = PageRead {
             source,
-            ranges,
+            ranges: planned.ranges,
             key_attributes: 0,
-            forward: reads.forward,
+            forward: planned.forward,
             limit: self.limit,
             consistent: self.consistent,
             filter: select.condition,
             projection,
             select: None,
+            is_key,
             is_statement: true,
             target,
         };
@@ -98,13 +103,8 @@ impl<'r> Page<'r> {
             },
             names,
             first,
-            fingerprint,
+            prepared,
         })
-    }
-
-    /// The fingerprint in tokens: a hash of the statement with its values, and the table.
-    fn fingerprint(&self, prepared: &Prepared, target: &Target) -> u64 {
-        transaction::fingerprint(&(self.statement, prepared.values())) ^ target.table.ordinal
     }
 
     /// Checks that the table or index supports the request.
@@ -150,7 +150,8 @@ impl SelectPlan<'_> {
         }
         items.close();
         if let Some(next) = self.next(result) {
-            answer.string("NextToken", &next.encode(self.fingerprint));
+            let fingerprint = fingerprint(self.prepared, &read.target);
+            answer.string("NextToken", &next.encode(fingerprint));
         }
         if *report != CapacityReport::None {
             let consumed = result.cost.consumed(read, &read.target.asked_name());

@@ -34,7 +34,7 @@ impl<'r> Filter<'r> {
         let has_any = has_values || requested.projection_expression.is_some();
         let missing = "FilterExpression and KeyConditionExpression are null";
         reading::check_substitutions(&requested.substitutions, has_any, has_values, missing)?;
-        let mut scope = Bindings::new(&requested.substitutions, context.engine.expressions())?;
+        let mut scope = Bindings::new(&requested.substitutions, &context.engine.caches().expressions)?;
         let condition = requested.filter_expression.as_ref();
         let condition = condition.map(|text| scope.condition(ExpressionKind::Filter, text));
         let condition = condition.transpose()?;

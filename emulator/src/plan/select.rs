@@ -1,37 +1,39 @@
 //! What a SELECT reads: ranges of keys, one after the other, or everything.
 
-use super::keys::{self, Branch};
-use super::prepared::Select;
+use smallvec::{SmallVec, smallvec};
+
+use super::PageRange;
 use crate::error::ApiError;
 use crate::expression::{Condition, ConditionPart, KeyClause, KeyCondition, KeyOperator};
 use crate::key::{self, KeyBytes};
-use crate::plan;
+use crate::partiql::{self, Branch, Select};
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
 use crate::storage::{KeyRange, Segment};
 use crate::value::{AttributeValue, Name};
 
 /// The plan of a SELECT.
-pub struct Reads<'r> {
+pub struct SelectRanges<'r> {
     /// The ranges, in the order in which they are read.
-    pub ranges: Vec<Range<'r>>,
+    pub ranges: SmallVec<[PageRange<'r>; 1]>,
     /// Whether keys ascend within a range.
     pub forward: bool,
+    /// Whether the WHERE clause demands nothing but one key of the table or index.
+    pub is_key: bool,
 }
 
-/// A range of keys.
-pub struct Range<'r> {
-    /// Which keys.
-    pub keys: KeyRange,
-    /// The value of their partition key, if they have one in common.
-    pub partition: Option<&'r AttributeValue>,
-}
-
-impl<'r> Reads<'r> {
+impl<'r> SelectRanges<'r> {
     /// Plans a SELECT of a table or index.
-    pub fn plan(definition: &Definition, index: Option<&Index>, select: &Select<'r>) -> Result<Reads<'r>, ApiError> {
+    pub fn plan(
+        definition: &Definition,
+        index: Option<&Index>,
+        select: &Select<'r>,
+    ) -> Result<SelectRanges<'r>, ApiError> {
         let schema = index.map_or(&definition.key, |index| &index.key);
+        if let Some(key) = SelectRanges::of_key(schema, select)? {
+            return Ok(key);
+        }
         let branches = match &select.condition {
-            Some(condition) => keys::branches(schema, condition)?,
+            Some(condition) => partiql::branches(schema, condition)?,
             None => None,
         };
         let Some(branches) = branches else {
@@ -40,7 +42,7 @@ impl<'r> Reads<'r> {
                     "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.",
                 ));
             }
-            return Ok(Reads::everything());
+            return Ok(SelectRanges::everything());
         };
         let direction = Direction::new(schema, select.order)?;
         check_values(schema, &branches)?;
@@ -60,22 +62,60 @@ impl<'r> Reads<'r> {
             partitions.iter_mut().for_each(|(_, ranges)| ranges.reverse());
         }
         let ranges = partitions.into_iter().flat_map(|(partition, ranges)| {
-            ranges.into_iter().map(move |keys| Range {
+            ranges.into_iter().map(move |keys| PageRange {
                 keys,
-                partition: Some(partition),
+                partition: smallvec![partition],
             })
         });
-        Ok(Reads {
+        Ok(SelectRanges {
             ranges: ranges.collect(),
             forward: direction.forward,
+            is_key: false,
         })
     }
 
-    fn everything() -> Reads<'r> {
-        let keys = KeyRange::of_segment(Segment::ALL);
-        Reads {
-            ranges: vec![Range { keys, partition: None }],
+    /// The plan of a clause that consists of one equality for each attribute of the key.
+    fn of_key(schema: &KeySchema, select: &Select<'r>) -> Result<Option<SelectRanges<'r>>, ApiError> {
+        let equalities = &select.equalities;
+        let found = schema.attributes().map(|attribute| {
+            let (_, value) = equalities.iter().find(|(name, _)| **name == attribute.name)?;
+            Some((attribute, *value))
+        });
+        let values: Option<SmallVec<[_; 2]>> = found.collect();
+        let Some(values) = values.filter(|values| values.len() == equalities.len() && select.order.is_empty()) else {
+            return Ok(None);
+        };
+        for (attribute, value) in &values {
+            partiql::check_key_value(attribute, value)?;
+        }
+        let mut bytes = KeyBytes::new();
+        let mut token = 0;
+        for (at, (_, value)) in values.iter().enumerate() {
+            key::push_component(&mut bytes, value);
+            if at == 0 {
+                token = key::token(key::kinds(&schema.hash), &bytes);
+            }
+        }
+        let upper = key::after_prefix(&bytes);
+        Ok(Some(SelectRanges {
+            ranges: smallvec![PageRange {
+                keys: KeyRange::of_token(token, bytes, upper),
+                partition: values.first().map(|(_, value)| *value).into_iter().collect(),
+            }],
             forward: true,
+            is_key: true,
+        }))
+    }
+
+    fn everything() -> SelectRanges<'r> {
+        let keys = KeyRange::of_segment(Segment::ALL);
+        SelectRanges {
+            ranges: smallvec![PageRange {
+                keys,
+                partition: SmallVec::new(),
+            }],
+            forward: true,
+            is_key: false,
         }
     }
 }
@@ -112,11 +152,11 @@ fn check_values(schema: &KeySchema, branches: &[Branch<'_>]) -> Result<(), ApiEr
     let (hash, range) = (schema.hash.first(), schema.range.first());
     for branch in branches {
         if let (Some(attribute), Some(value)) = (hash, branch.hash) {
-            keys::check_key_value(attribute, value)?;
+            partiql::check_key_value(attribute, value)?;
         }
         if let Some(attribute) = range {
             for value in branch.range.iter().flat_map(|operator| operator.values()) {
-                keys::check_key_value(attribute, value)?;
+                partiql::check_key_value(attribute, value)?;
             }
         }
     }
@@ -225,5 +265,5 @@ fn selection<'r>(
         Some(KeyClause { name, operator })
     });
     let clauses = hash.into_iter().chain(range).collect();
-    plan::key_selection(schema, &KeyCondition { clauses }).map(|selection| selection.range)
+    super::key_selection(schema, &KeyCondition { clauses }).map(|selection| selection.range)
 }

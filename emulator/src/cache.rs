@@ -1,0 +1,150 @@
+//! Bounded caches of what is parsed from texts. Applications send few texts, many times each.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::FxHasher;
+
+use crate::sync::Mutex;
+
+/// How many sets there are, each with its own lock. A power of two.
+const SETS: usize = if cfg!(loom) { 1 } else { 128 };
+/// The most values a set holds.
+const WAYS: usize = 4;
+/// The most memory a set's values take, about: 16 MiB in all.
+const SET_WEIGHT: usize = 128 * 1024;
+
+/// A value that is parsed from a text.
+pub trait Parsed {
+    /// What a text can be parsed as.
+    type Kind: Copy + Eq + Hash;
+
+    /// The text.
+    fn text(&self) -> &str;
+
+    /// What it was parsed as.
+    fn kind(&self) -> Self::Kind;
+
+    /// The memory it takes, about.
+    fn weight(&self) -> usize;
+}
+
+/// A bounded cache of parsed values.
+///
+/// It is set-associative: a text's hash selects its set, in which the most recently used text comes first
+/// and the last one is evicted.
+pub struct TextCache<T> {
+    sets: Box<[Mutex<Vec<CacheEntry<T>>>]>,
+}
+
+struct CacheEntry<T> {
+    weight: usize,
+    value: Arc<T>,
+}
+
+impl<T: Parsed> TextCache<T> {
+    /// An empty cache.
+    pub fn new() -> TextCache<T> {
+        TextCache {
+            sets: (0..SETS).map(|_| Mutex::new(Vec::new())).collect(),
+        }
+    }
+
+    /// The value parsed from `text`, if it is cached.
+    pub fn find(&self, text: &str, kind: T::Kind) -> Option<Arc<T>> {
+        find(&mut self.set(text, kind).lock(), text, kind)
+    }
+
+    /// Adds a value, unless it is too large.
+    pub fn insert(&self, value: Arc<T>) {
+        let set = self.set(value.text(), value.kind());
+        let weight = value.weight();
+        insert(&mut set.lock(), CacheEntry { weight, value });
+    }
+
+    fn set(&self, text: &str, kind: T::Kind) -> &Mutex<Vec<CacheEntry<T>>> {
+        let mut hasher = FxHasher::default();
+        (kind, text).hash(&mut hasher);
+        &self.sets[(hasher.finish() >> 32) as usize & (SETS - 1)]
+    }
+}
+
+impl<T: Parsed> Default for TextCache<T> {
+    fn default() -> TextCache<T> {
+        TextCache::new()
+    }
+}
+
+fn find<T: Parsed>(set: &mut [CacheEntry<T>], text: &str, kind: T::Kind) -> Option<Arc<T>> {
+    let at = set
+        .iter()
+        .position(|CacheEntry { value, .. }| value.kind() == kind && value.text() == text)?;
+    set[..=at].rotate_right(1);
+    Some(set[0].value.clone())
+}
+
+fn insert<T>(set: &mut Vec<CacheEntry<T>>, entry: CacheEntry<T>) {
+    if entry.weight > SET_WEIGHT {
+        return;
+    }
+    set.insert(0, entry);
+    let mut weight = 0;
+    let fitting = set.iter().take(WAYS).take_while(|entry| {
+        weight += entry.weight;
+        weight <= SET_WEIGHT
+    });
+    let count = fitting.count();
+    set.truncate(count);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Weighted(String, usize);
+
+    impl Parsed for Weighted {
+        type Kind = ();
+
+        fn text(&self) -> &str {
+            &self.0
+        }
+
+        fn kind(&self) {}
+
+        fn weight(&self) -> usize {
+            self.1
+        }
+    }
+
+    #[test]
+    fn the_cache_is_bounded_in_number_and_in_weight() {
+        let cache = TextCache::new();
+        for number in 0..5000 {
+            let weight = if number % 7 == 0 { SET_WEIGHT / 3 } else { 100 };
+            cache.insert(Arc::new(Weighted(format!("a{number}"), weight)));
+        }
+        for set in &cache.sets {
+            let set = set.lock();
+            assert!((1..=WAYS).contains(&set.len()));
+            assert!(set.iter().map(|entry| entry.weight).sum::<usize>() <= SET_WEIGHT);
+        }
+    }
+
+    #[test]
+    fn a_set_keeps_the_latest_that_fit_and_nothing_makes_way_for_what_cannot() {
+        let mut set = Vec::new();
+        for (text, weight, kept) in [
+            ("a", SET_WEIGHT / 2, vec!["a"]),
+            ("b", SET_WEIGHT + 1, vec!["a"]),
+            ("c", SET_WEIGHT / 2, vec!["c", "a"]),
+            ("d", 1, vec!["d", "c"]),
+            ("e", SET_WEIGHT, vec!["e"]),
+        ] {
+            let value = Arc::new(Weighted(text.to_owned(), weight));
+            insert(&mut set, CacheEntry { weight, value });
+            let texts: Vec<&str> = set.iter().map(|entry| entry.value.text()).collect();
+            assert_eq!(texts, kept, "{text}");
+        }
+    }
+}
