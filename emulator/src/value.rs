@@ -104,6 +104,16 @@ impl Type {
 }
 
 impl AttributeValue {
+    /// Whether it is or contains a number set. The depth of values is bounded, which bounds the recursion.
+    pub fn has_number_sets(&self) -> bool {
+        match self {
+            AttributeValue::Ns(_) => true,
+            AttributeValue::L(list) => list.iter().any(AttributeValue::has_number_sets),
+            AttributeValue::M(map) => map.iter().any(|(_, value)| value.has_number_sets()),
+            _ => false,
+        }
+    }
+
     /// A string.
     pub fn string(text: &str) -> AttributeValue {
         AttributeValue::S(Text::new(text))

@@ -87,6 +87,11 @@ impl<'r> Condition<'r> {
         })
     }
 
+    /// The constant at a position.
+    pub fn constant(&self, at: u32) -> &'r AttributeValue {
+        self.bound.value(at)
+    }
+
     /// The part that is the whole condition.
     pub fn root(&self) -> u32 {
         match &self.bound.parsed.body {

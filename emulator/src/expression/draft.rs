@@ -228,11 +228,14 @@ fn program(nodes: &[Node], root: u32) -> Vec<Op> {
 impl BuiltExpression {
     /// Binds and checks; texts have no `Invalid …Expression: ` before them, since there is no such member.
     fn bind<'r>(&self, values: impl IntoIterator<Item = &'r AttributeValue>) -> Result<Bound<'r>, ApiError> {
-        let bound = Bound {
+        let mut bound = Bound {
             parsed: Arc::clone(&self.parsed),
             names: SmallVec::new(),
-            values: values.into_iter().take(self.values).map(Some).collect(),
+            values: SmallVec::new(),
         };
+        for value in values.into_iter().take(self.values) {
+            bound.values.push(Some(value));
+        }
         if !bound.has_passed() {
             check::all(&bound).map_err(ApiError::validation)?;
             bound.keep_passed();

@@ -20,7 +20,7 @@ pub struct Prepared {
     lowered: Arc<Lowered>,
     parameters: Vec<AttributeValue>,
     /// The item of an INSERT.
-    item: SentItem,
+    item: Option<SentItem>,
 }
 
 /// A statement, parsed and lowered, without values for its parameters.
@@ -113,8 +113,8 @@ pub struct Select<'r> {
     pub columns: Option<Columns<'r>>,
     /// The WHERE clause.
     pub condition: Option<Condition<'r>>,
-    /// The attributes that must equal values, if that is the whole WHERE clause.
-    pub equalities: SmallVec<[(&'r Name, &'r AttributeValue); 2]>,
+    /// The attributes that must equal constants, each with its constant's position, if that is the whole WHERE clause.
+    pub equalities: &'r [(Name, u32)],
     /// The ORDER BY clause: attributes, each with whether it descends.
     pub order: &'r [(Name, bool)],
 }
@@ -158,8 +158,8 @@ impl Prepared {
     ) -> Result<Prepared, ApiError> {
         let lowered = cache.lower(statement, &parameters)?;
         let item = match &lowered.body {
-            Body::Insert(attributes) => item(attributes, &mut parameters),
-            _ => SentItem::default(),
+            Body::Insert(attributes) => Some(item(attributes, &mut parameters)),
+            _ => None,
         };
         Ok(Prepared {
             lowered,
@@ -194,10 +194,6 @@ impl Prepared {
     pub fn values(&self) -> impl Iterator<Item = &AttributeValue> {
         let constants = self.lowered.constants.iter();
         constants.map(|constant| constant.value(&self.parameters))
-    }
-
-    fn value(&self, at: u32) -> &AttributeValue {
-        self.lowered.constants[at as usize].value(&self.parameters)
     }
 
     /// Whether the statement reads; the others write, or occur among writes.
@@ -239,7 +235,7 @@ impl Prepared {
                 let select = Select {
                     columns: columns.transpose()?,
                     condition: bound(condition)?,
-                    equalities: equalities.iter().map(|(name, at)| (name, self.value(*at))).collect(),
+                    equalities,
                     order,
                 };
                 if *exists {
@@ -248,7 +244,7 @@ impl Prepared {
                     Statement::Select(select)
                 }
             }
-            Body::Insert(_) => Statement::Insert(&self.item),
+            Body::Insert(_) => Statement::Insert(self.item.as_ref().ok_or_else(ApiError::internal)?),
             Body::Update { update, condition, .. } => Statement::Update {
                 update: update.update(self.values())?,
                 condition: bound(condition)?,

@@ -76,21 +76,22 @@ impl<'r> SelectRanges<'r> {
 
     /// The plan of a clause that consists of one equality for each attribute of the key.
     fn of_key(schema: &KeySchema, select: &Select<'r>) -> Result<Option<SelectRanges<'r>>, ApiError> {
-        let equalities = &select.equalities;
-        let found = schema.attributes().map(|attribute| {
-            let (_, value) = equalities.iter().find(|(name, _)| **name == attribute.name)?;
-            Some((attribute, *value))
-        });
-        let values: Option<SmallVec<[_; 2]>> = found.collect();
-        let Some(values) = values.filter(|values| values.len() == equalities.len() && select.order.is_empty()) else {
+        let equalities = select.equalities;
+        let is_whole = equalities.len() == schema.hash.len() + schema.range.len() && select.order.is_empty();
+        let Some(condition) = select.condition.as_ref().filter(|_| is_whole) else {
             return Ok(None);
         };
-        for (attribute, value) in &values {
-            partiql::check_key_value(attribute, value)?;
+        let mut values: SmallVec<[&AttributeValue; 2]> = SmallVec::new();
+        for attribute in schema.attributes() {
+            let Some((_, at)) = equalities.iter().find(|(name, _)| *name == attribute.name) else {
+                return Ok(None);
+            };
+            values.push(condition.constant(*at));
         }
         let mut bytes = KeyBytes::new();
         let mut token = 0;
-        for (at, (_, value)) in values.iter().enumerate() {
+        for (at, (attribute, value)) in schema.attributes().zip(&values).enumerate() {
+            partiql::check_key_value(attribute, value)?;
             key::push_component(&mut bytes, value);
             if at == 0 {
                 token = key::token(key::kinds(&schema.hash), &bytes);
@@ -100,7 +101,7 @@ impl<'r> SelectRanges<'r> {
         Ok(Some(SelectRanges {
             ranges: smallvec![PageRange {
                 keys: KeyRange::of_token(token, bytes, upper),
-                partition: values.first().map(|(_, value)| *value).into_iter().collect(),
+                partition: smallvec![values[0]],
             }],
             forward: true,
             is_key: true,

@@ -23,7 +23,20 @@ use crate::size;
 /// assert_eq!(item.json(), br#"{"pk":{"S":"a"}}"#);
 /// ```
 #[derive(Clone)]
-pub struct Item(ThinArc<u32, u8>);
+pub struct Item(ThinArc<Header, u8>);
+
+/// An item's size in bytes and, in the highest bit, whether it may contain a number set.
+#[derive(Clone, Copy)]
+struct Header(u32);
+
+impl Header {
+    const NUMBER_SETS: u32 = 1 << 31;
+
+    fn new(size: usize, has_number_sets: bool) -> Header {
+        let size = u32::try_from(size).unwrap_or(u32::MAX).min(Header::NUMBER_SETS - 1);
+        Header(size | if has_number_sets { Header::NUMBER_SETS } else { 0 })
+    }
+}
 
 /// More bytes than the JSON of most attributes has around their names and values: unless much is escaped or binary.
 const AROUND: usize = 16;
@@ -34,14 +47,11 @@ impl Item {
         let size = size_of(attributes);
         let mut out = Vec::with_capacity(size + AROUND * attributes.len() + 2);
         json::push_map(&mut out, attributes);
-        Item::of(size, &out)
+        Item::of(Header::new(size, has_number_sets(attributes)), &out)
     }
 
-    fn of(size: usize, json: &[u8]) -> Item {
-        Item(ThinArc::from_header_and_slice(
-            u32::try_from(size).unwrap_or(u32::MAX),
-            json,
-        ))
+    fn of(header: Header, json: &[u8]) -> Item {
+        Item(ThinArc::from_header_and_slice(header, json))
     }
 
     fn entries(&self) -> JsonAttributes<'_> {
@@ -162,12 +172,19 @@ impl Item {
         }
         push_kept(&mut out, json, rest, json.len() - 1);
         out.push(b'}');
-        Item::of(size, &out)
+        let added = changes.iter().filter_map(|(_, new)| new.as_deref());
+        let has_number_sets = self.may_have_number_sets() || added.into_iter().any(AttributeValue::has_number_sets);
+        Item::of(Header::new(size, has_number_sets), &out)
     }
 
     /// The size in bytes, as the service measures it.
     pub fn size(&self) -> usize {
-        self.0.header.header as usize
+        (self.0.header.header.0 & !Header::NUMBER_SETS) as usize
+    }
+
+    /// Whether a value may contain a number set. An update that removes the last one does not clear this.
+    pub fn may_have_number_sets(&self) -> bool {
+        self.0.header.header.0 & Header::NUMBER_SETS != 0
     }
 
     /// The item as JSON on the wire.
@@ -212,6 +229,10 @@ fn size_of(attributes: &Map) -> usize {
         .iter()
         .map(|(name, value)| size::of_attribute(name, value))
         .sum()
+}
+
+fn has_number_sets(attributes: &Map) -> bool {
+    attributes.iter().any(|(_, value)| value.has_number_sets())
 }
 
 impl PartialEq for Item {
@@ -278,7 +299,7 @@ impl SentItem {
             }
         }
         out.push(b'}');
-        let item = Item::of(size, &out);
+        let item = Item::of(Header::new(size, has_number_sets(&attributes)), &out);
         SentItem { attributes, item }
     }
 }
@@ -389,6 +410,7 @@ mod tests {
             prop_assert_eq!(&item.attributes(), &attributes);
             prop_assert_eq!(item.len(), attributes.len());
             prop_assert_eq!(item.size(), size_of(&attributes));
+            prop_assert_eq!(item.may_have_number_sets(), has_number_sets(&attributes));
             for (name, value) in &attributes {
                 prop_assert_eq!(item.get(name), Some(value.clone()));
             }
@@ -424,6 +446,7 @@ mod tests {
             let replaced = item.replace(&item.pick_places(&names, |_| true), &changes);
             prop_assert_eq!(&replaced, &Item::new(&expected));
             prop_assert_eq!(replaced.size(), size_of(&expected));
+            prop_assert!(replaced.may_have_number_sets() || !has_number_sets(&expected));
         }
     }
 }

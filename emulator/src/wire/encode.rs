@@ -1,7 +1,5 @@
 //! Answers into JSON, written front to back.
 
-use memchr::memmem;
-
 use crate::clock::Moment;
 use crate::number::Number;
 use crate::value::{AttributeValue, Item, Map, json};
@@ -199,8 +197,7 @@ impl Writer {
 
     /// A stored item.
     pub fn item(&mut self, item: &Item) -> &mut Writer {
-        // A text has its quotes escaped, so this is only found before a set.
-        if self.1 == NumberSets::Hashed && memmem::find(item.json(), b"{\"NS\":[").is_some() {
+        if self.1 == NumberSets::Hashed && item.may_have_number_sets() {
             return self.attributes(&item.attributes());
         }
         self.json(item.json())
@@ -209,7 +206,7 @@ impl Writer {
     /// Named values: an item, a key, the inside of an `M`.
     pub fn attributes(&mut self, attributes: &Map) -> &mut Writer {
         self.separate();
-        let has_sets = || attributes.iter().any(|(_, value)| has_number_set(value));
+        let has_sets = || attributes.iter().any(|(_, value)| value.has_number_sets());
         if self.1 == NumberSets::Hashed && has_sets() {
             json::push_map(&mut self.0, &hashed_map(attributes));
         } else {
@@ -221,7 +218,7 @@ impl Writer {
     /// An attribute value.
     pub fn value(&mut self, value: &AttributeValue) -> &mut Writer {
         self.separate();
-        if self.1 == NumberSets::Hashed && has_number_set(value) {
+        if self.1 == NumberSets::Hashed && value.has_number_sets() {
             json::push_value(&mut self.0, &hashed(value));
         } else {
             json::push_value(&mut self.0, value);
@@ -230,17 +227,8 @@ impl Writer {
     }
 }
 
-/// The depth of values was bounded when their request was decoded, so this recursion is bounded.
-fn has_number_set(value: &AttributeValue) -> bool {
-    match value {
-        AttributeValue::Ns(_) => true,
-        AttributeValue::L(list) => list.iter().any(has_number_set),
-        AttributeValue::M(map) => map.iter().any(|(_, value)| has_number_set(value)),
-        _ => false,
-    }
-}
-
-/// A value whose sets of numbers are in the order of their Java hashes.
+/// A value whose sets of numbers are in the order of their Java hashes. The depth of values was bounded when their request
+/// was decoded, so this recursion is bounded.
 fn hashed(value: &AttributeValue) -> AttributeValue {
     match value {
         AttributeValue::Ns(set) => AttributeValue::Ns(by_hash(set).into_iter().copied().collect()),

@@ -182,7 +182,12 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 Ok(Cow::Borrowed(plain))
             }
-            Some(b'\\') => self.escaped_string(plain.to_owned()).map(Cow::Owned),
+            Some(b'\\') => {
+                // Room for a line of text, so that short strings are not moved as they grow.
+                let mut text = String::with_capacity(length + (rest.len() - length).min(128));
+                text.push_str(plain);
+                self.escaped_string(text).map(Cow::Owned)
+            }
             _ => Err(SyntaxError),
         }
     }

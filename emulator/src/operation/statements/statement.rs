@@ -26,7 +26,7 @@ pub fn check_members(
         Some(text) if text.is_empty() => {
             violations.value("", format_args!("{path}statement"), constraint::min_length(1));
         }
-        Some(text) if text.chars().count() > limits::STATEMENT_LENGTH => {
+        Some(text) if text.len() > limits::STATEMENT_LENGTH && text.chars().count() > limits::STATEMENT_LENGTH => {
             let most = constraint::max_length(limits::STATEMENT_LENGTH);
             violations.value(text, format_args!("{path}statement"), most);
         }

@@ -118,7 +118,9 @@ impl<'r> Page<'r> {
         let schema = index.map_or(&definition.key, |index| &index.key);
         let projection = select.columns.as_ref().map(|columns| &columns.projection);
         let paths = projection.into_iter().flat_map(Projection::paths);
-        let filtered = select.condition.iter().flat_map(Condition::paths);
+        // Equalities are of whole attributes.
+        let condition = select.condition.iter().filter(|_| select.equalities.is_empty());
+        let filtered = condition.flat_map(Condition::paths);
         for path in paths.chain(filtered) {
             if path.is_nested() && schema.contains(path.name()) {
                 return Err(ApiError::path_below_key(index.is_some(), path.name()));
