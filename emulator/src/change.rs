@@ -26,7 +26,27 @@ pub struct IndexChange {
     pub insert: Option<(Key, Item)>,
     /// How much larger the index is afterwards, in bytes.
     pub growth: i64,
-    /// What that costs.
+    /// The cost of the removed entry, where the change pays for it apart from the added one.
+    pub removal: Units,
+    /// The cost of the added entry.
+    pub insertion: Units,
+}
+
+impl IndexChange {
+    /// The cost of the change of the index.
+    pub fn units(&self) -> Units {
+        self.removal + self.insertion
+    }
+}
+
+/// A part of a change's cost: what one token of a table or of one of its indexes pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostPart<'c> {
+    /// The global index; none for the table and its local indexes, which use the table's capacity.
+    pub global: Option<&'c Name>,
+    /// The token.
+    pub token: u64,
+    /// The units.
     pub units: Units,
 }
 
@@ -86,7 +106,7 @@ pub struct Change {
     pub globals: Vec<IndexChange>,
     /// What happens to vector indexes.
     pub vectors: Vec<VectorChange>,
-    /// What the table's own part costs.
+    /// What the table's own part costs: twice the write units in a transaction.
     pub units: Units,
     /// The size of the item collection afterwards, in a table with local indexes.
     pub collection: u64,
@@ -187,24 +207,24 @@ impl Change {
         };
         let (old, new) = (entry(&self.old), entry(&self.new));
         let growth = difference(old.as_ref().map(|(_, item)| item), new.as_ref().map(|(_, item)| item));
-        let (remove, insert, units) = match (old, new) {
+        let (remove, insert, removal, insertion) = match (old, new) {
             (None, None) => return None,
             (None, Some((key, item))) => {
-                let units = units::write(item.size());
-                (None, Some((key, item)), units)
+                let insertion = units::write(item.size());
+                (None, Some((key, item)), Units::ZERO, insertion)
             }
-            (Some((key, item)), None) => (Some(key), None, units::write(item.size())),
+            (Some((key, item)), None) => (Some(key), None, units::write(item.size()), Units::ZERO),
             (Some((old_key, old)), Some((new_key, new))) if old_key == new_key => {
                 if old == new {
                     // The entry is unchanged. If it is the item itself, the newer copy need not replace it.
                     return None;
                 }
-                let units = units::write(old.size().max(new.size()));
-                (None, Some((new_key, new)), units)
+                let insertion = units::write(old.size().max(new.size()));
+                (None, Some((new_key, new)), Units::ZERO, insertion)
             }
             (Some((old_key, old)), Some((new_key, new))) => {
-                let units = units::write(old.size()) + units::write(new.size());
-                (Some(old_key), Some((new_key, new)), units)
+                let (removal, insertion) = (units::write(old.size()), units::write(new.size()));
+                (Some(old_key), Some((new_key, new)), removal, insertion)
             }
         };
         Some(IndexChange {
@@ -213,26 +233,58 @@ impl Change {
             remove,
             insert,
             growth,
-            units,
+            removal,
+            insertion,
         })
     }
 
-    /// What the whole change costs. Transactions pay the table's part `factor` = 2 times; indexes follow outside of the
-    /// transaction and are paid once.
-    pub fn consumed(&self, table: &Name, factor: u64) -> Consumed {
+    /// Makes the change one of a transaction, which pays twice for the table. Indexes follow outside of the transaction and
+    /// are paid for once.
+    pub fn pay_for_transaction(&mut self) {
+        self.units = self.units.times(2);
+    }
+
+    /// The change's cost in capacity, part by part, the table's first.
+    pub fn cost(&self) -> impl Iterator<Item = CostPart<'_>> {
+        let locals: Units = self.locals.iter().map(IndexChange::units).sum();
+        let table = CostPart {
+            global: None,
+            token: self.key.token,
+            units: self.units + locals,
+        };
+        let globals = self.globals.iter().flat_map(|arm| {
+            let part = move |token, units| CostPart {
+                global: Some(&arm.name),
+                token,
+                units,
+            };
+            let removed = arm.remove.as_ref().map(|key| part(key.token, arm.removal));
+            let inserted = arm.insert.as_ref().map(|(key, _)| part(key.token, arm.insertion));
+            removed.into_iter().chain(inserted)
+        });
+        std::iter::once(table).chain(globals)
+    }
+
+    /// The change's cost by table and index, as a response reports it.
+    pub fn consumed(&self, table: &Name) -> Consumed {
         let mut consumed = Consumed::new(table.clone());
-        consumed.table = self.units.times(factor);
+        consumed.table = self.units;
         for arm in &self.globals {
-            consumed.add_global(arm.name.clone(), arm.units);
+            consumed.add_global(arm.name.clone(), arm.units());
         }
         for arm in &self.locals {
-            consumed.add_local(arm.name.clone(), arm.units);
+            consumed.add_local(arm.name.clone(), arm.units());
         }
         for arm in &self.vectors {
             consumed.add_vector(arm.name.clone(), arm.bytes);
         }
         consumed
     }
+}
+
+/// The cost of a write whose condition fails for this item, or for the absence of one.
+pub fn failure_units(item: Option<&Item>) -> Units {
+    units::write(item.map_or(0, Item::size))
 }
 
 /// How many bytes there are more of an item than before.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::capacity::units::{self, Units};
+use crate::capacity::units::Units;
 use crate::capacity::{Demand, Direction, Shortage};
 use crate::change::Change;
 use crate::clock::Moment;
@@ -13,46 +13,21 @@ use crate::error::{ApiError, Throttle};
 use crate::journal::EventKind;
 use crate::schema::BillingMode;
 use crate::storage::Table;
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Name};
 
 /// The demands of one request on one table.
 type Demands<'a> = SmallVec<[Demand<'a>; 4]>;
 
-/// The demands of a change on the table and its global indexes; `factor` as in [`Change::consumed`].
-fn demands_of<'a>(
-    change: &'a Change,
-    key: Option<&'a AttributeValue>,
-    entry: usize,
-    factor: u64,
-    demands: &mut Demands<'a>,
-) {
-    let mut demand = |index, token, units| {
-        demands.push(Demand {
-            entry,
-            index,
-            direction: Direction::Write,
-            units,
-            token,
-            key,
-        });
-    };
-    // Local indexes are in the table's partition, and use its capacity.
-    let locals: Units = change.locals.iter().map(|arm| arm.units).sum();
-    demand(None, change.key.token, change.units.times(factor) + locals);
-    for arm in &change.globals {
-        let index = Some(arm.name.as_str());
-        let (gone, come) = match (&arm.remove, &arm.insert) {
-            (Some(key), Some((new, item))) => {
-                let come = units::write(item.size());
-                (Some((key.token, arm.units.without(come))), Some((new.token, come)))
-            }
-            (Some(key), None) => (Some((key.token, arm.units)), None),
-            (None, insert) => (None, insert.as_ref().map(|(new, _)| (new.token, arm.units))),
-        };
-        for (token, units) in gone.into_iter().chain(come) {
-            demand(index, token, units);
-        }
-    }
+/// The demands of a change on the table and its global indexes.
+fn demands_of<'a>(change: &'a Change, key: Option<&'a AttributeValue>, entry: usize, demands: &mut Demands<'a>) {
+    demands.extend(change.cost().map(|part| Demand {
+        entry,
+        index: part.global.map(Name::as_str),
+        direction: Direction::Write,
+        units: part.units,
+        token: part.token,
+        key,
+    }));
 }
 
 /// Spends the capacity for a write; the error reports what is lacking.
@@ -63,7 +38,7 @@ pub(super) fn reserve_write(
     key: Option<&AttributeValue>,
 ) -> Result<(), ApiError> {
     let mut demands = Demands::new();
-    demands_of(change, key, 0, 1, &mut demands);
+    demands_of(change, key, 0, &mut demands);
     reserve(context, table, &demands)?;
     // Nothing can fail any more.
     resize(table, change, context.now);
@@ -81,7 +56,7 @@ impl<'a> TransactionDemands<'a> {
         demands
     }
 
-    /// Adds a write. A transaction costs the table's part twice.
+    /// Adds a write.
     pub(super) fn add_write(
         &mut self,
         entry: usize,
@@ -89,7 +64,7 @@ impl<'a> TransactionDemands<'a> {
         change: &'a Change,
         key: Option<&'a AttributeValue>,
     ) {
-        demands_of(change, key, entry, 2, self.demands(table));
+        demands_of(change, key, entry, self.demands(table));
     }
 
     /// Adds a read.
@@ -147,14 +122,14 @@ pub(super) fn reserve_failed(
     context: &Context<'_>,
     table: &Table,
     token: u64,
-    size: usize,
+    units: Units,
     key: Option<&AttributeValue>,
 ) -> Result<(), ApiError> {
     let demand = Demand {
         entry: 0,
         index: None,
         direction: Direction::Write,
-        units: units::write(size),
+        units,
         token,
         key,
     };
@@ -241,7 +216,7 @@ pub(super) fn spend_replicated(table: &Table, change: &Change, now: Moment) {
         return;
     }
     let mut demands = Demands::new();
-    demands_of(change, None, 0, 1, &mut demands);
+    demands_of(change, None, 0, &mut demands);
     if let Some(ledger) = table.capacity.lock().as_mut() {
         // What has come in until now is counted first.
         let _ = ledger.check(&demands, now);

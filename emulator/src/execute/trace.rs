@@ -3,8 +3,7 @@
 use super::advise;
 use super::page::{PageCost, walked};
 use crate::capacity::Direction;
-use crate::capacity::units;
-use crate::change::Change;
+use crate::change::{self, Change};
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, ThrottlingReason};
 use crate::journal::{Injected, ItemAction, Permission, RequestRecorder, Touch};
@@ -67,7 +66,7 @@ fn fail(touch: &mut Touch, error: &ApiError) {
 pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &ApiError) {
     let Access::Items(access) = access else { return };
     context.tell(|draft| match access.request {
-        ItemRequest::Write(write) => wrote(draft, write, Err(error), 0),
+        ItemRequest::Write(write) => wrote(draft, write, Err(error), None),
         ItemRequest::Get(get, _) => got(draft, get, Err(error)),
         ItemRequest::Page(read, range) => paged(draft, read, range, Err(error)),
         ItemRequest::Search(search) => searched(draft, search, Err(error)),
@@ -117,9 +116,14 @@ pub(super) fn got(draft: &mut RequestRecorder, get: &Get<'_>, read: Result<Optio
     draft.touch(touch);
 }
 
-/// Records a single write. One whose condition has failed costs as much as the stored item, whose bytes are given.
+/// Records a single write. One whose condition has failed costs as much as the stored item.
 #[cold]
-pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
+pub(super) fn wrote(
+    draft: &mut RequestRecorder,
+    write: &Write<'_>,
+    written: Result<&Change, &ApiError>,
+    stored: Option<&Item>,
+) {
     let mut touch = touch_of(
         item_action(&write.action),
         &write.target,
@@ -128,7 +132,7 @@ pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Res
     );
     match written {
         Ok(change) => {
-            let consumed = change.consumed(&touch.table, 1);
+            let consumed = change.consumed(&touch.table);
             touch.write = consumed.total();
             draft.spend(&consumed, Direction::Write);
         }
@@ -136,7 +140,7 @@ pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Res
             fail(&mut touch, error);
             draft.fail(&touch.table, error, false);
             if error.kind() == ErrorKind::ConditionalCheckFailed {
-                touch.write = units::write(size);
+                touch.write = change::failure_units(stored);
                 draft.spend_write(&touch.table, None, touch.write);
             }
         }
@@ -152,7 +156,7 @@ pub(super) fn wrote_all<'c>(
     changes: impl Iterator<Item = &'c Change>,
 ) {
     for (write, change) in writes.iter().flatten().zip(changes) {
-        let consumed = change.consumed(&write.target.table.name, 2);
+        let consumed = change.consumed(&write.target.table.name);
         draft.spend(&consumed, Direction::Write);
         let touch = touch_of(
             item_action(&write.action),

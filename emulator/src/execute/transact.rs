@@ -96,7 +96,10 @@ fn carry_out(
         let pending = changes.iter().filter(same).map(|(_, _, change)| change.growth()).sum();
         match write.change(&locked[at].2, &locked[at].1, pending) {
             Ok(change) if context.engine.refuses(&change) => return Err(ApiError::out_of_memory()),
-            Ok(change) => changes.push((at, write.changes(&change), change)),
+            Ok(mut change) => {
+                change.pay_for_transaction();
+                changes.push((at, write.changes(&change), change));
+            }
             Err(error) => *failure = Some(error),
         }
     }

@@ -141,8 +141,8 @@ fn spend_write(
     match change {
         Ok(change) => capacity::reserve_write(context, table, change, write.partition()),
         Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
-            let size = contents.get(&write.key).map_or(0, Item::size);
-            capacity::reserve_failed(context, table, write.key.token, size, write.partition())
+            let units = change::failure_units(contents.get(&write.key));
+            capacity::reserve_failed(context, table, write.key.token, units, write.partition())
         }
         Err(_) => Ok(()),
     }
@@ -213,8 +213,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         }
     }
     context.tell(|draft| {
-        let size = guard.get(&write.key).map_or(0, Item::size);
-        trace::wrote(draft, write, change.as_ref(), size);
+        trace::wrote(draft, write, change.as_ref(), guard.get(&write.key));
     });
     // A change is large: it is returned in place.
     let mut refused = None;

@@ -349,9 +349,9 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "an index entry that moves is charged only where it goes",
-        file: "execute/capacity.rs",
-        right: "(Some((key.token, arm.units.without(come))), Some((new.token, come)))",
-        wrong: "(Some((if PLANTED { new.token } else { key.token }, arm.units.without(come))), Some((new.token, come)))",
+        file: "change.rs",
+        right: "|key| part(key.token, arm.removal)",
+        wrong: "|key| part(if PLANTED { arm.insert.as_ref().map_or(key.token, |(new, _)| new.token) } else { key.token }, arm.removal)",
     },
     Bug {
         what: "an answer of TransactGetItems of exactly 4 MB is refused",

@@ -157,7 +157,7 @@ impl Stages for Operation {
 impl Outcome {
     /// Adds the result of a write.
     fn add(&mut self, table: usize, write: &Write<'_>, change: &Change, metrics: bool) {
-        let cost = change.consumed(&write.target.asked_name(), 1);
+        let cost = change.consumed(&write.target.asked_name());
         match &mut self.consumed[table] {
             Some(sum) => sum.merge(cost),
             none => *none = Some(cost),

@@ -1,7 +1,7 @@
 //! [BatchExecuteStatement](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
 
 use crate::capacity::Consumed;
-use crate::capacity::units;
+use crate::change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
@@ -263,12 +263,12 @@ impl StatementStep<'_> {
         if error.kind() != ErrorKind::ConditionalCheckFailed {
             return Outcome::of_error(error);
         }
-        let size = match error.detail() {
-            Detail::Item(item) => item.size(),
-            _ => 0,
+        let stored = match error.detail() {
+            Detail::Item(item) => Some(item),
+            _ => None,
         };
         let mut consumed = Consumed::new(write.target.asked_name());
-        consumed.table = units::write(size);
+        consumed.table = change::failure_units(stored);
         let error = if *show_item { error } else { error.with(Detail::Nothing) };
         Outcome {
             error: Some(error),

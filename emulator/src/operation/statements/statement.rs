@@ -148,7 +148,7 @@ pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change
 
 /// The cost of a write of one item.
 pub fn cost(write: &Write<'_>, change: &Change) -> Consumed {
-    change.consumed(&write.target.asked_name(), 1)
+    change.consumed(&write.target.asked_name())
 }
 
 /// The model's constraints on one of several statements.

@@ -268,7 +268,7 @@ mod tests {
             1,
             "the index is newer than the plan, and has the write"
         );
-        assert_eq!(change.consumed(&target.table.name, 1).table, change.units);
+        assert_eq!(change.consumed(&target.table.name).table, change.units);
         let shape = target.table.shape();
         shape.indexes[0].drain(Moment::START);
         let keys: Vec<Key> = shape.indexes[0].entries().into_iter().map(|(key, _)| key).collect();

@@ -163,7 +163,7 @@ pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
 pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<Consumed> {
     let mut consumed = Vec::new();
     for (write, change) in writes.iter().flatten().zip(changes) {
-        let mut cost = change.consumed(&write.target.asked_name(), 2);
+        let mut cost = change.consumed(&write.target.asked_name());
         cost.direction = Some(Direction::Write);
         output::merge(&mut consumed, cost);
     }

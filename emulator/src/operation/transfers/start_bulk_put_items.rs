@@ -320,7 +320,7 @@ impl BulkLoad<'_> {
             *bytes.entry(name.clone()).or_default() += item.map_or(0, Item::size) as u64;
         };
         self.counts.written += 1;
-        self.units += change.consumed(&self.target.table.name, 1).total().as_f64();
+        self.units += change.consumed(&self.target.table.name).total().as_f64();
         self.counts.table_bytes += change.new.as_ref().map_or(0, Item::size) as u64;
         for arm in &change.globals {
             let item = arm.insert.as_ref().map(|(_, item)| item);

@@ -28,10 +28,8 @@ impl ReplicationCounts {
         let milliseconds = latency.as_secs_f64() * 1000.0;
         counts.latencies.entry(source.clone()).or_default().add(milliseconds);
         let Some(change) = change else { return };
-        let locals: Units = change.locals.iter().map(|arm| arm.units).sum();
-        *counts.units.entry(None).or_default() += change.units + locals;
-        for arm in &change.globals {
-            *counts.units.entry(Some(arm.name.clone())).or_default() += arm.units;
+        for part in change.cost() {
+            *counts.units.entry(part.global.cloned()).or_default() += part.units;
         }
     }
 
