@@ -69,12 +69,6 @@ impl<T: Parsed> TextCache<T> {
     }
 }
 
-impl<T: Parsed> Default for TextCache<T> {
-    fn default() -> TextCache<T> {
-        TextCache::new()
-    }
-}
-
 fn find<T: Parsed>(set: &mut [CacheEntry<T>], text: &str, kind: T::Kind) -> Option<Arc<T>> {
     let at = set
         .iter()

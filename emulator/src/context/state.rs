@@ -18,7 +18,6 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
 /// What was parsed from texts, which requests repeat.
-#[derive(Default)]
 pub struct Caches {
     /// Expressions.
     pub expressions: Cache,
@@ -53,7 +52,10 @@ impl EngineState {
             initial_conditions: *conditions,
             catalog,
             faults: Faults::new(seed),
-            caches: Caches::default(),
+            caches: Caches {
+                expressions: Cache::new(),
+                statements: StatementCache::new(),
+            },
             object_store: None,
             decided: Ordinals::default(),
             readers: Readers::default(),

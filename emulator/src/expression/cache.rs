@@ -7,13 +7,12 @@ use super::parser;
 use crate::cache::{self, TextCache};
 
 /// A bounded cache of parsed expressions. Texts that do not parse are not cached.
-#[derive(Default)]
 pub struct Cache(TextCache<Parsed>);
 
 impl Cache {
     /// An empty cache.
     pub fn new() -> Cache {
-        Cache::default()
+        Cache(TextCache::new())
     }
 
     /// The parsed form of `text`, from the cache or parsed now.

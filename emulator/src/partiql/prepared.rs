@@ -60,13 +60,12 @@ enum Body {
 }
 
 /// A bounded cache of lowered statements. Statements that have errors are not cached.
-#[derive(Default)]
 pub struct StatementCache(TextCache<Lowered>);
 
 impl StatementCache {
     /// An empty cache.
     pub fn new() -> StatementCache {
-        StatementCache::default()
+        StatementCache(TextCache::new())
     }
 
     /// The lowered form of a statement, from the cache or lowered now.
@@ -543,10 +542,15 @@ mod tests {
     #[test]
     fn a_statement_is_prepared_and_bound() {
         let parameters = vec![AttributeValue::string("a")];
-        let prepared = Prepared::new("SELECT * FROM Music WHERE Artist = ?", parameters).unwrap();
-        assert_eq!(prepared.table, "Music");
+        let prepared = Prepared::new(
+            "SELECT * FROM Music WHERE Artist = ?",
+            parameters,
+            &StatementCache::new(),
+        )
+        .unwrap();
+        assert_eq!(prepared.table(), "Music");
         assert!(matches!(prepared.bind().unwrap(), Statement::Select(_)));
-        let error = Prepared::new("SELECT * FROM", Vec::new()).unwrap_err();
+        let error = Prepared::new("SELECT * FROM", Vec::new(), &StatementCache::new()).unwrap_err();
         assert_eq!(
             error.message(),
             Some("Statement wasn't well formed, can't be processed: Unexpected term")
