@@ -30,4 +30,4 @@ pub use identity::{Evaluation, Explanation, Identity, RequestOrigin, ResourceFac
 pub use keys::{ConditionKeys, KeyValue};
 pub use principal::{Subject, SubjectKind};
 pub use request::{AccessRequest, PartitionKeyValues};
-pub use usage::{Usage, UsedStatement};
+pub use usage::{ReportedKeys, Usage, UsedPermission, UsedStatement};

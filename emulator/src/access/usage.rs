@@ -2,106 +2,204 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The actions, resources and leading keys that a principal has used.
+/// The actions and resources that a principal has used, with the values of condition keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The leading keys by resource and action; `None` where a request without leading keys used the permission.
-    used: BTreeMap<(String, String), Option<BTreeSet<String>>>,
+    /// By resource and action.
+    used: BTreeMap<(String, String), UsedKeys>,
 }
 
-/// The values of a condition on the leading keys, if there is one.
-type Restriction = Option<Vec<String>>;
-
-/// An `Allow` statement of a derived policy.
+/// One use of an action on a resource. A condition key that is `None` is absent or unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedPermission<'a> {
+    /// The IAM action, without its prefix.
+    pub action: &'a str,
+    /// The ARN of the resource, or `*`.
+    pub resource: &'a str,
+    /// `dynamodb:LeadingKeys`.
+    pub leading_keys: Option<Vec<&'a str>>,
+    /// `dynamodb:Attributes`.
+    pub attributes: Option<Vec<&'a str>>,
+    /// `dynamodb:Select`.
+    pub select: Option<&'a str>,
+    /// `dynamodb:ReturnValues`.
+    pub return_values: Option<&'a str>,
+}
+
+impl<'a> UsedPermission<'a> {
+    /// An action on a resource, without condition keys.
+    pub fn new(action: &'a str, resource: &'a str) -> UsedPermission<'a> {
+        UsedPermission {
+            action,
+            resource,
+            leading_keys: None,
+            attributes: None,
+            select: None,
+            return_values: None,
+        }
+    }
+}
+
+/// Which condition keys the derived statements restrict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReportedKeys {
+    /// `dynamodb:LeadingKeys`, of actions whose requests all had some.
+    pub leading_keys: bool,
+    /// `dynamodb:Attributes`, with `dynamodb:Select` and `dynamodb:ReturnValues`, of actions whose requests all had them.
+    pub attributes: bool,
+}
+
+/// The values that condition keys had; `None` where a request without the key used the permission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct UsedKeys {
+    leading_keys: Option<BTreeSet<String>>,
+    attributes: Option<BTreeSet<String>>,
+    select: Option<BTreeSet<String>>,
+    return_values: Option<BTreeSet<String>>,
+}
+
+impl Default for UsedKeys {
+    /// The keys of no request.
+    fn default() -> UsedKeys {
+        let none = Some(BTreeSet::new());
+        UsedKeys {
+            leading_keys: none.clone(),
+            attributes: none.clone(),
+            select: none.clone(),
+            return_values: none,
+        }
+    }
+}
+
+/// An `Allow` statement of a derived policy. The values of condition keys are as a policy of version 2012-10-17 writes them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsedStatement {
     /// The actions, with their prefix.
     pub actions: Vec<String>,
+    /// The values that `dynamodb:LeadingKeys` is restricted to.
+    pub leading_keys: Option<Vec<String>>,
+    /// The values that `dynamodb:Attributes` is restricted to.
+    pub attributes: Option<Vec<String>>,
+    /// The values that `dynamodb:Select` is restricted to.
+    pub select: Option<Vec<String>>,
+    /// The values that `dynamodb:ReturnValues` is restricted to.
+    pub return_values: Option<Vec<String>>,
     /// The ARNs of the resources.
     pub resources: Vec<String>,
-    /// The values that `dynamodb:LeadingKeys` is restricted to, as a policy of version 2012-10-17 writes them.
-    pub leading_keys: Option<Vec<String>>,
 }
 
 impl Usage {
-    /// Adds an action, without its prefix, on a resource. `leading_keys` is `None` for a request that has none.
-    pub fn add<T: AsRef<str>>(&mut self, action: &str, resource: &str, leading_keys: Option<&[T]>) {
-        let values = || {
-            leading_keys
-                .into_iter()
-                .flatten()
-                .map(|value| value.as_ref().to_owned())
+    /// Adds a use of a permission.
+    pub fn add(&mut self, permission: &UsedPermission<'_>) {
+        let used = self
+            .used
+            .entry((permission.resource.to_owned(), permission.action.to_owned()))
+            .or_default();
+        let one = |value: Option<&'_ str>| value.map(|value| vec![value.to_owned()]);
+        let all = |values: &Option<Vec<&str>>| {
+            let values = values.as_ref()?.iter();
+            Some(values.map(|value| (*value).to_owned()).collect::<Vec<_>>())
         };
-        let known = leading_keys.is_some();
-        let used = self.used.entry((resource.to_owned(), action.to_owned()));
-        let keys = used.or_insert_with(|| known.then(BTreeSet::new));
-        match keys {
-            Some(keys) if known => keys.extend(values()),
-            keys => *keys = None,
+        for (known, values) in [
+            (&mut used.leading_keys, all(&permission.leading_keys)),
+            (&mut used.attributes, all(&permission.attributes)),
+            (&mut used.select, one(permission.select)),
+            (&mut used.return_values, one(permission.return_values)),
+        ] {
+            match (known.as_mut(), values) {
+                (Some(known), Some(values)) => known.extend(values),
+                _ => *known = None,
+            }
         }
     }
 
-    /// The statements that allow what was used. With `restrict_keys`, an action whose requests all had leading keys is
-    /// restricted to those keys.
-    pub fn statements(&self, restrict_keys: bool) -> Vec<UsedStatement> {
-        let mut by_resource: BTreeMap<(&str, Restriction), Vec<String>> = BTreeMap::new();
-        for ((resource, action), keys) in &self.used {
-            let keys = keys.as_ref().filter(|_| restrict_keys).and_then(restriction);
-            let actions = by_resource.entry((resource, keys)).or_default();
+    /// The statements that allow what was used, restricted to the values of condition keys.
+    pub fn statements(&self, keys: ReportedKeys) -> Vec<UsedStatement> {
+        let mut by_resource: BTreeMap<UsedStatement, Vec<String>> = BTreeMap::new();
+        for ((resource, action), used) in &self.used {
+            let of = |wanted: bool, values: &Option<BTreeSet<String>>| {
+                values.as_ref().filter(|_| wanted).and_then(restriction)
+            };
+            let statement = UsedStatement {
+                actions: Vec::new(),
+                leading_keys: of(keys.leading_keys, &used.leading_keys),
+                attributes: of(keys.attributes, &used.attributes),
+                select: of(keys.attributes, &used.select),
+                return_values: of(keys.attributes, &used.return_values),
+                resources: vec![resource.clone()],
+            };
+            let actions = by_resource.entry(statement).or_default();
             actions.push(format!("dynamodb:{action}"));
         }
-        let mut by_actions: BTreeMap<(Vec<String>, Restriction), Vec<String>> = BTreeMap::new();
-        for ((resource, keys), actions) in by_resource {
-            by_actions.entry((actions, keys)).or_default().push(resource.to_owned());
+        let mut by_actions: BTreeMap<UsedStatement, Vec<String>> = BTreeMap::new();
+        for (mut statement, actions) in by_resource {
+            let resources = std::mem::take(&mut statement.resources);
+            by_actions
+                .entry(UsedStatement { actions, ..statement })
+                .or_default()
+                .extend(resources);
         }
         let statements = by_actions.into_iter();
         statements
-            .map(|((actions, leading_keys), resources)| UsedStatement {
-                actions,
-                resources,
-                leading_keys,
-            })
+            .map(|(statement, resources)| UsedStatement { resources, ..statement })
             .collect()
     }
 }
 
-/// Leading keys as the values of a condition; `None` if a policy cannot express one of them.
-fn restriction(keys: &BTreeSet<String>) -> Restriction {
-    let expressible = |key: &String| key.chars().all(|char| matches!(char, ' '..='\u{ff}'));
-    let values = keys.iter().map(|key| key.replace("${", "${$}{")).collect();
-    keys.iter().all(expressible).then_some(values)
+/// The values of a condition; `None` if there are none, or if a policy cannot express one of them.
+fn restriction(values: &BTreeSet<String>) -> Option<Vec<String>> {
+    let expressible = |value: &String| value.chars().all(|char| matches!(char, ' '..='\u{ff}'));
+    let written = values.iter().map(|value| value.replace("${", "${$}{")).collect();
+    (!values.is_empty() && values.iter().all(expressible)).then_some(written)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(usage: &Usage, restrict_keys: bool) -> Vec<String> {
-        let statements = usage.statements(restrict_keys).into_iter();
+    const LEADING: ReportedKeys = ReportedKeys {
+        leading_keys: true,
+        attributes: false,
+    };
+
+    fn shown(usage: &Usage, keys: ReportedKeys) -> Vec<String> {
+        let statements = usage.statements(keys).into_iter();
         statements
             .map(|statement| {
-                let keys = statement
-                    .leading_keys
-                    .map_or(String::new(), |keys| format!(" {keys:?}"));
-                format!(
-                    "{} {}{keys}",
-                    statement.actions.join(","),
-                    statement.resources.join(",")
-                )
+                let mut text = format!("{} {}", statement.actions.join(","), statement.resources.join(","));
+                for values in [
+                    statement.leading_keys,
+                    statement.attributes,
+                    statement.select,
+                    statement.return_values,
+                ]
+                .into_iter()
+                .flatten()
+                {
+                    text.push_str(&format!(" {values:?}"));
+                }
+                text
             })
             .collect()
+    }
+
+    fn with<'a>(action: &'a str, resource: &'a str, keys: &[&'a str]) -> UsedPermission<'a> {
+        UsedPermission {
+            leading_keys: Some(keys.to_vec()),
+            ..UsedPermission::new(action, resource)
+        }
     }
 
     #[test]
     fn statements_are_merged() {
         let mut usage = Usage::default();
-        usage.add("GetItem", "t", Some(&["b"]));
-        usage.add("GetItem", "t", Some(&["a"]));
-        usage.add("PutItem", "t", Some(&["a"]));
-        usage.add("GetItem", "u", Some(&["a", "b"]));
-        usage.add::<&str>("ListTables", "*", None);
+        usage.add(&with("GetItem", "t", &["b"]));
+        usage.add(&with("GetItem", "t", &["a"]));
+        usage.add(&with("PutItem", "t", &["a"]));
+        usage.add(&with("GetItem", "u", &["a", "b"]));
+        usage.add(&UsedPermission::new("ListTables", "*"));
         assert_eq!(
-            shown(&usage, false),
+            shown(&usage, ReportedKeys::default()),
             [
                 "dynamodb:GetItem u",
                 "dynamodb:GetItem,dynamodb:PutItem t",
@@ -109,7 +207,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            shown(&usage, true),
+            shown(&usage, LEADING),
             [
                 r#"dynamodb:GetItem t,u ["a", "b"]"#,
                 "dynamodb:ListTables *",
@@ -128,20 +226,16 @@ mod tests {
         ] {
             let mut usage = Usage::default();
             for key in keys {
-                usage.add("Query", "t", key.map(|key| [key]).as_ref().map(|keys| &keys[..]));
+                usage.add(&UsedPermission {
+                    leading_keys: key.map(|key| vec![key]),
+                    ..UsedPermission::new("Query", "t")
+                });
             }
-            assert_eq!(shown(&usage, true), [expect], "{keys:?}");
+            assert_eq!(shown(&usage, LEADING), [expect], "{keys:?}");
         }
     }
 
     #[test]
-    fn actions_on_one_resource_become_one_statement() {
-        let mut usage = Usage::default();
-        let table = "arn:aws:dynamodb:us-east-1:123456789012:table/Orders";
-        usage.add("PutItem", table, Some(&["a"]));
-        usage.add("GetItem", table, Some(&["a"]));
-        let statements = usage.statements(true);
-        assert_eq!(statements[0].actions, ["dynamodb:GetItem", "dynamodb:PutItem"]);
-        assert_eq!(statements[0].leading_keys.as_deref(), Some(&["a".to_owned()][..]));
+/// The actions and resources that a principal has used, with the values of condition keys.
     }
 }

@@ -86,6 +86,9 @@ pub(super) fn permitted(context: &Context<'_>, access: &Access<'_, '_>) {
                 action: request.action,
                 resource: request.resource.as_ref().into(),
                 leading_keys: request.partition_keys.map(|[first, ..]| first),
+                attributes: request.attributes,
+                select: request.select,
+                return_values: request.return_values,
             });
         }
     });

@@ -54,6 +54,12 @@ pub struct Permission {
     pub resource: Text,
     /// The values of `dynamodb:LeadingKeys`; `None` if the request has none.
     pub leading_keys: Option<Vec<Text>>,
+    /// The values of `dynamodb:Attributes`; `None` if the request has none.
+    pub attributes: Option<Vec<Name>>,
+    /// The value of `dynamodb:Select`.
+    pub select: Option<&'static str>,
+    /// The value of `dynamodb:ReturnValues`.
+    pub return_values: Option<&'static str>,
 }
 
 /// What a request touched: one for each item of a batch or transaction, and each range of keys that was read.
@@ -155,7 +161,10 @@ impl Touch {
 impl Permission {
     fn weight(&self) -> usize {
         let keys = self.leading_keys.iter().flatten();
-        size_of::<Permission>() + self.resource.len() + keys.map(|key| size_of::<Text>() + key.len()).sum::<usize>()
+        let keys: usize = keys.map(|key| size_of::<Text>() + key.len()).sum();
+        let names = self.attributes.iter().flatten();
+        let names: usize = names.map(|name| size_of::<Name>() + name.as_str().len()).sum();
+        size_of::<Permission>() + self.resource.len() + keys + names
     }
 }
 

@@ -159,6 +159,9 @@ def test_the_policy_that_a_run_needs_is_derived(guarded: Twin) -> None:
     (restricted,) = guarded.access_report(leading_keys=True)
     condition = restricted.policy["Statement"][0]["Condition"]
     assert condition["ForAllValues:StringEquals"] == {"dynamodb:LeadingKeys": ["green"]}
+    (restricted,) = guarded.access_report(attributes=True)
+    values = [statement["Condition"]["StringEquals"] for statement in restricted.policy["Statement"]]
+    assert values == [{"dynamodb:Select": ["ALL_ATTRIBUTES"]}, {"dynamodb:ReturnValues": ["NONE"]}]
 
 
 @pytest.fixture

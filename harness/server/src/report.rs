@@ -9,11 +9,12 @@ use dynatwin_engine::controls::Json;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) const HELP: &str = "\
-dynatwin access-report [--port PORT] [--host HOST] [--principal ARN] [--leading-keys]
+dynatwin access-report [--port PORT] [--host HOST] [--principal ARN] [--leading-keys] [--attributes]
   prints the IAM policy that allows what a principal has done on a running server while requests were recorded
   (POST /_dynatwin/watch), and nothing else; of several principals, each with its policy. A principal is the ARN of a
   configured user or role, or without --iam an access key. With --leading-keys the policy is restricted to the
-  partition key values of the requests.
+  partition key values of the requests, with --attributes to the attributes that they name and what they return, which
+  is known of requests under --iam.
 
 PORT is that of DYNATWIN_PORT, or 8000, and HOST is 127.0.0.1 unless given.";
 
@@ -24,6 +25,7 @@ pub(crate) struct AccessReport {
     port: u16,
     principal: Option<String>,
     leading_keys: bool,
+    attributes: bool,
 }
 
 impl AccessReport {
@@ -38,6 +40,7 @@ impl AccessReport {
             port: port.unwrap_or(8000),
             principal: None,
             leading_keys: false,
+            attributes: false,
         };
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
@@ -58,6 +61,7 @@ impl AccessReport {
                 }
                 "--principal" => report.principal = Some(value()?),
                 "--leading-keys" => report.leading_keys = true,
+                "--attributes" => report.attributes = true,
                 _ => {
                     return Err(format!(
                         "{flag} is not a flag of dynatwin access-report; --help lists them"
@@ -100,7 +104,10 @@ impl AccessReport {
             .principal
             .as_ref()
             .map_or(String::new(), |principal| format!("&principal={}", encode(principal)));
-        format!("/_dynatwin/access/report?leadingKeys={}{principal}", self.leading_keys)
+        format!(
+            "/_dynatwin/access/report?leadingKeys={}&attributes={}{principal}",
+            self.leading_keys, self.attributes
+        )
     }
 
     /// The body of the answer.
@@ -167,14 +174,15 @@ mod tests {
             port,
             principal: principal.map(str::to_owned),
             leading_keys,
+            attributes: leading_keys,
         };
         assert_eq!(parse("", Some("81")), Ok(Some(report(81, None, false))));
-        let line = "--port=9 --principal arn:x --leading-keys";
+        let line = "--port=9 --principal arn:x --leading-keys --attributes";
         let read = parse(line, None).unwrap().unwrap();
         assert_eq!(read, report(9, Some("arn:x"), true));
         assert_eq!(
             read.path(),
-            "/_dynatwin/access/report?leadingKeys=true&principal=%61%72%6E%3A%78"
+            "/_dynatwin/access/report?leadingKeys=true&attributes=true&principal=%61%72%6E%3A%78"
         );
         assert_eq!(parse("--help", None), Ok(None));
         for (line, message) in [

@@ -1273,7 +1273,7 @@ export const explainAccess = (body: AccessQuestion): Call<AccessExplanation> =>
   call('POST', '/access/explain', body);
 
 /** Returns the least-privilege policies of the recorded requests. */
-export const reportAccess = (query: { principal?: string; leadingKeys?: boolean } = {}): Call<AccessReport> =>
+export const reportAccess = (query: { principal?: string; leadingKeys?: boolean; attributes?: boolean } = {}): Call<AccessReport> =>
   call('GET', `/access/report${search(query)}`);
 
 /** Lists the global indexes of a table. */

@@ -384,10 +384,10 @@ export class Dynatwin {
 
   /**
    * For each principal of the recorded requests the policy that allows them and nothing else; with `leadingKeys`, restricted to
-   * the partition key values of the requests.
+   * the partition key values of the requests; with `attributes`, to the attributes that they name and what they return.
    */
-  accessReport({ leadingKeys = false }: { leadingKeys?: boolean } = {}): UsedPermissions[] {
-    return this.control(controls.reportAccess({ leadingKeys })).principals;
+  accessReport({ leadingKeys = false, attributes = false }: { leadingKeys?: boolean; attributes?: boolean } = {}): UsedPermissions[] {
+    return this.control(controls.reportAccess({ leadingKeys, attributes })).principals;
   }
 
   /** A session of a configured role: `asRole('arn:aws:iam::123456789012:role/Reader', { tags: { team: 'blue' } })`. */

@@ -136,4 +136,9 @@ test('the policy that a run needs is derived', async () => {
   assert.deepEqual(twin.accessReport(), [{ principal, policy: { Version: '2012-10-17', Statement: [statement] } }]);
   const [{ policy }] = twin.accessReport({ leadingKeys: true });
   assert.deepEqual(policy.Statement[0].Condition['ForAllValues:StringEquals'], { 'dynamodb:LeadingKeys': ['a'] });
+  const [{ policy: { Statement } }] = twin.accessReport({ attributes: true });
+  assert.deepEqual(Statement.map(({ Condition }) => Condition), [
+    { 'ForAllValues:StringEquals': { 'dynamodb:Attributes': ['PK'] }, StringEquals: { 'dynamodb:Select': ['ALL_ATTRIBUTES'] } },
+    { 'ForAllValues:StringEquals': { 'dynamodb:Attributes': ['PK'] }, StringEquals: { 'dynamodb:ReturnValues': ['NONE'] } },
+  ]);
 });

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::ControlRequest;
-use crate::access::{Usage, UsedStatement};
+use crate::access::{ReportedKeys, Usage, UsedPermission, UsedStatement};
 use crate::error::ErrorKind;
 use crate::journal::{ItemAction, Request, Touch};
 use crate::plan::key_text;
 use crate::storage::Table;
-use crate::value::Text;
+use crate::value::{Name, Text};
 use crate::wire::control::ControlResult;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -16,7 +16,11 @@ use crate::wire::object::{List, Object};
 impl ControlRequest<'_> {
     /// For each principal with recorded requests, writes a policy that allows exactly those.
     pub fn report_access(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (principal, restricts_keys) = (self.query.text("principal"), self.query.flag("leadingKeys")?);
+        let principal = self.query.text("principal");
+        let keys = ReportedKeys {
+            leading_keys: self.query.flag("leadingKeys")?,
+            attributes: self.query.flag("attributes")?,
+        };
         let journal = self.twin.state.journal();
         let requests = journal.requests();
         let mut principals: BTreeMap<&str, Usage> = BTreeMap::new();
@@ -32,7 +36,7 @@ impl ControlRequest<'_> {
         object.integer("remembered", requests.len() as i64);
         let mut list = object.list("principals");
         for (name, usage) in principals {
-            let statements = usage.statements(restricts_keys);
+            let statements = usage.statements(keys);
             if !statements.is_empty() {
                 let mut object = list.object();
                 object.string("principal", name);
@@ -52,11 +56,16 @@ fn add(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
         return;
     }
     for permission in &request.permissions {
-        usage.add(
-            permission.action,
-            &permission.resource,
-            permission.leading_keys.as_deref(),
-        );
+        let leading_keys = permission.leading_keys.as_ref();
+        let attributes = permission.attributes.as_ref();
+        usage.add(&UsedPermission {
+            action: permission.action,
+            resource: &permission.resource,
+            leading_keys: leading_keys.map(|keys| keys.iter().map(Text::as_str).collect()),
+            attributes: attributes.map(|names| names.iter().map(Name::as_str).collect()),
+            select: permission.select,
+            return_values: permission.return_values,
+        });
     }
     if request.permissions.is_empty() {
         let touches = request
@@ -90,7 +99,10 @@ fn add_touch(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Reques
     let keys = leading_keys(table.as_deref(), touch);
     // Touches beyond the limit of the log are unknown.
     let keys = keys.filter(|_| request.more == 0);
-    usage.add(action(&request.operation, touch.act), &resource, keys.as_deref());
+    usage.add(&UsedPermission {
+        leading_keys: keys.as_ref().map(|keys| keys.iter().map(Text::as_str).collect()),
+        ..UsedPermission::new(action(&request.operation, touch.act), &resource)
+    });
 }
 
 /// The IAM action of an entry of an operation.
@@ -141,16 +153,37 @@ fn write_statement(statement: &UsedStatement, list: &mut List<'_>) {
     object.string("Effect", "Allow");
     object.strings("Action", statement.actions.iter().map(String::as_str));
     object.strings("Resource", statement.resources.iter().map(String::as_str));
-    if let Some(keys) = &statement.leading_keys {
+    let (leading_keys, attributes) = (&statement.leading_keys, &statement.attributes);
+    let (select, return_values) = (&statement.select, &statement.return_values);
+    let has_sets = leading_keys.is_some() || attributes.is_some();
+    let has_texts = select.is_some() || return_values.is_some();
+    if has_sets || has_texts {
         let mut condition = object.object("Condition");
-        let mut all = condition.object("ForAllValues:StringEquals");
-        all.strings("dynamodb:LeadingKeys", keys.iter().map(String::as_str));
-        all.close();
-        // ForAllValues also holds where the key is absent.
-        let mut null = condition.object("Null");
-        null.string("dynamodb:LeadingKeys", "false");
-        null.close();
+        if has_sets {
+            let mut all = condition.object("ForAllValues:StringEquals");
+            write_values(&mut all, "dynamodb:LeadingKeys", leading_keys.as_deref());
+            write_values(&mut all, "dynamodb:Attributes", attributes.as_deref());
+            all.close();
+        }
+        // ForAllValues also holds where the key is absent. A request without attributes does not have this Select.
+        if leading_keys.is_some() {
+            let mut null = condition.object("Null");
+            null.string("dynamodb:LeadingKeys", "false");
+            null.close();
+        }
+        if has_texts {
+            let mut equal = condition.object("StringEquals");
+            write_values(&mut equal, "dynamodb:Select", select.as_deref());
+            write_values(&mut equal, "dynamodb:ReturnValues", return_values.as_deref());
+            equal.close();
+        }
         condition.close();
     }
     object.close();
+}
+
+fn write_values(object: &mut Object<'_>, key: &str, values: Option<&[String]>) {
+    if let Some(values) = values {
+        object.strings(key, values.iter().map(String::as_str));
+    }
 }

@@ -188,3 +188,66 @@ fn refused_requests_have_used_no_permission() {
         json!(["a"])
     );
 }
+
+/// Restricted to attributes, the policy allows the run, and no other attributes, not even by returning whole items.
+#[test]
+fn attributes_are_restricted_with_what_is_returned() {
+    let run = || {
+        let get = json!({"TableName": "Tab", "Key": key("a"), "ProjectionExpression": "#o", "ExpressionAttributeNames": {"#o": "owner"}});
+        let scan =
+            json!({"TableName": "Tab", "ProjectionExpression": "pk", "FilterExpression": "attribute_exists(price)"});
+        let update = json!({"TableName": "Tab", "Key": key("a"), "UpdateExpression": "SET #o = :o", "ReturnValues": "UPDATED_NEW",
+            "ExpressionAttributeNames": {"#o": "owner"}, "ExpressionAttributeValues": {":o": {"S": "ann"}}});
+        let select = json!({"Statement": "SELECT owner FROM Tab WHERE pk = 'a'"});
+        vec![
+            ("GetItem", get),
+            ("Scan", scan),
+            ("UpdateItem", update),
+            ("ExecuteStatement", select),
+            ("DescribeTable", json!({"TableName": "Tab"})),
+        ]
+    };
+    let allowing = twin(&everything());
+    control(&allowing, "POST", "watch");
+    send(&allowing, "ann", run());
+    let report = control(&allowing, "GET", "access/report?attributes=true&leadingKeys=true");
+    let policy = policy_of(&report, USER);
+    let derived = twin(&policy);
+    send(&derived, "ann", run());
+    let get = |members: Value| {
+        let mut body = json!({"TableName": "Tab", "Key": key("a")});
+        body.as_object_mut()
+            .unwrap()
+            .extend(members.as_object().unwrap().clone());
+        body
+    };
+    let update = |set: &str, returned: &str| {
+        get(
+            json!({"UpdateExpression": format!("SET {set} = :o"), "ReturnValues": returned, "ExpressionAttributeValues": {":o": {"S": "x"}}}),
+        )
+    };
+    for (operation, body) in [
+        ("GetItem", get(json!({}))),
+        ("GetItem", get(json!({"ProjectionExpression": "secret"}))),
+        ("Scan", json!({"TableName": "Tab"})),
+        ("Scan", json!({"TableName": "Tab", "ProjectionExpression": "secret"})),
+        ("Scan", json!({"TableName": "Tab", "Select": "COUNT"})),
+        ("UpdateItem", update("secret", "UPDATED_NEW")),
+        ("UpdateItem", update("secret", "ALL_NEW")),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "SELECT * FROM Tab WHERE pk = 'a'"}),
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "SELECT secret FROM Tab WHERE pk = 'a'"}),
+        ),
+    ] {
+        let (status, answer) = derived.call("ann", operation, &body);
+        let text = answer["Message"].as_str().unwrap_or_default();
+        assert!(
+            status == 400 && text.contains("is not authorized"),
+            "{operation} {body}: {answer} {policy:#}"
+        );
+    }
+}

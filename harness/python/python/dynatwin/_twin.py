@@ -500,12 +500,14 @@ class Twin:
         explained: dict[str, Any] = self.control(controls.explain_access(question))
         return explained
 
-    def access_report(self, *, leading_keys: bool = False) -> list[UsedPermissions]:
+    def access_report(self, *, leading_keys: bool = False, attributes: bool = False) -> list[UsedPermissions]:
         """For each principal of the recorded requests the policy that allows them and nothing else.
 
-        With `leading_keys` the policies are restricted to the partition key values of the requests.
+        With `leading_keys` the policies are restricted to the partition key values of the requests, with `attributes` to the
+        attributes that they name and what they return.
         """
-        principals = self.control(controls.report_access(leading_keys=leading_keys))["principals"]
+        report = controls.report_access(leading_keys=leading_keys, attributes=attributes)
+        principals = self.control(report)["principals"]
         return [UsedPermissions(each["principal"], each["policy"]) for each in principals]
 
     def as_role(

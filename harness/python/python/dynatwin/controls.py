@@ -260,9 +260,9 @@ def explain_access(body: Any) -> Call:
     return Call("POST", "/access/explain", body)
 
 
-def report_access(*, principal: str | None = None, leading_keys: bool | None = None) -> Call:
+def report_access(*, principal: str | None = None, leading_keys: bool | None = None, attributes: bool | None = None) -> Call:
     """Returns the least-privilege policies of the recorded requests."""
-    return Call("GET", f"/access/report{_search(principal=principal, leadingKeys=leading_keys)}")
+    return Call("GET", f"/access/report{_search(principal=principal, leadingKeys=leading_keys, attributes=attributes)}")
 
 
 def list_indexes(table: str) -> Call:
