@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ScalarAttributeType, StreamSpecification, StreamViewType, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
+    AttributeDefinition, BillingMode, CreateReplicationGroupMemberAction, GlobalSecondaryIndex, KeySchemaElement,
+    KeyType, Projection, ProjectionType, ReplicaStatus, ReplicationGroupUpdate, ScalarAttributeType,
+    StreamSpecification, StreamViewType, TableDescription, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
 };
 use dynatwin::{Faults, Lag, TimeToLive, TwinClock};
 
@@ -89,7 +90,7 @@ impl Table {
 pub struct Context {
     session: Session,
     prefix: String,
-    made: Mutex<Vec<String>>,
+    made: Mutex<Vec<(Client, String)>>,
 }
 
 impl Context {
@@ -137,6 +138,56 @@ impl Context {
     pub fn resume_index(&self, table: &str, index: &str) -> Outcome {
         let Some(twin) = &self.session.twin else { return Ok(()) };
         Ok(twin.resume_index(table, index)?)
+    }
+
+    /// Adds a replica of a table in another region and waits until it is `ACTIVE`; returns a client of that region, if the
+    /// target is known to have global tables.
+    pub async fn replica(&self, table: &str, region: &str) -> Outcome<Option<Client>> {
+        let Some(twin) = &self.session.twin else {
+            return Ok(None);
+        };
+        let create = CreateReplicationGroupMemberAction::builder()
+            .region_name(region)
+            .build()?;
+        let update = ReplicationGroupUpdate::builder().create(create).build();
+        let request = self.client().update_table().table_name(table);
+        request.replica_updates(update).send().await?;
+        let there = twin.region(region).client();
+        self.remember(&there, table);
+        for _ in 0..PATIENCE {
+            let described = self.client().describe_table().table_name(table).send().await?;
+            let replicas = described.table().map(TableDescription::replicas).unwrap_or_default();
+            if replicas
+                .iter()
+                .any(|replica| replica.replica_status() == Some(&ReplicaStatus::Active))
+            {
+                return Ok(Some(there));
+            }
+            // It can take an hour.
+            self.sleep(Duration::from_secs(5)).await;
+        }
+        Err(Failure::new(format!("the replica of {table} does not become ACTIVE")))
+    }
+
+    /// Pauses replication between the regions of a table, if it has replicas.
+    pub fn pause_replication(&self, table: &str) -> Outcome {
+        let Some(twin) = &self.session.twin else { return Ok(()) };
+        Ok(twin.pause_replication(table, None)?)
+    }
+
+    /// Resumes replication.
+    pub fn resume_replication(&self, table: &str) -> Outcome {
+        let Some(twin) = &self.session.twin else { return Ok(()) };
+        Ok(twin.resume_replication(table, None)?)
+    }
+
+    /// Sleeps until all writes have reached every region.
+    pub async fn replicate(&self) {
+        let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
+        let lag = conditions.map_or(Duration::ZERO, |conditions| conditions.replication_lag.longest());
+        if !lag.is_zero() {
+            self.sleep(lag).await;
+        }
     }
 
     /// Returns the target's clock, if the scenario may advance it.
@@ -211,7 +262,7 @@ impl Context {
             request = request.stream_specification(images.build()?);
         }
         request.send().await?;
-        self.remember(&name);
+        self.remember(self.client(), &name);
         self.wait_until_active(&name).await?;
         if let Some(attribute) = table.time_to_live {
             self.enable_time_to_live(&name, attribute).await?;
@@ -219,9 +270,9 @@ impl Context {
         Ok(name)
     }
 
-    fn remember(&self, table: &str) {
+    fn remember(&self, client: &Client, table: &str) {
         let mut made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        made.push(table.to_owned());
+        made.push((client.clone(), table.to_owned()));
     }
 
     async fn wait_until_active(&self, table: &str) -> Outcome {
@@ -263,9 +314,9 @@ impl Context {
             let mut made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             std::mem::take(&mut *made)
         };
-        for table in made {
+        for (client, table) in made.into_iter().rev() {
             // The result of a scenario does not depend on the deletion of its tables.
-            let _ = self.client().delete_table().table_name(table).send().await;
+            let _ = client.delete_table().table_name(table).send().await;
         }
     }
 }

@@ -16,6 +16,7 @@ mod single_table;
 mod sliding_window;
 mod stream_view;
 mod task_board;
+mod two_regions;
 mod version_check;
 mod webhook_idempotency;
 mod window_counter;
@@ -114,6 +115,11 @@ pub const ALL: &[Scenario] = &[
         name: "batch_write",
         about: "a bulk load repeats what comes back unprocessed until all is there, and a parallel scan reads it once",
         run: |context| Box::pin(batch_write::run(context)),
+    },
+    Scenario {
+        name: "two_regions",
+        about: "items of their own arrive in every region, and a version check that passes in two regions loses a write",
+        run: |context| Box::pin(two_regions::run(context)),
     },
     Scenario {
         name: "single_table",
