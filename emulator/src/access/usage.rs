@@ -166,19 +166,15 @@ mod tests {
         let statements = usage.statements(keys).into_iter();
         statements
             .map(|statement| {
-                let mut text = format!("{} {}", statement.actions.join(","), statement.resources.join(","));
-                for values in [
+                let values = [
                     statement.leading_keys,
                     statement.attributes,
                     statement.select,
                     statement.return_values,
-                ]
-                .into_iter()
-                .flatten()
-                {
-                    text.push_str(&format!(" {values:?}"));
-                }
-                text
+                ];
+                let mut parts = vec![statement.actions.join(","), statement.resources.join(",")];
+                parts.extend(values.into_iter().flatten().map(|values| format!("{values:?}")));
+                parts.join(" ")
             })
             .collect()
     }
@@ -236,6 +232,33 @@ mod tests {
     }
 
     #[test]
-/// The actions and resources that a principal has used, with the values of condition keys.
+    fn attributes_come_with_what_is_returned() {
+        let mut usage = Usage::default();
+        for (action, names, select, return_values) in [
+            ("GetItem", &["id", "a"][..], Some("SPECIFIC_ATTRIBUTES"), None),
+            ("GetItem", &["id", "b"], Some("SPECIFIC_ATTRIBUTES"), None),
+            ("Scan", &[], Some("ALL_ATTRIBUTES"), None),
+            ("UpdateItem", &["id", "a"], None, Some("NONE")),
+            ("UpdateItem", &["id"], None, Some("ALL_NEW")),
+        ] {
+            usage.add(&UsedPermission {
+                attributes: Some(names.to_vec()),
+                select,
+                return_values,
+                ..UsedPermission::new(action, "t")
+            });
+        }
+        let keys = ReportedKeys {
+            leading_keys: false,
+            attributes: true,
+        };
+        assert_eq!(
+            shown(&usage, keys),
+            [
+                r#"dynamodb:GetItem t ["a", "b", "id"] ["SPECIFIC_ATTRIBUTES"]"#,
+                r#"dynamodb:Scan t ["ALL_ATTRIBUTES"]"#,
+                r#"dynamodb:UpdateItem t ["a", "id"] ["ALL_NEW", "NONE"]"#
+            ]
+        );
     }
 }
