@@ -207,9 +207,20 @@ impl<'r, V> Table<'r, V> {
             return Ok(());
         }
         let unused = self.entries.iter().zip(&self.used).filter(|(_, used)| !**used);
-        let keys: Vec<&str> = unused.map(|((key, _), _)| key.as_str()).collect();
+        let mut keys: Vec<&str> = unused.map(|((key, _), _)| key.as_str()).collect();
+        sort_by_hash(&mut keys, self.entries.len());
         Err(ApiError::substitutions_unused(member, &keys))
     }
+}
+
+/// Sorts keys as a Java `HashSet` iterates over them that was made of a map of `total` keys (docs/behavior: 02 4).
+fn sort_by_hash(keys: &mut [&str], total: usize) {
+    let buckets = (total * 4 / 3 + 1).next_power_of_two().max(16) as u32;
+    keys.sort_by_key(|key| {
+        let units = key.encode_utf16().map(u32::from);
+        let hash = units.fold(0_u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit));
+        (hash ^ (hash >> 16)) & (buckets - 1)
+    });
 }
 
 /// The substitutions of one request, or of one action of a transaction, with what its expressions have used of them.
