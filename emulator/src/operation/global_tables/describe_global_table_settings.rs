@@ -1,46 +1,4 @@
 //! [DescribeGlobalTableSettings](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeGlobalTableSettings.html).
+//! There are no tables of the version it is about, so it answers as DescribeGlobalTable does.
 
-use std::convert::Infallible;
-
-use crate::context::{Caches, Context};
-use crate::error::{ApiError, Violations};
-use crate::execute::Verdicts;
-use crate::operation::check;
-use crate::operation::drive::Stages;
-use crate::operation::global_tables::legacy;
-use crate::plan::{Access, ControlAccess};
-use crate::wire::decode::GlobalTableOnly;
-use crate::wire::encode::Writer;
-
-pub struct Operation;
-
-impl Stages for Operation {
-    type Request = GlobalTableOnly;
-    type Checked<'r> = &'r str;
-    type Plan<'r> = &'r str;
-    type Outcome = Infallible;
-
-    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
-        let request = &request.0;
-        let mut violations = Violations::new();
-        legacy::check_name(&mut violations, request.global_table_name.as_ref());
-        violations.finish()?;
-        Ok(check::text(request.global_table_name.as_ref()))
-    }
-
-    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
-        Ok(checked)
-    }
-
-    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::global_table(plan)));
-    }
-
-    fn execute(_: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
-        Err(ApiError::global_table_not_found(plan))
-    }
-
-    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, _: &mut Writer) {
-        match outcome {}
-    }
-}
+pub use super::describe_global_table::Operation;

@@ -17,13 +17,15 @@ use std::time::Duration;
 
 use crate::chance::{self, StableHash};
 use crate::clock::Moment;
-use crate::context::Context;
+use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Verdicts;
 use crate::operation::arn;
 use crate::operation::check;
+use crate::operation::drive::Stages;
 use crate::operation::one_of;
 use crate::operation::streams;
-use crate::plan::ControlAccess;
+use crate::plan::{Access, ControlAccess};
 use crate::request::S3BucketSource;
 use crate::storage::{StartOutcome, Transfer, TransferKind, TransferRecord, TransferRequest};
 use crate::transfer::{Compression, Failure, ObjectStore};
@@ -317,8 +319,48 @@ pub struct Listing<'r> {
 pub struct TransferPage {
     found: Vec<Arc<Transfer>>,
     more: bool,
-    /// The moment of the list.
-    pub now: Moment,
+    now: Moment,
+}
+
+/// An operation that lists transfers of one kind.
+pub trait TransferList {
+    /// The decoded request.
+    type Request: Decode;
+
+    /// What the request lists.
+    fn listing(request: &Self::Request) -> Listing<'_>;
+
+    /// Writes the members of a transfer's summary at `now`.
+    fn summarize(object: &mut Object<'_>, transfer: &Transfer, now: Moment);
+}
+
+impl<L: TransferList> Stages for L {
+    type Request = L::Request;
+    type Checked<'r> = Listing<'r>;
+    type Plan<'r> = Listing<'r>;
+    type Outcome = TransferPage;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
+        let listing = L::listing(request);
+        listing.check()?;
+        Ok(listing)
+    }
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(plan.access()));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        plan.find(context)
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        plan.encode(&outcome, out, L::summarize);
+    }
 }
 
 impl Listing<'_> {
@@ -366,12 +408,12 @@ impl Listing<'_> {
     }
 
     /// Writes the response.
-    pub fn encode(&self, page: &TransferPage, out: &mut Writer, summary: impl Fn(&mut Object<'_>, &Transfer)) {
+    pub fn encode(&self, page: &TransferPage, out: &mut Writer, summarize: fn(&mut Object<'_>, &Transfer, Moment)) {
         let mut answer = Object::open(out);
         let mut list = answer.list(self.member);
         for transfer in &page.found {
             let mut element = list.object();
-            summary(&mut element, transfer);
+            summarize(&mut element, transfer, page.now);
             element.close();
         }
         list.close();
