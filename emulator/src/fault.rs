@@ -359,6 +359,17 @@ mod tests {
     }
 
     #[test]
+    fn rules_are_added_together_or_not_at_all() {
+        let faults = Faults::new(1);
+        let add = |count: usize| {
+            let rules = vec![Rule::new(Verdict::Reset); count];
+            faults.add_all(rules, 5, Moment::START).unwrap().map(|ids| ids.len())
+        };
+        assert_eq!([2, 4, 3, 1, 0].map(add), [Some(2), None, Some(3), None, Some(0)]);
+        assert_eq!(faults.report().len(), 5);
+    }
+
+    #[test]
     fn a_share_is_a_share() {
         let keys: Vec<String> = (0..1000).map(|at| format!("k{at}")).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

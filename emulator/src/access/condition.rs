@@ -360,6 +360,7 @@ mod tests {
             ("ArnEquals", "aws:PrincipalArn", &["arn:*:role/*"], false),
             ("ArnNotLike", "aws:PrincipalArn", &["arn:aws:iam::*:role/*"], false),
             ("Null", "aws:username", &["false"], true),
+            ("Null", "aws:username", &["true", "false"], true),
             ("Null", "aws:nobody", &["true"], true),
             ("Null", "dynamodb:Attributes", &["true"], true),
             ("Null", "dynamodb:LeadingKeys", &["false"], true),

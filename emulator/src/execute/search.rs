@@ -20,7 +20,7 @@ pub struct SearchHit {
 /// The nearest entries that satisfy the condition, nearest first, as many as fit in one response. Ties are ordered by key.
 pub fn search(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     let mut found = nearest(context, search);
-    found.truncate(within_one_answer(&found));
+    found.truncate(within_one_answer(found.iter().map(|found| found.entry.item().size())));
     context.tell(|draft| trace::searched(draft, search, Ok(found.len())));
     found
 }
@@ -46,12 +46,32 @@ fn nearest(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     nearest
 }
 
-/// The number of results that fit in one response.
-fn within_one_answer(found: &[SearchHit]) -> usize {
-    let mut size = 0;
-    let fits = |found: &&SearchHit| {
-        size += found.entry.item().size();
-        size <= limits::SEARCH_SIZE
+/// The number of results of these sizes that fit in one response.
+fn within_one_answer(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut total = 0;
+    let fits = |size: &usize| {
+        total += size;
+        total <= limits::SEARCH_SIZE
     };
-    found.iter().take_while(fits).count()
+    sizes.take_while(fits).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_has_sixteen_megabytes_at_most() {
+        const MB: usize = 1 << 20;
+        for (sizes, expect) in [
+            (&[][..], 0),
+            (&[16 * MB], 1),
+            (&[16 * MB + 1], 0),
+            (&[8 * MB, 8 * MB], 2),
+            (&[8 * MB, 8 * MB, 1], 2),
+            (&[8 * MB, 8 * MB + 1, 1], 1),
+        ] {
+            assert_eq!(within_one_answer(sizes.iter().copied()), expect, "{sizes:?}");
+        }
+    }
 }

@@ -75,16 +75,47 @@ fn seal(bytes: &[u8]) -> [u8; 8] {
 mod tests {
     use super::*;
 
+    fn token(range: usize, length: usize) -> NextToken {
+        let bytes = KeyBytes::from_slice(&vec![b'k'; length]);
+        NextToken {
+            range,
+            key: Key { token: 7, bytes },
+        }
+    }
+
     #[test]
-    fn a_token_is_decoded_with_its_fingerprint_only() {
-        let key = Key {
-            token: 7,
-            bytes: KeyBytes::from_slice(b"key"),
-        };
-        let token = NextToken { range: 2, key };
-        let text = token.encode(99);
-        assert_eq!(NextToken::decode(&text, 99).unwrap(), token);
-        assert!(NextToken::decode(&text, 98).is_err());
-        assert!(NextToken::decode("junk", 99).is_err());
+    fn a_token_has_its_range_and_key() {
+        for (range, length) in [(0, 0), (1, 1), (49, 3072)] {
+            let token = token(range, length);
+            assert_eq!(NextToken::decode(&token.encode(99), 99), Ok(token));
+        }
+    }
+
+    #[test]
+    fn a_token_of_another_statement_or_with_a_changed_byte_is_refused() {
+        let text = token(2, 9).encode(99);
+        assert_eq!(NextToken::decode(&text, 98), Err(ApiError::next_token_foreign()));
+        let bytes = STANDARD.decode(&text).unwrap();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let read = NextToken::decode(&STANDARD.encode(changed), 99);
+            assert_eq!(read, Err(ApiError::next_token_invalid()), "byte {at}");
+        }
+        for at in 0..bytes.len() {
+            let read = NextToken::decode(&STANDARD.encode(&bytes[..at]), 99);
+            assert_eq!(read, Err(ApiError::next_token_invalid()), "{at} bytes");
+        }
+    }
+
+    #[test]
+    fn a_token_has_a_maximum_length() {
+        // Four characters are three bytes, and 29 bytes are not of the key.
+        let longest = limits::NEXT_TOKEN_LENGTH / 4 * 3 - 29;
+        let text = token(0, longest).encode(99);
+        assert_eq!(text.len(), limits::NEXT_TOKEN_LENGTH);
+        assert!(NextToken::decode(&text, 99).is_ok());
+        let text = token(0, longest + 1).encode(99);
+        assert_eq!(NextToken::decode(&text, 99), Err(ApiError::next_token_invalid()));
     }
 }

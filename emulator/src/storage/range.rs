@@ -353,6 +353,62 @@ where
 mod tests {
     use super::*;
 
+    fn key(byte: u8) -> Key {
+        Key {
+            token: 0,
+            bytes: KeyBytes::from_slice(&[byte]),
+        }
+    }
+
+    /// The range between two bounds. `[` and `]` include a key, `(` and `)` exclude it, and a space is no bound.
+    fn range(text: &str) -> KeyRange {
+        let bound = |sign: u8, at: u8| match sign {
+            b'[' | b']' => Bound::Included(key(at)),
+            b'(' | b')' => Bound::Excluded(key(at)),
+            _ => Bound::Unbounded,
+        };
+        let [open, low, high, close] = *text.as_bytes() else {
+            panic!("{text}");
+        };
+        KeyRange {
+            lower: bound(open, low),
+            upper: bound(close, high),
+        }
+    }
+
+    #[test]
+    fn an_intersection_has_the_tighter_bounds() {
+        for (one, two, expect) in [
+            ("[15]", "[26]", "[25]"),
+            ("[15]", "[24]", "[24]"),
+            ("[15]", "(15)", "(15)"),
+            ("[15)", "(15]", "(15)"),
+            ("(15]", "[24)", "[24)"),
+            (" 15)", "[24 ", "[25)"),
+            (" 15 ", " 24 ", " 00 "),
+        ] {
+            let expect = range(expect);
+            assert_eq!(range(one).intersection(range(two)), expect, "{one} and {two}");
+            assert_eq!(range(two).intersection(range(one)), expect, "{two} and {one}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_empty_without_a_key_between_its_bounds() {
+        for (text, expect) in [
+            ("[11]", false),
+            ("[11)", true),
+            ("(11]", true),
+            ("(11)", true),
+            ("[12)", false),
+            ("[21]", true),
+            (" 21]", false),
+            ("[21 ", false),
+        ] {
+            assert_eq!(range(text).is_empty(), expect, "{text}");
+        }
+    }
+
     #[test]
     fn segments_cover_the_ring_and_do_not_overlap() {
         for total in [1u64, 2, 3, 7, 4096, 10_000] {

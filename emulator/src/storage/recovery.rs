@@ -334,6 +334,19 @@ mod tests {
         }
     }
 
+    /// A change at the earliest restorable moment is kept: an incremental export from then on includes it.
+    #[test]
+    fn a_chunk_is_dropped_when_its_last_change_is_too_old() {
+        let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
+        for (earliest, expect) in [(100, 2 * CHUNK), (101, CHUNK)] {
+            let mut log = RecoveryLog::default();
+            for moment in [100, 200] {
+                (0..CHUNK).for_each(|_| log.push(&change(0, 1), at(moment), at(earliest)));
+            }
+            assert_eq!(log.len(), expect, "{earliest}");
+        }
+    }
+
     /// Whatever is written, the count of bytes is that of the versions, and stays within the limit.
     #[test]
     fn logs_hold_no_more_than_their_limit() {

@@ -199,6 +199,20 @@ fn size_splits_a_partition() {
     assert!(count(&twin) > before && sizes.len() >= 3, "{sizes:?}");
     let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
     assert_eq!(json!(sizes.iter().sum::<u64>()), described["Table"]["TableSizeBytes"]);
+    // What expires leaves its partition.
+    let total = |twin: &Twin| -> u64 { heat(twin).resources[0].partitions.iter().map(|each| each.bytes).sum() };
+    let specification = json!({"Enabled": true, "AttributeName": "ttl"});
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": specification}),
+    );
+    let expires = json!({"N": (twin.seconds() + 60).to_string()});
+    let item = json!({"pk": {"S": "short"}, "v": {"S": "x".repeat(500)}, "ttl": expires});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    assert!(total(&twin) > sizes.iter().sum::<u64>());
+    seconds(&twin, 60);
+    twin.engine.run_due();
+    assert_eq!(total(&twin), sizes.iter().sum::<u64>());
     // Turned off and on again, it uses the current size.
     twin.engine.set_conditions(Conditions::CALM);
     twin.engine.set_conditions(Conditions::AWS);
@@ -395,6 +409,50 @@ fn a_throttle_is_counted_for_the_exhausted_partition() {
     assert_eq!(throttles(), [(true, 1)]);
     assert_eq!(put("moves", "hot").0, 400);
     assert_eq!(throttles(), [(true, 2)]);
+}
+
+#[test]
+fn a_transaction_pays_twice_for_the_table_and_once_for_indexes() {
+    let twin = enforced(Enforcement::AWS);
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let index = |name: &str, keys: [Value; 2]| json!({"IndexName": name, "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}});
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "indexed",
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [attribute("pk"), attribute("sk"), attribute("l")],
+            "KeySchema": [key("pk", "HASH"), key("sk", "RANGE")],
+            "LocalSecondaryIndexes": [index("local", [key("pk", "HASH"), key("l", "RANGE")])],
+            "GlobalSecondaryIndexes": [index("global", [key("l", "HASH"), key("sk", "RANGE")])],
+        }),
+    );
+    let item = json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "l": {"S": "c"}});
+    let action = json!({"Put": {"TableName": "indexed", "Item": item}});
+    let answer = twin.ok(
+        "TransactWriteItems",
+        &json!({"TransactItems": [action], "ReturnConsumedCapacity": "TOTAL"}),
+    );
+    assert_eq!(answer["ConsumedCapacity"][0]["CapacityUnits"], 4.0);
+    let heat = twin.engine.heat(&twin.caller, "indexed").unwrap();
+    let written = heat.resources.iter().map(|resource| resource.write.units);
+    assert!(written.eq([Units::whole(3), Units::whole(1)]));
+}
+
+#[test]
+fn what_was_consumed_is_counted_across_billing_modes() {
+    let twin = enforced(Enforcement::AWS);
+    create(&twin, &provisioned(10, 10));
+    assert!(put(&twin, "a", 4));
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST"}),
+    );
+    seconds(&twin, 3600);
+    assert!(put(&twin, "b", 3));
+    let written = &heat(&twin).resources[0].write;
+    assert_eq!((written.units, written.all_throttles()), (Units::whole(7), 0));
 }
 
 #[test]

@@ -313,6 +313,23 @@ fn a_shard_is_read_in_pages() {
 }
 
 #[test]
+fn a_page_has_a_megabyte_to_the_byte() {
+    // Beside its value a record has 7 bytes: the key twice, and the value's name.
+    const EIGHTH: usize = limits::STREAM_PAGE_SIZE / 8 - 7;
+    let now = Moment::START;
+    for (last, expect) in [(EIGHTH, 8), (EIGHTH + 1, 7)] {
+        let stream = stream(StreamView::NewImage);
+        for length in [EIGHTH; 7].into_iter().chain([last, 1]) {
+            put(&stream, 0, &"x".repeat(length), now);
+        }
+        let shard = stream.shards(now)[0].id.clone();
+        let page = stream.read(0, &shard, Sequence::of(0), 1000, ANY, now).unwrap();
+        assert_eq!(page.records[0].size(), EIGHTH + 7);
+        assert_eq!(page.records.len(), expect);
+    }
+}
+
+#[test]
 fn a_closed_stream_is_known_for_a_day() {
     let stream = stream(StreamView::KeysOnly);
     let later = |hours: u32| Moment::START.plus(HOUR * hours);
