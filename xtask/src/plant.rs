@@ -120,8 +120,12 @@ pub fn all(words: &[&str]) -> Outcome<()> {
 fn build() -> Outcome<Suite> {
     let work = root().join("target/planted");
     let tree = work.join("tree");
-    for folder in ["emulator", "harness", "conformance"] {
+    // The engine's tests read the documents.
+    for folder in ["emulator", "harness", "conformance", "docs"] {
         copy(&root().join(folder), &tree.join(folder), &contents)?;
+    }
+    for file in ["README.md", "ARCHITECTURE.md"] {
+        write(&tree.join(file), &read(&root().join(file))?)?;
     }
     write(&tree.join("emulator/src/planted.rs"), SWITCH.as_bytes())?;
     write(&tree.join("Cargo.lock"), &read(&root().join("Cargo.lock"))?)?;
