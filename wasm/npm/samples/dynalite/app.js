@@ -1,6 +1,6 @@
 // An application, and the tests that its project ran with dynalite.
 const assert = require('node:assert/strict');
-const { CreateTableCommand, DescribeTableCommand, DynamoDBClient, waitUntilTableExists } = require('@aws-sdk/client-dynamodb');
+const { CreateTableCommand, DynamoDBClient, waitUntilTableExists } = require('@aws-sdk/client-dynamodb');
 const { BatchWriteCommand, DynamoDBDocumentClient, PutCommand, QueryCommand, UpdateCommand } = require('@aws-sdk/lib-dynamodb');
 
 const TableName = 'Tasks';
@@ -9,7 +9,7 @@ const keys = (hash, range) => [{ AttributeName: hash, KeyType: 'HASH' }, { Attri
 module.exports = async function test(endpoint) {
   const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
   const documents = DynamoDBDocumentClient.from(client);
-  await client.send(
+  const { TableDescription } = await client.send(
     new CreateTableCommand({
       TableName,
       ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 },
@@ -25,7 +25,7 @@ module.exports = async function test(endpoint) {
       ],
     }),
   );
-  assert.equal((await client.send(new DescribeTableCommand({ TableName }))).Table.TableStatus, 'CREATING');
+  assert.equal(TableDescription.TableStatus, 'CREATING');
   await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 1, maxDelay: 1 }, { TableName });
 
   const put = new PutCommand({ TableName, Item: { owner: 'ada', id: '1', state: 'open' }, ConditionExpression: 'attribute_not_exists(id)' });
