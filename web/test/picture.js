@@ -13,7 +13,7 @@ const frames = mkdtempSync(join(tmpdir(), 'dynatwin-frames-'));
 const chromium = await browser();
 try {
   const page = await chromium.open({ viewport: { width: 1440, height: 900 }, motion: 'no-preference' });
-  await page.locator('.requests li').nth(12).waitFor({ timeout: 60_000 });
+  await page.locator('.requests [data-failed="true"]').first().waitFor({ timeout: 60_000 });
   for (let frame = 0; frame < FRAMES; frame += 1) {
     const path = join(frames, `${String(frame).padStart(3, '0')}.png`);
     await page.screenshot({ path });

@@ -221,8 +221,23 @@ test('items are edited with the service’s own validation, and changes are take
   await page.locator('.grid tr', { hasText: 'USER#eve' }).waitFor({ state: 'detached' });
 });
 
+test('code and requests are copied for Node, Vitest, Python and the command line', async () => {
+  page = await chromium.open();
+  await run(page, GUIDE);
+  await state(page, 'ended');
+  const wanted = { Node: '// Against a Dynatwin server on this machine', Vitest: 'import { expect, test } from "vitest"', Python: 'dynamodb.put_item(', CLI: 'aws dynamodb put-item' };
+  for (const [kind, text] of Object.entries(wanted)) {
+    await page.getByLabel('Copy as').selectOption(kind);
+    await page.getByText(`Copied as ${kind}`).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.ok(copied.includes(text), `${kind}: ${copied}`);
+  }
+});
+
 test('a newcomer finds out why a filter costs so much', async () => {
   page = await chromium.open();
+  await tab('Conditions');
+  await tab('PartiQL');
   await choose(page, 'Why does my filter cost so much?');
   // The lesson runs to its end by itself, and its expensive request is explained.
   const details = page.locator('.details');

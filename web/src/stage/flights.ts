@@ -228,7 +228,7 @@ export class Flights {
     return {
       x1: leftward ? a.x : a.x + a.w,
       y1: a.y + a.h * (0.25 + 0.5 * offset),
-      x2: leftward ? b.x + b.w : b.x + 6,
+      x2: leftward ? b.x + b.w : b.x,
       y2: b.y + b.h * (0.25 + 0.5 * offset),
     };
   }

@@ -5,7 +5,7 @@ import { words, type App } from '../app';
 import { EXAMPLES } from '../examples';
 import type { TableView } from '../tables';
 import { timeOfDay } from '../words';
-import { COPIES, rememberRequests, type CopyAs } from './copies';
+import type { CopyAs } from './copies';
 import { Editor } from './editor';
 import { Icon } from './icon';
 import { LessonTable } from './lesson';
@@ -226,10 +226,13 @@ function RawRequest({ app }: { app: App }) {
   );
 }
 
+const FORMS: CopyAs[] = ['Node', 'Vitest', 'Python', 'CLI'];
+
 function CopyMenu({ app }: { app: App }) {
   const copied = useSignal('');
   const copy = async (kind: CopyAs) => {
     try {
+      const { COPIES, rememberRequests } = await import('./copies');
       if (kind === 'Python' || kind === 'CLI') await rememberRequests(app);
       const text = COPIES[kind](app);
       await navigator.clipboard.writeText(text);
@@ -252,7 +255,7 @@ function CopyMenu({ app }: { app: App }) {
         }}
       >
         <option value="">…</option>
-        {(Object.keys(COPIES) as CopyAs[]).map((kind) => <option key={kind} value={kind}>{kind}</option>)}
+        {FORMS.map((kind) => <option key={kind} value={kind}>{kind}</option>)}
       </select>
     </label>
   );
