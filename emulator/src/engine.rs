@@ -11,7 +11,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
-pub use crate::execute::{NotFound, ReplicationState};
+pub use crate::execute::{ControlFailure, NotFound, ReplicationState};
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 pub use watch::Meter;
 
@@ -461,39 +461,47 @@ impl Engine {
     }
 
     /// Sets the conditions of all tables without their own.
+    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     pub fn set_conditions(&self, conditions: Conditions) {
-        self.controls().set_conditions(&conditions);
+        let _ = self.controls().set_conditions(&conditions);
     }
 
     /// Sets the conditions of one table, which need not exist yet; `None` makes it follow the engine's conditions again.
+    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
-        self.controls().set_table_conditions(caller, table, conditions.as_ref());
+        let _ = self.controls().set_table_conditions(caller, table, conditions.as_ref());
     }
 
     /// Pauses the propagation of writes to a global index until [`resume_index`](Engine::resume_index). The index remains
     /// readable and unchanged; changes queue in memory.
-    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
+    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
         self.controls().pause_index(caller, table, index)
     }
 
     /// Resumes a paused index, which applies all changes that are due.
-    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
+    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
         self.controls().resume_index(caller, table, index)
     }
 
     /// Sets the propagation delay of one global index for later writes; `None` makes it follow the table's conditions again.
-    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
+    pub fn set_index_lag(
+        &self,
+        caller: &Caller,
+        table: &str,
+        index: &str,
+        lag: Option<Lag>,
+    ) -> Result<(), ControlFailure> {
         self.controls().set_index_lag(caller, table, index, lag)
     }
 
     /// Lets no write get from a table to its replica in a region, or to any, nor from there, until
     /// [`resume_replication`](Engine::resume_replication). What is written meanwhile waits, combined into one change of each item.
-    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
         self.controls().pause_replication(caller, table, region)
     }
 
     /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
-    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
         self.controls().resume_replication(caller, table, region)
     }
 
@@ -505,7 +513,7 @@ impl Engine {
         table: &str,
         region: &str,
         lag: Option<Lag>,
-    ) -> Result<(), NotFound> {
+    ) -> Result<(), ControlFailure> {
         self.controls().set_replication_lag(caller, table, region, lag)
     }
 
@@ -575,11 +583,13 @@ impl Engine {
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
+    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     pub fn reset(&self) {
-        self.controls().reset();
+        let _ = self.controls().reset();
     }
 
     /// [Resets](Engine::reset) the engine to what it was made with: its clock and conditions too.
+    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     ///
     /// ```
     /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
@@ -602,7 +612,7 @@ impl Engine {
     /// assert_eq!((answer.status, answer.at), (200, Moment::START));
     /// ```
     pub fn reset_all(&self) {
-        self.controls().reset_all();
+        let _ = self.controls().reset_all();
     }
 
     /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest

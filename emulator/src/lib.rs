@@ -59,7 +59,7 @@ pub use clock::{Clock, ClockAdjustment, Moment};
 pub use conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
 pub use engine::{Engine, Meter, Settings};
 pub use error::ErrorKind;
-pub use execute::{NotFound, ReplicationState};
+pub use execute::{ControlFailure, NotFound, ReplicationState};
 pub use operation::Allowed;
 pub use reclaim::Reclaim;
 pub use storage::{InvalidSnapshot, RestoreError, StateSnapshot};

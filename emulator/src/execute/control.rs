@@ -39,6 +39,46 @@ impl fmt::Display for NotFound {
 
 impl std::error::Error for NotFound {}
 
+/// Why a control changed nothing.
+///
+/// ```
+/// use dynatwin_engine::ControlFailure;
+/// use dynatwin_engine::commits::AppendError;
+///
+/// let failure = ControlFailure::from(AppendError::new("disk full"));
+/// assert_eq!(failure.to_string(), "The change was not stored: disk full.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlFailure {
+    /// What it names does not exist.
+    NotFound(NotFound),
+    /// The commit sink refused the change.
+    NotStored(AppendError),
+}
+
+impl fmt::Display for ControlFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ControlFailure::NotFound(error) => error.fmt(formatter),
+            ControlFailure::NotStored(error) => write!(formatter, "The change was not stored: {error}."),
+        }
+    }
+}
+
+impl std::error::Error for ControlFailure {}
+
+impl From<NotFound> for ControlFailure {
+    fn from(error: NotFound) -> ControlFailure {
+        ControlFailure::NotFound(error)
+    }
+}
+
+impl From<AppendError> for ControlFailure {
+    fn from(error: AppendError) -> ControlFailure {
+        ControlFailure::NotStored(error)
+    }
+}
+
 /// The status of a global index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexStatus {
@@ -126,23 +166,24 @@ impl Controls<'_> {
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables, and clears the journal.
-    pub fn reset(&self) {
-        // If the commit fails, everything is unchanged.
-        let _ = self.state.clear(self.clock.now());
+    pub fn reset(&self) -> Result<(), ControlFailure> {
+        Ok(self.state.clear(self.clock.now())?)
     }
 
     /// [Resets](Controls::reset) the emulator to its initial state, clock and conditions included. Random decisions
     /// start again from the seed. Time goes back to the clock's start, so no request should run concurrently.
-    pub fn reset_all(&self) {
+    pub fn reset_all(&self) -> Result<(), ControlFailure> {
+        let before = self.clock.now();
         self.clock.restart();
         let now = self.clock.now();
-        // If the commit fails, everything is unchanged.
-        let _ = self
-            .state
-            .catalog()
-            .set_conditions(&self.state.initial_conditions(), now);
-        let _ = self.state.clear(now);
+        let conditions = self.state.initial_conditions();
+        let set = self.state.catalog().set_conditions(&conditions, now);
+        if let Err(error) = set.and_then(|()| self.state.clear(now)) {
+            self.clock.set(before);
+            return Err(error.into());
+        }
         self.state.access().restore();
+        Ok(())
     }
 
     /// A snapshot of the present state, after the work that is due has run.
@@ -194,82 +235,83 @@ impl Controls<'_> {
     }
 
     /// Sets the conditions of all tables without their own.
-    pub fn set_conditions(&self, conditions: &Conditions) {
-        let set = self.state.catalog().set_conditions(conditions, self.clock.now());
-        if set.is_err() {
-            return;
-        }
+    pub fn set_conditions(&self, conditions: &Conditions) -> Result<(), ControlFailure> {
+        self.state.catalog().set_conditions(conditions, self.clock.now())?;
         for (scope, region) in self.state.catalog().scopes() {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
-            tables
-                .iter()
-                .for_each(|table| self.tell(table, &self.state.conditions_of(&scope, &table.name)));
+            for table in tables {
+                let conditions = self.state.conditions_of(&scope, &table.name);
+                self.reshape(&table, |shape| shape.conditions = conditions)?;
+            }
         }
         self.state.catalog().examine_all();
+        Ok(())
     }
 
     /// Sets the conditions of one table, before or after its creation; `None` removes them, so that it follows the
     /// others again.
-    pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<&Conditions>) {
+    pub fn set_table_conditions(
+        &self,
+        caller: &Caller,
+        table: &str,
+        conditions: Option<&Conditions>,
+    ) -> Result<(), ControlFailure> {
         let scope = self.scope(caller);
         let (name, now) = (Name::new(table), self.clock.now());
-        let set = self
-            .state
+        self.state
             .catalog()
-            .set_table_conditions(&scope, &name, conditions, now);
-        if set.is_err() {
-            return;
-        }
+            .set_table_conditions(&scope, &name, conditions, now)?;
         if let Some(found) = self.state.catalog().table(&scope, table) {
-            self.tell(&found, &self.state.conditions_of(&scope, table));
+            let conditions = self.state.conditions_of(&scope, table);
+            self.reshape(&found, |shape| shape.conditions = conditions)?;
         }
-    }
-
-    fn tell(&self, table: &Table, conditions: &Conditions) {
-        self.reshape(table, |shape| shape.conditions = *conditions);
+        Ok(())
     }
 
     /// Changes a table's settings, after the work that is due by now has run under the old ones.
-    pub(super) fn reshape(&self, table: &Table, change: impl FnOnce(&mut TableSettings)) {
+    pub(super) fn reshape(&self, table: &Table, change: impl FnOnce(&mut TableSettings)) -> Result<(), ControlFailure> {
         let now = self.clock.now();
         due::run_due(table, now);
-        // If the commit fails, the table is unchanged.
-        let changed: Result<_, AppendError> = table.reshape(now, |shape| {
+        table.reshape(now, |shape| {
             change(shape);
-            Ok(())
-        });
-        drop(changed);
+            Ok::<_, ControlFailure>(())
+        })?;
+        Ok(())
     }
 
     /// Pauses replication to a global index until [`resume_index`](Controls::resume_index). The index can still be
     /// read; pending changes are kept in memory.
-    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
+    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
         let (table, _) = self.index(caller, table, index)?;
         let now = self.clock.now();
         due::run_due(&table, now);
-        // If the commit fails, the index is unchanged.
-        let _ = table.pause_index(&Name::new(index), true, now);
+        table.pause_index(&Name::new(index), true, now)?;
         Ok(())
     }
 
     /// Resumes a paused index, and applies all changes that are due by now.
-    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
+    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
         let (table, _) = self.index(caller, table, index)?;
-        let _ = table.pause_index(&Name::new(index), false, self.clock.now());
+        table.pause_index(&Name::new(index), false, self.clock.now())?;
         due::run_due(&table, self.clock.now());
         Ok(())
     }
 
     /// Sets how long future writes take to reach one global index; `None` lets it follow the table's conditions again.
-    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
+    pub fn set_index_lag(
+        &self,
+        caller: &Caller,
+        table: &str,
+        index: &str,
+        lag: Option<Lag>,
+    ) -> Result<(), ControlFailure> {
         let (table, _) = self.index(caller, table, index)?;
         self.reshape(&table, |shape| {
             match lag {
                 Some(lag) => shape.index_lags.insert(Name::new(index), lag),
                 None => shape.index_lags.remove(index),
             };
-        });
-        Ok(())
+        })
     }
 
     /// The global indexes of a table, in the order of its definition.
@@ -300,15 +342,14 @@ impl Controls<'_> {
 
     /// Splits each open shard of a table's stream in two, as the service does for hot or full partitions, to test that
     /// consumers follow. Returns whether the table has a stream.
-    pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, NotFound> {
+    pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, ControlFailure> {
         let now = self.clock.now();
         let table = self.table(caller, table)?;
         let Some(stream) = table.shape().stream.clone() else {
             return Ok(false);
         };
         for (first, last) in stream.open_tokens(now) {
-            // If the commit fails, the shard is unchanged.
-            let _ = table.split_stream(first + (last - first).div_ceil(2), now);
+            table.split_stream(first + (last - first).div_ceil(2), now)?;
         }
         Ok(true)
     }

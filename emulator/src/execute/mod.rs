@@ -27,7 +27,7 @@ mod transact;
 mod write;
 
 pub use authorize::{RefusalScope, Verdicts, authorize, is_throttle};
-pub use control::{Controls, IndexStatus, NotFound};
+pub use control::{ControlFailure, Controls, IndexStatus, NotFound};
 pub use due::{notice_due, run_due};
 pub use inspect::{ItemsQuery, KeyPlacement};
 pub use page::{PageResult, page};

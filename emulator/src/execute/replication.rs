@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::control::{Controls, NotFound};
+use super::control::{ControlFailure, Controls, NotFound};
 use super::due;
 use crate::caller::Caller;
 use crate::conditions::Lag;
@@ -79,23 +79,23 @@ impl Controls<'_> {
         table: &str,
         region: Option<&str>,
         paused: bool,
-    ) -> Result<(), NotFound> {
+    ) -> Result<(), ControlFailure> {
         let replicated = self.replicated(caller, table)?;
         let is_known = |region: &str| replicated.peers.iter().any(|peer| peer.scope.region == region);
         if let Some(region) = region.filter(|region| !is_known(region)) {
-            return Err(NotFound(format!("Table {table} has no replica in {region}.")));
+            return Err(NotFound(format!("Table {table} has no replica in {region}.")).into());
         }
         let is_strong = replicated.group.consistency == Consistency::Strong;
         if region.is_some() && is_strong {
-            return Err(NotFound(format!(
-                "The regions of table {table} are strongly consistent: one is cut off from all others, and not from one."
-            )));
+            let problem = "are strongly consistent: one is cut off from all others, and not from one.";
+            return Err(NotFound(format!("The regions of table {table} {problem}")).into());
         }
         self.settle(&replicated);
         let (now, own) = (self.clock.now(), &replicated.table.scope.region);
-        // If the commit fails, replication is unchanged.
+        // Tables, and the regions from which nothing reaches them.
+        let mut directions = Vec::new();
         if region.is_none() {
-            let _ = replicated.table.pause_replication(own, paused, now);
+            directions.push((&replicated.table, own));
         }
         // A region that is cut off remains so when another one is resumed. With strong consistency it writes nothing,
         // and its earlier writes are in a second region, from which the third receives them.
@@ -104,23 +104,24 @@ impl Controls<'_> {
             None => is_strong || paused || !peer.is_cut_off(),
         };
         for peer in replicated.peers.iter().filter(|peer| is_meant(peer)) {
-            let _ = replicated.table.pause_replication(&peer.scope.region, paused, now);
+            directions.push((&replicated.table, &peer.scope.region));
             if !is_strong {
-                let _ = peer.pause_replication(own, paused, now);
+                directions.push((peer, own));
             }
         }
+        replicated.table.pause_replication(&directions, paused, now)?;
         self.settle(&replicated);
         Ok(())
     }
 
     /// Pauses replication in both directions between a table and its replica in a region, or all of its replicas, until
     /// [`resume_replication`](Controls::resume_replication). Queued writes are combined into one change of each item.
-    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
         self.set_replication_paused(caller, table, region, true)
     }
 
     /// Resumes replication between a table and its replica in a region, or all of its replicas, with all queued changes.
-    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
         self.set_replication_paused(caller, table, region, false)
     }
 
@@ -132,18 +133,17 @@ impl Controls<'_> {
         table: &str,
         region: &str,
         lag: Option<Lag>,
-    ) -> Result<(), NotFound> {
+    ) -> Result<(), ControlFailure> {
         let replicated = self.replicated(caller, table)?;
         if !replicated.peers.iter().any(|peer| peer.scope.region == region) {
-            return Err(NotFound(format!("Table {table} has no replica in {region}.")));
+            return Err(NotFound(format!("Table {table} has no replica in {region}.")).into());
         }
         self.reshape(&replicated.table, |settings| {
             match lag {
                 Some(lag) => settings.replication_lags.insert(Name::new(region), lag),
                 None => settings.replication_lags.remove(region),
             };
-        });
-        Ok(())
+        })
     }
 
     /// Replication between a table and each of its replicas.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::common::{Twin, create_living_table};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
+use dynatwin_engine::http::HttpRequest;
 use serde_json::json;
 
 /// A disk that can be full.
@@ -76,6 +77,65 @@ fn a_refused_commit_changes_nothing() {
     let transaction = json!({"ClientRequestToken": "once", "TransactItems": [{"Put": put("a")}, {"Put": put("b")}]});
     twin.ok("TransactWriteItems", &transaction);
     assert_ne!(state(&twin), before);
+}
+
+/// Calls a control for the twin's caller; returns status and answer.
+fn control(twin: &Twin, method: &str, path: &str, body: &str) -> (u16, String) {
+    let answer = twin.engine.handle(&HttpRequest {
+        method,
+        target: &format!("/_dynatwin/{path}"),
+        headers: &[
+            ("host", "localhost"),
+            ("content-type", "application/json"),
+            (
+                "authorization",
+                "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+            ),
+        ],
+        body: body.as_bytes(),
+    });
+    (answer.status, String::from_utf8(answer.body).unwrap())
+}
+
+#[test]
+fn a_control_whose_commit_is_refused_reports_it_and_changes_nothing() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "StreamSpecification": stream}),
+    );
+    let replica = json!([{"Create": {"RegionName": "eu-west-1"}}]);
+    twin.ok("UpdateTable", &json!({"TableName": "tab", "ReplicaUpdates": replica}));
+    twin.engine.advance(Duration::from_hours(1));
+    let disk = Arc::new(Disk::default());
+    twin.engine.attach_sink(disk.clone(), 0);
+    for (method, path, body) in [
+        ("PUT", "conditions", r#"{"timeToLive": "off"}"#),
+        ("PUT", "tables/tab/conditions", r#"{"timeToLive": 60}"#),
+        ("DELETE", "tables/tab/conditions", ""),
+        ("PUT", "tables/tab/indexes/by-g/lag", "3"),
+        ("POST", "tables/tab/indexes/by-g/pause", ""),
+        ("POST", "tables/tab/indexes/by-g/resume", ""),
+        ("POST", "tables/tab/split-shards", ""),
+        ("PUT", "tables/tab/replication/eu-west-1/lag", "3"),
+        ("POST", "tables/tab/replication/pause", ""),
+        ("POST", "tables/tab/replication/resume", ""),
+        ("POST", "reset", ""),
+        ("POST", "reset", r#"{"all": true}"#),
+    ] {
+        let what = format!("{method} {path} {body}");
+        let before = (state(&twin), twin.engine.clock().now());
+        disk.0.store(true, Ordering::Relaxed);
+        let refused = r#"{"error":"The change was not stored: disk full."}"#.to_owned();
+        assert_eq!(control(&twin, method, path, body), (503, refused), "{what}");
+        assert!((state(&twin), twin.engine.clock().now()) == before, "{what}: changed");
+        disk.0.store(false, Ordering::Relaxed);
+        let (status, answer) = control(&twin, method, path, body);
+        assert_eq!(status, 200, "{what}: {answer}");
+        assert!((state(&twin), twin.engine.clock().now()) != before, "{what}: unchanged");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
 use dynatwin_engine::monitoring::{Datapoint, Heat, Metric, ObservedScan};
-use dynatwin_engine::{Caller, Conditions, Lag, NotFound, ReplicationState};
+use dynatwin_engine::{Caller, Conditions, ControlFailure, Lag, NotFound, ReplicationState};
 use dynatwin_seed::{Error as SeedError, Existing, Loaded, Seed, load_engine};
 
 use crate::convert;
@@ -230,34 +230,39 @@ impl Account {
 
     /// Pauses a global index of a table: until [`resume_index`](Account::resume_index) it can be read, but no write
     /// reaches it.
-    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), ControlFailure> {
         self.emulator.engine.pause_index(&self.caller, table, index)
     }
 
     /// Resumes a paused index, and applies the writes that are due.
-    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), ControlFailure> {
         self.emulator.engine.resume_index(&self.caller, table, index)
     }
 
     /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
-    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), ControlFailure> {
         let engine = &self.emulator.engine;
         engine.set_index_lag(&self.caller, table, index, lag.into())
     }
 
     /// Pauses replication between a table and its replica in a region, or all of its replicas, in both directions, until
     /// [`resume_replication`](Account::resume_replication).
-    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
         self.emulator.engine.pause_replication(&self.caller, table, region)
     }
 
     /// Resumes replication between a table and its replica in a region, or all of its replicas.
-    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), NotFound> {
+    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
         self.emulator.engine.resume_replication(&self.caller, table, region)
     }
 
     /// Sets the time until later writes reach a table's replica in a region; with `None` its conditions apply again.
-    pub fn set_replication_lag(&self, table: &str, region: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
+    pub fn set_replication_lag(
+        &self,
+        table: &str,
+        region: &str,
+        lag: impl Into<Option<Lag>>,
+    ) -> Result<(), ControlFailure> {
         let engine = &self.emulator.engine;
         engine.set_replication_lag(&self.caller, table, region, lag.into())
     }

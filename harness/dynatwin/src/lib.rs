@@ -90,8 +90,8 @@ pub use dynatwin_engine::faults::{
 };
 pub use dynatwin_engine::monitoring::Heat;
 pub use dynatwin_engine::{
-    Capacity, Clock, Conditions, Enforcement, Engine, ErrorKind, InvalidSnapshot, Lag, Latency, Moment, NotFound,
-    ReplicationState, RestoreError, Shards, StateSnapshot, TimeToLive,
+    Capacity, Clock, Conditions, ControlFailure, Enforcement, Engine, ErrorKind, InvalidSnapshot, Lag, Latency, Moment,
+    NotFound, ReplicationState, RestoreError, Shards, StateSnapshot, TimeToLive,
 };
 pub use dynatwin_seed::{Error as SeedError, Loaded};
 

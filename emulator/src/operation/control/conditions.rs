@@ -16,7 +16,7 @@ impl ControlRequest<'_> {
     /// Sets the conditions of all tables without their own.
     pub fn set_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
         let conditions = read_conditions(&self.body, &self.twin.state.conditions())?;
-        self.twin.set_conditions(&conditions);
+        self.twin.set_conditions(&conditions)?;
         self.get_conditions(writer)
     }
 
@@ -52,7 +52,7 @@ impl ControlRequest<'_> {
                 limits::OWN_CONDITIONS
             )));
         }
-        self.twin.set_table_conditions(&caller, table, Some(&conditions));
+        self.twin.set_table_conditions(&caller, table, Some(&conditions))?;
         self.get_table_conditions(writer)
     }
 
@@ -63,7 +63,7 @@ impl ControlRequest<'_> {
         if own.is_none() {
             self.twin.table(&caller, table)?;
         }
-        self.twin.set_table_conditions(&caller, table, None);
+        self.twin.set_table_conditions(&caller, table, None)?;
         let mut object = Object::open(writer);
         object.boolean("own", false);
         write_conditions(&self.twin.state.conditions(), object.member("conditions"));

@@ -49,7 +49,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::caller::Caller;
-use crate::execute::{Controls, NotFound};
+use crate::execute::{ControlFailure, Controls, NotFound};
 use crate::journal::Request;
 use crate::wire::control::{ControlError, ControlResult, Json, Parameter, Query, shortened};
 use crate::wire::encode::Writer;
@@ -129,6 +129,15 @@ pub struct ControlRequest<'a> {
     body: Json,
     /// The body of a control that takes bytes.
     bytes: &'a [u8],
+}
+
+impl From<ControlFailure> for ControlError {
+    fn from(failure: ControlFailure) -> ControlError {
+        match failure {
+            ControlFailure::NotFound(error) => error.into(),
+            ControlFailure::NotStored(_) => ControlError::unavailable(failure.to_string()),
+        }
+    }
 }
 
 impl From<NotFound> for ControlError {

@@ -62,9 +62,9 @@ impl ControlRequest<'_> {
             body => Members::of("reset", body, &["all"])?.flag("all")?,
         };
         if all == Some(true) {
-            self.twin.reset_all();
+            self.twin.reset_all()?;
         } else {
-            self.twin.reset();
+            self.twin.reset()?;
         }
         self.get_overview(writer)
     }

@@ -14,6 +14,8 @@ pub use counts::ReplicationCounts;
 pub use inbox::{Inbox, ReplicatedChange, SavedInbox};
 pub use version::{ReplicaVersion, ReplicaVersions, Stamp, VersionComparison};
 
+use std::sync::Arc;
+
 use super::commit::{AppendError, Committed, Mutation, Origin};
 use super::delay::Propagation;
 use super::partition::{Contents, Partition};
@@ -176,16 +178,25 @@ impl Table {
         Ok(())
     }
 
-    /// Pauses or resumes replication from a region. The table's own region stands for all, and for the other direction as well.
-    pub fn pause_replication(&self, source: &Name, paused: bool, now: Moment) -> Result<(), AppendError> {
+    /// Pauses or resumes replication to tables of this table's group from regions, in one commit. A table's own region stands
+    /// for all, and for the other direction as well.
+    pub fn pause_replication(
+        &self,
+        directions: &[(&Arc<Table>, &Name)],
+        paused: bool,
+        now: Moment,
+    ) -> Result<(), AppendError> {
         let committed = self.log().begin(now, Origin::Request, || {
-            vec![Mutation::PauseReplication {
-                table: self.ordinal,
-                source: source.clone(),
+            let pauses = directions.iter().map(|(table, source)| Mutation::PauseReplication {
+                table: table.ordinal,
+                source: Name::clone(source),
                 paused,
-            }]
+            });
+            pauses.collect()
         })?;
-        self.set_replication_paused(&committed, source, paused);
+        for (table, source) in directions {
+            table.set_replication_paused(&committed, source, paused);
+        }
         Ok(())
     }
 
