@@ -83,6 +83,19 @@ fn inconsistent(commit: &Commit) -> Vec<u8> {
 }
 
 #[test]
+fn every_flipped_byte_of_a_snapshot_is_found() {
+    let bytes = logged().0.engine.snapshot().to_bytes();
+    StateSnapshot::from_bytes(&bytes).unwrap();
+    for at in 0..bytes.len() {
+        for flip in [1, 0x80, 0xff] {
+            let mut bad = bytes.clone();
+            bad[at] ^= flip;
+            assert!(StateSnapshot::from_bytes(&bad).is_err(), "byte {at} ^ {flip}");
+        }
+    }
+}
+
+#[test]
 fn a_snapshot_that_is_not_restored_changes_nothing() {
     let (twin, recorder) = logged();
     let snapshot = twin.engine.snapshot();

@@ -5,6 +5,8 @@ mod binary;
 mod connections;
 mod control;
 #[cfg(unix)]
+mod copy;
+#[cfg(unix)]
 mod database;
 mod delivery;
 mod events;
