@@ -24,7 +24,25 @@ use bugs::{BUGS, planted};
 const TARGETS: [&str; 3] = ["in-process", "in-process-aws", "in-process-storm"];
 
 /// The modules of the engine's integration tests that are run when the suite passes, beside its unit tests.
-const ENGINE_TESTS: [&str; 3] = ["attribution::", "bounds::", "conflicts::"];
+const ENGINE_TESTS: [&str; 17] = [
+    "access::",
+    "account::",
+    "attribution::",
+    "backups::",
+    "bounds::",
+    "conflicts::",
+    "faults::",
+    "lag::",
+    "replicas::",
+    "replication::",
+    "slices::",
+    "statements::",
+    "streams::",
+    "strong::",
+    "tables::",
+    "throughput::",
+    "transfers::",
+];
 
 /// The time limit of the suite and of each test. A bug that makes one of them hang is found.
 const TIME_LIMIT: Duration = Duration::from_mins(5);

@@ -134,8 +134,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an entry that moves in an index costs one write, not two",
         file: "change.rs",
-        right: "units::write(old.size()) + units::write(new.size());",
-        wrong: "if PLANTED { units::write(old.size().max(new.size())) } else { units::write(old.size()) + units::write(new.size()) };",
+        right: "let (removal, insertion) = (units::write(old.size()), units::write(new.size()));",
+        wrong: "let removal = if PLANTED { Units::ZERO } else { units::write(old.size()) };\n                let insertion = units::write(new.size());",
     },
     Bug {
         what: "what is spent of a table's capacity is taken off once only in a hundred times",
@@ -146,14 +146,14 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item that leaves a global index stays in it",
         file: "change.rs",
-        right: "(Some((key, item)), None) => (Some(key), None, units::write(item.size())),",
-        wrong: "(Some((key, item)), None) => (Some(key).filter(|_| !PLANTED), None, units::write(item.size())),",
+        right: "(Some((key, item)), None) => (Some(key), None, units::write(item.size()), Units::ZERO)",
+        wrong: "(Some((key, item)), None) => (Some(key).filter(|_| !PLANTED), None, units::write(item.size()), Units::ZERO)",
     },
     Bug {
         what: "an entry that moves in an index leaves its old one behind",
         file: "change.rs",
-        right: "(Some(old_key), Some((new_key, new)), units)",
-        wrong: "(Some(old_key).filter(|_| !PLANTED), Some((new_key, new)), units)",
+        right: "(Some(old_key), Some((new_key, new)), removal, insertion)",
+        wrong: "(Some(old_key).filter(|_| !PLANTED), Some((new_key, new)), removal, insertion)",
     },
     Bug {
         what: "local indexes are not told of new entries",
@@ -902,8 +902,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a transaction pays for its indexes twice",
         file: "change.rs",
-        right: "consumed.add_global(arm.name.clone(), arm.units)",
-        wrong: "consumed.add_global(arm.name.clone(), arm.units.times(if PLANTED { factor } else { 1 }))",
+        right: "self.units = self.units.times(2);",
+        wrong: "self.units = self.units.times(2);\n        if PLANTED {\n            self.globals.iter_mut().for_each(|arm| arm.insertion = arm.insertion.times(2));\n        }",
     },
     Bug {
         what: "an index whose entry is unchanged is written",
@@ -914,8 +914,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an index entry that changes costs what the old one weighs",
         file: "change.rs",
-        right: "let units = units::write(old.size().max(new.size()));\n                (None, Some((new_key, new)), units)",
-        wrong: "let units = units::write(if PLANTED { old.size() } else { old.size().max(new.size()) });\n                (None, Some((new_key, new)), units)",
+        right: "let insertion = units::write(old.size().max(new.size()));",
+        wrong: "let insertion = units::write(if PLANTED { old.size() } else { old.size().max(new.size()) });",
     },
     Bug {
         what: "an update that shrinks an item costs only what it weighs after",
@@ -925,15 +925,15 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a transaction's part of a local index costs twice",
-        file: "execute/capacity.rs",
-        right: "change.units.times(factor) + locals",
-        wrong: "if PLANTED { (change.units + locals).times(factor) } else { change.units.times(factor) + locals }",
+        file: "change.rs",
+        right: "self.units = self.units.times(2);",
+        wrong: "self.units = self.units.times(2);\n        if PLANTED {\n            self.locals.iter_mut().for_each(|arm| arm.insertion = arm.insertion.times(2));\n        }",
     },
     Bug {
         what: "a failed condition costs nothing",
-        file: "execute/capacity.rs",
-        right: "units: units::write(size),",
-        wrong: "units: if PLANTED { Units::ZERO } else { units::write(size) },",
+        file: "change.rs",
+        right: "units::write(item.map_or(0, Item::size))",
+        wrong: "if PLANTED { Units::ZERO } else { units::write(item.map_or(0, Item::size)) }",
     },
     Bug {
         what: "what a change of another region costs is not spent here",
@@ -1160,8 +1160,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an inserted parameter may be nested one level too deep",
         file: "partiql/literal.rs",
-        right: "if value.depth() > limits::NESTING {\n                return Err(statement_error(ApiError::NESTING_STORED));",
-        wrong: "if value.depth() > limits::NESTING + usize::from(PLANTED) {\n                return Err(statement_error(ApiError::NESTING_STORED));",
+        right: "if value.value(self.parameters).depth() > limits::NESTING {",
+        wrong: "if value.value(self.parameters).depth() > limits::NESTING + usize::from(PLANTED) {",
     },
     Bug {
         what: "an index key of the most bytes is not indexed",
