@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, Shards};
 use loom::thread;
@@ -728,5 +729,60 @@ fn nothing_that_arrives_is_missed() {
         twin.put_in(HERE, "a", "new");
         assert!(other.join().unwrap().contains(r#""S":"#));
         assert!(twin.get_in(THERE, "a").contains("new"));
+    });
+}
+
+/// A commit sink that keeps the commits.
+#[derive(Default)]
+struct Commits(loom::sync::Mutex<Vec<Commit>>);
+
+impl CommitSink for Commits {
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
+        self.0.lock().unwrap().push(Commit::clone(commit));
+        Ok(())
+    }
+}
+
+impl Twin {
+    fn with_sink(self) -> (Twin, Arc<Commits>) {
+        let commits = Arc::new(Commits::default());
+        self.0.attach_sink(commits.clone(), 0);
+        (self, commits)
+    }
+}
+
+#[test]
+fn commits_are_appended_in_their_order() {
+    explore(|| {
+        let (twin, commits) = Twin::empty().with_sink();
+        twin.ok("CreateTable", TABLE);
+        let other = twin.spawn(|twin| twin.put(NEAR, ""));
+        twin.put(FAR, "");
+        other.join().unwrap();
+        let copy = Twin::empty();
+        let mut replay = copy.0.replay();
+        for (commit, sequence) in commits.0.lock().unwrap().iter().zip(1..) {
+            assert_eq!(commit.sequence, sequence);
+            replay.apply(commit).unwrap();
+        }
+        replay.finish(copy.0.clock().now());
+        assert!(copy.get(NEAR).contains(NEAR) && copy.get(FAR).contains(FAR));
+    });
+}
+
+#[test]
+fn a_checkpoint_contains_the_commits_up_to_its_number() {
+    explore(|| {
+        let (twin, _) = Twin::empty().with_sink();
+        let other = twin.spawn(|twin| twin.0.set_conditions(Conditions::STORM));
+        let checkpoint = twin.0.checkpoint();
+        let is_set = checkpoint.sequence() == 1;
+        let copy = Twin::empty();
+        let mut replay = copy.0.replay();
+        checkpoint.for_each(|commit| replay.apply(&commit).unwrap());
+        replay.finish(copy.0.clock().now());
+        let expected = if is_set { Conditions::STORM } else { Conditions::CALM };
+        assert!(copy.0.conditions() == expected, "set: {is_set}");
+        other.join().unwrap();
     });
 }
