@@ -230,7 +230,7 @@ impl Faults {
     }
 
     /// Whether a condition acts on an entry: a seeded share of the entries of each key, in order.
-    pub fn decide(&self, what: &str, subject: &FaultSubject<'_>, share: f64) -> bool {
+    pub(crate) fn decide(&self, what: &str, subject: &FaultSubject<'_>, share: f64) -> bool {
         if share <= 0.0 {
             return false;
         }
@@ -240,7 +240,7 @@ impl Faults {
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
-    pub fn judge(&self, subject: &FaultSubject<'_>) -> Option<Decision> {
+    pub(crate) fn judge(&self, subject: &FaultSubject<'_>) -> Option<Decision> {
         if self.is_empty() {
             return None;
         }

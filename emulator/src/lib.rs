@@ -55,7 +55,7 @@ mod wire;
 
 pub use caller::Caller;
 pub use chance::StableHash;
-pub use clock::{Clock, ClockAdjustment, Moment};
+pub use clock::{Clock, ClockAdjustment, Moment, TimeSource};
 pub use conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
 pub use engine::{Engine, Meter, Settings};
 pub use error::ErrorKind;
@@ -73,9 +73,10 @@ pub mod api {
 /// Items and their attributes.
 pub mod attributes {
     pub use crate::key::partition_token;
-    pub use crate::number::Number;
-    pub use crate::request::ItemRecord;
-    pub use crate::schema::ScalarType;
+    pub use crate::number::{Number, NumberError};
+    pub use crate::request::{ItemRecord, Substitutions};
+    pub use crate::schema::{KeyAttribute, ScalarType};
+    pub use crate::transfer::InvalidRecord;
     pub use crate::value::{AttributeValue, Item, Map, Name};
 }
 
@@ -111,15 +112,15 @@ pub mod http {
 /// Access control: principals, policies and their evaluation ([`Engine::with_access`]).
 pub mod iam {
     pub use crate::access::{
-        AttachedPolicy, ConditionKeys, Directory, KeyValue, PolicyDocument, PolicyKind, PolicySet, PolicyWarning,
-        SessionRequest, StatementInput, Subject, SubjectKind,
+        AttachedPolicy, ConditionKeys, DecidingStatement, Decision, Denial, Directory, KeyValue, PolicyDocument,
+        PolicyKind, PolicySet, PolicyStatement, PolicyWarning, Secret, SessionRequest, StatementInput, Subject,
+        SubjectKind, TemporaryCredentials, Warning,
     };
     pub use crate::wire::envelope::SigningKey;
 }
 
 /// JSON, decoded and encoded as the service does.
 pub mod json {
-    pub use crate::wire::decode::Decode;
     pub use crate::wire::encode::Writer;
     pub use crate::wire::object::{List, Object};
 }
@@ -127,9 +128,10 @@ pub mod json {
 /// Request log, events, metrics and heat ([`Engine::watch`]).
 pub mod monitoring {
     pub use crate::capacity::units::Units;
-    pub use crate::capacity::{Heat, PartitionHeat, ResourceHeat};
+    pub use crate::capacity::{Heat, KeyCounts, Level, PartitionHeat, ResourceHeat, ThrottleCounts};
     pub use crate::journal::{
-        Datapoint, EventKind, ItemAction, Metric, ObservedScan, RegionalWrite, Request, Samples, Spent, Touch,
+        BetterRead, Datapoint, Event, EventKind, EventPage, EventSubject, FilterTrace, Injected, ItemAction,
+        LoggedBody, Metric, ObservedScan, Permission, RegionalWrite, Request, Samples, Spent, Touch,
     };
 }
 

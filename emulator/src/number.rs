@@ -32,7 +32,7 @@ pub struct Number {
     negative: bool,
 }
 
-/// Why a text is no number, or a result cannot be stored. The service's sentences for these are in [`crate::error`].
+/// Why a text is no number, or a result cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
     /// Not a number at all.

@@ -1,6 +1,8 @@
 //! Transfers to and from buckets. The engine handles items and records; an [`ObjectStore`] that is passed in has
 //! the files, their formats and their compression.
 
+use std::fmt;
+
 use crate::clock::Moment;
 use crate::request::ItemRecord;
 use crate::schema::KeyAttribute;
@@ -241,6 +243,26 @@ pub struct Record {
     /// The record, or what is wrong about it.
     pub read: Result<ItemRecord, String>,
 }
+
+/// Why [`ItemRecord::read`] fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvalidRecord {
+    /// The text is no JSON, or no object.
+    Json,
+    /// The service's message about a member or a value.
+    Value(String),
+}
+
+impl fmt::Display for InvalidRecord {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            InvalidRecord::Json => "the record is no JSON",
+            InvalidRecord::Value(message) => message,
+        })
+    }
+}
+
+impl std::error::Error for InvalidRecord {}
 
 /// What a bulk operation reports.
 #[derive(Clone, Debug)]

@@ -144,7 +144,7 @@ impl AttributeValue {
     }
 
     /// The type.
-    pub const fn kind(&self) -> Type {
+    pub(crate) const fn kind(&self) -> Type {
         match self {
             AttributeValue::S(_) => Type::S,
             AttributeValue::N(_) => Type::N,

@@ -20,9 +20,8 @@ use crate::clock::Moment;
 ///     "accessKeys": [{"accessKeyId": "AKIAANN", "secretAccessKey": "s"}],
 ///     "policies": [{"Statement": {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}}]
 /// }}}}}"#;
-/// let directory = Directory::read(json, Moment::START).unwrap();
-/// assert!(directory.credential("AKIAANN").is_some());
-/// assert_eq!(directory.account("123456789012").unwrap().principals.len(), 1);
+/// assert!(Directory::read(json, Moment::START).unwrap().warnings().is_empty());
+/// assert!(Directory::read(r#"{"acounts": {}}"#, Moment::START).is_err());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
@@ -169,39 +168,39 @@ pub struct PolicyWarning {
 
 impl Directory {
     /// An account.
-    pub fn account(&self, id: &str) -> Option<&Account> {
+    pub(crate) fn account(&self, id: &str) -> Option<&Account> {
         self.accounts.get(id)
     }
 
     /// The ids of the accounts.
-    pub fn accounts(&self) -> impl Iterator<Item = (&str, &Account)> {
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = (&str, &Account)> {
         self.accounts.iter().map(|(id, account)| (id.as_str(), account))
     }
 
     /// A VPC endpoint.
-    pub fn endpoint(&self, id: &str) -> Option<&Endpoint> {
+    pub(crate) fn endpoint(&self, id: &str) -> Option<&Endpoint> {
         self.endpoints.get(id)
     }
 
     /// The VPC endpoints.
-    pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Endpoint)> {
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = (&str, &Endpoint)> {
         self.endpoints.iter().map(|(id, endpoint)| (id.as_str(), endpoint))
     }
 
     /// The credential of a configured access key.
-    pub fn credential(&self, access_key_id: &str) -> Option<&Credential> {
+    pub(crate) fn credential(&self, access_key_id: &str) -> Option<&Credential> {
         self.credentials.get(access_key_id)
     }
 
     /// The configured access key ids, with their principals.
-    pub fn credentials(&self) -> impl Iterator<Item = (&str, &Credential)> {
+    pub(crate) fn credentials(&self) -> impl Iterator<Item = (&str, &Credential)> {
         self.credentials
             .iter()
             .map(|(id, credential)| (id.as_str(), credential))
     }
 
     /// The user, role or root user of an ARN. Every configured account has a root user.
-    pub fn principal(&self, arn: &str) -> Option<Arc<Principal>> {
+    pub(crate) fn principal(&self, arn: &str) -> Option<Arc<Principal>> {
         let id = arn.split(':').nth(4)?;
         let account = self.accounts.get(id)?;
         let root = Principal::root(id);

@@ -368,7 +368,7 @@ impl PolicyStatement {
     }
 
     /// Which of its parts match a request.
-    pub fn compare(&self, question: &StatementInput<'_>) -> StatementMatch {
+    pub(crate) fn compare(&self, question: &StatementInput<'_>) -> StatementMatch {
         let conditions = self.conditions.iter();
         StatementMatch {
             principal: self.grant(question.subject),

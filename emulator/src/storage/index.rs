@@ -393,16 +393,6 @@ impl<E: IndexEntry> QueuedIndex<E> {
         let entries = self.entries.read();
         (entries.map.len(), entries.bytes)
     }
-
-    /// The entries that have arrived, in order.
-    pub fn entries(&self) -> Vec<(Key, E)> {
-        self.entries
-            .read()
-            .map
-            .iter()
-            .map(|(key, entry)| (key.clone(), entry.clone()))
-            .collect()
-    }
 }
 
 impl GlobalIndex {

@@ -47,11 +47,6 @@ impl Items {
         self.len
     }
 
-    /// Whether it is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The number of the chunk that a key belongs to: 0 for the first.
     fn place(&self, key: &Key) -> usize {
         self.bounds.partition_point(|bound| bound <= key)
@@ -246,7 +241,7 @@ mod tests {
             } else {
                 assert_eq!(items.remove(&key(number)), model.remove(&key(number)));
             }
-            assert_eq!((items.len(), items.is_empty()), (model.len(), model.is_empty()));
+            assert_eq!(items.len(), model.len());
             assert_eq!(items.get(&key(number)), model.get(&key(number)));
             if step % 4000 == 0 {
                 snapshots.push((items.clone(), model.clone()));

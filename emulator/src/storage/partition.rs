@@ -222,11 +222,6 @@ impl Contents {
         self.items.len()
     }
 
-    /// Whether it has no items.
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// The total size of the items.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -242,16 +237,10 @@ impl Contents {
         &self.items
     }
 
-    /// What frees the items.
-    pub fn reclaimer(&self) -> &Reclaimer {
-        &self.reclaimer
-    }
-
     /// A snapshot of the present items, with their history, if that is recorded.
     pub fn part(&self, log: Option<RecoveryLog>) -> PartitionSnapshot {
         PartitionSnapshot {
             items: self.items.clone(),
-            bytes: self.bytes,
             log,
         }
     }

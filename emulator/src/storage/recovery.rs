@@ -161,11 +161,6 @@ impl RecoveryLog {
         self.open.versions.len() + self.sealed.iter().map(|chunk| chunk.versions.len()).sum::<usize>()
     }
 
-    /// Whether no change is recorded.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Rolls `items` back to before the changes for whose moments `undone` is true, which are the newest.
     pub fn roll_back(&self, items: &mut Items, undone: impl Fn(Moment) -> bool) {
         for version in self.back().take_while(|version| undone(version.at)) {

@@ -14,8 +14,6 @@ use crate::key::Key;
 pub struct PartitionSnapshot {
     /// Its items.
     pub items: Items,
-    /// Their total size.
-    pub bytes: usize,
     /// Earlier versions, while point-in-time recovery is enabled.
     pub log: Option<RecoveryLog>,
 }
@@ -40,13 +38,6 @@ impl Snapshot {
             self.shape = Arc::new(shape);
         }
         self
-    }
-
-    /// The number of items, and their total size.
-    pub fn count(&self) -> (usize, usize) {
-        self.partitions.iter().fold((0, 0), |(count, bytes), part| {
-            (count + part.items.len(), bytes + part.bytes)
-        })
     }
 
     /// The items, partition by partition.

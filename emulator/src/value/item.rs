@@ -71,7 +71,7 @@ impl Item {
 
     /// The attributes with these sorted names, with their positions. Those whose names are `read`, by position,
     /// are decoded; the others are null.
-    pub fn pick_places<'n>(&self, names: &'n [&'n str], read: impl Fn(usize) -> bool) -> PartialItem<'n> {
+    pub(crate) fn pick_places<'n>(&self, names: &'n [&'n str], read: impl Fn(usize) -> bool) -> PartialItem<'n> {
         if names.is_empty() {
             return PartialItem::default();
         }
@@ -137,7 +137,11 @@ impl Item {
 
     /// This item with attributes set or removed (`None`), which are sorted by name and among those selected by
     /// it and decoded. All others are copied as they are.
-    pub fn replace(&self, picked: &PartialItem<'_>, changes: &[(&str, Option<Cow<'_, AttributeValue>>)]) -> Item {
+    pub(crate) fn replace(
+        &self,
+        picked: &PartialItem<'_>,
+        changes: &[(&str, Option<Cow<'_, AttributeValue>>)],
+    ) -> Item {
         let json = self.json();
         let (mut size, mut room) = (self.size(), json.len() + 1);
         let mut picks = picked.names.iter().zip(&picked.places);

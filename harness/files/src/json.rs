@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, Read};
 
-use dynatwin_engine::attributes::ItemRecord;
-use dynatwin_engine::json::{Decode, Object, Writer};
+use dynatwin_engine::attributes::{InvalidRecord, ItemRecord};
+use dynatwin_engine::json::{Object, Writer};
+use dynatwin_engine::quotas;
 use dynatwin_engine::transfers::Line;
-use dynatwin_engine::{ErrorKind, quotas};
 
 use crate::source::{Reading, TOO_LONG};
 
@@ -100,15 +100,14 @@ fn object_end(text: &[u8]) -> Option<usize> {
 
 /// Passes on a record in DynamoDB JSON; returns whether reading can continue after it.
 pub fn record(json: &[u8], reading: &mut Reading<'_>) -> bool {
-    match ItemRecord::decode(json) {
+    match ItemRecord::read(json) {
         Ok(record) => {
             reading.good(record);
             true
         }
         Err(error) => {
-            reading.bad(error.message().unwrap_or("the record is no JSON"));
-            // The error for invalid JSON has no message.
-            error.kind() != ErrorKind::Serialization || error.message().is_some()
+            reading.bad(error.to_string());
+            error != InvalidRecord::Json
         }
     }
 }

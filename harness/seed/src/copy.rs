@@ -10,7 +10,6 @@ use std::{fs, thread};
 
 use dynatwin_engine::StableHash;
 use dynatwin_engine::attributes::{self, ItemRecord};
-use dynatwin_engine::json::Decode;
 use serde_json::{Map, Value as Json, json};
 
 use crate::database::{CallError, Database};
@@ -452,10 +451,7 @@ fn sum(database: &dyn Database, keys: &Keys, options: &CopyOptions) -> Result<Su
 /// Returns the hash of an item's canonical form: equal items have equal hashes, whatever the notation of their numbers and sets.
 fn hash(item: Item) -> Result<u64, String> {
     let record = json!({"Item": item}).to_string();
-    let record = ItemRecord::decode(record.as_bytes()).map_err(|error| {
-        let message = error.message().unwrap_or("no message");
-        format!("an item cannot be compared: {message}")
-    })?;
+    let record = ItemRecord::read(record.as_bytes()).map_err(|error| format!("an item cannot be compared: {error}"))?;
     let attributes = record.item.unwrap_or_default();
     Ok(StableHash::new(0)
         .bytes(attributes::Item::new(&attributes).json())

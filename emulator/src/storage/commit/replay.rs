@@ -33,7 +33,7 @@ pub struct Replay<'c> {
 
 impl<'c> Replay<'c> {
     /// Continues from the present state.
-    pub fn new(catalog: &'c Catalog) -> Replay<'c> {
+    pub(crate) fn new(catalog: &'c Catalog) -> Replay<'c> {
         let tables = catalog.all().into_iter();
         Replay {
             catalog,

@@ -35,16 +35,6 @@ use crate::value::Name;
 use value_errors::{ValueErrors, ValueLayer};
 
 /// A request that can be read from a body.
-///
-/// ```
-/// use dynatwin_engine::attributes::{AttributeValue, ItemRecord};
-/// use dynatwin_engine::json::Decode;
-///
-/// let record = ItemRecord::decode(br#"{"Item": {"pk": {"S": "a"}}, "Unknown": 1}"#).unwrap();
-/// assert_eq!(record.item.unwrap().get("pk"), Some(&AttributeValue::string("a")));
-/// let error = ItemRecord::decode(br#"{"Item": 5}"#).unwrap_err();
-/// assert_eq!(error.message(), Some("Unexpected field type"));
-/// ```
 pub trait Decode: Sized {
     /// Decodes the request, or returns the service's error about the body.
     fn decode(body: &[u8]) -> Result<Self, ApiError>;

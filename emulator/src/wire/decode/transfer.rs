@@ -3,8 +3,7 @@
 use super::shape::{requests, structures};
 use super::table::NO_VALUES;
 use super::value_errors::ValueLayer;
-use super::{Decode, Decoder, ValuePosition};
-use crate::error::ApiError;
+use super::{Decoder, ValuePosition};
 use crate::request::{
     AttributeDefinition, BulkOperationOnly, CreateTable, CsvOptions, DescribeExport, DescribeImport,
     ExportTableToPointInTime, FilterSpecification, ImportTable, IncrementalExportSpecification, InputFormatOptions,
@@ -12,6 +11,7 @@ use crate::request::{
     OnDemandThroughput, OutputS3Configuration, ProvisionedThroughput, S3BucketSource, SecondaryIndex, SseSpecification,
     StartBulkPutItems, VectorIndex,
 };
+use crate::transfer::InvalidRecord;
 
 requests! {
     ExportTableToPointInTime: ValueLayer::Current { enveloped: false },
@@ -25,9 +25,25 @@ requests! {
     StartBulkPutItems: NO_VALUES,
 }
 
-impl Decode for ItemRecord {
-    fn decode(body: &[u8]) -> Result<ItemRecord, ApiError> {
-        super::decode::<ItemRecord>(body, ValueLayer::Current { enveloped: false })
+impl ItemRecord {
+    /// Reads a record in DynamoDB JSON.
+    ///
+    /// ```
+    /// use dynatwin_engine::attributes::{AttributeValue, InvalidRecord, ItemRecord};
+    ///
+    /// let record = ItemRecord::read(br#"{"Item": {"pk": {"S": "a"}}, "Unknown": 1}"#).unwrap();
+    /// assert_eq!(record.item.unwrap().get("pk"), Some(&AttributeValue::string("a")));
+    /// let invalid = InvalidRecord::Value("Unexpected field type".to_owned());
+    /// assert_eq!(ItemRecord::read(br#"{"Item": 5}"#), Err(invalid));
+    /// assert_eq!(ItemRecord::read(b"{"), Err(InvalidRecord::Json));
+    /// ```
+    pub fn read(json: &[u8]) -> Result<ItemRecord, InvalidRecord> {
+        let record = super::decode::<ItemRecord>(json, ValueLayer::Current { enveloped: false });
+        record.map_err(|error| match error.message() {
+            Some(message) => InvalidRecord::Value(message.to_owned()),
+            // The error for invalid JSON has no message.
+            None => InvalidRecord::Json,
+        })
     }
 }
 
