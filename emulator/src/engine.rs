@@ -5,22 +5,21 @@ mod snapshot;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
-pub use crate::execute::{ControlFailure, NotFound, ReplicationState};
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 pub use watch::Meter;
 
 use access::Authenticated;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
-use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
-use crate::conditions::{Conditions, Lag};
+use crate::conditions::Conditions;
 use crate::context::{Context, EngineState};
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Controls};
@@ -28,7 +27,7 @@ use crate::fault::{Faults, InvalidRule, Outage, ResponseEffects, Rule, RuleId};
 use crate::journal::RequestEnd;
 use crate::operation::{self, Allowed, Operation};
 use crate::reclaim::{Reclaim, Reclaimer};
-use crate::storage::{Checkpoint, CommitSink, Replay, Scope};
+use crate::storage::{Checkpoint, CommitSink, Replay};
 use crate::transfer::ObjectStore;
 use crate::value::Item;
 use crate::wire;
@@ -55,7 +54,8 @@ pub struct Settings {
     pub shared_db: bool,
 }
 
-/// The emulator. All methods take `&self`: share it between threads.
+/// The emulator. All methods take `&self`: share it between threads. What it does besides serving requests are methods of its
+/// [`Controls`].
 ///
 /// ```
 /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -71,14 +71,21 @@ pub struct Settings {
 /// assert_eq!((answer.status, answer.body.as_slice()), (200, &br#"{"TableNames":[]}"#[..]));
 /// ```
 pub struct Engine {
-    clock: Clock,
-    shared_db: bool,
+    controls: Controls,
     allowed: Allowed,
     health_check: HealthCheck,
     /// The keys of signatures that are verified without access control; nothing if they are not.
     signing_keys: Option<BTreeMap<String, SigningKey>>,
-    state: EngineState,
     ids: RequestIds,
+}
+
+impl Deref for Engine {
+    type Target = Controls;
+
+    #[inline]
+    fn deref(&self) -> &Controls {
+        &self.controls
+    }
 }
 
 /// The header by which a client lets the pause before its request pass on a settable clock, in seconds.
@@ -97,11 +104,14 @@ impl Engine {
     pub fn new(settings: Settings) -> Engine {
         let mut state = EngineState::new(settings.seed, &settings.conditions);
         state.set_sliced(!settings.clock.is_settable());
-        Engine {
+        let controls = Controls {
             state,
-            ids: RequestIds::new(settings.seed),
             clock: settings.clock,
             shared_db: settings.shared_db,
+        };
+        Engine {
+            controls,
+            ids: RequestIds::new(settings.seed),
             allowed: Allowed::All,
             health_check: HealthCheck::default(),
             signing_keys: None,
@@ -143,14 +153,14 @@ impl Engine {
 
     /// The same engine, with buckets for exports and imports. Without, no bucket is there.
     pub fn with_object_store(mut self, object_store: Arc<dyn ObjectStore>) -> Engine {
-        self.state.set_object_store(object_store);
+        self.controls.state.set_object_store(object_store);
         self
     }
 
     /// The same engine, with a host that frees large values, such as the items of a deleted table. Without, they are freed
     /// by the request that lets go of them.
     pub fn with_reclaimer(mut self, host: Arc<dyn Reclaim>) -> Engine {
-        self.state.set_reclaimer(Reclaimer::new(host));
+        self.controls.state.set_reclaimer(Reclaimer::new(host));
         self
     }
 
@@ -234,11 +244,6 @@ impl Engine {
         }
     }
 
-    /// The scope of the tables that a caller sees.
-    fn scope(&self, caller: &Caller) -> Scope {
-        self.controls().scope(caller)
-    }
-
     /// One request over HTTP, without the socket.
     pub fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         if self.clock.is_settable() {
@@ -298,7 +303,7 @@ impl Engine {
 
     fn control_answer(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
         let named = call.named.as_ref().map(|caller| self.owner(caller));
-        match operation::control_answer(call, named.as_ref(), self.controls(), self.allowed) {
+        match operation::control_answer(call, named.as_ref(), &self.controls, self.allowed) {
             Ok((body, None)) => envelope::close(&call.form, 200, body, &self.ids, now),
             Ok((body, Some(media))) => envelope::close(&AnswerFormat::uncompressed(media), 200, body, &self.ids, now),
             Err(refusal) => {
@@ -407,15 +412,6 @@ impl Engine {
         }
     }
 
-    /// The controls.
-    fn controls(&self) -> Controls<'_> {
-        Controls {
-            state: &self.state,
-            clock: &self.clock,
-            shared_db: self.shared_db,
-        }
-    }
-
     /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -463,80 +459,13 @@ impl Engine {
     /// Sets the conditions of all tables without their own.
     /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     pub fn set_conditions(&self, conditions: Conditions) {
-        let _ = self.controls().set_conditions(&conditions);
+        let _ = self.controls.set_conditions(&conditions);
     }
 
     /// Sets the conditions of one table, which need not exist yet; `None` makes it follow the engine's conditions again.
     /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
-        let _ = self.controls().set_table_conditions(caller, table, conditions.as_ref());
-    }
-
-    /// Pauses the propagation of writes to a global index until [`resume_index`](Engine::resume_index). The index remains
-    /// readable and unchanged; changes queue in memory.
-    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
-        self.controls().pause_index(caller, table, index)
-    }
-
-    /// Resumes a paused index, which applies all changes that are due.
-    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
-        self.controls().resume_index(caller, table, index)
-    }
-
-    /// Sets the propagation delay of one global index for later writes; `None` makes it follow the table's conditions again.
-    pub fn set_index_lag(
-        &self,
-        caller: &Caller,
-        table: &str,
-        index: &str,
-        lag: Option<Lag>,
-    ) -> Result<(), ControlFailure> {
-        self.controls().set_index_lag(caller, table, index, lag)
-    }
-
-    /// Lets no write get from a table to its replica in a region, or to any, nor from there, until
-    /// [`resume_replication`](Engine::resume_replication). What is written meanwhile waits, combined into one change of each item.
-    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
-        self.controls().pause_replication(caller, table, region)
-    }
-
-    /// Lets a table and its replica in a region, or all of its replicas, exchange what they have missed.
-    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
-        self.controls().resume_replication(caller, table, region)
-    }
-
-    /// Sets how long writes of a table from now on take to reach its replica in a region; `None` lets them follow the table's
-    /// conditions again.
-    pub fn set_replication_lag(
-        &self,
-        caller: &Caller,
-        table: &str,
-        region: &str,
-        lag: Option<Lag>,
-    ) -> Result<(), ControlFailure> {
-        self.controls().set_replication_lag(caller, table, region, lag)
-    }
-
-    /// Replication between a table and each of its replicas.
-    pub fn replication(&self, caller: &Caller, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
-        self.controls().replication(caller, table)
-    }
-
-    /// Deletes every expired item of a table at once, as time to live would; returns how many there were. Items that
-    /// time to live never deletes stay: times that are no Numbers, and those more than five years past.
-    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotFound> {
-        self.controls().expire_now(caller, table)
-    }
-
-    /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
-    /// of readers, which have to follow. Says whether the table has a stream.
-    pub fn split_shards(&self, caller: &Caller, table: &str) -> bool {
-        self.controls().split_shards(caller, table).unwrap_or(false)
-    }
-
-    /// Moves the clock forward, and does what has become due before it returns.
-    pub fn advance(&self, by: Duration) {
-        self.controls().advance(by);
+        let _ = self.controls.set_table_conditions(caller, table, conditions.as_ref());
     }
 
     /// When something is due next, or too old to be retained: [`Moment::NEVER`] if nothing is.
@@ -544,26 +473,6 @@ impl Engine {
         let scopes = self.state.catalog().scopes();
         let regions = scopes.iter().map(|(_, region)| region.next_due());
         regions.min().unwrap_or(Moment::NEVER)
-    }
-
-    /// Runs due work, and returns when something is due next: for a timer that calls it repeatedly. It only visits
-    /// the tables of accounts with recent requests, and of those where something is known to be due, so that it
-    /// costs nothing for others; from time to time it visits all.
-    ///
-    /// ```
-    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
-    ///
-    /// let clock = Clock::settable(Moment::START);
-    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
-    /// assert_eq!(engine.keep_up(), Moment::NEVER);
-    /// ```
-    pub fn keep_up(&self) -> Moment {
-        self.controls().keep_up()
-    }
-
-    /// Does what is due.
-    pub fn run_due(&self) {
-        self.controls().run_due();
     }
 
     /// Makes writes that would store more fail with an `InternalServerError`, or lifts that: for a process that has as much
@@ -585,7 +494,7 @@ impl Engine {
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
     /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
     pub fn reset(&self) {
-        let _ = self.controls().reset();
+        let _ = self.controls.reset();
     }
 
     /// [Resets](Engine::reset) the engine to what it was made with: its clock and conditions too.
@@ -612,28 +521,7 @@ impl Engine {
     /// assert_eq!((answer.status, answer.at), (200, Moment::START));
     /// ```
     pub fn reset_all(&self) {
-        let _ = self.controls().reset_all();
-    }
-
-    /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
-    /// partition keys. Where capacity is enforced the former are counted anyway. Returns whether the table exists.
-    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> bool {
-        self.controls().watch_heat(caller, table, watches).is_ok()
-    }
-
-    /// What a table's capacity was spent on since counting began; empty if it is not counted, and `None` if there
-    /// is no such table.
-    ///
-    /// ```
-    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
-    ///
-    /// let clock = Clock::settable(Moment::START);
-    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
-    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
-    /// assert!(engine.heat(&caller, "Nowhere").is_none());
-    /// ```
-    pub fn heat(&self, caller: &Caller, table: &str) -> Option<Heat> {
-        self.controls().heat(caller, table).ok()
+        let _ = self.controls.reset_all();
     }
 
     /// The names of a caller's tables.
@@ -647,7 +535,7 @@ impl Engine {
 
     /// All current items of a table, in the table's order; `None` if the table does not exist.
     pub fn items(&self, caller: &Caller, table: &str) -> Option<Vec<Item>> {
-        let table = self.controls().table(caller, table).ok()?;
+        let table = self.table(caller, table).ok()?;
         execute::run_due(&table, self.clock.now());
         Some(table.items())
     }

@@ -89,6 +89,7 @@ pub mod commits {
 
 /// Controls: actions on the emulator that the API does not have, and their JSON.
 pub mod controls {
+    pub use crate::execute::Controls;
     pub use crate::operation::{CONTROLS, Control, Returns, Takes};
     pub use crate::wire::control::{ControlError, Json, Members, Parameter, moment, read_conditions, seconds};
 }
@@ -125,7 +126,7 @@ pub mod json {
     pub use crate::wire::object::{List, Object};
 }
 
-/// Request log, events, metrics and heat ([`Engine::watch`]).
+/// Request log, events, metrics and heat ([`Controls::watch`](controls::Controls::watch)).
 pub mod monitoring {
     pub use crate::capacity::units::Units;
     pub use crate::capacity::{Heat, KeyCounts, Level, PartitionHeat, ResourceHeat, ThrottleCounts};

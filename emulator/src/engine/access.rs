@@ -159,7 +159,7 @@ impl Engine {
         Ok(Authenticated::known(caller, identity))
     }
 
-    /// Sets the configuration of access control, which [`reset_all`](Engine::reset_all) restores.
+    /// Sets the configuration of access control, which [`reset_all`](crate::controls::Controls::reset_all) restores.
     ///
     /// ```
     /// use dynatwin_engine::iam::Directory;

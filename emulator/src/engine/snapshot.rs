@@ -2,21 +2,9 @@
 
 use super::{Engine, Settings};
 use crate::clock::Clock;
-use crate::storage::{RestoreError, StateSnapshot};
+use crate::storage::RestoreError;
 
 impl Engine {
-    /// The present state.
-    pub fn snapshot(&self) -> StateSnapshot {
-        self.controls().snapshot()
-    }
-
-    /// Gives the engine the state of a snapshot, with its clock at the snapshot's moment. Fault rules are removed, recorded
-    /// requests are forgotten, and access control is what it was at first. If this fails, nothing has changed. Time may go
-    /// back: requests that are carried out meanwhile see the state before or after.
-    pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
-        self.controls().restore(snapshot)
-    }
-
     /// Another engine with the same settings and state, on a clock of its own that is set to this one's moment. Neither sees
     /// what happens to the other from now on. Fault rules, access control and the buckets of exports are not taken over.
     pub fn fork(&self, clock: Clock) -> Result<Engine, RestoreError> {
@@ -40,6 +28,7 @@ mod tests {
     use crate::caller::Caller;
     use crate::clock::Moment;
     use crate::conditions::Conditions;
+    use crate::storage::StateSnapshot;
     use std::time::Duration;
 
     fn caller() -> Caller {

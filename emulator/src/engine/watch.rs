@@ -13,25 +13,6 @@ use crate::journal::{Datapoint, EventPage, Metric, ObservedScan, Request, Reques
 use crate::wire;
 
 impl Engine {
-    /// Starts or stops watching requests: [`requests`](Engine::requests), [`scans`](Engine::scans),
-    /// the counters of [`metrics`](Engine::metrics), and the [`heat`](Engine::heat) of all tables, including later ones.
-    /// What was seen stays until [`reset`](Engine::reset) or [`forget_requests`](Engine::forget_requests).
-    ///
-    /// ```
-    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
-    ///
-    /// let clock = Clock::settable(Moment::START);
-    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
-    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
-    /// engine.watch(true);
-    /// engine.dispatch(&caller, "GetItem", b"{}");
-    /// let metrics = engine.metrics(&caller);
-    /// assert_eq!((metrics[0].name, metrics[0].value), ("UserErrors", 1.0));
-    /// ```
-    pub fn watch(&self, watches: bool) {
-        self.controls().watch(watches);
-    }
-
     /// Whether the engine is watched.
     pub fn is_watched(&self) -> bool {
         self.state.journal().is_watched()
@@ -52,7 +33,7 @@ impl Engine {
         self.state.journal().clear();
     }
 
-    /// Begins or ends to listen to events, as in [`Engine::watch`]: what happens inside, from a request's partitions and
+    /// Begins or ends to listen to events, as in [`watch`](crate::controls::Controls::watch): what happens inside, from a request's partitions and
     /// limits to what it causes later. For the same requests, seed and steps of a settable clock they are the same.
     ///
     /// ```
@@ -116,7 +97,7 @@ impl Engine {
     /// Counters cover the time in which the engine was watched; `TimeToLiveDeletedItemCount` covers a table's whole life, and
     /// gauges are of this moment.
     pub fn metrics(&self, caller: &Caller) -> Vec<Metric> {
-        self.controls().metrics(&self.scope(caller))
+        self.metrics_of(&self.scope(caller))
     }
 
     /// The counters of a caller's account in its region by the minute of the emulator's clock, oldest first: what the

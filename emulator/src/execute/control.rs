@@ -102,20 +102,30 @@ fn run_region(region: &Region, now: Moment) {
     region.trim_streams(now);
 }
 
-/// All controls of an emulator. The engine's methods delegate to these.
-#[derive(Clone, Copy)]
-pub struct Controls<'e> {
-    /// What the engine's requests share.
-    pub state: &'e EngineState,
+/// What an engine does besides serving requests. An [`Engine`](crate::Engine) dereferences to its controls, and the controls over
+/// HTTP call the same methods.
+///
+/// ```
+/// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+/// use std::time::Duration;
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// engine.advance(Duration::from_secs(60));
+/// assert_eq!(engine.clock().now().to_string(), "2026-01-01T00:01:00.000Z");
+/// ```
+pub struct Controls {
+    /// What requests share.
+    pub(crate) state: EngineState,
     /// The engine's clock.
-    pub clock: &'e Clock,
+    pub(crate) clock: Clock,
     /// Whether all callers share one set of tables.
-    pub shared_db: bool,
+    pub(crate) shared_db: bool,
 }
 
-impl Controls<'_> {
+impl Controls {
     /// The scope of the tables that a caller uses.
-    pub fn scope(&self, caller: &Caller) -> Scope {
+    pub(crate) fn scope(&self, caller: &Caller) -> Scope {
         if self.shared_db {
             return Scope {
                 account: CompactString::const_new(""),
@@ -129,7 +139,7 @@ impl Controls<'_> {
     }
 
     /// Finds a caller's table.
-    pub fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotFound> {
+    pub(crate) fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotFound> {
         let found = self.state.catalog().table(&self.scope(caller), table);
         found.ok_or_else(|| {
             let Caller { access_key, region } = caller;
@@ -222,6 +232,14 @@ impl Controls<'_> {
 
     /// Runs the work that is due, and returns when more is due. It examines only regions with requests or with work
     /// known to be due.
+    ///
+    /// ```
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// assert_eq!(engine.keep_up(), Moment::NEVER);
+    /// ```
     pub fn keep_up(&self) -> Moment {
         let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
@@ -315,7 +333,7 @@ impl Controls<'_> {
     }
 
     /// The global indexes of a table, in the order of its definition.
-    pub fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexStatus>, NotFound> {
+    pub(crate) fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexStatus>, NotFound> {
         let table = self.table(caller, table)?;
         due::run_due(&table, self.clock.now());
         let shape = table.shape();
@@ -355,6 +373,18 @@ impl Controls<'_> {
     }
 
     /// Starts or stops recording requests, and the heat of all tables.
+    ///
+    /// ```
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// engine.watch(true);
+    /// engine.dispatch(&caller, "GetItem", b"{}");
+    /// let metrics = engine.metrics(&caller);
+    /// assert_eq!((metrics[0].name, metrics[0].value), ("UserErrors", 1.0));
+    /// ```
     pub fn watch(&self, watches: bool) {
         self.state.journal().watch(watches);
         for (_, region) in self.state.catalog().scopes() {
@@ -365,7 +395,7 @@ impl Controls<'_> {
     }
 
     /// Every scope that has or had tables, or was recorded, in order.
-    pub fn scopes(&self) -> BTreeSet<Scope> {
+    pub(crate) fn scopes(&self) -> BTreeSet<Scope> {
         let seen = self.state.journal().owners().into_iter();
         let seen = seen.map(|owner| Scope {
             account: owner.access_key,
@@ -376,7 +406,7 @@ impl Controls<'_> {
     }
 
     /// The counters and gauges of a scope, by their names and dimensions in CloudWatch, sorted.
-    pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
+    pub(crate) fn metrics_of(&self, scope: &Scope) -> Vec<Metric> {
         let now = self.clock.now();
         let mut metrics = self.state.journal().metrics(&scope.owner());
         let region = self.state.catalog().region(scope);
@@ -400,6 +430,15 @@ impl Controls<'_> {
     }
 
     /// What a table's capacity was spent on since recording started; empty if it is not recorded.
+    ///
+    /// ```
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// assert!(engine.heat(&caller, "Nowhere").is_err());
+    /// ```
     pub fn heat(&self, caller: &Caller, table: &str) -> Result<Heat, NotFound> {
         let table = self.table(caller, table)?;
         let mut ledger = table.capacity.lock();

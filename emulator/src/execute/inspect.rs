@@ -85,9 +85,14 @@ fn tokens(starts: &[u64], partition: u64) -> Option<KeyRange> {
     })
 }
 
-impl Controls<'_> {
+impl Controls {
     /// A page of a table's present items, or of an index's entries. It costs no capacity and is not logged.
-    pub fn items(&self, caller: &Caller, table: &str, query: &ItemsQuery<'_>) -> Result<ItemsPage, NotFound> {
+    pub(crate) fn items_page(
+        &self,
+        caller: &Caller,
+        table: &str,
+        query: &ItemsQuery<'_>,
+    ) -> Result<ItemsPage, NotFound> {
         let table = self.table(caller, table)?;
         let now = self.clock.now();
         due::run_due(&table, now);
@@ -149,7 +154,7 @@ impl Controls<'_> {
     }
 
     /// The position of an item of a table, existing or not, by its key.
-    pub fn place(&self, caller: &Caller, table: &str, key: &Map) -> Result<Option<KeyPlacement>, NotFound> {
+    pub(crate) fn place(&self, caller: &Caller, table: &str, key: &Map) -> Result<Option<KeyPlacement>, NotFound> {
         let table = self.table(caller, table)?;
         let shape = table.shape();
         let key = Key::of_key(&shape.definition.key, key).ok();

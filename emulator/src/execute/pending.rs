@@ -240,15 +240,15 @@ impl Pending {
     }
 }
 
-impl Controls<'_> {
+impl Controls {
     /// The pending work of a caller's table, with lists of at most `most` elements.
-    pub fn pending(&self, caller: &Caller, table: &str, most: usize) -> Result<Pending, NotFound> {
+    pub(crate) fn pending(&self, caller: &Caller, table: &str, most: usize) -> Result<Pending, NotFound> {
         let table = self.table(caller, table)?;
         Ok(Pending::of(self.scope(caller), &table, self.clock.now(), most))
     }
 
     /// The pending work of all tables of a scope, or of all scopes.
-    pub fn all_pending(&self, scope: Option<&Scope>, most: usize) -> Vec<Pending> {
+    pub(crate) fn all_pending(&self, scope: Option<&Scope>, most: usize) -> Vec<Pending> {
         let now = self.clock.now();
         let mut all = Vec::new();
         for (of, region) in self.state.catalog().scopes() {
@@ -262,7 +262,7 @@ impl Controls<'_> {
 
     /// When the next visible event happens in any table: a deletion by time to live, the arrival of an index change,
     /// the end of a transaction, a stream record that can be read, the end of a change of a table.
-    pub fn next_event(&self) -> Option<Moment> {
+    pub(crate) fn next_event(&self) -> Option<Moment> {
         self.all_pending(None, 0)
             .iter()
             .filter_map(|pending| pending.next)

@@ -51,7 +51,7 @@ struct Replicated {
     group: Arc<GroupState>,
 }
 
-impl Controls<'_> {
+impl Controls {
     fn replicated(&self, caller: &Caller, table: &str) -> Result<Replicated, NotFound> {
         let table = self.table(caller, table)?;
         let group = table.replica_group();

@@ -26,7 +26,7 @@ fn create(twin: &Twin, name: &str) {
                 {"IndexName": "by-g", "KeySchema": schema("g", "sk"), "Projection": {"ProjectionType": "ALL"}},
                 {"IndexName": "by-h", "KeySchema": schema("h", "pk"), "Projection": {"ProjectionType": "KEYS_ONLY"}}]}),
     );
-    twin.engine.watch_heat(&twin.caller, name, true);
+    twin.engine.watch_heat(&twin.caller, name, true).unwrap();
 }
 
 fn charges(heat: &Heat) -> Charges {

@@ -580,7 +580,7 @@ impl History {
                 hours * 3600
             }
             1 => {
-                self.twin.engine.split_shards(&self.twin.caller, "tab");
+                self.twin.engine.split_shards(&self.twin.caller, "tab").unwrap();
                 0
             }
             _ => self.choice.below(15),

@@ -620,8 +620,8 @@ fn readers_follow_a_split() {
         put(&twin, &format!("k{v}"), v);
     }
     let before = shards(&twin, &arn);
-    assert!(twin.engine.split_shards(&twin.caller, "tab"));
-    assert!(!twin.engine.split_shards(&twin.caller, "none"));
+    assert_eq!(twin.engine.split_shards(&twin.caller, "tab"), Ok(true));
+    assert!(twin.engine.split_shards(&twin.caller, "none").is_err());
     for v in 0..40 {
         put(&twin, &format!("k{v}"), 100 + v);
     }

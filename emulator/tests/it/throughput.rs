@@ -459,8 +459,8 @@ fn what_was_consumed_is_counted_across_billing_modes() {
 fn heat_is_recorded_without_enforcement() {
     let twin = Twin::new(1);
     create(&twin, &provisioned(1, 1));
-    assert!(!twin.engine.watch_heat(&twin.caller, "other", true));
-    assert!(twin.engine.watch_heat(&twin.caller, "tab", true));
+    assert!(twin.engine.watch_heat(&twin.caller, "other", true).is_err());
+    assert!(twin.engine.watch_heat(&twin.caller, "tab", true).is_ok());
     for (key, times) in [("warm", 3), ("hot", 9), ("cool", 1)] {
         (0..times).for_each(|_| assert!(put(&twin, key, 1)));
     }
@@ -475,10 +475,10 @@ fn heat_is_recorded_without_enforcement() {
     );
     assert_eq!(seen.resources[0].write.units, Units::whole(13));
     assert_eq!(seen.resources[0].write.all_throttles(), 0);
-    assert!(twin.engine.watch_heat(&twin.caller, "tab", false));
+    assert!(twin.engine.watch_heat(&twin.caller, "tab", false).is_ok());
     assert_eq!(heat(&twin), Heat::default());
     // Capacity that was only watched is no debt when it is enforced.
-    twin.engine.watch_heat(&twin.caller, "tab", true);
+    twin.engine.watch_heat(&twin.caller, "tab", true).unwrap();
     assert!(put(&twin, "a", 300));
     twin.engine.set_conditions(Conditions {
         capacity: Conditions::AWS.capacity,

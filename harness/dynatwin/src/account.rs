@@ -140,7 +140,7 @@ impl Account {
     /// Splits each open shard of a table's stream in two, as DynamoDB does for hot or full partitions, to test that
     /// consumers follow the children. Returns whether the table has a stream.
     pub fn split_shards(&self, table: &str) -> bool {
-        self.emulator.engine.split_shards(&self.caller, table)
+        self.emulator.engine.split_shards(&self.caller, table).unwrap_or(false)
     }
 
     /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
@@ -281,12 +281,12 @@ impl Account {
     /// is [enforced](dynatwin_engine::Capacity::Enforced) or [watched](Account::watch_heat); keys only while
     /// watched.
     pub fn heat(&self, table: &str) -> Option<Heat> {
-        self.emulator.engine.heat(&self.caller, table)
+        self.emulator.engine.heat(&self.caller, table).ok()
     }
 
     /// Starts or stops recording the [`heat`](Account::heat) of a table, including keys. Returns whether the table exists.
     pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
-        self.emulator.engine.watch_heat(&self.caller, table, watches)
+        self.emulator.engine.watch_heat(&self.caller, table, watches).is_ok()
     }
 
     /// Returns the latest requests by this access key in this region, oldest first: see

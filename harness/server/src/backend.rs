@@ -2,6 +2,7 @@
 
 use std::task::Waker;
 
+use dynatwin_engine::controls::Controls;
 use dynatwin_engine::http::{Answer, HttpRequest};
 use dynatwin_engine::{Clock, Engine, Moment};
 
@@ -79,6 +80,6 @@ impl Backend for Engine {
     }
 
     fn keep_up(&self) -> Moment {
-        Engine::keep_up(self)
+        Controls::keep_up(self)
     }
 }

@@ -237,7 +237,7 @@ fn of_request(
     };
     let scope = requested.twin.scope(&caller);
     let mut context = Context::new(
-        requested.twin.state,
+        &requested.twin.state,
         scope,
         &caller,
         operation.name,
@@ -277,7 +277,7 @@ fn of_action(
         access_key: identity.account().into(),
         region: region.into(),
     };
-    let facts = facts(requested.twin.state, &requested.twin.scope(&caller), resource, now);
+    let facts = facts(&requested.twin.state, &requested.twin.scope(&caller), resource, now);
     let request = AccessRequest::new("", resource);
     let evaluation = identity.evaluate_action(action, &request, &facts, (region, now), &keys(members.get("keys"))?);
     Ok(Explanation {

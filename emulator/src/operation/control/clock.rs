@@ -65,7 +65,7 @@ impl ControlRequest<'_> {
 
 /// The clock, as an object.
 pub fn write(requested: &ControlRequest<'_>, writer: &mut Writer) {
-    let clock = requested.twin.clock;
+    let clock = &requested.twin.clock;
     let now = clock.now();
     let mut object = Object::open(writer);
     object.string("now", &now.to_string());

@@ -23,7 +23,7 @@ impl ControlRequest<'_> {
     /// Writes the conditions of one table, and whether they are its own.
     pub fn get_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
         let (caller, table) = self.table()?;
-        let (state, scope) = (self.twin.state, self.twin.scope(&caller));
+        let (state, scope) = (&self.twin.state, self.twin.scope(&caller));
         let own = state.own_conditions(&scope, table);
         if own.is_none() {
             self.twin.table(&caller, table)?;
@@ -39,7 +39,7 @@ impl ControlRequest<'_> {
     /// Sets a table's own conditions, before or after its creation; omitted ones follow those of all tables.
     pub fn set_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
         let (caller, table) = self.table()?;
-        let state = self.twin.state;
+        let state = &self.twin.state;
         let conditions = read_conditions(&self.body, &state.conditions())?;
         let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
         if !fits {

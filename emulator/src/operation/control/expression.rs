@@ -28,7 +28,7 @@ impl ControlRequest<'_> {
         let substitutions = substitutions(query.text("names"), query.text("values"))?;
         let (caller, table) = self.table()?;
         let limit = query.limit()?;
-        let page = self.twin.items(
+        let page = self.twin.items_page(
             &caller,
             table,
             &ItemsQuery {

@@ -14,7 +14,7 @@ impl ControlRequest<'_> {
     pub fn list_items(&self, writer: &mut Writer) -> ControlResult<()> {
         let query = self.query;
         let (caller, table) = self.table()?;
-        let page = self.twin.items(
+        let page = self.twin.items_page(
             &caller,
             table,
             &ItemsQuery {

@@ -116,7 +116,7 @@ pub enum Returns {
 /// A control that is being executed: its input, and its caller. Each control is a method, with the control's name in
 /// snake case.
 pub struct ControlRequest<'a> {
-    twin: Controls<'a>,
+    twin: &'a Controls,
     control: &'static Control,
     allowed: Allowed,
     named: Option<&'a Caller>,
@@ -151,7 +151,7 @@ impl From<NotFound> for ControlError {
 pub fn answer(
     call: &ControlCall<'_>,
     named: Option<&Caller>,
-    twin: Controls<'_>,
+    twin: &Controls,
     allowed: Allowed,
 ) -> ControlResult<(Vec<u8>, Option<&'static str>)> {
     if call.foreign {

@@ -15,7 +15,7 @@ const OPENAPI: Option<&[u8]> = if cfg!(feature = "openapi") {
 impl ControlRequest<'_> {
     /// Writes version, seed, clock, conditions and counts.
     pub fn get_overview(&self, writer: &mut Writer) -> ControlResult<()> {
-        let state = self.twin.state;
+        let state = &self.twin.state;
         self.twin.run_due();
         let tables = state.catalog().all();
         let (items, bytes) = tables.iter().fold((0, 0), |sum, table| {

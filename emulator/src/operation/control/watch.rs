@@ -80,7 +80,7 @@ impl ControlRequest<'_> {
     /// Writes counters and gauges, of one account and region, or of each that was seen or has tables.
     pub fn get_metrics(&self, writer: &mut Writer) -> ControlResult<()> {
         by_scope(self, writer, "metrics", |scope, list| {
-            for metric in self.twin.metrics(scope) {
+            for metric in self.twin.metrics_of(scope) {
                 write_metric(&metric, list.element());
             }
         });

@@ -126,7 +126,7 @@ impl World {
         if setup.watched {
             TABLES
                 .iter()
-                .for_each(|table| assert!(twin.engine.watch_heat(&twin.caller, table, true)));
+                .for_each(|table| assert!(twin.engine.watch_heat(&twin.caller, table, true).is_ok()));
         }
         twin.engine.set_conditions(setup.conditions);
         let mut bounds = Bounds {
