@@ -696,12 +696,6 @@ pub const BUGS: &[Bug] = &[
         wrong: "if PLANTED { lower.zip(upper).is_some_and(|(lower, upper)| lower >= upper) } else { lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) }",
     },
     Bug {
-        what: "enabling recovery again starts its window anew",
-        file: "operation/backups/update_continuous_backups.rs",
-        right: "shape.recovery.map_or(now, |kept| kept.since)",
-        wrong: "shape.recovery.filter(|_| !PLANTED).map_or(now, |kept| kept.since)",
-    },
-    Bug {
         what: "enabling recovery again forgets its period",
         file: "operation/backups/update_continuous_backups.rs",
         right: ".or(shape.recovery.map(|kept| kept.days))",
@@ -874,12 +868,6 @@ pub const BUGS: &[Bug] = &[
         file: "storage/transfers.rs",
         right: "now < transfer.start.plus(kept)",
         wrong: "if PLANTED { now <= transfer.start.plus(kept) } else { now < transfer.start.plus(kept) }",
-    },
-    Bug {
-        what: "the token of an export is good for an import",
-        file: "storage/transfers.rs",
-        right: "there.about.kind() == kind && theirs.is_some()",
-        wrong: "(PLANTED || there.about.kind() == kind) && theirs.is_some()",
     },
     Bug {
         what: "a bulk operation is cancelled at its end",
