@@ -1,6 +1,7 @@
 //! Tests of the twin's public API in one binary, because linking the SDK is expensive.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod access;
 mod buckets;
 mod capacity;
 mod concurrency;
