@@ -7,10 +7,10 @@ use dynatwin::{Clock, Conditions, Moment, Twin};
 use super::{Session, Target};
 use crate::raw_client::RawClient;
 
-/// How often a client tries where requests are throttled and fail by themselves, as an application there would.
+/// The attempts of a client under conditions that throttle requests: an application that reads streams needs more than 3.
 const ATTEMPTS: u32 = 10;
 
-/// Under which conditions a twin is.
+/// The conditions of a twin.
 ///
 /// ```
 /// use dynatwin_conformance::target::Preset;
@@ -85,7 +85,7 @@ impl Target for InProcess {
 
     fn session(&self) -> Session {
         let twin = self.twin();
-        let attempts = if self.preset == Preset::Storm { ATTEMPTS } else { 3 };
+        let attempts = if self.preset == Preset::Calm { 3 } else { ATTEMPTS };
         let retries = RetryConfig::standard().with_max_attempts(attempts);
         let streams = twin.region("us-east-1").streams_config().retry_config(retries.clone());
         Session {
