@@ -170,6 +170,12 @@ fn made_table(operation: &str, request: &Value) -> Option<String> {
     valid_name(name)
 }
 
+/// The regions in which a request of UpdateTable creates replicas.
+fn created_replicas(request: &Value) -> impl Iterator<Item = &str> {
+    let updates = request["ReplicaUpdates"].as_array().into_iter().flatten();
+    updates.filter_map(|update| update["Create"]["RegionName"].as_str())
+}
+
 /// An access key that nobody had before: what keeps accounts apart then starts with nothing.
 fn account() -> String {
     format!("CASES{}", unique())
@@ -268,7 +274,8 @@ impl Stage {
         if self.raw_client.is_twin() {
             return cleared;
         }
-        for (table, region) in &self.made {
+        // Replicas before the table that they were added to.
+        for (table, region) in self.made.iter().rev() {
             cleared &= matches!(self.delete(table, region.as_deref()).await, Ok(true));
         }
         cleared
@@ -331,6 +338,8 @@ impl Service for Stage {
                 && let Some(name) = table_name(&request)
             {
                 self.wait_until_active(&name, region).await?;
+                let replicas = created_replicas(&request).map(|region| (name.clone(), Some(region.to_owned())));
+                self.made.extend(replicas);
             }
             if let Some(name) = made_table(operation, &request) {
                 self.wait_until_active(&name, region).await?;
