@@ -1,4 +1,4 @@
-//! Bounded caches of what is parsed from texts. Applications send few texts, many times each.
+//! Bounded caches of parsed texts: applications send the same few expressions and statements many times.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -7,25 +7,25 @@ use rustc_hash::FxHasher;
 
 use crate::sync::Mutex;
 
-/// How many sets there are, each with its own lock. A power of two.
+/// The number of sets, each with its own lock: a power of two.
 const SETS: usize = if cfg!(loom) { 1 } else { 128 };
-/// The most values a set holds.
+/// The maximum number of values in a set.
 const WAYS: usize = 4;
-/// The most memory a set's values take, about: 16 MiB in all.
+/// The approximate limit on the memory of a set's values, in bytes: 16 MiB for all sets.
 const SET_WEIGHT: usize = 128 * 1024;
 
 /// A value that is parsed from a text.
 pub trait Parsed {
-    /// What a text can be parsed as.
+    /// The grammars that a text can be parsed with.
     type Kind: Copy + Eq + Hash;
 
     /// The text.
     fn text(&self) -> &str;
 
-    /// What it was parsed as.
+    /// The grammar that it was parsed with.
     fn kind(&self) -> Self::Kind;
 
-    /// The memory it takes, about.
+    /// Its approximate memory in bytes.
     fn weight(&self) -> usize;
 }
 

@@ -8,7 +8,7 @@ pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Order
 /// A flag that orders nothing and guards nothing: loom does not explore it, nor see a map hand it to another thread.
 pub type Hint = std::sync::atomic::AtomicBool;
 
-/// A value computed at most once and the same whoever computes it: loom does not explore it.
+/// A cell that is initialized at most once, with a value that does not depend on the initializing thread: loom does not explore it.
 pub type Once<T> = std::sync::OnceLock<T>;
 
 /// A counter that orders nothing: loom does not explore it.

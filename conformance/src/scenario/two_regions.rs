@@ -44,7 +44,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     context.replicate().await;
     let (ours, theirs) = (here.total().await?, there.total().await?);
     equal("the totals of both regions", &ours, &theirs)?;
-    // The later write has replaced the whole item, and nobody was told.
+    // The later write has replaced the whole item, without an error.
     equal(
         "the writer of the total",
         writer(&ours)?,

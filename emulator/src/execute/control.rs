@@ -50,7 +50,7 @@ impl std::error::Error for NotFound {}
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlFailure {
-    /// What it names does not exist.
+    /// A table, index or region that it names does not exist.
     NotFound(NotFound),
     /// The commit sink refused the change.
     NotStored(AppendError),

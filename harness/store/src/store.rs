@@ -330,7 +330,7 @@ impl Log {
         }
     }
 
-    /// Reserves space for so many bytes at the end of the active segment. A write without reserved space reports why it fails.
+    /// Reserves space at the end of the active segment, in bytes. A write without reserved space reports why it fails.
     fn reserve(&mut self, length: u64) -> bool {
         let end = self.active.end + length;
         if self.reserves && end > self.reserved {

@@ -1,4 +1,4 @@
-//! What is read of an OpenAPI document.
+//! The parts of an OpenAPI document from which code is generated.
 
 use indexmap::IndexMap;
 use serde::Deserialize;

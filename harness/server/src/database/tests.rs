@@ -24,7 +24,7 @@ fn open(disk: &SimDisk) -> Result<Database, String> {
     open_on(&flags(), "sim", disk.clone()).map(|(database, _)| database)
 }
 
-/// Sends one request, and stores or syncs what it changed; returns the answer if both succeeded.
+/// Sends a request and stores or syncs its commits. Returns the answer if both succeed.
 fn request(database: &Database, synced: bool, operation: &str, body: &Value) -> Option<Value> {
     let caller = Caller {
         access_key: "me".into(),

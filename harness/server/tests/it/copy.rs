@@ -27,7 +27,7 @@ fn copy(access_key: &str, words: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// Runs it to its end; returns whether it succeeded, and what it printed.
+/// Runs a command. Returns whether it succeeded, and its output.
 fn copied(access_key: &str, words: &[&str]) -> (bool, String) {
     let output = copy(access_key, words).wait_with_output().unwrap();
     (output.status.success(), String::from_utf8(output.stderr).unwrap())

@@ -438,7 +438,7 @@ fn policies_of_several_kinds() {
         ),
         (&root, OTHER, json!({}), no_resource),
         (&root, OTHER, json!({"resource": grant(ACCOUNT)}), "allowed"),
-        // An endpoint policy allows nothing by itself, and limits everybody.
+        // An endpoint policy grants nothing, and limits every caller.
         (&user, ACCOUNT, json!({"endpoint": grant("*")}), no_identity),
         (
             &user,
