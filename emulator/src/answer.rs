@@ -12,11 +12,11 @@ use crate::clock::Moment;
 /// A request as HTTP has it, without the connection.
 #[derive(Clone, Copy)]
 pub struct HttpRequest<'a> {
-    /// `POST`, `GET`, …
+    /// The HTTP method, such as `POST`.
     pub method: &'a str,
     /// Path and query: `/` or `/?X-Amz-Algorithm=…`.
     pub target: &'a str,
-    /// The headers.
+    /// The headers, which are only looked up by name.
     pub headers: &'a dyn Headers,
     /// The whole body, as it was sent.
     pub body: &'a [u8],
@@ -55,7 +55,7 @@ pub type AnswerHeaders = SmallVec<[(&'static str, CompactString); 6]>;
 /// How an answer is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
-    /// All of it.
+    /// The head and the whole body.
     #[default]
     Whole,
     /// The head as for the whole body, then this many bytes of it, then the connection ends.
@@ -100,17 +100,17 @@ pub struct StillDelay {
 /// An answer, whether success or error.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The HTTP status.
+    /// The HTTP status code.
     pub status: u16,
     /// The headers, except `content-length`, `date` and `connection`, which the transport adds.
     pub headers: AnswerHeaders,
-    /// The body.
+    /// The whole body, even if `delivery` truncates it.
     pub body: Vec<u8>,
     /// When to deliver the response: the present unless it is delayed.
     pub at: Moment,
     /// The part of the time until `at` that does not move a settable clock that several clients share.
     pub still: StillDelay,
-    /// How it is delivered.
+    /// How the transport delivers the answer.
     pub delivery: Delivery,
     /// A note for the operator's log, invisible to the client, such as the account in which a missing table exists.
     pub note: Option<String>,

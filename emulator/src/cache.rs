@@ -19,7 +19,6 @@ pub trait Parsed {
     /// The grammars that a text can be parsed with.
     type Kind: Copy + Eq + Hash;
 
-    /// The text.
     fn text(&self) -> &str;
 
     /// The grammar that it was parsed with.
@@ -43,7 +42,6 @@ struct CacheEntry<T> {
 }
 
 impl<T: Parsed> TextCache<T> {
-    /// An empty cache.
     pub fn new() -> TextCache<T> {
         TextCache {
             sets: (0..SETS).map(|_| Mutex::new(Vec::new())).collect(),

@@ -15,7 +15,7 @@ impl StableHash {
         StableHash(0xcbf2_9ce4_8422_2325 ^ seed)
     }
 
-    /// Takes in bytes.
+    /// The hash of what was added before, followed by these bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> StableHash {
         let mut chunks = bytes.chunks_exact(8);
@@ -30,19 +30,18 @@ impl StableHash {
         self.word(u64::from_le_bytes(last)).word(bytes.len() as u64)
     }
 
-    /// Adds a 64-bit number.
+    /// The hash of what was added before, followed by this number.
     #[must_use]
     pub const fn word(self, word: u64) -> StableHash {
         StableHash(mix(self.0 ^ word))
     }
 
-    /// The hash.
+    /// The hash of everything that was added.
     pub const fn finish(self) -> u64 {
         mix(self.0)
     }
 }
 
-/// SplitMix64's finisher.
 const fn mix(mut value: u64) -> u64 {
     value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

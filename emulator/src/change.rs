@@ -22,7 +22,6 @@ pub struct IndexChange {
     pub name: Name,
     /// The key of the removed entry.
     pub remove: Option<Key>,
-    /// The added entry.
     pub insert: Option<(Key, Item)>,
     /// How much larger the index is afterwards, in bytes.
     pub growth: i64,
@@ -44,9 +43,7 @@ impl IndexChange {
 pub struct CostPart<'c> {
     /// The global index; none for the table and its local indexes, which use the table's capacity.
     pub global: Option<&'c Name>,
-    /// The token.
     pub token: u64,
-    /// The units.
     pub units: Units,
 }
 
@@ -55,11 +52,9 @@ pub struct CostPart<'c> {
 pub struct VectorChange {
     /// The index's place among the vector indexes.
     pub index: usize,
-    /// Its name.
     pub name: Name,
     /// The key of the removed entry.
     pub remove: Option<Key>,
-    /// The added entry.
     pub insert: Option<(Key, vector::VectorEntry)>,
     /// The bytes that it is charged for.
     pub bytes: u64,
@@ -68,7 +63,6 @@ pub struct VectorChange {
 /// What makes an item change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A request.
     Request,
     /// Time to live has deleted the item.
     TimeToLive,
@@ -88,17 +82,13 @@ pub struct ItemPosition {
 /// A change of one item.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What made it.
     pub cause: Cause,
     /// When the change was due, for due work that is noticed later; `None` if it happens when it is applied.
     pub due: Option<Moment>,
-    /// The item's key.
     pub key: Key,
-    /// The item before.
     pub old: Option<Item>,
     /// Where the item before was found.
     pub position: Option<ItemPosition>,
-    /// The item after.
     pub new: Option<Item>,
     /// What happens to local indexes.
     pub locals: Vec<IndexChange>,

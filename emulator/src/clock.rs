@@ -20,9 +20,9 @@ use crate::sync::{AtomicBool, AtomicI64, Mutex, Ordering};
 pub struct Moment(i64);
 
 impl Moment {
-    /// Before everything.
+    /// A moment before all others.
     pub const FIRST: Moment = Moment(i64::MIN);
-    /// After everything.
+    /// A moment after all others, for what never happens.
     pub const NEVER: Moment = Moment(i64::MAX);
     /// Where settable clocks start: 2026-01-01T00:00:00Z.
     pub const START: Moment = Moment::from_seconds(1_767_225_600);
@@ -37,7 +37,7 @@ impl Moment {
         Moment(micros)
     }
 
-    /// Microseconds since the epoch.
+    /// Microseconds since the Unix epoch; negative before it.
     pub const fn micros(self) -> i64 {
         self.0
     }
@@ -47,7 +47,7 @@ impl Moment {
         self.0.div_euclid(1_000_000)
     }
 
-    /// Later by `duration`.
+    /// The moment `duration` later; [`NEVER`](Moment::NEVER) instead of an overflow.
     pub fn plus(self, duration: Duration) -> Moment {
         Moment(
             self.0
@@ -55,7 +55,7 @@ impl Moment {
         )
     }
 
-    /// Earlier by `duration`.
+    /// The moment `duration` earlier; [`FIRST`](Moment::FIRST) instead of an overflow.
     pub fn minus(self, duration: Duration) -> Moment {
         Moment(
             self.0
@@ -337,7 +337,7 @@ impl Clock {
         read.saturating_add(self.0.value.load(Ordering::Acquire))
     }
 
-    /// Moves the clock forward.
+    /// Moves the clock forward; a clock of the system gets an offset.
     pub fn advance(&self, by: Duration) {
         let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         if self.is_settable() {

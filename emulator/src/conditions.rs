@@ -7,26 +7,26 @@ use crate::limits;
 /// How long after something is due it happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Lag {
-    /// At once.
+    /// It happens at once, without any lag.
     #[default]
     None,
-    /// Always this much later.
+    /// Each time this much later.
     Fixed(Duration),
     /// Later by a seeded share of time: half of all within `typical`, the rest spread up to `longest`.
     Seeded {
-        /// The median.
+        /// Half of all lags are at most this long.
         typical: Duration,
-        /// The tail's end.
+        /// No lag is longer than this.
         longest: Duration,
     },
     /// Later by a seeded length of time with a long tail: at least half of `typical`, half of all within `typical`, 99 of 100
     /// within `p99`, and of the rest the longer the rarer, up to `longest`.
     LongTail {
-        /// The median.
+        /// Half of all lags are at most this long.
         typical: Duration,
-        /// The 99th percentile.
+        /// 99 of 100 lags are at most this long.
         p99: Duration,
-        /// The tail's end.
+        /// No lag is longer than this.
         longest: Duration,
     },
 }
@@ -106,9 +106,9 @@ pub struct Latency {
     pub write: Lag,
     /// Query, Scan, SearchVectors, ExecuteStatement and BatchExecuteStatement.
     pub query: Lag,
-    /// TransactGetItems, TransactWriteItems and ExecuteTransaction.
+    /// The operations TransactGetItems, TransactWriteItems and ExecuteTransaction.
     pub transaction: Lag,
-    /// All others.
+    /// All other operations, such as CreateTable.
     pub control: Lag,
     /// What each kilobyte of request and answer adds.
     pub per_kilobyte: Duration,
@@ -191,7 +191,7 @@ impl Shards {
 pub enum Capacity {
     /// They are served: capacity is reported, but not enforced.
     Reported,
-    /// They are throttled.
+    /// They are throttled, under these rules.
     Enforced(Enforcement),
 }
 
@@ -258,7 +258,7 @@ impl Enforcement {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// Deletion of expired items.
+    /// Whether, and how late, expired items are deleted.
     pub time_to_live: TimeToLive,
     /// How long a write takes to reach a global index.
     pub index_propagation: Lag,
@@ -292,7 +292,7 @@ pub struct Conditions {
     /// The maximum bytes of changes that point-in-time recovery retains for a table; `None`: unlimited. Beyond it
     /// the oldest are dropped, and `EarliestRestorableDateTime` moves forward.
     pub recovery_bytes: Option<u64>,
-    /// Whether capacity runs out.
+    /// Whether requests beyond a table's capacity are throttled.
     pub capacity: Capacity,
     /// Whether the control plane has limits: table operations at a time, requests at a time, and units of an account.
     pub control_limits: bool,

@@ -3,7 +3,6 @@
 /// The initial state of a digest (RFC 1321).
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
-/// Bytes of a block.
 const BLOCK: usize = 64;
 
 /// The first 64 bits, as a big-endian number, of the MD5 of `prefix` and then `bytes`.

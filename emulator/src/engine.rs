@@ -48,7 +48,7 @@ pub struct Settings {
     pub clock: Clock,
     /// The seed of its decisions.
     pub seed: u64,
-    /// How it behaves.
+    /// The conditions of all tables that have none of their own.
     pub conditions: Conditions,
     /// One set of tables for all access keys and regions.
     pub shared_db: bool,
@@ -100,7 +100,7 @@ struct Outcome {
 }
 
 impl Engine {
-    /// An engine without tables.
+    /// An engine without tables. It does nothing between the requests that it receives.
     pub fn new(settings: Settings) -> Engine {
         let mut state = EngineState::new(settings.seed, &settings.conditions);
         state.set_sliced(!settings.clock.is_settable());
@@ -412,17 +412,17 @@ impl Engine {
         }
     }
 
-    /// The clock.
+    /// The clock that [`Settings`] passed in.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// The seed.
+    /// The seed that [`Settings`] passed in.
     pub fn seed(&self) -> u64 {
         self.state.seed()
     }
 
-    /// The fault rules.
+    /// The fault rules, which all accounts share.
     pub fn faults(&self) -> &Faults {
         self.state.faults()
     }

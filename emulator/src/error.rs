@@ -73,7 +73,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// All of them.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [ErrorKind; 46] = [
         ErrorKind::Validation,
         ErrorKind::Serialization,
@@ -129,7 +129,6 @@ impl ErrorKind {
 pub struct CancellationReason {
     /// `None` if the action did not fail, else the kind of failure.
     pub code: &'static str,
-    /// The failure's sentence.
     pub message: Option<Cow<'static, str>>,
     /// The stored item, if the action requested it.
     pub item: Option<Item>,
@@ -147,7 +146,6 @@ impl CancellationReason {
 /// What an error carries besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// Nothing.
     #[default]
     Nothing,
     /// The item that failed the condition (`ReturnValuesOnConditionCheckFailure`).
@@ -201,7 +199,6 @@ impl ApiError {
         self
     }
 
-    /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -257,7 +254,6 @@ impl std::error::Error for ApiError {}
 pub struct Violations(Vec<String>);
 
 impl Violations {
-    /// An empty list.
     pub const fn new() -> Violations {
         Violations(Vec::new())
     }
@@ -313,7 +309,6 @@ impl Violations {
             .for_each(|fault| self.push(fault));
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -413,7 +408,7 @@ impl ApiError {
     /// A value with two types.
     pub const AMBIGUOUS_VALUE: &'static str =
         "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes";
-    /// `{"NULL": false}`.
+    /// The message about `{"NULL": false}`.
     pub const NULL_FALSE: &'static str =
         "One or more parameter values were invalid: Null attribute value types must have the value of true";
     /// An attribute whose name is over 64 KB (measured in September 2026).
@@ -422,7 +417,7 @@ impl ApiError {
     pub const EMPTY_NAME: &'static str = "Empty attribute name";
 }
 
-/// Tables, keys and items.
+// Errors of tables, keys and items.
 impl ApiError {
     /// The table or index is not there, on the data plane.
     pub fn table_not_found() -> ApiError {
@@ -600,7 +595,7 @@ impl ApiError {
     }
 }
 
-/// Queries and scans.
+// Errors of queries and scans.
 impl ApiError {
     /// More key conditions than key attributes.
     pub fn too_many_conditions(count: usize, attributes: usize) -> ApiError {
@@ -700,7 +695,7 @@ impl ApiError {
     }
 }
 
-/// Batches and transactions.
+// Errors of batches and transactions.
 impl ApiError {
     /// One key twice in a batch.
     pub fn duplicate_keys() -> ApiError {
@@ -752,7 +747,7 @@ impl ApiError {
     }
 }
 
-/// Streams.
+// Errors of streams.
 impl ApiError {
     /// There is no such stream.
     pub fn stream_not_found(arn: &str) -> ApiError {
@@ -787,7 +782,7 @@ impl ApiError {
     }
 }
 
-/// Failure.
+// Errors that are nobody's mistake.
 impl ApiError {
     /// A resource of another account, which nothing allows the caller to use.
     pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {
@@ -813,7 +808,6 @@ impl ApiError {
         ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
     }
 
-    /// A request without credentials.
     pub fn missing_token() -> ApiError {
         ApiError::new(
             ErrorKind::MissingAuthenticationToken,

@@ -23,15 +23,12 @@ use ordinals::OrdinalCounts;
 /// What a rule is held against: one entry of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultSubject<'a> {
-    /// The operation's API name.
     pub operation: &'a str,
-    /// The table's name.
     pub table: &'a str,
     /// The index that is read, if one is.
     pub index: Option<&'a str>,
     /// The global indexes that a write may reach.
     pub feeds: &'a [Index],
-    /// The caller's access key.
     pub caller: &'a str,
     /// The region that the request is sent to.
     pub region: &'a str,
@@ -64,7 +61,6 @@ fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {
 /// What a rule has decided on an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The rule.
     pub rule: RuleId,
     /// What becomes of the entry.
     pub verdict: Verdict,
@@ -81,9 +77,9 @@ pub struct RuleId(pub u64);
 /// How often a rule matched and acted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleReport {
-    /// Its id.
+    /// The id that [`Engine::add_fault`](crate::Engine::add_fault) returned.
     pub id: RuleId,
-    /// The rule.
+    /// The rule as it was added.
     pub rule: Rule,
     /// From when on it matches.
     pub from: Moment,
@@ -293,7 +289,6 @@ pub struct ResponseEffects {
     pub wait: Duration,
     /// How much of that does not move a settable clock that several clients share.
     pub still: crate::answer::StillDelay,
-    /// How it is delivered.
     pub delivery: crate::answer::Delivery,
     /// Whether a success is answered with a 500.
     pub fails: bool,

@@ -22,7 +22,6 @@ const TOKEN_PREFIX: [u8; 8] = *b"Outliers";
 pub struct Key {
     /// The token of the partition key.
     pub token: u64,
-    /// The components.
     pub bytes: KeyBytes,
 }
 
@@ -326,7 +325,6 @@ fn push_all(bytes: &mut KeyBytes, attributes: &[KeyAttribute], item: &impl Attri
     Some(())
 }
 
-/// Appends a component.
 pub fn push_component(bytes: &mut KeyBytes, value: &AttributeValue) {
     match value {
         AttributeValue::S(text) => push_terminated(bytes, text.as_bytes()),

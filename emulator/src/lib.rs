@@ -70,7 +70,7 @@ pub mod api {
     pub use crate::wire::envelope::Service;
 }
 
-/// Items and their attributes.
+/// Items, attribute values, numbers and keys.
 pub mod attributes {
     pub use crate::key::partition_token;
     pub use crate::number::{Number, NumberError};

@@ -39,16 +39,16 @@ pub enum NumberError {
     NotNumeric,
     /// More than 38 significant digits.
     TooPrecise,
-    /// Above ±9.99…E+125.
+    /// The magnitude exceeds 9.99…E+125.
     Overflow,
     /// The written exponent is outside 32 bits: too large, although older validation calls it an underflow.
     OverflowBeyondInt,
-    /// Below ±1E-130.
+    /// The magnitude is below 1E-130.
     Underflow,
 }
 
 impl Number {
-    /// Zero.
+    /// The number zero, which has no sign.
     pub const ZERO: Number = Number {
         high: 0,
         low: 0,
@@ -218,7 +218,7 @@ impl Number {
         Number::new(negative, coefficient, exponent + written)
     }
 
-    /// The exact sum.
+    /// The exact sum; an error if it needs more than 38 digits or is out of range.
     pub fn plus(self, other: Number) -> Result<Number, NumberError> {
         if self.is_zero() {
             return Ok(other);
@@ -253,7 +253,7 @@ impl Number {
         Number::new(sum < 0, sum.unsigned_abs(), i64::from(lower.exponent))
     }
 
-    /// The exact difference.
+    /// The exact difference; an error if it needs more than 38 digits or is out of range.
     pub fn minus(self, other: Number) -> Result<Number, NumberError> {
         self.plus(Number {
             negative: !other.negative && !other.is_zero(),
@@ -275,7 +275,7 @@ impl Number {
         unscaled.wrapping_mul(31).wrapping_sub(i32::from(self.exponent))
     }
 
-    /// Whether this is zero.
+    /// Whether it is zero, however that was written.
     pub fn is_zero(self) -> bool {
         self.high == 0 && self.low == 0
     }

@@ -18,7 +18,6 @@ const WORTH_IT: usize = 1000;
 pub struct Reclaimer(Option<Arc<dyn Reclaim>>);
 
 impl Reclaimer {
-    /// Frees by this.
     pub fn new(host: Arc<dyn Reclaim>) -> Reclaimer {
         Reclaimer(Some(host))
     }

@@ -16,9 +16,9 @@ pub type ValueSubstitutions = Vec<(Name, AttributeValue)>;
 /// The members that every request with expressions shares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Substitutions {
-    /// `ExpressionAttributeNames`.
+    /// The value of `ExpressionAttributeNames`, in the order sent.
     pub names: Option<NameSubstitutions>,
-    /// `ExpressionAttributeValues`.
+    /// The value of `ExpressionAttributeValues`, in the order sent.
     pub values: Option<ValueSubstitutions>,
 }
 
@@ -26,16 +26,15 @@ pub struct Substitutions {
 /// error stays with its action until its turn; other requests are rejected while they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueViolations {
-    /// In `Item` or `Key`.
+    /// The first violation in `Item` or `Key`.
     pub attributes: Option<ApiError>,
-    /// In `ExpressionAttributeValues`.
+    /// The first violation in `ExpressionAttributeValues`.
     pub substitutions: Option<ApiError>,
 }
 
 /// An element of `Keys` of BatchGetItem.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchKey {
-    /// The key.
     pub attributes: Map,
     /// The texts of its numbers as they were sent, by attribute: keys that were written differently are no repetition.
     pub numbers: Vec<(Name, Name)>,
@@ -91,7 +90,6 @@ pub use streams::*;
 pub use transfer::*;
 
 requests! {
-    /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {
         table_name: Option<Text>,
         item: Option<SentItem>,
@@ -105,7 +103,6 @@ requests! {
         conditional_operator: Option<Text>,
     }
 
-    /// [`DeleteItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html).
     DeleteItem {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -119,7 +116,6 @@ requests! {
         conditional_operator: Option<Text>,
     }
 
-    /// [`UpdateItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html).
     UpdateItem {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -135,7 +131,6 @@ requests! {
         conditional_operator: Option<Text>,
     }
 
-    /// [`GetItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html).
     GetItem {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -146,7 +141,6 @@ requests! {
         return_consumed_capacity: Option<Text>,
     }
 
-    /// [`Query`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
     Query {
         table_name: Option<Text>,
         index_name: Option<Text>,
@@ -166,7 +160,6 @@ requests! {
         attributes_to_get: Option<Names>,
     }
 
-    /// [`Scan`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html).
     Scan {
         table_name: Option<Text>,
         index_name: Option<Text>,
@@ -185,7 +178,7 @@ requests! {
         attributes_to_get: Option<Names>,
     }
 
-    /// `KeysAndAttributes` of BatchGetItem.
+    /// Element of `RequestItems` in BatchGetItem.
     KeysAndAttributes {
         keys: Option<Vec<BatchKey>>,
         consistent_read: Option<bool>,
@@ -194,7 +187,6 @@ requests! {
         attributes_to_get: Option<Names>,
     }
 
-    /// [`BatchGetItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
     BatchGetItem {
         request_items: Option<Vec<(Text, KeysAndAttributes)>>,
         return_consumed_capacity: Option<Text>,
@@ -207,24 +199,20 @@ requests! {
         violations: ValueViolations,
     }
 
-    /// `PutRequest` of BatchWriteItem.
     PutRequest {
         item: Option<SentItem>,
     }
 
-    /// `DeleteRequest` of BatchWriteItem.
     DeleteRequest {
         key: Option<Map>,
     }
 
-    /// [`BatchWriteItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
     BatchWriteItem {
         request_items: Option<Vec<(Text, Vec<WriteRequest>)>>,
         return_consumed_capacity: Option<Text>,
         return_item_collection_metrics: Option<Text>,
     }
 
-    /// `ConditionCheck` of TransactWriteItems.
     ConditionCheck {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -233,7 +221,6 @@ requests! {
         return_values_on_condition_check_failure: Option<Text>,
     }
 
-    /// `Put` of TransactWriteItems.
     TransactPut {
         table_name: Option<Text>,
         item: Option<SentItem>,
@@ -242,7 +229,6 @@ requests! {
         return_values_on_condition_check_failure: Option<Text>,
     }
 
-    /// `Delete` of TransactWriteItems.
     TransactDelete {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -251,7 +237,6 @@ requests! {
         return_values_on_condition_check_failure: Option<Text>,
     }
 
-    /// `Update` of TransactWriteItems.
     TransactUpdate {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -270,7 +255,6 @@ requests! {
         violations: ValueViolations,
     }
 
-    /// [`TransactWriteItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
     TransactWriteItems {
         transact_items: Option<Vec<TransactWriteItem>>,
         client_request_token: Option<Text>,
@@ -278,7 +262,6 @@ requests! {
         return_item_collection_metrics: Option<Text>,
     }
 
-    /// `Get` of TransactGetItems.
     TransactGet {
         table_name: Option<Text>,
         key: Option<Map>,
@@ -286,19 +269,16 @@ requests! {
         substitutions: Substitutions,
     }
 
-    /// `TransactGetItem`.
     TransactGetItem {
         get: Option<TransactGet>,
         violations: ValueViolations,
     }
 
-    /// [`TransactGetItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
     TransactGetItems {
         transact_items: Option<Vec<TransactGetItem>>,
         return_consumed_capacity: Option<Text>,
     }
 
-    /// [`ExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html).
     ExecuteStatement {
         statement: Option<Text>,
         parameters: Option<Vec<AttributeValue>>,
@@ -318,50 +298,42 @@ requests! {
         violations: ValueViolations,
     }
 
-    /// [`BatchExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
     BatchExecuteStatement {
         statements: Option<Vec<BatchStatement>>,
         return_consumed_capacity: Option<Text>,
     }
 
-    /// [`ExecuteTransaction`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html).
     ExecuteTransaction {
         transact_statements: Option<Vec<BatchStatement>>,
         client_request_token: Option<Text>,
         return_consumed_capacity: Option<Text>,
     }
 
-    /// `KeySchemaElement`.
     KeySchemaElement {
         attribute_name: Option<Name>,
         key_type: Option<Text>,
     }
 
-    /// `AttributeDefinition`.
     AttributeDefinition {
         attribute_name: Option<Name>,
         attribute_type: Option<Text>,
     }
 
-    /// `Projection` of an index.
     Projection {
         projection_type: Option<Text>,
         non_key_attributes: Option<Names>,
     }
 
-    /// `ProvisionedThroughput`.
     ProvisionedThroughput {
         read_capacity_units: Option<i64>,
         write_capacity_units: Option<i64>,
     }
 
-    /// `OnDemandThroughput`.
     OnDemandThroughput {
         max_read_request_units: Option<i64>,
         max_write_request_units: Option<i64>,
     }
 
-    /// `WarmThroughput`.
     WarmThroughput {
         read_units_per_second: Option<i64>,
         write_units_per_second: Option<i64>,
@@ -377,12 +349,10 @@ requests! {
         warm_throughput: Option<WarmThroughput>,
     }
 
-    /// `VectorAttributeDefinition`.
     VectorAttribute {
         attribute_name: Option<Name>,
     }
 
-    /// `SearchSchemaElement`.
     SearchSchemaElement {
         attribute_name: Option<Name>,
         search_schema_element_type: Option<Text>,
@@ -404,7 +374,6 @@ requests! {
         delete: Option<VectorIndex>,
     }
 
-    /// [`SearchVectors`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html).
     SearchVectors {
         table_name: Text,
         index_name: Text,
@@ -416,26 +385,22 @@ requests! {
         return_consumed_capacity: Option<Text>,
     }
 
-    /// `StreamSpecification`.
     StreamSpecification {
         stream_enabled: Option<bool>,
         stream_view_type: Option<Text>,
     }
 
-    /// `SSESpecification`.
     SseSpecification {
         enabled: Option<bool>,
         sse_type: Option<Text>,
         kms_master_key_id: Option<Text>,
     }
 
-    /// `Tag`.
     Tag {
         key: Option<Text>,
         value: Option<Text>,
     }
 
-    /// [`CreateTable`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
     CreateTable {
         table_name: Option<Text>,
         attribute_definitions: Option<Vec<AttributeDefinition>>,
@@ -472,7 +437,6 @@ requests! {
         delete: Option<SecondaryIndex>,
     }
 
-    /// [`UpdateTable`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
     UpdateTable {
         table_name: Option<Text>,
         attribute_definitions: Option<Vec<AttributeDefinition>>,
@@ -493,37 +457,31 @@ requests! {
         vector_index_updates: Option<Vec<VectorIndexUpdate>>,
     }
 
-    /// [`TagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).
     TagResource {
         resource_arn: Option<Text>,
         tags: Option<Vec<Tag>>,
     }
 
-    /// [`UntagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html).
     UntagResource {
         resource_arn: Option<Text>,
         tag_keys: Option<Vec<Text>>,
     }
 
-    /// [`ListTagsOfResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html).
     ListTagsOfResource {
         resource_arn: Option<Text>,
         next_token: Option<Text>,
     }
 
-    /// [`ListTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
     ListTables {
         exclusive_start_table_name: Option<Text>,
         limit: Option<i64>,
     }
 
-    /// `TimeToLiveSpecification`.
     TimeToLiveSpecification {
         enabled: Option<bool>,
         attribute_name: Option<Name>,
     }
 
-    /// [`UpdateTimeToLive`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html).
     UpdateTimeToLive {
         table_name: Option<Text>,
         time_to_live_specification: Option<TimeToLiveSpecification>,

@@ -14,11 +14,11 @@ use crate::value::{AttributeValue, Item, Name, Type};
 /// The types a key attribute can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarType {
-    /// String.
+    /// The type of strings, compared by their UTF-8 bytes.
     S,
-    /// Number.
+    /// The type of numbers.
     N,
-    /// Binary.
+    /// The type of binary values, compared byte by byte.
     B,
 }
 
@@ -54,9 +54,9 @@ impl ScalarType {
 /// An attribute of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyAttribute {
-    /// Its name.
+    /// The attribute's name, up to 255 bytes.
     pub name: Name,
-    /// Its type.
+    /// The type that values of the key must have.
     pub kind: ScalarType,
 }
 
@@ -64,9 +64,7 @@ pub struct KeyAttribute {
 /// index has up to four of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySchema {
-    /// `HASH` attributes, in order.
     pub hash: SmallVec<[KeyAttribute; 1]>,
-    /// `RANGE` attributes, in order.
     pub range: SmallVec<[KeyAttribute; 1]>,
 }
 
@@ -107,11 +105,8 @@ impl KeySchema {
 /// Which attributes an index stores besides the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Projection {
-    /// All.
     All,
-    /// No others.
     KeysOnly,
-    /// These, sorted by name.
     Include(Vec<Name>),
 }
 
@@ -159,20 +154,17 @@ impl Adjustments {
 /// Limits on what an on-demand table or index may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnDemandThroughput {
-    /// Read units a second.
+    /// The maximum read units a second; `None`: no limit.
     pub max_read: Option<i64>,
-    /// Write units a second.
+    /// The maximum write units a second; `None`: no limit.
     pub max_write: Option<i64>,
 }
 
-/// A secondary index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Its name.
     pub name: Name,
     /// Its key; it includes the table's key only if the definition does.
     pub key: KeySchema,
-    /// What it projects.
     pub projection: Projection,
     /// Whether it is a local index.
     pub local: bool,
@@ -217,13 +209,11 @@ impl Index {
 /// What the records of a table's stream show of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamView {
-    /// Its key alone.
     KeysOnly,
     /// The item after the change.
     NewImage,
     /// The item before the change.
     OldImage,
-    /// Both.
     NewAndOldImages,
 }
 
@@ -260,9 +250,7 @@ impl StreamView {
 /// How a table is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BillingMode {
-    /// By the units provisioned.
     Provisioned,
-    /// By the request.
     PayPerRequest,
 }
 
@@ -290,14 +278,11 @@ pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput
 /// Server-side encryption with a key of the caller's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encryption {
-    /// The key's ARN.
     pub key_arn: String,
 }
 
-/// A table's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The table's key.
     pub key: KeySchema,
     /// Types of all key attributes, sorted by name.
     pub attributes: Vec<KeyAttribute>,
@@ -309,13 +294,11 @@ pub struct Definition {
     pub vectors: Vec<VectorIndex>,
     /// How the table is paid for.
     pub billing: BillingMode,
-    /// Provisioned throughput.
     pub throughput: Throughput,
     /// How that has been changed.
     pub adjustments: Adjustments,
     /// When the table last went over to be paid for by the request.
     pub on_demand_since: Option<Moment>,
-    /// On-demand limits.
     pub on_demand: Option<OnDemandThroughput>,
     /// The warm throughput of the table, if requested or above its throughput.
     pub warm: Option<Throughput>,

@@ -33,7 +33,7 @@ use crate::value::{Item, Map, Name};
 /// assert_eq!(Nowhere.read(&ImportSource::default(), &mut |_| ()).unwrap_err().code, "S3NoSuchBucket");
 /// ```
 pub trait ObjectStore: Send + Sync {
-    /// Writes an export.
+    /// Writes the objects of an export to its bucket.
     fn export(&self, export: &Export) -> Result<(), Failure>;
 
     /// Reads every record of the objects under a prefix, object by object in the order of their names, and says how many
@@ -47,9 +47,9 @@ pub trait ObjectStore: Send + Sync {
 /// Why an export, import or bulk operation has failed as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// `FailureCode`.
+    /// The value of `FailureCode` in descriptions.
     pub code: &'static str,
-    /// `FailureMessage`.
+    /// The value of `FailureMessage` in descriptions.
     pub message: String,
 }
 
@@ -71,15 +71,15 @@ impl Failure {
     }
 }
 
-/// How records are written.
+/// The values of `ExportFormat` and `InputFormat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// A JSON object a line.
     #[default]
     DynamoDbJson,
-    /// Ion structs, as text.
+    /// Ion structs, in the text encoding.
     Ion,
-    /// Lines of separated values.
+    /// Lines of values, separated by a delimiter.
     Csv,
 }
 
@@ -104,15 +104,15 @@ impl Format {
     }
 }
 
-/// How objects are compressed.
+/// The values of `InputCompressionType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Objects are not compressed.
     #[default]
     None,
-    /// gzip.
+    /// Objects are compressed with gzip.
     Gzip,
-    /// zstd.
+    /// Objects are compressed with Zstandard.
     Zstd,
 }
 
@@ -142,25 +142,25 @@ impl Compression {
 pub struct Export {
     /// Its ARN, which ends in its id.
     pub arn: String,
-    /// The table's ARN.
+    /// The ARN of the exported table.
     pub table_arn: String,
-    /// The table's id.
+    /// The id of the exported table, a UUID.
     pub table_id: String,
-    /// When it was requested.
+    /// When the export was requested.
     pub start: Moment,
-    /// When it is done.
+    /// When the export completes.
     pub end: Moment,
-    /// What it shows.
+    /// Which state or changes are exported.
     pub span: ExportRange,
-    /// The bucket.
+    /// The name of the bucket.
     pub bucket: String,
-    /// What keys begin with.
+    /// The prefix of the objects' keys.
     pub prefix: Option<String>,
-    /// `S3SseAlgorithm`.
+    /// The value of `S3SseAlgorithm`, `AES256` by default.
     pub sse_algorithm: String,
-    /// `S3SseKmsKeyId`.
+    /// The value of `S3SseKmsKeyId`; `None` if the request has none.
     pub sse_kms_key_id: Option<String>,
-    /// How lines are written.
+    /// The encoding of the lines.
     pub format: Format,
     /// The bytes that are paid for.
     pub billed_bytes: u64,
@@ -180,14 +180,14 @@ impl Export {
     }
 }
 
-/// What an export shows.
+/// Which state or changes an export contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportRange {
     /// The table at a moment.
     Full(Moment),
     /// What changed from the first moment on and before the second.
     Incremental {
-        /// The first moment.
+        /// The first moment that is included.
         from: Moment,
         /// The moment after the last.
         to: Moment,
@@ -199,31 +199,31 @@ pub enum ExportRange {
 /// A line of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
-    /// An item.
+    /// An item of a full export.
     Item(Item),
-    /// An item's change.
+    /// The change of an item, in an incremental export.
     Change {
         /// When it was last written.
         at: Moment,
-        /// Its key.
+        /// The key attributes of the item.
         keys: Map,
-        /// The item before.
+        /// The item at the beginning of the export's range; `None` if it did not exist.
         old: Option<Item>,
-        /// The item after.
+        /// The item at the end of the export's range; `None` if it does not exist.
         new: Option<Item>,
     },
 }
 
-/// Where records are read.
+/// The objects that an import reads, and their encoding.
 #[derive(Clone, Debug, Default)]
 pub struct ImportSource {
-    /// The bucket.
+    /// The name of the bucket.
     pub bucket: String,
-    /// What keys begin with.
+    /// The prefix of the objects' keys.
     pub prefix: String,
-    /// How records are written.
+    /// The encoding of the records.
     pub format: Format,
-    /// How objects are compressed.
+    /// The compression of the objects.
     pub compression: Compression,
     /// What separates the values of a CSV.
     pub delimiter: char,
@@ -236,7 +236,7 @@ pub struct ImportSource {
 /// A record that was read.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The object's key.
+    /// The key of the object that contains it.
     pub object: String,
     /// The record's number in its object, from 1 on.
     pub number: u64,
@@ -244,7 +244,7 @@ pub struct Record {
     pub read: Result<ItemRecord, String>,
 }
 
-/// Why [`ItemRecord::read`] fails.
+/// The errors of [`ItemRecord::read`](crate::attributes::ItemRecord::read).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidRecord {
     /// The text is no JSON, or no object.
@@ -269,9 +269,9 @@ impl std::error::Error for InvalidRecord {}
 pub struct BulkReport {
     /// The operation's ARN, which ends in its id.
     pub arn: String,
-    /// The bucket.
+    /// The name of the bucket for the report.
     pub bucket: String,
-    /// What keys begin with.
+    /// The prefix of the report's keys.
     pub prefix: Option<String>,
     /// Records that were not written, if requested.
     pub errors: Option<Vec<Rejected>>,
@@ -282,15 +282,15 @@ pub struct BulkReport {
 /// A record that was not written.
 #[derive(Clone, Debug)]
 pub struct Rejected {
-    /// The object's key.
+    /// The key of the object that contains the record.
     pub object: String,
     /// The record's number in its object.
     pub number: u64,
-    /// Why.
+    /// The message of the error.
     pub why: String,
     /// What was to be written.
     pub item: Option<Item>,
-    /// What was there.
+    /// The item that the table contained.
     pub existing: Option<Item>,
 }
 

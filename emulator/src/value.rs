@@ -30,19 +30,19 @@ pub type Text = CompactString;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeValue {
-    /// String.
+    /// A string, sent as `{"S": "…"}`.
     S(Text),
-    /// Number.
+    /// A number, sent as `{"N": "…"}`.
     N(Number),
-    /// Binary.
+    /// A binary value, sent as `{"B": "…"}` in base64.
     B(Box<[u8]>),
-    /// Boolean.
+    /// A boolean, sent as `{"BOOL": true}`.
     Bool(bool),
-    /// Null.
+    /// The null value, sent as `{"NULL": true}`.
     Null,
-    /// List.
+    /// A list, sent as `{"L": […]}`.
     L(Vec<AttributeValue>),
-    /// Map.
+    /// A map, sent as `{"M": {…}}`.
     M(Map),
     /// String set, sorted by bytes.
     Ss(Vec<Text>),
@@ -55,25 +55,15 @@ pub enum AttributeValue {
 /// The types of attribute values, in the order in which the service's texts have no order: ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// String.
     S,
-    /// Number.
     N,
-    /// Binary.
     B,
-    /// String set.
     Ss,
-    /// Number set.
     Ns,
-    /// Binary set.
     Bs,
-    /// Boolean.
     Bool,
-    /// Null.
     Null,
-    /// List.
     L,
-    /// Map.
     M,
 }
 
@@ -114,7 +104,7 @@ impl AttributeValue {
         }
     }
 
-    /// A string.
+    /// A value of type `S` with this text.
     pub fn string(text: &str) -> AttributeValue {
         AttributeValue::S(Text::new(text))
     }
@@ -143,7 +133,6 @@ impl AttributeValue {
             .then_some(AttributeValue::Bs(members))
     }
 
-    /// The type.
     pub(crate) const fn kind(&self) -> Type {
         match self {
             AttributeValue::S(_) => Type::S,
@@ -207,7 +196,7 @@ pub struct Map(Vec<(Name, AttributeValue)>);
 const SMALL: usize = 8;
 
 impl Map {
-    /// An empty map.
+    /// A map without any entries.
     pub const fn new() -> Map {
         Map(Vec::new())
     }
@@ -230,7 +219,7 @@ impl Map {
         self.0.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
     }
 
-    /// The value under `name`.
+    /// The value under `name`; `None` if there is none.
     pub fn get(&self, name: &str) -> Option<&AttributeValue> {
         self.position(name).map(|at| &self.0[at].1)
     }
@@ -261,7 +250,7 @@ impl Map {
         self.position(name).is_some()
     }
 
-    /// The entries by name.
+    /// Iterates over the entries, sorted by name.
     pub fn iter(&self) -> std::slice::Iter<'_, (Name, AttributeValue)> {
         self.0.iter()
     }
@@ -271,7 +260,7 @@ impl Map {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

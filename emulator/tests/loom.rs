@@ -117,7 +117,6 @@ impl Twin {
         )
     }
 
-    /// Reads with possible staleness.
     fn get_stale(&self, key: &str) -> String {
         self.ok(
             "GetItem",

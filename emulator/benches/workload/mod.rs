@@ -54,7 +54,6 @@ fn body(operation: &str, partition: usize, number: usize) -> String {
 }
 
 impl Workload {
-    /// Loads the table.
     pub fn new(operation: &str) -> Workload {
         let target = match operation {
             "get" => "GetItem",

@@ -33,9 +33,9 @@ enum NumericOrder {
 /// Over which values of a multivalued key an operator ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantifier {
-    /// `ForAllValues:`.
+    /// Prefix `ForAllValues:`: every value of the request's key must match.
     All,
-    /// `ForAnyValue:`.
+    /// Prefix `ForAnyValue:`: one value of the request's key must match.
     Any,
 }
 
@@ -182,10 +182,9 @@ impl Operator {
 /// One key under one operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Condition {
-    /// The operator as written.
+    /// The operator as the policy writes it, with its prefix and suffix.
     pub name: String,
     pub operator: Operator,
-    /// The condition key.
     pub key: String,
     pub values: Vec<Template>,
 }

@@ -56,7 +56,7 @@ pub struct SessionRequest {
     pub is_federated: bool,
     /// Condition keys of its requests, such as `www.amazon.com:user_id` or `aws:MultiFactorAuthPresent`.
     pub keys: ConditionKeys,
-    /// Session tags.
+    /// Session tags as pairs of key and value: the keys `aws:PrincipalTag/…` of the session.
     pub tags: Vec<(String, String)>,
     /// Session policies, as JSON documents.
     pub policies: Vec<String>,
@@ -82,13 +82,13 @@ impl SessionRequest {
 /// Temporary credentials. Their `Debug` form shows no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporaryCredentials {
-    /// The access key id.
+    /// The access key id, which selects the session when a request is authenticated.
     pub access_key_id: String,
-    /// The secret access key.
+    /// Signs the requests of the session.
     pub secret_access_key: Secret,
-    /// The session token.
+    /// Sent as `x-amz-security-token` with each request.
     pub session_token: Secret,
-    /// When they expire.
+    /// From this moment on requests are refused as expired.
     pub expires: Moment,
 }
 

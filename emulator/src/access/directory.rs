@@ -34,37 +34,31 @@ pub struct Directory {
     pub(super) secure_transport: Option<bool>,
 }
 
-/// An account of AWS.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// `aws:PrincipalOrgID` of its principals.
+    /// The value of `aws:PrincipalOrgID` of its principals.
     pub organization: Option<String>,
-    /// `aws:PrincipalOrgPaths` of its principals.
+    /// The values of `aws:PrincipalOrgPaths` of its principals.
     pub organization_paths: Vec<String>,
     /// Service control policies by level, each of which must allow.
     pub service_control: Vec<Vec<AttachedPolicy>>,
-    /// Resource control policies.
     pub resource_control: Vec<AttachedPolicy>,
-    /// Users and roles.
     pub principals: Vec<Arc<Principal>>,
 }
 
 /// A user, a role, or the root user of an account.
 #[derive(Clone, Debug)]
 pub struct Principal {
-    /// The account.
     pub account: String,
     /// Its kind: a role represents its sessions.
     pub kind: SubjectKind,
-    /// Path and name: `/team/ann`.
+    /// Path and name after the type, such as `/team/ann`.
     pub path_and_name: String,
     /// The unique id: `AIDA…` or `AROA…`.
     pub id: String,
-    /// Its tags.
     pub tags: Vec<(String, String)>,
     /// Its identity-based policies, including those of its groups.
     pub identity: Vec<AttachedPolicy>,
-    /// Its permissions boundary.
     pub boundary: Option<AttachedPolicy>,
 }
 
@@ -82,7 +76,6 @@ impl Principal {
         }
     }
 
-    /// Its ARN.
     pub fn arn(&self) -> String {
         let Subject { principal_arn, .. } = self.subject(None);
         principal_arn
@@ -124,7 +117,6 @@ pub struct Credential {
 /// A session of a role, of a user (GetSessionToken), or of a federated user (GetFederationToken).
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Its name.
     pub name: String,
     /// The session token that requests must have.
     pub token: Secret,
@@ -136,16 +128,13 @@ pub struct Session {
     pub keys: ConditionKeys,
     /// The session policies, if it was issued with any.
     pub policies: Option<Vec<AttachedPolicy>>,
-    /// When it was issued.
     pub issued: Moment,
-    /// When it expires.
     pub expires: Moment,
 }
 
-/// A VPC endpoint.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The VPC, for `aws:SourceVpc`.
+    /// The VPC's id, which is the value of `aws:SourceVpc`.
     pub vpc: Option<String>,
     /// Whether it is a gateway endpoint, which streams have not.
     pub is_gateway: bool,
@@ -156,7 +145,7 @@ pub struct Endpoint {
 /// A warning, and the policy it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyWarning {
-    /// The policy.
+    /// The label of the [`AttachedPolicy`](crate::iam::AttachedPolicy).
     pub policy: String,
     /// The statement's place in the policy, from 1.
     pub statement: usize,
@@ -167,7 +156,6 @@ pub struct PolicyWarning {
 }
 
 impl Directory {
-    /// An account.
     pub(crate) fn account(&self, id: &str) -> Option<&Account> {
         self.accounts.get(id)
     }
@@ -177,12 +165,10 @@ impl Directory {
         self.accounts.iter().map(|(id, account)| (id.as_str(), account))
     }
 
-    /// A VPC endpoint.
     pub(crate) fn endpoint(&self, id: &str) -> Option<&Endpoint> {
         self.endpoints.get(id)
     }
 
-    /// The VPC endpoints.
     pub(crate) fn endpoints(&self) -> impl Iterator<Item = (&str, &Endpoint)> {
         self.endpoints.iter().map(|(id, endpoint)| (id.as_str(), endpoint))
     }

@@ -14,13 +14,13 @@ pub enum PolicyKind {
     Identity,
     /// Attached to a table or stream.
     Resource,
-    /// A permissions boundary.
+    /// Limits what the identity-based policies of a principal allow.
     Boundary,
     /// Passed when temporary credentials are issued.
     Session,
-    /// A service control policy.
+    /// Limits what the principals of an account may do.
     ServiceControl,
-    /// A resource control policy.
+    /// Limits what anybody may do with the resources of an account.
     ResourceControl,
     /// Attached to a VPC endpoint.
     Endpoint,
@@ -118,13 +118,13 @@ pub struct PolicyStatement {
 /// What a statement is held against.
 #[derive(Clone, Copy, Debug)]
 pub struct StatementInput<'a> {
-    /// The caller.
+    /// The caller, which `Principal` elements are compared with.
     pub subject: &'a Subject,
     /// The IAM action, such as `dynamodb:GetItem`.
     pub action: &'a str,
     /// The ARN of the resource.
     pub resource: &'a str,
-    /// The condition keys.
+    /// The condition keys, which `Condition` elements are compared with.
     pub keys: &'a ConditionKeys,
 }
 
@@ -133,9 +133,7 @@ pub struct StatementInput<'a> {
 pub struct StatementMatch {
     /// How the caller is named; `None` if not at all. A policy without principals applies to everybody it is attached to.
     pub principal: Option<Grant>,
-    /// Whether the action is.
     pub action: bool,
-    /// Whether the resource is.
     pub resource: bool,
     /// For each condition, whether it holds.
     pub conditions: Vec<bool>,
@@ -226,7 +224,7 @@ impl PolicyDocument {
         self
     }
 
-    /// The kind of policy.
+    /// The place where the policy is attached, which determined how it was validated.
     pub fn kind(&self) -> PolicyKind {
         self.kind
     }
@@ -305,7 +303,7 @@ impl PolicyStatement {
         })
     }
 
-    /// Its id.
+    /// The value of `Sid`; `None` if the statement has none.
     pub fn sid(&self) -> Option<&str> {
         self.sid.as_deref()
     }

@@ -6,11 +6,11 @@ use super::principal::{Grant, SubjectKind};
 /// A policy and its attachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedPolicy {
-    /// How explanations name it.
+    /// How explanations name the policy.
     pub label: String,
     /// The ARN of a managed policy.
     pub arn: Option<String>,
-    /// The document.
+    /// The validated content of the policy.
     pub policy: PolicyDocument,
 }
 
@@ -19,14 +19,14 @@ pub struct AttachedPolicy {
 pub struct PolicySet<'a> {
     /// Of the user and its groups, or of the role.
     pub identity: &'a [AttachedPolicy],
-    /// The permissions boundary.
+    /// The permissions boundary of the user or role; `None` if it has none.
     pub boundary: Option<&'a AttachedPolicy>,
     /// The session's own, if it was issued with any. A federated user has only what its session policies allow, so it always has
     /// a list.
     pub session: Option<&'a [AttachedPolicy]>,
     /// The service control policies by level of the organization; each level must allow.
     pub service_control: &'a [Vec<AttachedPolicy>],
-    /// Of the resource's account.
+    /// The resource control policies of the resource's account.
     pub resource_control: &'a [AttachedPolicy],
     /// Of the table or stream.
     pub resource: Option<&'a AttachedPolicy>,
@@ -41,7 +41,7 @@ pub struct PolicySet<'a> {
 pub struct Denial {
     /// The kind of the policies that deny, or fail to allow.
     pub kind: PolicyKind,
-    /// Whether a statement denies.
+    /// Whether a statement denies; `false` if no statement allows.
     pub explicit: bool,
     /// The managed policy with that statement.
     pub policy_arn: Option<String>,
@@ -62,16 +62,16 @@ impl Denial {
     }
 }
 
-/// A statement that decided.
+/// The statement of a policy that determined a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecidingStatement {
-    /// The policy's kind.
+    /// The place where the policy is attached.
     pub kind: PolicyKind,
-    /// The policy's label.
+    /// The label of the [`AttachedPolicy`].
     pub policy: String,
     /// The statement's place in the policy, from 1.
     pub place: usize,
-    /// The statement's id.
+    /// The value of `Sid`; `None` if the statement has none.
     pub sid: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> PolicySet<'a> {
             .chain(self.endpoint)
     }
 
-    /// Decides about a request.
+    /// Evaluates all policies: an explicit deny wins, then each kind of policy must allow.
     pub fn decide(&self, question: &StatementInput<'_>) -> Decision {
         if let Some(denied) = self.explicit_deny(question) {
             return denied;

@@ -19,22 +19,19 @@ pub struct RequestOrigin {
     pub source_ip: Option<String>,
     /// The id of the VPC endpoint of the request.
     pub endpoint: Option<String>,
-    /// `aws:SecureTransport`.
+    /// The value of `aws:SecureTransport`; `None` if the host does not know.
     pub secure_transport: Option<bool>,
-    /// `aws:UserAgent`.
+    /// The value of `aws:UserAgent`; `None` if the request has no such header.
     pub user_agent: Option<String>,
 }
 
 /// Facts about the resource of a request besides its ARN.
 #[derive(Clone, Debug, Default)]
 pub struct ResourceFacts {
-    /// Its tags.
     pub tags: Vec<(String, String)>,
-    /// Its resource-based policy.
     pub policy: Option<AttachedPolicy>,
 }
 
-/// An authenticated caller.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub(super) directory: Arc<Directory>,
@@ -51,22 +48,17 @@ pub struct Evaluation {
     pub action: String,
     /// The ARN of the resource, as refusals name it.
     pub resource: String,
-    /// The condition keys.
     pub keys: ConditionKeys,
-    /// The decision.
     pub decision: Decision,
 }
 
 /// How one statement compares with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementReport {
-    /// The policy's kind.
     pub kind: PolicyKind,
-    /// The policy's label.
     pub policy: String,
     /// The statement's place in the policy, from 1.
     pub place: usize,
-    /// The statement's id.
     pub sid: Option<String>,
     /// Whether it allows; it denies otherwise.
     pub allows: bool,
@@ -81,7 +73,6 @@ pub struct StatementReport {
 pub struct Explanation {
     /// The decision about one action.
     pub evaluation: Evaluation,
-    /// How each statement compared.
     pub statements: Vec<StatementReport>,
     /// The service's text, if it is refused.
     pub refusal: Option<String>,
@@ -121,7 +112,6 @@ impl Identity {
         &self.subject
     }
 
-    /// The caller's account.
     pub fn account(&self) -> &str {
         &self.subject.account
     }

@@ -10,7 +10,7 @@ pub enum KeyValue {
 }
 
 impl KeyValue {
-    /// The values.
+    /// The one value, or all values in the order in which they were set.
     pub fn values(&self) -> &[String] {
         match self {
             KeyValue::One(value) => std::slice::from_ref(value),
@@ -75,7 +75,7 @@ impl ConditionKeys {
         self.0.push((name.to_owned(), value));
     }
 
-    /// Removes a key.
+    /// Removes a key, whatever the case of its name.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
     }

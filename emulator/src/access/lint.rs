@@ -32,7 +32,7 @@ const SELECT: &str = "dynamodb:Select";
 const RETURN_VALUES: &str = "dynamodb:ReturnValues";
 
 impl PolicyDocument {
-    /// Warnings about its statements.
+    /// Warnings about statements that allow more, or less, than their author is likely to intend.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut found = Vec::new();
         for (at, statement) in self.statements().iter().enumerate() {

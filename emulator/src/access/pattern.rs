@@ -3,9 +3,8 @@
 /// One position of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatternElement {
-    /// This character.
     Exact(char),
-    /// Any one character.
+    /// The pattern `?`: any one character.
     One,
     /// Any number of characters, none included.
     Many,

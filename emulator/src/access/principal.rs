@@ -2,12 +2,12 @@
 
 use crate::wire::policy::Node;
 
-/// What a caller is.
+/// The kinds of callers that policies distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubjectKind {
     /// The root user of an account.
     Root,
-    /// An IAM user.
+    /// A user that IAM manages.
     User,
     /// A session of a role.
     RoleSession,
@@ -26,9 +26,9 @@ pub enum SubjectKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// What it is.
+    /// The kind of caller, which determines the policies that apply.
     pub kind: SubjectKind,
-    /// The account's number.
+    /// The account's number of twelve digits.
     pub account: String,
     /// The ARN in refusals: of a role session the session's.
     pub arn: String,

@@ -7,12 +7,12 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// A secret.
+    /// A secret with this text, which its `Debug` form does not show.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
 
-    /// The secret itself.
+    /// The text of the secret: for signing and encoding, never for logs.
     pub fn expose(&self) -> &str {
         &self.0
     }

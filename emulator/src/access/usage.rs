@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The actions and resources that a principal has used, with the values of condition keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// By resource and action.
+    /// The used condition keys, by resource and action.
     used: BTreeMap<(String, String), UsedKeys>,
 }
 
@@ -16,13 +16,13 @@ pub struct UsedPermission<'a> {
     pub action: &'a str,
     /// The ARN of the resource, or `*`.
     pub resource: &'a str,
-    /// `dynamodb:LeadingKeys`.
+    /// The values of `dynamodb:LeadingKeys`; `None` if the request has none.
     pub leading_keys: Option<Vec<&'a str>>,
-    /// `dynamodb:Attributes`.
+    /// The values of `dynamodb:Attributes`; `None` if the request has none.
     pub attributes: Option<Vec<&'a str>>,
-    /// `dynamodb:Select`.
+    /// The value of `dynamodb:Select`; `None` if the request has none.
     pub select: Option<&'a str>,
-    /// `dynamodb:ReturnValues`.
+    /// The value of `dynamodb:ReturnValues`; `None` if the request has none.
     pub return_values: Option<&'a str>,
 }
 

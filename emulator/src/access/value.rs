@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use crate::clock::Moment;
 use crate::number::Number;
 
-/// A decimal.
 pub(super) fn number(text: &str) -> Option<Number> {
     Number::parse(text.trim().as_bytes()).ok()
 }
@@ -18,7 +17,6 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// `true` or `false`.
 pub(super) fn flag(text: &str) -> Option<bool> {
     if text.eq_ignore_ascii_case("true") {
         Some(true)

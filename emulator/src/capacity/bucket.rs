@@ -14,9 +14,9 @@ const GRAINS: i128 = 1_000_000;
 /// known only after it was read: so a bucket can be in debt, and then nothing is let through until that is paid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Units a second.
+    /// Units that are added each second.
     rate: u64,
-    /// In grains.
+    /// The maximum level, in grains.
     most: i128,
     /// In grains; below zero in debt.
     level: i128,
@@ -99,7 +99,7 @@ impl Bucket {
         self.level = self.level.min(self.most);
     }
 
-    /// Units a second.
+    /// Units that are added each second.
     pub fn rate(&self) -> u64 {
         self.rate
     }
@@ -109,7 +109,6 @@ impl Bucket {
         Units::halves(u64::try_from(self.level.max(0) / GRAINS).unwrap_or(u64::MAX))
     }
 
-    /// How full it is.
     pub fn level(&self) -> Level {
         Level {
             left: self.left(),

@@ -5,12 +5,9 @@ use smallvec::SmallVec;
 use super::units::Units;
 use crate::value::Name;
 
-/// Reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// `ReadCapacityUnits`.
     Read,
-    /// `WriteCapacityUnits`.
     Write,
 }
 
@@ -18,7 +15,6 @@ impl Direction {
     /// Both, in the order of [`place`](Direction::place).
     pub const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
 
-    /// Its place among them.
     pub const fn place(self) -> usize {
         self as usize
     }
@@ -27,9 +23,7 @@ impl Direction {
 /// What a request cost on one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consumed {
-    /// The table's name.
     pub table_name: Name,
-    /// The table's own part.
     pub table: Units,
     /// Global indexes touched, in the order of their first touch.
     pub globals: SmallVec<[(Name, Units); 2]>,
@@ -42,7 +36,6 @@ pub struct Consumed {
 }
 
 impl Consumed {
-    /// Nothing yet.
     pub fn new(table_name: Name) -> Consumed {
         Consumed {
             table_name,
@@ -54,7 +47,6 @@ impl Consumed {
         }
     }
 
-    /// Everything together.
     pub fn total(&self) -> Units {
         self.table + self.globals.iter().chain(&self.locals).map(|(_, units)| *units).sum()
     }

@@ -8,7 +8,7 @@ use crate::value::{AttributeValue, Name};
 /// Units spent, and requests throttled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyCounts {
-    /// What was spent.
+    /// The units that requests consumed.
     pub units: Units,
     /// The entries that were refused.
     pub throttles: u64,
@@ -17,7 +17,7 @@ pub struct KeyCounts {
 /// Units spent, and requests throttled, by what they exceeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThrottleCounts {
-    /// What was spent.
+    /// The units that requests consumed.
     pub units: Units,
     throttles: [u64; 4],
 }
@@ -41,15 +41,15 @@ impl ThrottleCounts {
 /// A capacity partition, and the demand on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionHeat {
-    /// Its first token.
+    /// The first token of its range.
     pub first: u64,
-    /// Its last token.
+    /// The last token of its range, which belongs to it.
     pub last: u64,
     /// Bytes of items; 0 for an index, which is not divided by size.
     pub bytes: u64,
-    /// What was read.
+    /// Consumed read units, and throttled reads.
     pub read: KeyCounts,
-    /// What was written.
+    /// Consumed write units, and throttled writes.
     pub write: KeyCounts,
     /// How full its bucket is, for reading and for writing: of its even share and its own limit, the one with less left.
     pub levels: [Level; 2],
@@ -60,9 +60,9 @@ pub struct PartitionHeat {
 pub struct ResourceHeat {
     /// The index; `None`: the table.
     pub index: Option<Name>,
-    /// What was read.
+    /// Consumed read units, and throttled reads by what they exceeded.
     pub read: ThrottleCounts,
-    /// What was written.
+    /// Consumed write units, and throttled writes by what they exceeded.
     pub write: ThrottleCounts,
     /// Units that are left at this moment: for reading, and for writing.
     pub left: [Units; 2],
@@ -89,7 +89,6 @@ pub struct Heat {
     pub keys: Vec<(AttributeValue, Units)>,
 }
 
-/// Keys that are remembered.
 const MOST_KEYS: usize = 128;
 
 /// The partition keys that cost most. When it is full, the coldest makes room and leaves its cost behind.

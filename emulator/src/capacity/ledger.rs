@@ -14,36 +14,26 @@ use crate::value::{AttributeValue, Name};
 /// What an entry of a request needs of one resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    /// The entry's number.
     pub entry: usize,
     /// The global index; `None`: the table.
     pub index: Option<&'a str>,
-    /// Reading or writing.
     pub direction: Direction,
-    /// How much.
     pub units: Units,
-    /// Of which key.
     pub token: u64,
     /// The value of the table's partition key, to track hot keys.
     pub key: Option<&'a AttributeValue>,
 }
 
-/// What an entry lacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
-    /// The entry's number.
     pub entry: usize,
     /// The global index; `None`: the table.
     pub index: Option<Name>,
-    /// Reading or writing.
     pub direction: Direction,
-    /// The requested units.
     pub units: Units,
-    /// Of which key.
     pub token: u64,
     /// How the resource is paid for.
     pub billing: BillingMode,
-    /// What was exceeded.
     pub exceeded: Exceeded,
 }
 
@@ -171,7 +161,7 @@ impl Ledger {
         shortages
     }
 
-    /// Spends what was [checked](Ledger::check).
+    /// Spends what [`check`](Ledger::check) granted.
     pub fn spend(&mut self, demands: &[Demand<'_>], now: Moment) {
         for demand in demands {
             if let Some(meter) = self.meter(demand.index) {
@@ -192,7 +182,6 @@ impl Ledger {
         Err(shortages)
     }
 
-    /// Counts what was refused.
     pub fn refuse(&mut self, shortages: &[Shortage], now: Moment) {
         for shortage in shortages {
             let index = shortage.index.as_deref();

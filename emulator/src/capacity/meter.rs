@@ -17,11 +17,11 @@ use crate::schema::{BillingMode, Definition, Index, OnDemandThroughput, Throughp
 pub struct Limits {
     /// How it is paid for.
     pub billing: BillingMode,
-    /// Provisioned units.
+    /// The provisioned units a second; unused if the table is on-demand.
     pub throughput: Throughput,
     /// What it serves at once.
     pub warm: Throughput,
-    /// On-demand limits.
+    /// The maximum units a second of an on-demand table.
     pub most: OnDemandThroughput,
 }
 
@@ -60,7 +60,6 @@ impl Limits {
     }
 }
 
-/// Units in one direction.
 fn of(throughput: Throughput, direction: Direction) -> u64 {
     match direction {
         Direction::Read => throughput.read,
@@ -71,7 +70,6 @@ fn of(throughput: Throughput, direction: Direction) -> u64 {
 /// What a resource has in one direction.
 #[derive(Clone, Debug)]
 struct DirectionCapacity {
-    /// All of it.
     total: Bucket,
     /// On demand: how what it serves grows.
     growth: Option<OnDemandGrowth>,
@@ -102,7 +100,6 @@ const PAUSES: u32 = 10;
 pub type Splits = Vec<u64>;
 
 impl ResourceCapacity {
-    /// A new resource, unused.
     pub fn new(limits: Limits, rules: Enforcement, now: Moment) -> ResourceCapacity {
         let side = |direction| DirectionCapacity::new(&limits, &rules, direction, now);
         let mut meter = ResourceCapacity {
@@ -320,7 +317,6 @@ impl ResourceCapacity {
         empty.map(|(_, what)| what)
     }
 
-    /// Spends the requested units.
     pub fn spend(&mut self, direction: Direction, token: u64, units: Units, now: Moment) {
         self.spend_total(direction, units);
         self.spend_partition(self.place(token), direction, token, units, now);

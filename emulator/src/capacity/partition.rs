@@ -15,9 +15,7 @@ pub const MOST_PARTITIONS: usize = 1024;
 /// A range of tokens: from `start` up to the next partition's.
 #[derive(Clone, Debug)]
 pub struct CapacityPartition {
-    /// Its first token.
     pub start: u64,
-    /// Bytes of items.
     pub bytes: u64,
     sides: [DirectionBuckets; 2],
     sample: Sample,
@@ -45,7 +43,6 @@ pub fn limit(rules: &Enforcement, direction: Direction) -> u64 {
 }
 
 impl CapacityPartition {
-    /// An empty partition.
     pub fn new(start: u64, rules: &Enforcement, now: Moment) -> CapacityPartition {
         let side = |direction| DirectionBuckets {
             limit: Bucket::new(limit(rules, direction), Duration::ZERO, now),

@@ -2,7 +2,6 @@
 
 use super::units::Units;
 
-/// Tokens that are remembered.
 const MOST: usize = 32;
 
 /// The tokens of a partition that have cost most. When it is full, the coldest makes room and leaves its cost behind
@@ -11,7 +10,6 @@ const MOST: usize = 32;
 pub struct Sample(Vec<(u64, Units)>);
 
 impl Sample {
-    /// Counts a token.
     pub fn note(&mut self, token: u64, units: Units) {
         if let Some((_, sum)) = self.0.iter_mut().find(|(seen, _)| *seen == token) {
             *sum += units;

@@ -13,10 +13,10 @@ const LEAST_VECTOR_BYTES: usize = 1024;
 pub struct Units(u64);
 
 impl Units {
-    /// Nothing.
+    /// No units, as of a request that failed validation.
     pub const ZERO: Units = Units(0);
 
-    /// Whole units.
+    /// So many whole units, without halves.
     pub const fn whole(units: u64) -> Units {
         Units(units * 2)
     }
@@ -37,17 +37,17 @@ impl Units {
         Units(self.0.saturating_sub(other.0))
     }
 
-    /// As the answer's number.
+    /// The number that `ConsumedCapacity` reports.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 2.0
     }
 
-    /// Whether this is nothing.
+    /// Whether no half unit is consumed.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// As often as that.
+    /// The units of `factor` equal requests.
     pub const fn times(self, factor: u64) -> Units {
         Units(self.0 * factor)
     }

@@ -14,7 +14,6 @@ use crate::schema::{Definition, Distance, KeySchema, Projection, SearchAttribute
 use crate::size;
 use crate::value::{AttributeValue, Item};
 
-/// Bytes of an element.
 const ELEMENT: usize = 4;
 
 /// What a vector index stores of an item.
@@ -42,7 +41,6 @@ impl VectorEntry {
         &self.item
     }
 
-    /// The vector.
     pub fn vector(&self) -> &[f32] {
         &self.vector
     }

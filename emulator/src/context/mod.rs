@@ -32,7 +32,7 @@ pub struct Context<'e> {
     pub caller: &'e Caller,
     /// The caller's region, for ARNs.
     pub region: &'e str,
-    /// The caller's account number.
+    /// The caller's account number of twelve digits.
     pub account: &'e str,
     /// The operation's name in the API.
     pub operation: &'static str,
@@ -170,7 +170,6 @@ impl<'e> Context<'e> {
         *self.note.borrow_mut() = Some(note);
     }
 
-    /// Takes that note.
     pub fn take_note(&self) -> Option<String> {
         self.note.borrow_mut().take()
     }

@@ -24,7 +24,7 @@ pub enum RateGroup {
     Own(usize),
     /// Operations that create, change or delete.
     Changes,
-    /// All others.
+    /// All operations without a rate of their own.
     Others,
 }
 
@@ -104,7 +104,6 @@ impl Rates {
         Ok(())
     }
 
-    /// Forgets all requests.
     pub fn clear(&self) {
         self.0.lock().clear();
     }

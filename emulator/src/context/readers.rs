@@ -28,7 +28,6 @@ impl Readers {
         entry.0
     }
 
-    /// Forgets all.
     pub fn clear(&self) {
         self.0.lock().clear();
     }

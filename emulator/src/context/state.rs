@@ -19,9 +19,7 @@ use crate::transfer::ObjectStore;
 
 /// What was parsed from texts, which requests repeat.
 pub struct Caches {
-    /// Expressions.
     pub expressions: Cache,
-    /// PartiQL statements.
     pub statements: StatementCache,
 }
 
@@ -66,12 +64,10 @@ impl EngineState {
         }
     }
 
-    /// The seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The fault rules.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
@@ -81,7 +77,6 @@ impl EngineState {
         &self.caches
     }
 
-    /// The tables.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -91,7 +86,6 @@ impl EngineState {
         self.object_store.as_deref()
     }
 
-    /// Sets the object store.
     pub fn set_object_store(&mut self, object_store: Arc<dyn ObjectStore>) {
         self.object_store = Some(object_store);
     }
@@ -107,7 +101,6 @@ impl EngineState {
         self.catalog.host_mut().sliced = sliced;
     }
 
-    /// The client tokens.
     pub fn tokens(&self) -> &Tokens {
         self.catalog.tokens()
     }
@@ -122,7 +115,6 @@ impl EngineState {
         &self.readers
     }
 
-    /// The journal of requests.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }

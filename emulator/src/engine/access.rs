@@ -25,7 +25,6 @@ pub(super) struct Authenticated<'c> {
 }
 
 impl<'c> Authenticated<'c> {
-    /// A caller without restrictions.
     fn anybody(caller: &'c Caller) -> Authenticated<'c> {
         Authenticated {
             caller: Cow::Borrowed(caller),

@@ -65,7 +65,7 @@ impl Engine {
         self.state.journal().begin_listening();
     }
 
-    /// Ends what [`begin_listening`](Engine::begin_listening) began.
+    /// Ends what [`begin_listening`](Engine::begin_listening) began; each call needs exactly one.
     pub fn end_listening(&self) {
         self.state.journal().end_listening();
     }

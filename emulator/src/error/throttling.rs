@@ -15,13 +15,13 @@ pub struct ThrottlingReason {
 /// service's sixteen reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exceeded {
-    /// `…ProvisionedThroughputExceeded`.
+    /// The table's or index's provisioned throughput: reasons that end in `ProvisionedThroughputExceeded`.
     ProvisionedThroughput,
-    /// `…KeyRangeThroughputExceeded`: a hot partition.
+    /// The throughput of one hot partition: reasons that end in `KeyRangeThroughputExceeded`.
     KeyRangeThroughput,
-    /// `…AccountLimitExceeded`.
+    /// The account's throughput quota: reasons that end in `AccountLimitExceeded`.
     AccountLimit,
-    /// `…MaxOnDemandThroughputExceeded`.
+    /// The maximum throughput of an on-demand table: reasons that end in `MaxOnDemandThroughputExceeded`.
     MaxOnDemandThroughput,
 }
 
@@ -34,7 +34,7 @@ impl Exceeded {
         Exceeded::MaxOnDemandThroughput,
     ];
 
-    /// Its place among them.
+    /// The index in [`ALL`](Exceeded::ALL), from 0.
     pub const fn place(self) -> usize {
         self as usize
     }
@@ -88,7 +88,6 @@ impl Exceeded {
 /// The exceeded limit, and its resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Throttle {
-    /// What was exceeded.
     pub exceeded: Exceeded,
     /// Whether it is a global index's.
     pub of_index: bool,

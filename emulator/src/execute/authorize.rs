@@ -16,7 +16,6 @@ use crate::value::AttributeValue;
 /// How the rejection of one entry affects the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalScope {
-    /// The request fails.
     Request,
     /// Throttled entries come back unprocessed; any other rejection fails the request when the entry is reached.
     Throttled,
@@ -257,11 +256,10 @@ impl Context<'_> {
     }
 }
 
-/// How a rule throttles.
 enum ThrottleForm {
     /// For this reason, or for the limit of the table's billing mode.
     As(Option<Exceeded>),
-    /// With this exception.
+    /// With the form of this exception.
     With(ErrorKind),
 }
 

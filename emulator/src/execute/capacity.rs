@@ -56,7 +56,6 @@ impl<'a> TransactionDemands<'a> {
         demands
     }
 
-    /// Adds a write.
     pub(super) fn add_write(
         &mut self,
         entry: usize,
@@ -67,7 +66,6 @@ impl<'a> TransactionDemands<'a> {
         demands_of(change, key, entry, self.demands(table));
     }
 
-    /// Adds a read.
     pub(super) fn add_read(
         &mut self,
         entry: usize,

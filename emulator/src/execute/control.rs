@@ -82,9 +82,7 @@ impl From<AppendError> for ControlFailure {
 /// The status of a global index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexStatus {
-    /// Its name.
     pub name: Name,
-    /// Whether it is paused.
     pub paused: bool,
     /// The number of pending changes.
     pub waiting: usize,
@@ -115,9 +113,7 @@ fn run_region(region: &Region, now: Moment) {
 /// assert_eq!(engine.clock().now().to_string(), "2026-01-01T00:01:00.000Z");
 /// ```
 pub struct Controls {
-    /// What requests share.
     pub(crate) state: EngineState,
-    /// The engine's clock.
     pub(crate) clock: Clock,
     /// Whether all callers share one set of tables.
     pub(crate) shared_db: bool,
@@ -138,7 +134,6 @@ impl Controls {
         }
     }
 
-    /// Finds a caller's table.
     pub(crate) fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotFound> {
         let found = self.state.catalog().table(&self.scope(caller), table);
         found.ok_or_else(|| {

@@ -12,7 +12,6 @@ use crate::schema::Index;
 use crate::storage::{KeyRange, Page, PageLimit, Shape, Table, Walk};
 use crate::value::{Item, Map};
 
-/// Which items to list.
 #[derive(Clone, Debug, Default)]
 pub struct ItemsQuery<'a> {
     /// The global or local index whose entries are listed; `None`: the table's items.
@@ -30,9 +29,7 @@ pub struct ItemsQuery<'a> {
 pub struct StoredItem {
     /// The key attributes: the table's, and those of the index that is listed.
     pub key: Map,
-    /// Its position.
     pub place: KeyPlacement,
-    /// The whole item.
     pub item: Item,
 }
 
@@ -45,7 +42,6 @@ pub struct KeyPlacement {
     pub partition: usize,
 }
 
-/// A page of items.
 #[derive(Clone, Debug, Default)]
 pub struct ItemsPage {
     /// The items, in the order of tokens and keys.

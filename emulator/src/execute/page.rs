@@ -22,7 +22,6 @@ pub struct PageResult {
     pub bytes: usize,
     /// Where the next page starts, if a limit has ended this one: the range, and the last item read of it.
     pub next: Option<(usize, Item)>,
-    /// Its cost.
     pub cost: PageCost,
 }
 

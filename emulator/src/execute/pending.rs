@@ -17,7 +17,6 @@ use crate::value::{Item, Map, Name};
 pub struct WaitingItem {
     /// When the work is due.
     pub due: Moment,
-    /// The kind of work.
     pub action: &'static str,
     /// The item's key attributes, and the index's for an index change; `None` if all that is known is that the item is missing.
     pub key: Option<Map>,
@@ -28,7 +27,6 @@ pub struct WaitingItem {
 /// Pending work of one kind: how much there is, when the next of it is due, and the first entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PendingWork {
-    /// The number of entries.
     pub count: usize,
     /// When the first is due.
     pub next: Option<Moment>,
@@ -39,20 +37,15 @@ pub struct PendingWork {
 /// Pending changes of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingIndex {
-    /// The index.
     pub index: Name,
-    /// Whether it is paused.
     pub paused: bool,
-    /// The changes.
     pub changes: PendingWork,
 }
 
 /// The pending work of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pending {
-    /// The table's scope.
     pub scope: Scope,
-    /// The table.
     pub table: Name,
     /// When the next work is due.
     pub next: Option<Moment>,

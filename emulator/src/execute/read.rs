@@ -10,7 +10,6 @@ use crate::plan::Get;
 use crate::storage::EarlierState;
 use crate::value::Item;
 
-/// Reads one item.
 pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
     admit(context, get)?;
     paid(context, get, find(context, get))

@@ -32,9 +32,9 @@ use crate::value::Name;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationState {
-    /// The other region.
+    /// The region that changes arrive from and leave for.
     pub region: Name,
-    /// Whether it is paused.
+    /// Whether replication to and from that region is paused.
     pub paused: bool,
     /// The number of queued changes from the other region.
     pub arriving: usize,

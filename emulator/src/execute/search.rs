@@ -11,9 +11,7 @@ use crate::plan::VectorSearch;
 /// A result of a search.
 #[derive(Clone, Debug)]
 pub struct SearchHit {
-    /// Its score.
     pub score: f32,
-    /// The entry.
     pub entry: VectorEntry,
 }
 

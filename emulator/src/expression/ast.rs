@@ -16,7 +16,6 @@ pub(super) enum Grammar {
     Projection,
 }
 
-/// A range of indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: u32,
@@ -181,16 +180,13 @@ pub(super) enum Node {
     And(u32, u32),
     Or(u32, u32),
     Not(u32),
-    /// An application.
     Test(u32),
 }
 
 /// A condition as a program over one truth value, for evaluation: it needs no stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
-    /// Evaluates an application.
     Test(u32),
-    /// Negates the truth value.
     Not,
     /// Jumps if the truth value is false: the right side of an AND is skipped.
     JumpIfFalse(u32),
@@ -209,7 +205,6 @@ pub enum Clause {
 }
 
 impl Clause {
-    /// The section's keyword.
     pub const fn name(self) -> &'static str {
         match self {
             Clause::Set => "SET",
@@ -257,9 +252,7 @@ pub(super) struct Parsed {
     pub grammar: Grammar,
     /// Names as written, each once.
     pub literals: Vec<Name>,
-    /// `#name` placeholders, each once.
     pub names: Vec<Name>,
-    /// `:value` placeholders, each once.
     pub values: Vec<Name>,
     pub elements: Vec<Element>,
     pub operands: Vec<Operand>,

@@ -124,7 +124,6 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// No names.
     pub fn new() -> Names<'a> {
         Names::default()
     }
@@ -281,18 +280,15 @@ impl<'r> Bindings<'r> {
         Ok(Condition::new(self.bind(kind, text)?))
     }
 
-    /// Binds an update.
     pub fn update(&mut self, text: &str) -> Result<Update<'r>, ApiError> {
         Ok(Update::new(self.bind(ExpressionKind::Update, text)?))
     }
 
-    /// Binds a projection.
     pub fn projection(&mut self, text: &str) -> Result<Projection<'r>, ApiError> {
         let kind = ExpressionKind::Projection;
         Projection::new(self.bind(kind, text)?).map_err(|rest| error::invalid(kind, rest))
     }
 
-    /// Binds a key condition.
     pub fn key_condition(&mut self, text: &str) -> Result<KeyCondition<'r>, ApiError> {
         self.key_condition_and_shape(text)?
     }
@@ -303,7 +299,6 @@ impl<'r> Bindings<'r> {
         Ok(KeyCondition::new(&bound))
     }
 
-    /// Binds a search condition.
     pub fn search_condition(&mut self, text: &str) -> Result<SearchCondition<'r>, ApiError> {
         SearchCondition::new(&self.bind(ExpressionKind::SearchCondition, text)?)
     }

@@ -10,7 +10,6 @@ use crate::cache::{self, TextCache};
 pub struct Cache(TextCache<Parsed>);
 
 impl Cache {
-    /// An empty cache.
     pub fn new() -> Cache {
         Cache(TextCache::new())
     }

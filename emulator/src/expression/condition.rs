@@ -17,17 +17,13 @@ use crate::value::{AttributeValue, Item, Map, Name, Type};
 /// A node of a condition, for checks of its structure. Numbers refer to other nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConditionPart<'r> {
-    /// Both.
     And(u32, u32),
-    /// Either.
     Or(u32, u32),
-    /// Not the other.
     Not(u32),
     /// One whole attribute held against constants, as a key condition can.
     Clause(KeyClause<'r>),
     /// One whole attribute that is one of constants.
     Member(Name, SmallVec<[&'r AttributeValue; 8]>),
-    /// Any other test.
     Test,
 }
 

@@ -75,7 +75,6 @@ impl ExpressionBuilder {
         }
     }
 
-    /// A document path.
     pub fn path(&mut self, elements: &[PathElement<'_>]) -> Term {
         let start = self.parsed.elements.len();
         for element in elements {
@@ -92,7 +91,6 @@ impl ExpressionBuilder {
         Term(Operand::Path(span))
     }
 
-    /// A constant.
     pub fn value(&mut self, at: u32) -> Term {
         self.parsed.steps.push(CheckStep::Value(at));
         Term(Operand::Value(at))
@@ -114,19 +112,16 @@ impl ExpressionBuilder {
         self.node(Node::Test(application))
     }
 
-    /// Both.
     pub fn and(&mut self, left: Logic, right: Logic) -> Logic {
         self.parsed.operators += 1;
         self.node(Node::And(left.0, right.0))
     }
 
-    /// Either.
     pub fn or(&mut self, left: Logic, right: Logic) -> Logic {
         self.parsed.operators += 1;
         self.node(Node::Or(left.0, right.0))
     }
 
-    /// Not the other.
     pub fn not(&mut self, inner: Logic) -> Logic {
         self.parsed.operators += 1;
         self.node(Node::Not(inner.0))
@@ -171,7 +166,6 @@ impl ExpressionBuilder {
         self.finish(Body::Update(actions), values)
     }
 
-    /// The projection.
     pub fn finish_projection(mut self) -> BuiltExpression {
         let paths = std::mem::take(&mut self.paths);
         self.finish(Body::Projection(paths), 0)
@@ -243,7 +237,6 @@ impl BuiltExpression {
         Ok(bound)
     }
 
-    /// The condition.
     pub fn condition<'r>(
         &self,
         values: impl IntoIterator<Item = &'r AttributeValue>,
@@ -251,7 +244,6 @@ impl BuiltExpression {
         self.bind(values).map(Condition::new)
     }
 
-    /// The update.
     pub fn update<'r>(&self, values: impl IntoIterator<Item = &'r AttributeValue>) -> Result<Update<'r>, ApiError> {
         self.bind(values).map(Update::new)
     }

@@ -10,7 +10,6 @@ use crate::error::{ApiError, KeyValueText};
 use crate::limits;
 use crate::value::{AttributeValue, Type};
 
-/// `Invalid ConditionExpression: …`.
 pub(super) fn invalid(kind: ExpressionKind, rest: impl Display) -> ApiError {
     ApiError::validation(format!("Invalid {}: {rest}", kind.name()))
 }
@@ -155,7 +154,7 @@ pub(super) fn paths_conflict(one: impl Display, two: impl Display) -> String {
     )
 }
 
-/// Key conditions.
+// Errors of key conditions.
 impl ApiError {
     /// An operator that no key condition has.
     pub(super) fn key_operator(operator: &str) -> ApiError {
@@ -166,24 +165,24 @@ impl ApiError {
         ApiError::validation(format!("Invalid condition in KeyConditionExpression: {rest}"))
     }
 
-    /// `a = b`.
+    /// Both operands are names: `a = b`.
     pub(super) fn key_clause_with_names() -> ApiError {
         ApiError::key_clause("Multiple attribute names used in one condition")
     }
 
-    /// `:a = :b`.
+    /// Neither operand is a name: `:a = :b`.
     pub(super) fn key_clause_without_name() -> ApiError {
         ApiError::key_clause("No key attribute specified")
     }
 
-    /// `begins_with(:v, sk)`.
+    /// The name is not the first operand: `begins_with(:v, sk)`.
     pub(super) fn key_not_first(operator: &str) -> ApiError {
         ApiError::key_clause(&format!(
             "{operator} operator must have the key attribute as its first operand"
         ))
     }
 
-    /// `size(sk) = :n`.
+    /// An operand is a function: `size(sk) = :n`.
     pub(super) fn key_clause_nested() -> ApiError {
         invalid(
             ExpressionKind::KeyCondition,
@@ -191,7 +190,7 @@ impl ApiError {
         )
     }
 
-    /// `sk.a = :v`.
+    /// The name is a nested path: `sk.a = :v`.
     pub(super) fn key_path_nested() -> ApiError {
         invalid(
             ExpressionKind::KeyCondition,
@@ -215,7 +214,7 @@ impl ApiError {
         )
     }
 
-    /// `tenant.a = :v`.
+    /// The name is a nested path: `tenant.a = :v`.
     pub(super) fn search_path_nested() -> ApiError {
         invalid(
             ExpressionKind::SearchCondition,
@@ -232,7 +231,7 @@ impl ApiError {
     }
 }
 
-/// `ExpressionAttributeNames` and `ExpressionAttributeValues`.
+// Errors of `ExpressionAttributeNames` and `ExpressionAttributeValues`.
 impl ApiError {
     /// A map of substitutions that is there and empty.
     pub(super) fn substitutions_empty(member: &str) -> ApiError {
@@ -252,7 +251,7 @@ impl ApiError {
         ))
     }
 
-    /// An alias of nothing.
+    /// An alias whose value is empty.
     pub(super) fn alias_of_empty(key: &str) -> ApiError {
         ApiError::validation(format!(
             "ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"
@@ -275,7 +274,7 @@ impl ApiError {
         ))
     }
 
-    /// Names without any expression.
+    /// `ExpressionAttributeNames` without any expression that could use them.
     pub fn names_without_expression() -> ApiError {
         ApiError::validation("ExpressionAttributeNames can only be specified when using expressions")
     }
@@ -291,7 +290,7 @@ impl ApiError {
     }
 }
 
-/// Legacy parameters.
+// Errors of legacy parameters.
 impl ApiError {
     /// Legacy parameters together with expressions; only those present, in the service's order.
     pub fn mixed_parameters(legacy: &[&str], expressions: &[&str]) -> ApiError {

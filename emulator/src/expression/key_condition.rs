@@ -40,7 +40,6 @@ impl<'r> KeyOperator<'r> {
 /// One clause of a key condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyClause<'r> {
-    /// The attribute.
     pub name: Name,
     /// The condition on the key attribute.
     pub operator: KeyOperator<'r>,

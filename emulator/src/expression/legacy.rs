@@ -19,7 +19,6 @@ use crate::error::ApiError;
 use crate::request::{AttributeUpdate, Expected, LegacyCondition};
 use crate::value::{AttributeValue, Name, Type};
 
-/// `ComparisonOperator`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     Plain(Operator),
@@ -288,7 +287,6 @@ pub fn key_conditions(conditions: &[(Name, LegacyCondition)]) -> Result<KeyCondi
     Ok(KeyCondition { clauses })
 }
 
-/// Lowers `AttributeUpdates`.
 pub fn attribute_updates(updates: &[(Name, AttributeUpdate)]) -> Result<Update<'_>, ApiError> {
     let mut lowering = Lowering::new(Grammar::Update);
     let mut actions = Vec::with_capacity(updates.len());
@@ -328,7 +326,6 @@ fn action(update: &AttributeUpdate) -> Result<(Clause, Option<&AttributeValue>),
     }
 }
 
-/// Lowers `AttributesToGet`.
 pub fn attributes_to_get(names: &[Name]) -> Result<Projection<'_>, ApiError> {
     let mut seen = FxHashSet::default();
     if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {

@@ -26,14 +26,10 @@ const KEYWORDS: [(&str, Keyword); 9] = [
     ("DELETE", Keyword::Delete),
 ];
 
-/// The kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// A name as written.
     Name,
-    /// `#name`.
     Alias,
-    /// `:value`.
     Value,
     /// Digits: `0`, or digits that begin with another.
     Digits,

@@ -51,7 +51,6 @@ pub enum ExpressionKind {
 }
 
 impl ExpressionKind {
-    /// The request member's name.
     pub const fn name(self) -> &'static str {
         match self {
             ExpressionKind::Condition => "ConditionExpression",

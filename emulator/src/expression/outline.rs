@@ -15,7 +15,6 @@ use crate::value::{AttributeValue, Map};
 pub struct OutlineNode {
     /// How many parts it is inside of.
     pub depth: usize,
-    /// What it is.
     pub part: OutlinePart,
     /// Its place in the text.
     pub range: Range<usize>,
@@ -25,9 +24,7 @@ pub struct OutlineNode {
 /// What a part of an expression is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutlinePart {
-    /// `AND`, `OR` or `NOT`.
     Logic(&'static str),
-    /// An operator or function.
     Operator(Operator),
     /// A section's action: `SET`, `REMOVE`, `ADD` or `DELETE`.
     Action(&'static str),
@@ -40,7 +37,6 @@ pub enum OutlinePart {
 /// What a part gives for an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Whether it holds.
     Truth(bool),
     /// Its value; `None` if the item has no such value.
     Value(Option<AttributeValue>),
@@ -58,7 +54,7 @@ enum Source {
 /// Why an expression is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlineError {
-    /// The service's text.
+    /// The message of the service's error.
     pub message: String,
     /// The part of the text at fault, in bytes, if it is one part.
     pub range: Option<Range<usize>>,

@@ -161,7 +161,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A document path.
     fn path(&mut self) -> Result<Span, String> {
         match self.current.kind {
             TokenKind::Name | TokenKind::Alias => {

@@ -11,7 +11,6 @@ use crate::value::{AttributeValue, Item, Map, Name};
 #[derive(Clone)]
 pub struct Projection<'r> {
     bound: Bound<'r>,
-    /// The paths, sorted.
     spans: SmallVec<[Span; 8]>,
 }
 
@@ -53,7 +52,6 @@ impl<'r> Projection<'r> {
         }
     }
 
-    /// The paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = Path<'_>> {
         self.spans.iter().map(|span| Path::new(&self.bound, *span))
     }

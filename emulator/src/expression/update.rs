@@ -30,7 +30,6 @@ pub struct Update<'r> {
 pub struct Target<'u> {
     /// The path that is changed.
     pub path: Path<'u>,
-    /// By which section.
     pub clause: Clause,
     /// For SET, the value, if it is a constant.
     pub constant: Option<&'u AttributeValue>,
@@ -317,7 +316,6 @@ fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeV
 /// The changes of an update, grouped by the order in which they are made.
 #[derive(Default)]
 struct UpdateWork<'a> {
-    /// Whole attributes.
     attributes: Changes<'a>,
     /// Inside of attributes: what is there already, or new names in maps.
     inner: Vec<(Path<'a>, Cow<'a, AttributeValue>)>,

@@ -20,7 +20,6 @@ impl Ordinals {
         self.0.lock().next(owner, id)
     }
 
-    /// Starts counting again.
     pub fn clear(&self) {
         self.0.lock().0.clear();
     }

@@ -29,10 +29,10 @@ pub enum Outage {
 }
 
 impl Outage {
-    /// All of them.
+    /// All outages, in the order of declaration.
     pub const ALL: [Outage; 3] = [Outage::Brownout, Outage::ThrottleStorm, Outage::AzLoss];
 
-    /// Its name.
+    /// The name in control requests, such as `throttle-storm`.
     pub const fn name(self) -> &'static str {
         match self {
             Outage::Brownout => "brownout",

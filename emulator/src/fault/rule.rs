@@ -49,7 +49,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// [`Exception`](Verdict::Exception) with `ItemCollectionSizeLimitExceededException`.
+    /// An [`Exception`](Verdict::Exception): `ItemCollectionSizeLimitExceededException`, as of an item collection
+    /// over 10 GB.
     #[allow(non_upper_case_globals)] // used like a variant
     pub const ItemCollectionSizeLimitExceeded: Verdict = Verdict::Exception(ErrorKind::ItemCollectionSizeLimitExceeded);
     /// [`Exception`](Verdict::Exception) with `LimitExceededException`, as of too many table operations at a time.
@@ -80,9 +81,9 @@ const JOBS: [&str; 5] = [
 pub enum KmsFault {
     /// The caller may not use it.
     AccessDenied,
-    /// It is disabled.
+    /// The key is disabled in AWS KMS.
     Disabled,
-    /// It does not exist.
+    /// The key does not exist.
     NotFound,
 }
 
@@ -112,13 +113,13 @@ pub enum KeyMatch {
 /// Which of the requests that match a rule it meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trigger {
-    /// Each.
+    /// Each request that matches.
     Every,
-    /// The first n.
+    /// Only the first n requests.
     First(u64),
     /// Only the n-th, counted from 1.
     Nth(u64),
-    /// Each n-th.
+    /// Each n-th request, counted from 1.
     EveryNth(u64),
     /// A seeded share, from 0 to 1, of those of each partition key, independent of the order of keys.
     Share(f64),
@@ -129,7 +130,7 @@ pub enum Trigger {
 pub enum When {
     /// This long after the rule is added.
     In(Duration),
-    /// This moment.
+    /// At this moment of the clock.
     At(Moment),
 }
 
@@ -200,7 +201,7 @@ impl Window {
 pub struct Rule {
     /// Only this operation, by its API name.
     pub operation: Option<String>,
-    /// Only this table.
+    /// Only this table, by its name.
     pub table: Option<String>,
     /// Only reads of this index, and writes to tables whose global index it is.
     pub index: Option<String>,
@@ -210,11 +211,11 @@ pub struct Rule {
     pub region: Option<String>,
     /// Only items with such a key.
     pub key: Option<KeyMatch>,
-    /// Only in this time.
+    /// Only requests in this period.
     pub window: Window,
     /// Which of the matching requests it acts on.
     pub trigger: Trigger,
-    /// What it does.
+    /// What happens to the request.
     pub verdict: Verdict,
     /// Whether its wait moves a settable clock that several clients share, as a server's clients do.
     pub moves_clock: bool,
@@ -246,7 +247,7 @@ impl Rule {
         self
     }
 
-    /// Only for this table.
+    /// Only for this table, by its name.
     pub fn table(mut self, table: &str) -> Rule {
         self.table = Some(table.to_owned());
         self
@@ -302,7 +303,7 @@ impl Rule {
         self
     }
 
-    /// Only on such occasions.
+    /// Only for some of the requests that match; without a trigger the rule acts on every one.
     pub fn on(mut self, trigger: Trigger) -> Rule {
         self.trigger = trigger;
         self

@@ -43,7 +43,6 @@ pub struct AccountCounts {
     lost: BTreeMap<Name, u64>,
 }
 
-/// Of a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableCounts {
     own: ResourceCounts,
@@ -71,11 +70,10 @@ pub struct OperationCounts {
     pub throttled: u64,
     pub system_errors: u64,
     pub returned: u64,
-    /// Milliseconds of its successes.
+    /// The latency of successful requests, in milliseconds.
     pub latency: Samples,
 }
 
-/// Of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct StreamCounts {
     pub records: u64,

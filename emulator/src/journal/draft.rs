@@ -18,16 +18,12 @@ const MOST_TOUCHES: usize = 100;
 /// Characters of an operation's name that are recorded: callers can send any name.
 const LONGEST_OPERATION: usize = 64;
 
-/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestEnd {
-    /// The answer's HTTP status.
     pub status: u16,
-    /// What it failed with.
     pub error: Option<ErrorKind>,
     /// How the answer is delivered.
     pub delivery: Delivery,
-    /// How long it took.
     pub latency: Duration,
 }
 
@@ -130,7 +126,6 @@ impl RequestRecorder {
         self.age = self.age.max(Some(age));
     }
 
-    /// When it is executed.
     pub fn at(&self) -> Moment {
         self.request.at
     }
@@ -140,7 +135,6 @@ impl RequestRecorder {
         self.request.principal = Some(arn.into());
     }
 
-    /// It needs a permission.
     pub fn need(&mut self, permission: Permission) {
         let permissions = &mut self.request.permissions;
         if permissions.len() < MOST_TOUCHES && !permissions.contains(&permission) {
@@ -148,7 +142,6 @@ impl RequestRecorder {
         }
     }
 
-    /// It names a table.
     pub fn name_table(&mut self, table: &str) {
         let tables = &mut self.request.tables;
         if tables.len() < MOST_TOUCHES && !tables.iter().any(|there| there == table) {

@@ -32,13 +32,13 @@ pub struct EventSubject {
 /// A write in a region of a global table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionalWrite {
-    /// The region.
+    /// The region, such as `eu-west-1`.
     pub region: Name,
-    /// When it was written.
+    /// When the region executed the write.
     pub at: Moment,
 }
 
-/// What happened.
+/// The kinds of events, each with what it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
     /// A request was answered. The events of what it touched and caused follow it.
@@ -71,12 +71,12 @@ pub enum EventKind {
     ShardSplit(u64),
 }
 
-/// Something that happened.
+/// An entry of the event log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Its number, counted from 1 since the log was begun or cleared.
     pub id: u64,
-    /// When it happened.
+    /// The moment on the emulator's clock.
     pub at: Moment,
     /// The owner of the tables it concerns.
     pub owner: Caller,
@@ -84,7 +84,7 @@ pub struct Event {
     pub table: Option<Name>,
     /// The number of the request that caused it, if one did.
     pub request: Option<u64>,
-    /// What happened.
+    /// What happened, and to what.
     pub kind: EventKind,
 }
 
@@ -130,7 +130,7 @@ impl Event {
 /// Events from a cursor on.
 #[derive(Clone, Debug, Default)]
 pub struct EventPage {
-    /// The events, in order.
+    /// The events of the page, in the order in which they happened.
     pub events: Vec<Arc<Event>>,
     /// Where the next page begins.
     pub next: u64,
@@ -161,7 +161,6 @@ struct Ring {
 }
 
 impl EventLog {
-    /// Whether events are recorded.
     pub fn is_listening(&self) -> bool {
         self.listeners.load(Ordering::Relaxed) != 0
     }
@@ -177,7 +176,6 @@ impl EventLog {
         changes
     }
 
-    /// Whether `listen` was called.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
@@ -187,7 +185,6 @@ impl EventLog {
         self.listeners.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends what [`begin`](EventLog::begin) began.
     pub fn end(&self) {
         self.listeners.fetch_sub(1, Ordering::Relaxed);
     }
@@ -304,7 +301,6 @@ impl TableEvents {
         TableEvents { log, owner, table }
     }
 
-    /// Whether there are listeners.
     pub fn are_listened_to(&self) -> bool {
         self.log.is_listening()
     }

@@ -42,18 +42,18 @@ pub type Dimension = (&'static str, Name);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// How many there were.
+    /// The number of measurements.
     pub count: u64,
-    /// Their sum.
+    /// The sum of all measurements.
     pub sum: f64,
-    /// The smallest.
+    /// The smallest measurement; 0 of none.
     pub minimum: f64,
-    /// The largest.
+    /// The largest measurement; 0 of none.
     pub maximum: f64,
 }
 
 impl Samples {
-    /// Adds a measurement.
+    /// Adds one measurement to the statistics.
     pub fn add(&mut self, value: f64) {
         self.merge(Samples {
             count: 1,
@@ -63,7 +63,7 @@ impl Samples {
         });
     }
 
-    /// Adds others.
+    /// Adds the measurements of other statistics.
     pub fn merge(&mut self, others: Samples) {
         if others.count == 0 {
             return;
@@ -102,7 +102,7 @@ impl Samples {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Datapoint {
-    /// When the minute begins.
+    /// The first moment of the minute.
     pub start: Moment,
     /// The metric, with its sum in this minute.
     pub metric: Metric,
@@ -125,9 +125,9 @@ pub struct Datapoint {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// Its name.
+    /// The name that CloudWatch uses.
     pub name: &'static str,
-    /// What it is of.
+    /// Names and values of the dimensions, as CloudWatch has them.
     pub dimensions: Vec<(&'static str, Name)>,
     /// The sum, or a gauge's present value.
     pub value: f64,

@@ -42,13 +42,13 @@ const MOST_COUNTERS: usize = 20_000;
 /// What a table or a global index has spent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The table.
+    /// The table, also where an index is named.
     pub table: Name,
     /// The global index; `None`: the table, with its local indexes.
     pub index: Option<Name>,
-    /// Read units.
+    /// The consumed read units.
     pub read: Units,
-    /// Write units.
+    /// The consumed write units.
     pub write: Units,
 }
 
@@ -80,7 +80,6 @@ fn owned_by(owner: &Caller) -> (Name, Name) {
 }
 
 impl Journal {
-    /// Whether requests are recorded.
     pub fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) != 0
     }
@@ -96,7 +95,6 @@ impl Journal {
         }
     }
 
-    /// Whether [`watch`](Journal::watch) was called.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
@@ -133,7 +131,6 @@ impl Journal {
         self.events.begin();
     }
 
-    /// Ends what [`begin_listening`](Journal::begin_listening) began.
     pub fn end_listening(&self) {
         self.events.end();
         self.end();
@@ -144,7 +141,6 @@ impl Journal {
         self.watchers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends what [`begin`](Journal::begin) began.
     pub fn end(&self) {
         self.watchers.fetch_sub(1, Ordering::Relaxed);
     }

@@ -29,7 +29,7 @@ pub enum ItemAction {
 }
 
 impl ItemAction {
-    /// Its name.
+    /// The name in the event log and in metrics, such as `Put`.
     pub const fn name(self) -> &'static str {
         match self {
             ItemAction::Get => "Get",
@@ -56,18 +56,18 @@ pub struct Permission {
     pub leading_keys: Option<Vec<Text>>,
     /// The values of `dynamodb:Attributes`; `None` if the request has none.
     pub attributes: Option<Vec<Name>>,
-    /// The value of `dynamodb:Select`.
+    /// The value of `dynamodb:Select`; `None` if the request has none.
     pub select: Option<&'static str>,
-    /// The value of `dynamodb:ReturnValues`.
+    /// The value of `dynamodb:ReturnValues`; `None` if the request has none.
     pub return_values: Option<&'static str>,
 }
 
 /// What a request touched: one for each item of a batch or transaction, and each range of keys that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Touch {
-    /// What it did.
+    /// What the request did to the items.
     pub act: ItemAction,
-    /// The table.
+    /// The table, also where an index was read.
     pub table: Name,
     /// The index that was read, if one was.
     pub index: Option<Name>,
@@ -79,7 +79,7 @@ pub struct Touch {
     pub write: Units,
     /// The number of examined items.
     pub scanned: u64,
-    /// What it failed with.
+    /// The kind of error; `None` if it succeeded.
     pub error: Option<ErrorKind>,
     /// The tokens of what it touched: of one partition key, or the first and the last of a range.
     pub tokens: Option<(u64, u64)>,
@@ -107,7 +107,7 @@ pub struct FilterTrace {
 /// A read that a filter's comparisons allow in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BetterRead {
-    /// `Query` or `GetItem`.
+    /// The operation that would have been better: `Query` or `GetItem`.
     pub operation: &'static str,
     /// The index; `None`: the table.
     pub index: Option<Name>,
@@ -171,7 +171,7 @@ impl Permission {
 /// A recorded body, truncated if it is long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedBody {
-    /// Its first bytes.
+    /// The first bytes of the body, at most 64 KB.
     pub bytes: Vec<u8>,
     /// How many bytes it had.
     pub length: usize,
@@ -192,9 +192,9 @@ impl LoggedBody {
 pub struct Request {
     /// Its number, counted from 1 since the journal was begun or cleared.
     pub number: u64,
-    /// When it was executed.
+    /// The moment at which it was executed.
     pub at: Moment,
-    /// The caller.
+    /// The access key and region of the request.
     pub caller: Caller,
     /// The ARN of the user, role or root user that sent it, once access control is configured.
     pub principal: Option<Text>,
@@ -205,13 +205,13 @@ pub struct Request {
     /// The permissions that it needs. Without access control and fault rules only requests of the control plane and of streams
     /// have them here; those of others follow from what they touched.
     pub permissions: Vec<Permission>,
-    /// What it touched.
+    /// What it touched, in the order of its entries.
     pub touches: Vec<Touch>,
     /// What else it touched, beyond what is remembered of one request.
     pub more: u64,
-    /// The answer's HTTP status.
+    /// The answer's HTTP status code.
     pub status: u16,
-    /// What it failed with.
+    /// The kind of error; `None` if it succeeded.
     pub error: Option<ErrorKind>,
     /// How the answer was delivered.
     pub delivery: Delivery,
@@ -221,7 +221,7 @@ pub struct Request {
     pub write: Units,
     /// The number of examined items.
     pub scanned: u64,
-    /// Items that were answered.
+    /// The number of items in the answer.
     pub returned: u64,
     /// The bodies of the request and of its response, if bodies are kept.
     pub bodies: Option<Box<[LoggedBody; 2]>>,
@@ -243,11 +243,11 @@ impl Request {
 pub struct ObservedScan {
     /// The operation: `Scan`, or one that carries statements.
     pub operation: Name,
-    /// The table.
+    /// The table that was read, or whose index was.
     pub table: Name,
     /// The index, if one was read.
     pub index: Option<Name>,
-    /// The caller.
+    /// The access key and region of the requests.
     pub caller: Caller,
     /// When it was first seen.
     pub first: Moment,

@@ -20,7 +20,6 @@ enum Storage {
 }
 
 impl KeyBytes {
-    /// No bytes.
     #[inline]
     pub const fn new() -> KeyBytes {
         KeyBytes(Storage::Inside {
@@ -29,7 +28,6 @@ impl KeyBytes {
         })
     }
 
-    /// These bytes.
     #[inline]
     pub fn from_slice(slice: &[u8]) -> KeyBytes {
         let mut bytes = KeyBytes::new();
@@ -37,13 +35,11 @@ impl KeyBytes {
         bytes
     }
 
-    /// Appends a byte.
     #[inline]
     pub fn push(&mut self, byte: u8) {
         self.extend_from_slice(&[byte]);
     }
 
-    /// Appends bytes.
     #[inline]
     pub fn extend_from_slice(&mut self, more: &[u8]) {
         if let Storage::Inside { length, bytes } = &mut self.0 {

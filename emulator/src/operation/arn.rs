@@ -9,11 +9,9 @@ use crate::value::Text;
 /// The resource that a `ResourceArn` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArnResource<'r> {
-    /// The whole ARN.
     pub arn: &'r str,
     region: &'r str,
     account: &'r str,
-    /// The table's name.
     pub table: &'r str,
     /// The label of the stream, if it is a stream's.
     pub stream: Option<&'r str>,
@@ -103,11 +101,8 @@ impl ArnResource<'_> {
 /// `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubResource<'r> {
-    /// The region.
     pub region: &'r str,
-    /// The account.
     pub account: &'r str,
-    /// The table's name.
     pub table: &'r str,
 }
 
@@ -126,7 +121,6 @@ pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
     }
 }
 
-/// Parses a table's ARN.
 pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {

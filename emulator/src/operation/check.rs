@@ -14,55 +14,40 @@ pub const FOUND_AFTER_DELETION: Duration = Duration::from_secs(1);
 
 /// Enumerations, as the service prints them.
 pub mod words {
-    /// `ReturnConsumedCapacity`.
     pub const RETURN_CONSUMED_CAPACITY: &str = "[INDEXES, TOTAL, NONE]";
-    /// `ReturnItemCollectionMetrics`.
     pub const RETURN_ITEM_COLLECTION_METRICS: &str = "[SIZE, NONE]";
     /// `ReturnValues`; the misspelling is the service's.
     pub const RETURN_VALUES: &str = "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
     /// `ReturnValues` in the older layer.
     pub const RETURN_VALUES_OLDER: &str = "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]";
-    /// `ReturnValuesOnConditionCheckFailure`.
     pub const RETURN_VALUES_ON_FAILURE: &str = "[ALL_OLD, NONE]";
-    /// `Select`.
     pub const SELECT: &str = "[SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]";
     /// `ConditionalOperator` in the older layer.
     pub const CONDITIONAL_OPERATOR_OLDER: &str = "[OR, AND]";
     /// `ComparisonOperator` in the older layer.
     pub const COMPARISON_OPERATOR_OLDER: &str =
         "[IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]";
-    /// `KeyType`.
     pub const KEY_TYPE: &str = "[HASH, RANGE]";
-    /// `AttributeType`.
     pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
-    /// `BillingMode`.
     pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
     /// `ApproximateCreationDateTimePrecision`; this and the next four in the model's order, since none has been recorded.
     pub const DATE_TIME_PRECISION: &str = "[MILLISECOND, MICROSECOND]";
-    /// `MultiRegionConsistency`.
     pub const MULTI_REGION_CONSISTENCY: &str = "[EVENTUAL, STRONG]";
-    /// `GlobalTableSettingsReplicationMode`.
     pub const SETTINGS_REPLICATION_MODE: &str = "[ENABLED, DISABLED, ENABLED_WITH_OVERRIDES]";
-    /// `ContributorInsightsAction`.
     pub const CONTRIBUTOR_INSIGHTS_ACTION: &str = "[ENABLE, DISABLE]";
-    /// `ContributorInsightsMode`.
     pub const CONTRIBUTOR_INSIGHTS_MODE: &str = "[ACCESSED_AND_THROTTLED_KEYS, THROTTLED_KEYS]";
-    /// `ProjectionType`.
     pub const PROJECTION_TYPE: &str = "[ALL, INCLUDE, KEYS_ONLY]";
 }
 
 /// How much of its cost a response reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityReport {
-    /// Nothing.
     None,
-    /// The sum.
     Total,
     /// The sum and its parts.
     Indexes,
 }
 
-/// `ReturnConsumedCapacity`.
 pub fn return_consumed_capacity(violations: &mut Violations, word: Option<&Text>) -> CapacityReport {
     match word.map(Text::as_str) {
         None | Some("NONE") => CapacityReport::None,
@@ -138,7 +123,6 @@ impl ReturnValues {
     }
 }
 
-/// Parses `ReturnValues`.
 pub fn return_values(word: Option<&Text>) -> Option<ReturnValues> {
     Some(match word.map(Text::as_str) {
         None | Some("NONE") => ReturnValues::None,

@@ -9,7 +9,6 @@ use crate::wire::encode::Writer;
 
 /// The stages of an operation, in the order in which [`drive`] runs them. Bound stages borrow the request.
 pub trait Stages {
-    /// The decoded request.
     type Request: Decode;
     /// The request with its expressions bound.
     type Checked<'r>;
@@ -33,7 +32,6 @@ pub trait Stages {
     /// Executes the plan, except the entries rejected by `verdicts`.
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, verdicts: Verdicts) -> Result<Self::Outcome, ApiError>;
 
-    /// Writes the response.
     fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer);
 }
 

@@ -9,7 +9,6 @@ use crate::value::{AttributeValue, Map, Name, Text};
 /// The maximum length of a dump: the service's error is as long as the request, the emulator's is cut.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// `RequestItems` of BatchWriteItem.
 pub fn request_items(tables: &[(Text, Vec<WriteRequest>)]) -> String {
     let mut dump = Dump(String::new());
     // Writing fails where the dump is cut.
@@ -20,14 +19,12 @@ pub fn request_items(tables: &[(Text, Vec<WriteRequest>)]) -> String {
     dump.0
 }
 
-/// `TransactItems` of TransactWriteItems.
 pub fn transact_writes(actions: &[TransactWriteItem]) -> String {
     let mut dump = Dump(String::new());
     let _ = dump.list(actions, Dump::transact_write);
     dump.0
 }
 
-/// `TransactItems` of TransactGetItems.
 pub fn transact_gets(actions: &[TransactGetItem]) -> String {
     let mut dump = Dump(String::new());
     let _ = dump.list(actions, |dump, action| {
@@ -39,7 +36,6 @@ pub fn transact_gets(actions: &[TransactGetItem]) -> String {
     dump.0
 }
 
-/// A list of names.
 pub fn names(names: &[Name]) -> String {
     let mut dump = Dump(String::new());
     let _ = dump.list(names, |dump, name| dump.write_str(name));
@@ -126,7 +122,7 @@ impl Dump {
         self.write_str(")")
     }
 
-    /// `Class(member=…, member=…)`.
+    /// Writes the form `Class(member=…, member=…)`.
     fn structure(&mut self, class: &str, members: &[(&str, MemberPrinter<'_>)]) -> fmt::Result {
         self.write_str(class)?;
         for (at, (name, print)) in members.iter().enumerate() {

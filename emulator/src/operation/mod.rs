@@ -30,9 +30,9 @@ use crate::wire::envelope::Service;
 
 /// An operation of the API, with all that dispatch needs.
 pub struct Operation {
-    /// Its service.
+    /// The service that `X-Amz-Target` names.
     pub service: Service,
-    /// Its name in `X-Amz-Target`.
+    /// The name of the operation in `X-Amz-Target`.
     pub name: &'static str,
     /// Runs a request: reads its body, writes the response body.
     pub(crate) run: fn(&Context<'_>, &[u8], &mut Writer) -> Result<(), ApiError>,

@@ -89,7 +89,6 @@ pub fn consumed_capacities<'c>(
 
 /// The item collection of a write.
 pub struct Collection {
-    /// Its partition key.
     pub key: Map,
     /// Its size in whole gigabytes.
     pub gigabytes: u64,

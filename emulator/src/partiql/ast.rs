@@ -7,7 +7,6 @@ use crate::value::Name;
 /// The index of an expression in [`Tree::nodes`].
 pub(super) type Id = u32;
 
-/// A range of [`Tree::lists`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: u32,
@@ -25,7 +24,6 @@ pub(super) enum Binary {
     Like,
 }
 
-/// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NodeKind {
     Null,
@@ -41,7 +39,6 @@ pub(super) enum NodeKind {
     Variable(Name),
     Path {
         base: Id,
-        /// A range of [`Tree::steps`].
         steps: Span,
     },
     Call {
@@ -108,13 +105,9 @@ impl NodeKind {
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PathStep {
-    /// `.name`.
     Name(Name),
-    /// `[expression]`.
     Index(Id),
-    /// `[*]`.
     Wildcard(Token),
-    /// `.*`.
     Unpivot(Token),
 }
 
@@ -164,21 +157,15 @@ impl Tree {
     }
 }
 
-/// The clause RETURNING.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
-    /// `ALL OLD *`.
     AllOld,
-    /// `ALL NEW *`.
     AllNew,
-    /// `MODIFIED OLD *`.
     ModifiedOld,
-    /// `MODIFIED NEW *`.
     ModifiedNew,
 }
 
 impl Returning {
-    /// The clause's text.
     pub const fn name(self) -> &'static str {
         match self {
             Returning::AllOld => "ALL OLD",
@@ -189,7 +176,6 @@ impl Returning {
     }
 }
 
-/// A parsed SELECT.
 #[derive(Debug)]
 pub(super) struct Select {
     /// The columns; empty for `*`.
@@ -207,7 +193,6 @@ pub(super) enum Assignment {
     Remove(Id),
 }
 
-/// A parsed statement.
 #[derive(Debug)]
 pub(super) enum Statement {
     Select(Select),

@@ -112,7 +112,6 @@ pub(super) fn operand_type(operator: &str, kind: &str) -> ApiError {
     ))
 }
 
-/// Statements and keys.
 impl ApiError {
     /// Fewer parameters than question marks.
     pub(super) fn parameter_count() -> ApiError {
@@ -170,7 +169,6 @@ impl ApiError {
         ApiError::new(ErrorKind::DuplicateItem, "Duplicate primary key exists in table")
     }
 
-    /// An invalid token.
     pub fn next_token_invalid() -> ApiError {
         statement_error("Invalid NextToken")
     }

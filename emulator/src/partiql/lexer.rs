@@ -22,7 +22,6 @@ impl Token {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// A bare name.
     Identifier,
     /// A name in double quotes.
     Quoted,
@@ -49,7 +48,6 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// Operators other than keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Plus,
@@ -99,7 +97,6 @@ pub(super) enum Keyword {
     Aggregate,
     /// The name of a type, and reserved otherwise.
     Type,
-    /// Reserved.
     Reserved,
 }
 
@@ -129,7 +126,6 @@ const FUNCTIONS: &[&str] = &[
     "octet_length", "size", "substring", "trim", "upper",
 ];
 
-/// Names of types, sorted.
 #[rustfmt::skip]
 const TYPES: &[&str] = &[
     "bag", "blob", "bool", "boolean", "char", "character", "clob", "date", "decimal", "float", "int", "integer", "list",
@@ -156,7 +152,6 @@ const RESERVED: &[&str] = &[
     "whenever", "work", "write", "zone",
 ];
 
-/// Keywords of two words.
 #[rustfmt::skip]
 const PAIRS: &[(&str, &str, Keyword)] = &[
     ("all", "new", Keyword::AllNew), ("all", "old", Keyword::AllOld), ("insert", "into", Keyword::InsertInto),

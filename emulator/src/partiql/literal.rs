@@ -13,7 +13,6 @@ use crate::value::{AttributeValue, Map, Text};
 const ROOT: &str = "root";
 
 impl Lowering<'_> {
-    /// A literal or parameter.
     pub(super) fn constant(&self, id: Id) -> Result<Constant, ApiError> {
         match self.tree.node(id).kind {
             NodeKind::Parameter(at) if (at as usize) < self.parameters.len() => Ok(Constant::Parameter(at)),

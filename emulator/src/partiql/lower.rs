@@ -22,7 +22,6 @@ pub(super) struct Lowering<'s> {
 /// A constant of a statement.
 #[derive(Clone, Debug)]
 pub(super) enum Constant {
-    /// A literal.
     Literal(AttributeValue),
     /// A question mark, by its position among them.
     Parameter(u32),

@@ -13,7 +13,6 @@ use crate::value::Name;
 
 type Parse<T> = Result<T, ApiError>;
 
-/// Parses a statement.
 pub(super) fn parse(text: &str) -> Parse<(Statement, Tree)> {
     let tokens = lexer::tokens(text)?;
     let mut parser = Parser {

@@ -63,7 +63,6 @@ enum Body {
 pub struct StatementCache(TextCache<Lowered>);
 
 impl StatementCache {
-    /// An empty cache.
     pub fn new() -> StatementCache {
         StatementCache(TextCache::new())
     }
@@ -86,31 +85,23 @@ impl StatementCache {
 
 /// A statement with bound expressions.
 pub enum Statement<'r> {
-    /// SELECT.
     Select(Select<'r>),
-    /// EXISTS.
     Exists(Select<'r>),
-    /// INSERT.
     Insert(&'r SentItem),
-    /// UPDATE.
     Update {
-        /// What it changes.
         update: Update<'r>,
         /// Of which item, and on which condition.
         condition: Option<Condition<'r>>,
     },
-    /// DELETE.
     Delete {
         /// Of which item, and on which condition.
         condition: Option<Condition<'r>>,
     },
 }
 
-/// A SELECT.
 pub struct Select<'r> {
     /// The columns; `None` for `*`.
     pub columns: Option<Columns<'r>>,
-    /// The WHERE clause.
     pub condition: Option<Condition<'r>>,
     /// The attributes that must equal constants, each with its constant's position, if that is the whole WHERE clause.
     pub equalities: &'r [(Name, u32)],
@@ -120,7 +111,6 @@ pub struct Select<'r> {
 
 /// What a SELECT shows of an item: paths, each under its last name.
 pub struct Columns<'r> {
-    /// The paths.
     pub projection: Projection<'r>,
     names: &'r [Name],
 }
@@ -174,17 +164,14 @@ impl Prepared {
         target.ok().map(|(table, _)| table)
     }
 
-    /// The statement's text.
     pub fn text(&self) -> &str {
         &self.lowered.text
     }
 
-    /// The table.
     pub fn table(&self) -> &Name {
         &self.lowered.table
     }
 
-    /// The index.
     pub fn index(&self) -> Option<&Name> {
         self.lowered.index.as_ref()
     }

@@ -106,19 +106,15 @@ pub struct ControlAccess<'a> {
 /// IAM actions on a table of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionActions {
-    /// The region.
     pub region: CompactString,
-    /// The actions.
     pub actions: &'static [&'static str],
 }
 
 /// The tags in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestTags<'a> {
-    /// No tags.
     #[default]
     None,
-    /// Tags in the request.
     Given(&'a [(String, String)]),
     /// Names of tags that are removed.
     Removed(&'a [Text]),
@@ -146,7 +142,6 @@ pub enum ControlResource<'a> {
     Any,
     /// A table by its name.
     Table(&'a str),
-    /// Anything by its ARN.
     Arn(&'a str),
     /// A global table of version 2017.11.29, by its name.
     GlobalTable(&'a str),
@@ -176,7 +171,6 @@ impl<'a, 'r> From<&'a Get<'r>> for ItemAccess<'a, 'r> {
 }
 
 impl<'a> ItemAccess<'a, '_> {
-    /// The table.
     pub fn target(&self) -> &'a Target {
         match self.request {
             ItemRequest::Write(write) => &write.target,
@@ -186,12 +180,10 @@ impl<'a> ItemAccess<'a, '_> {
         }
     }
 
-    /// The table.
     pub fn table(&self) -> &'a Table {
         &self.target().table
     }
 
-    /// The table's shape.
     pub fn shape(&self) -> &'a Shape {
         &self.target().shape
     }
@@ -205,7 +197,6 @@ impl<'a> ItemAccess<'a, '_> {
         }
     }
 
-    /// Whether it writes.
     pub fn writes(&self) -> bool {
         matches!(self.request, ItemRequest::Write(_))
     }

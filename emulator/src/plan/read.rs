@@ -15,9 +15,7 @@ use crate::value::{AttributeValue, Item, Map};
 
 /// A read of one item.
 pub struct Get<'r> {
-    /// The table.
     pub target: Target,
-    /// The item's key.
     pub key: Key,
     /// The attributes of the key.
     pub attributes: Cow<'r, Map>,
@@ -62,7 +60,6 @@ pub fn transact_get<'r>(target: Target, key: impl Into<Cow<'r, Map>>) -> Result<
 /// Where a page is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadSource {
-    /// The table.
     Table,
     /// One of its local indexes.
     Local(usize),
@@ -70,7 +67,6 @@ pub enum ReadSource {
     Global(usize),
 }
 
-/// `Select`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words
 pub enum Select {
@@ -82,7 +78,6 @@ pub enum Select {
 
 /// A read of a page of a table or index.
 pub struct PageRead<'r> {
-    /// The table.
     pub target: Target,
     /// The table or index to read.
     pub source: ReadSource,
@@ -92,7 +87,6 @@ pub struct PageRead<'r> {
     pub key_attributes: usize,
     /// Whether keys ascend within a range.
     pub forward: bool,
-    /// `Limit`.
     pub limit: Option<i64>,
     /// Whether it is a strongly consistent read, and costs as one.
     pub consistent: bool,
@@ -100,7 +94,6 @@ pub struct PageRead<'r> {
     pub filter: Option<Condition<'r>>,
     /// The paths that are returned.
     pub projection: Option<Projection<'r>>,
-    /// `Select`.
     pub select: Option<Select>,
     /// Whether the only range is one key of the table, and the filter demands nothing else.
     pub is_key: bool,
@@ -111,7 +104,6 @@ pub struct PageRead<'r> {
 
 /// A range of keys to be read.
 pub struct PageRange<'r> {
-    /// Which keys.
     pub keys: KeyRange,
     /// The values of their partition key attributes, if they have them in common.
     pub partition: SmallVec<[&'r AttributeValue; 1]>,
@@ -148,7 +140,6 @@ impl PageRead<'_> {
 
 /// A search of a vector index.
 pub struct VectorSearch<'r> {
-    /// The table.
     pub target: Target,
     /// The index's place among the vector indexes.
     pub at: usize,
@@ -158,7 +149,6 @@ pub struct VectorSearch<'r> {
     pub vector: Vec<f32>,
     /// How many entries are returned at most.
     pub most: usize,
-    /// Which entries are considered.
     pub condition: Option<SearchCondition<'r>>,
     /// The value of the attribute that divides the index.
     pub partition: Option<&'r AttributeValue>,
@@ -167,7 +157,6 @@ pub struct VectorSearch<'r> {
 }
 
 impl VectorSearch<'_> {
-    /// The index.
     pub fn index(&self) -> &VectorIndex {
         &self.target.definition().vectors[self.at]
     }

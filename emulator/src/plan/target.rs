@@ -11,9 +11,7 @@ use crate::value::{AttributeValue, Map, Name};
 /// A table and its shape at the time of planning.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The table.
     pub table: Arc<Table>,
-    /// Its shape.
     pub shape: Arc<Shape>,
     /// Whether the request named it by its ARN.
     pub by_arn: bool,
@@ -29,7 +27,6 @@ impl Target {
         }
     }
 
-    /// The table's definition.
     pub fn definition(&self) -> &Definition {
         &self.shape.definition
     }

@@ -13,7 +13,6 @@ use crate::value::{AttributeValue, Item, Map, SentItem};
 
 /// What a write does to its item.
 pub enum WriteAction<'r> {
-    /// Replaces it.
     Put(Item),
     /// Creates it, unless it exists.
     Insert(Item),
@@ -25,23 +24,17 @@ pub enum WriteAction<'r> {
         /// (transactions).
         charged: bool,
     },
-    /// Removes it.
     Delete,
-    /// Leaves it unchanged (ConditionCheck).
     Check,
 }
 
 /// One entry of the write plan: everything that can be known about a write before its item is read.
 pub struct Write<'r> {
-    /// The table.
     pub target: Target,
-    /// The item's key.
     pub key: Key,
     /// The attributes that the request names the item by: its key, or the whole item of a put.
     pub attributes: Cow<'r, Map>,
-    /// What is done.
     pub action: WriteAction<'r>,
-    /// On which condition.
     pub condition: Option<Condition<'r>>,
     /// Whether a failed condition returns the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
     pub show_item: bool,
@@ -59,9 +52,7 @@ impl Write<'_> {
 /// The condition of a write, and whether a failure returns the item.
 #[derive(Default)]
 pub struct WriteCondition<'r> {
-    /// The bound condition.
     pub condition: Option<Condition<'r>>,
-    /// `ReturnValuesOnConditionCheckFailure: ALL_OLD`.
     pub show_item: bool,
 }
 

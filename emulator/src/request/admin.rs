@@ -14,19 +14,16 @@ pub struct Validated<T> {
 }
 
 requests! {
-    /// EnableKinesisStreamingDestination and DisableKinesisStreamingDestination.
     KinesisDestination {
         table_name: Option<Text>,
         stream_arn: Option<Text>,
         configuration: Option<KinesisConfiguration>,
     }
 
-    /// [`UpdateKinesisStreamingDestination`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateKinesisStreamingDestination.html).
     UpdateKinesisDestination {
         destination: KinesisDestination,
     }
 
-    /// `EnableKinesisStreamingConfiguration` and `UpdateKinesisStreamingConfiguration`.
     KinesisConfiguration {
         precision: Option<Text>,
     }
@@ -40,7 +37,6 @@ requests! {
         mode: Option<Text>,
     }
 
-    /// [`ListContributorInsights`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListContributorInsights.html).
     ListContributorInsights {
         table_name: Option<Text>,
         next_token: Option<Text>,
@@ -79,13 +75,11 @@ requests! {
         disassociate: Option<ReplicaAction>,
     }
 
-    /// `GlobalTableWitnessGroupUpdate`.
     WitnessUpdate {
         create: Option<RegionOnly>,
         delete: Option<RegionOnly>,
     }
 
-    /// [`UpdateTableReplicaAutoScaling`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
     UpdateReplicaAutoScaling {
         table_name: Option<Text>,
         index_updates: Option<Validated<Vec<IndexScalingUpdate>>>,
@@ -93,7 +87,6 @@ requests! {
         replica_updates: Option<Validated<Vec<ReplicaScalingUpdate>>>,
     }
 
-    /// `AutoScalingSettingsUpdate`.
     ScalingUpdate {
         minimum_units: Option<i64>,
         maximum_units: Option<i64>,
@@ -102,13 +95,11 @@ requests! {
         policy: Option<ScalingPolicyUpdate>,
     }
 
-    /// `AutoScalingPolicyUpdate`.
     ScalingPolicyUpdate {
         policy_name: Option<Text>,
         target_tracking: Option<TargetTrackingUpdate>,
     }
 
-    /// `AutoScalingTargetTrackingScalingPolicyConfigurationUpdate`.
     TargetTrackingUpdate {
         disable_scale_in: Option<bool>,
         scale_in_cooldown: Option<i64>,
@@ -122,7 +113,6 @@ requests! {
         scaling: Option<ScalingUpdate>,
     }
 
-    /// `ReplicaAutoScalingUpdate`.
     ReplicaScalingUpdate {
         region_name: Option<Text>,
         index_updates: Option<Vec<IndexScalingUpdate>>,
@@ -148,7 +138,6 @@ requests! {
         replica_settings: Option<Violations>,
     }
 
-    /// [`ListGlobalTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListGlobalTables.html).
     ListGlobalTables {
         exclusive_start_global_table_name: Option<Text>,
         limit: Option<i64>,

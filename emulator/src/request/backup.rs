@@ -5,7 +5,6 @@ use crate::clock::Moment;
 use crate::value::Text;
 
 requests! {
-    /// [`CreateBackup`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateBackup.html).
     CreateBackup {
         table_name: Option<Text>,
         backup_name: Option<Text>,
@@ -16,7 +15,6 @@ requests! {
         backup_arn: Option<Text>,
     }
 
-    /// [`ListBackups`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html).
     ListBackups {
         table_name: Option<Text>,
         limit: Option<i64>,
@@ -26,13 +24,11 @@ requests! {
         backup_type: Option<Text>,
     }
 
-    /// `PointInTimeRecoverySpecification`.
     PointInTimeRecoverySpecification {
         enabled: Option<bool>,
         recovery_period_in_days: Option<i64>,
     }
 
-    /// [`UpdateContinuousBackups`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContinuousBackups.html).
     UpdateContinuousBackups {
         table_name: Option<Text>,
         specification: Option<PointInTimeRecoverySpecification>,
@@ -49,14 +45,12 @@ requests! {
         sse_specification: Option<SseSpecification>,
     }
 
-    /// [`RestoreTableFromBackup`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableFromBackup.html).
     RestoreTableFromBackup {
         target_table_name: Option<Text>,
         backup_arn: Option<Text>,
         overrides: Overrides,
     }
 
-    /// [`RestoreTableToPointInTime`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html).
     RestoreTableToPointInTime {
         source_table_arn: Option<Text>,
         source_table_name: Option<Text>,

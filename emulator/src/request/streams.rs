@@ -4,20 +4,17 @@ use crate::clock::Moment;
 use crate::value::Text;
 
 requests! {
-    /// [`ListStreams`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_ListStreams.html).
     ListStreams {
         table_name: Option<Text>,
         limit: Option<i64>,
         exclusive_start_stream_arn: Option<Text>,
     }
 
-    /// `ShardFilter`.
     ShardFilter {
         kind: Option<Text>,
         shard_id: Option<Text>,
     }
 
-    /// [`DescribeStream`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_DescribeStream.html).
     DescribeStream {
         stream_arn: Option<Text>,
         limit: Option<i64>,
@@ -25,7 +22,6 @@ requests! {
         shard_filter: Option<ShardFilter>,
     }
 
-    /// [`GetShardIterator`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html).
     GetShardIterator {
         stream_arn: Option<Text>,
         shard_id: Option<Text>,
@@ -34,7 +30,6 @@ requests! {
         timestamp: Option<Moment>,
     }
 
-    /// [`GetRecords`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html).
     GetRecords {
         shard_iterator: Option<Text>,
         limit: Option<i64>,

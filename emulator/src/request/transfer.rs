@@ -5,14 +5,12 @@ use crate::clock::Moment;
 use crate::value::{Map, Name, Text};
 
 requests! {
-    /// `IncrementalExportSpecification`.
     IncrementalExportSpecification {
         export_from_time: Option<Moment>,
         export_to_time: Option<Moment>,
         export_view_type: Option<Text>,
     }
 
-    /// `FilterSpecification`.
     FilterSpecification {
         filter_expression: Option<Text>,
         projection_expression: Option<Text>,
@@ -20,7 +18,6 @@ requests! {
         substitutions: Substitutions,
     }
 
-    /// [`ExportTableToPointInTime`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExportTableToPointInTime.html).
     ExportTableToPointInTime {
         table_arn: Option<Text>,
         export_time: Option<Moment>,
@@ -36,12 +33,10 @@ requests! {
         filter: Option<FilterSpecification>,
     }
 
-    /// [`DescribeExport`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeExport.html).
     DescribeExport {
         export_arn: Option<Text>,
     }
 
-    /// [`DescribeImport`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeImport.html).
     DescribeImport {
         import_arn: Option<Text>,
     }
@@ -51,21 +46,18 @@ requests! {
         bulk_operation_arn: Option<Text>,
     }
 
-    /// [`ListExports`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListExports.html).
     ListExports {
         table_arn: Option<Text>,
         max_results: Option<i64>,
         next_token: Option<Text>,
     }
 
-    /// [`ListImports`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListImports.html).
     ListImports {
         table_arn: Option<Text>,
         page_size: Option<i64>,
         next_token: Option<Text>,
     }
 
-    /// [`ListBulkOperations`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBulkOperations.html).
     ListBulkOperations {
         max_results: Option<i64>,
         next_token: Option<Text>,
@@ -78,18 +70,15 @@ requests! {
         s3_key_prefix: Option<Text>,
     }
 
-    /// `CsvOptions`.
     CsvOptions {
         delimiter: Option<Text>,
         header_list: Option<Vec<Name>>,
     }
 
-    /// `InputFormatOptions`.
     InputFormatOptions {
         csv: Option<CsvOptions>,
     }
 
-    /// [`ImportTable`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ImportTable.html).
     ImportTable {
         client_token: Option<Text>,
         source: Option<S3BucketSource>,
@@ -99,14 +88,12 @@ requests! {
         table: Option<CreateTable>,
     }
 
-    /// `InputS3Configuration`.
     InputS3Configuration {
         source: S3BucketSource,
         input_format: Option<Text>,
         input_compression_type: Option<Text>,
     }
 
-    /// `OutputS3Configuration`.
     OutputS3Configuration {
         place: S3BucketSource,
         s3_sse_algorithm: Option<Text>,
@@ -114,7 +101,6 @@ requests! {
         output_type: Option<Vec<Name>>,
     }
 
-    /// [`StartBulkPutItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_StartBulkPutItems.html).
     StartBulkPutItems {
         client_token: Option<Text>,
         input: Option<InputS3Configuration>,

@@ -35,35 +35,28 @@ impl Distance {
 /// An attribute by which a search can be narrowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchAttribute {
-    /// Its name.
     pub name: Name,
-    /// Its type.
     pub kind: ScalarType,
     /// Whether it divides the index, so that each search names its value (`HASH`); if not it is an `INLINE_FILTER`.
     pub hash: bool,
 }
 
 impl SearchAttribute {
-    /// `SearchSchemaElementType`.
     pub const fn role(&self) -> &'static str {
         if self.hash { "HASH" } else { "INLINE_FILTER" }
     }
 }
 
-/// A vector index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorIndex {
-    /// Its name.
     pub name: Name,
     /// The attribute with the vector.
     pub attribute: Name,
     /// The attributes that searches can name, in the order given.
     pub search: Vec<SearchAttribute>,
-    /// What it stores besides.
     pub projection: Projection,
     /// The elements of its vectors.
     pub dimensions: usize,
-    /// How near is measured.
     pub distance: Distance,
 }
 

@@ -31,7 +31,6 @@ impl Wakes {
         self.0.lock().is_empty()
     }
 
-    /// Takes them all.
     pub fn take(&self) -> BTreeSet<Scope> {
         std::mem::take(&mut *self.0.lock())
     }

@@ -31,7 +31,6 @@ impl Attachments {
         self.shown_destinations(now).find(|each| each.stream_arn == stream_arn)
     }
 
-    /// The visible Kinesis destinations.
     pub fn shown_destinations(&self, now: Moment) -> impl Iterator<Item = &Destination> {
         self.destinations.iter().filter(move |each| !each.is_gone(now))
     }
@@ -76,38 +75,26 @@ impl Attachments {
 pub enum Phase {
     /// It becomes active, or fails, at a moment.
     Enabling {
-        /// When it does.
+        /// The moment at which the change completes.
         until: Moment,
-        /// Whether it fails.
         fails: bool,
     },
     /// Its precision changes until a moment.
-    Updating {
-        /// When the change completes.
-        until: Moment,
-        /// The precision before.
-        was: Option<&'static str>,
-    },
+    Updating { until: Moment, was: Option<&'static str> },
     /// It is disabled at a moment.
-    Disabling {
-        /// When it is.
-        until: Moment,
-    },
+    Disabling { until: Moment },
 }
 
 /// A Kinesis stream that receives a table's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// The stream's ARN.
     pub stream_arn: Text,
-    /// Its phase.
     pub phase: Phase,
     /// `MILLISECOND` or `MICROSECOND`, if requested.
     pub precision: Option<&'static str>,
 }
 
 impl Destination {
-    /// Its `DestinationStatus`.
     pub fn status(&self, now: Moment) -> &'static str {
         match &self.phase {
             Phase::Enabling { until, .. } if now < *until => "ENABLING",
@@ -129,7 +116,6 @@ impl Destination {
         matches!(self.phase, Phase::Disabling { until } if until.plus(VISIBLE_AFTER_DISABLING) <= now)
     }
 
-    /// The visible precision.
     pub fn shown_precision(&self, now: Moment) -> Option<&'static str> {
         match &self.phase {
             Phase::Updating { until, was } if now < *until => *was,
@@ -143,15 +129,11 @@ impl Destination {
 pub struct Insights {
     /// The index; `None` for the table's.
     pub index: Option<Name>,
-    /// Whether they are enabled.
     pub on: bool,
     /// Why they could not be enabled: the exception and its text.
     pub failure: Option<(&'static str, &'static str)>,
-    /// `ContributorInsightsMode`.
     pub mode: &'static str,
-    /// When that was requested.
     pub requested: Moment,
-    /// When the change completes.
     pub until: Moment,
 }
 
@@ -162,7 +144,6 @@ impl Insights {
         "Per-account Amazon CloudWatch Contributor Insights rule limit reached. Please disable Contributor Insights for other tables/indexes OR disable Contributor Insights rules before retrying.",
     );
 
-    /// Their `ContributorInsightsStatus`.
     pub fn status(&self, now: Moment) -> &'static str {
         match (self.on, now < self.until) {
             (true, true) => "ENABLING",
@@ -195,14 +176,11 @@ pub struct AttachedResourcePolicy {
     pub current: Option<Revision>,
     /// The visible document until the change completes.
     pub before: Option<Revision>,
-    /// When it was changed.
     pub changed: Moment,
-    /// When that change completes.
     pub until: Moment,
 }
 
 impl AttachedResourcePolicy {
-    /// The visible document.
     pub fn shown(&self, now: Moment) -> Option<&Revision> {
         if now < self.until {
             self.before.as_ref()

@@ -16,7 +16,6 @@ use crate::value::Name;
 /// The creator of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackupKind {
-    /// A caller.
     User,
     /// The service, of a table with point-in-time recovery that was deleted.
     System,
@@ -39,19 +38,13 @@ pub struct BackupRecord {
     pub arn: String,
     /// Its name, which need not be unique.
     pub name: String,
-    /// Its creator.
     pub kind: BackupKind,
-    /// When it was created.
     pub created: Moment,
-    /// When it becomes `AVAILABLE`.
     pub available: Moment,
     /// When it expires, if it does.
     pub expires: Option<Moment>,
-    /// The table's name.
     pub table_name: Name,
-    /// The table's id.
     pub table_id: String,
-    /// The table's ARN.
     pub table_arn: String,
     /// When the table was created.
     pub table_created: Moment,
@@ -81,12 +74,10 @@ impl BackupRecord {
     }
 }
 
-/// A backup.
 #[derive(Debug)]
 pub struct Backup {
     /// The backup, without its contents.
     pub record: BackupRecord,
-    /// The contents.
     pub snapshot: Snapshot,
     /// Until when it is being restored.
     restoring: Mutex<Moment>,

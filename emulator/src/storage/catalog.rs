@@ -67,12 +67,10 @@ impl Deref for TablesGuard<'_> {
 }
 
 impl Tables {
-    /// Locks for reading.
     pub fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Name, Arc<Table>>> {
         self.0.read()
     }
 
-    /// Locks for writing.
     pub fn write(&self) -> TablesGuard<'_> {
         TablesGuard(self.0.write())
     }
@@ -185,7 +183,6 @@ impl Region {
         &self.host.log
     }
 
-    /// Its streams.
     pub(super) fn streams(&self) -> &Streams {
         &self.streams
     }
@@ -325,7 +322,6 @@ impl Catalog {
         }
     }
 
-    /// The conditions of tables.
     pub fn defaults(&self) -> &Defaults {
         &self.defaults
     }
@@ -381,7 +377,6 @@ impl Catalog {
         self.host.log.all()
     }
 
-    /// The client tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
     }
@@ -448,7 +443,6 @@ impl Catalog {
         self.agenda.touch_all();
     }
 
-    /// Finds a table.
     pub fn table(&self, scope: &Scope, name: &str) -> Option<Arc<Table>> {
         self.region(scope)?.tables.read().get(name).cloned()
     }
@@ -469,7 +463,6 @@ impl Catalog {
         scopes
     }
 
-    /// All tables.
     pub fn all(&self) -> Vec<Arc<Table>> {
         self.scopes()
             .iter()

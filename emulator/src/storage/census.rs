@@ -13,7 +13,6 @@ pub type ItemCount = (usize, usize);
 /// The counts of a table and its indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// The table's items.
     pub table: ItemCount,
     /// The entries of its indexes.
     indexes: Vec<(Name, ItemCount)>,
@@ -27,7 +26,6 @@ impl Census {
         found.map(|(_, count)| *count).unwrap_or_default()
     }
 
-    /// Counts the present contents.
     fn take(table: &Table, shape: &Shape) -> Census {
         let definition = &shape.definition;
         let mut indexes = Vec::new();

@@ -8,7 +8,6 @@ use crate::conditions::Conditions;
 use crate::sync::RwLock;
 use crate::value::Name;
 
-/// The conditions of tables.
 #[derive(Debug, Default)]
 pub struct Defaults {
     conditions: RwLock<Conditions>,
@@ -60,7 +59,6 @@ impl Defaults {
         }
     }
 
-    /// Replaces the conditions.
     pub(super) fn replace(&self, _: &Committed<'_>, by: Defaults) {
         *self.conditions.write() = by.conditions();
         *self.tables.write() = by.tables();

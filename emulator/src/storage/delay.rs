@@ -16,7 +16,6 @@ const MOST_ITEMS: usize = 1 << 20;
 /// How long changes take to reach one destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Propagation<'s> {
-    /// The table's seed.
     pub seed: u64,
     /// The name of the destination.
     pub place: &'s str,

@@ -14,7 +14,6 @@ pub struct ByteBudget {
 }
 
 impl ByteBudget {
-    /// An empty budget.
     pub fn new() -> ByteBudget {
         ByteBudget {
             bytes: Counter::new(0),
@@ -22,7 +21,6 @@ impl ByteBudget {
         }
     }
 
-    /// The bytes held.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }

@@ -84,7 +84,6 @@ struct Undo {
 /// The changes of a partition that a stale read may not see.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// How stale reads are.
     pub staleness: Lag,
     /// The share of reads that may be stale.
     pub share: f64,

@@ -29,7 +29,6 @@ const LONG_QUEUE: usize = 64;
 pub trait IndexEntry: Clone + Send + 'static {
     /// Its counted size in bytes.
     fn bytes(&self) -> usize;
-    /// The projected item.
     fn item(&self) -> &Item;
 }
 
@@ -67,7 +66,6 @@ pub struct QueuedIndex<E: IndexEntry> {
 pub(super) struct IndexEvents {
     table: TableEvents,
     index: Name,
-    /// The table's key.
     key: KeySchema,
     /// The attributes of the index's key.
     own: Vec<Name>,
@@ -144,11 +142,9 @@ pub struct QueuedChange<E> {
 /// An index in a checkpoint, besides the items of its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexState<E> {
-    /// Whether it is paused.
     pub paused: bool,
     /// Its entries, unless all changes have arrived: then they are derived from the items.
     pub entries: Option<Vec<(Key, E)>>,
-    /// The queued changes.
     pub waiting: Vec<QueuedUpdate<E>>,
     /// How often each item was delayed, by its hash.
     pub delays: BTreeMap<u64, u64>,
@@ -185,7 +181,6 @@ impl<E> IndexState<E> {
     }
 }
 
-/// A global index.
 pub type GlobalIndex = QueuedIndex<Item>;
 /// The entries of a vector index.
 pub type VectorEntries = QueuedIndex<vector::VectorEntry>;
@@ -299,7 +294,6 @@ impl<E: IndexEntry> QueuedIndex<E> {
         queue.last_arrival(key, propagation).filter(|_| !queue.paused)
     }
 
-    /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.queue.lock().paused
     }

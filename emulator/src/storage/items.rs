@@ -42,7 +42,6 @@ impl Items {
         items
     }
 
-    /// The number of items.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -142,7 +141,6 @@ impl Items {
         Some(gone)
     }
 
-    /// All items in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Item)> {
         let chunks = std::iter::once(&self.first).chain(&self.rest);
         chunks.flat_map(|chunk| chunk.iter()).map(|(key, item)| (key, item))

@@ -7,28 +7,21 @@ use crate::clock::Moment;
 use crate::schema::{Index, Throughput, VectorIndex};
 use crate::value::Name;
 
-/// A change in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The kind of change.
     pub work: JobKind,
-    /// When it completes.
     pub until: Moment,
 }
 
 /// The kind of change of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// The table's provisioned throughput.
     Throughput {
-        /// The units before.
         was: Throughput,
         /// The decreases of the day before.
         decreases: u32,
     },
-    /// The billing mode.
     Billing,
-    /// The table class.
     Class {
         /// The class before, and when it was set.
         was: (Option<&'static str>, Option<Moment>),
@@ -37,12 +30,9 @@ pub enum JobKind {
     },
     /// Removed on-demand limits of the table.
     ClearLimits {
-        /// The one on reads.
         read: bool,
-        /// The one on writes.
         write: bool,
     },
-    /// Encryption.
     Encryption {
         /// The key that is visible first.
         key_arn: String,
@@ -53,19 +43,15 @@ pub enum JobKind {
     Warm {
         /// The index; `None` for the table.
         index: Option<Name>,
-        /// The units before.
         was: Throughput,
     },
     /// The table's stream, which is enabled or disabled.
     Stream {
-        /// Its label.
         label: String,
-        /// Whether it is enabled.
         enables: bool,
     },
     /// An index that is being created and filled.
     CreateIndex {
-        /// Its name.
         index: Name,
         /// Until when the service allocates resources, before it fills the index.
         allocated: Moment,
@@ -74,23 +60,16 @@ pub enum JobKind {
     },
     /// An index that is being deleted; the definition no longer has it.
     DeleteIndex {
-        /// Its previous position.
         at: usize,
-        /// Its previous definition.
         index: Box<Index>,
     },
     /// A vector index that is being deleted; the definition no longer has it.
     DeleteVectorIndex {
-        /// Its previous position.
         at: usize,
-        /// Its previous definition.
         index: Box<VectorIndex>,
     },
-    /// An index's throughput.
     UpdateIndex {
-        /// Its name.
         index: Name,
-        /// The units before.
         was: Throughput,
         /// The decreases of the day before.
         decreases: u32,
@@ -158,11 +137,9 @@ impl Job {
 pub struct RecentChanges {
     /// The whole table: when its deletion was requested.
     pub deletion: Option<Moment>,
-    /// The tags.
     pub tags: Option<Moment>,
     /// The tags that were added then; empty if some were removed.
     pub tagged: Vec<(String, String)>,
-    /// Deletion protection.
     pub protection: Option<Moment>,
     /// The last two changes of the table class.
     pub class: [Option<Moment>; 2],

@@ -24,9 +24,7 @@ use crate::value::Item;
 /// A future deletion of an item by time to live.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expiry {
-    /// When it is due.
     pub due: Moment,
-    /// The item's key.
     pub key: Key,
 }
 
@@ -120,7 +118,6 @@ impl Partition {
         }
     }
 
-    /// Locks for reading.
     pub fn read(&self) -> RwLockReadGuard<'_, Contents> {
         self.contents.read()
     }
@@ -217,7 +214,6 @@ impl Contents {
         self.items.find(key)
     }
 
-    /// The number of items.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -227,7 +223,6 @@ impl Contents {
         self.bytes
     }
 
-    /// The items in order.
     pub fn items(&self) -> impl Iterator<Item = (&Key, &Item)> {
         self.items.iter()
     }

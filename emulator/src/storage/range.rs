@@ -18,9 +18,7 @@ const SEGMENT_PARTS: u64 = 4096;
 /// A half-open range of keys: from the first bound up to the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
-    /// Its lower bound.
     pub lower: Bound<Key>,
-    /// Its upper bound.
     pub upper: Bound<Key>,
 }
 
@@ -156,7 +154,6 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The whole ring.
     pub const ALL: Segment = Segment { at: 0, total: 1 };
 }
 
@@ -182,17 +179,14 @@ impl PageLimit {
 /// The range and the order of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk<'r> {
-    /// The keys to read.
     pub range: &'r KeyRange,
     /// Whether to read in ascending order.
     pub forward: bool,
-    /// The limits.
     pub limit: PageLimit,
     /// The table's key, to fetch the items of a local index's entries as well.
     pub fetch: Option<&'r KeySchema>,
 }
 
-/// Items ordered by key.
 pub(super) trait Ordered {
     /// The items of a range that is not empty.
     fn within<'m>(&'m self, range: &'m KeyRange) -> impl DoubleEndedIterator<Item = (&'m Key, &'m Item)>;
@@ -213,7 +207,6 @@ impl Ordered for Items {
 /// The stored items of a page, and whether it ended before the range did.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// The items in order.
     pub items: Vec<Item>,
     /// The table's items of a local index's entries, if requested.
     pub bases: Vec<Item>,

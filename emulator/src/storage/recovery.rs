@@ -24,7 +24,6 @@ const CHUNK_BYTES: u64 = 256 << 10;
 /// The recovery window of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// When recovery was enabled.
     pub since: Moment,
     /// The recovery period in days.
     pub days: u32,
@@ -50,11 +49,8 @@ fn before(now: Moment, seconds: u64) -> Moment {
 /// An item before a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriorItem {
-    /// When it was changed.
     pub at: Moment,
-    /// Its key.
     pub key: Key,
-    /// The item before.
     pub old: Option<Item>,
 }
 
@@ -67,7 +63,6 @@ fn held(key: &Key, old: Option<&Item>) -> u64 {
 /// The change of an item between two moments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemChange {
-    /// When it last changed.
     pub at: Moment,
     /// The item at the first moment.
     pub old: Option<Item>,
@@ -150,7 +145,6 @@ impl RecoveryLog {
         dropped.last().map(|version| version.at)
     }
 
-    /// All versions, newest first.
     fn back(&self) -> impl Iterator<Item = &PriorItem> {
         let sealed = self.sealed.iter().rev().flat_map(|chunk| chunk.versions.iter().rev());
         self.open.versions.iter().rev().chain(sealed)

@@ -35,7 +35,6 @@ pub struct TableStream {
 }
 
 impl TableStream {
-    /// The stream's label.
     pub fn label(&self) -> String {
         label_of(self.created)
     }
@@ -46,7 +45,6 @@ impl TableStream {
 pub struct TableSettings {
     /// Incremented by each change of the settings, under all partition locks.
     pub epoch: u64,
-    /// Keys, indexes, billing.
     pub definition: Arc<Definition>,
     /// The latest stream, open or closed.
     pub stream_settings: Option<TableStream>,
@@ -54,7 +52,6 @@ pub struct TableSettings {
     pub time_to_live: Option<Name>,
     /// When time to live was last changed.
     pub time_to_live_changed: Option<Moment>,
-    /// The table's conditions.
     pub conditions: Conditions,
     /// How long writes take to reach those of its global indexes that differ from `conditions`.
     pub index_lags: BTreeMap<Name, Lag>,
@@ -83,11 +80,8 @@ pub struct TableSettings {
 pub enum TableStage {
     /// It has just been created, and they do not find it (measured: the first 1 to 5 s).
     Unknown,
-    /// It is being created.
     Creating,
-    /// It is active.
     Active,
-    /// It is being deleted.
     Deleting,
 }
 

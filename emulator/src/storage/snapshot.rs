@@ -12,7 +12,6 @@ use crate::key::Key;
 /// A partition at one moment.
 #[derive(Clone, Debug)]
 pub struct PartitionSnapshot {
-    /// Its items.
     pub items: Items,
     /// Earlier versions, while point-in-time recovery is enabled.
     pub log: Option<RecoveryLog>,
@@ -21,9 +20,7 @@ pub struct PartitionSnapshot {
 /// A table at one moment. It shares everything with the table until that is written to.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The settings.
     pub shape: Arc<Shape>,
-    /// The partitions, in order.
     pub partitions: Vec<PartitionSnapshot>,
 }
 
@@ -73,7 +70,6 @@ impl Snapshot {
 pub struct Restored {
     /// The backup; `None` for a restore to a point in time.
     pub backup_arn: Option<String>,
-    /// The source table.
     pub table_arn: String,
     /// The moment that was restored.
     pub at: Moment,

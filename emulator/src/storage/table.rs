@@ -45,7 +45,6 @@ pub(super) fn place_of(token: u64, partitions: usize) -> usize {
 /// for one shape, and made again if the epoch has changed.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    /// The settings.
     pub settings: TableSettings,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
@@ -64,9 +63,7 @@ pub struct Shape {
 /// The contents of an index that is being deleted.
 #[derive(Debug, Clone)]
 pub(super) enum DeletingIndex {
-    /// A global index.
     Global(Arc<GlobalIndex>),
-    /// A vector index.
     Vector(Arc<VectorEntries>),
 }
 
@@ -254,26 +251,19 @@ fn logs_for(
 /// The immutable properties of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableIdentity {
-    /// Its scope.
     pub scope: Scope,
-    /// Its name.
     pub name: Name,
-    /// Its ARN.
     pub arn: String,
-    /// Its id, a UUID.
     pub id: String,
     /// Its position in the order of locks, unique among the tables of an engine.
     pub ordinal: TableId,
-    /// When it was created.
     pub created: Moment,
 }
 
 /// A global or vector index in a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SavedIndex {
-    /// A global index.
     Global(IndexState<Item>),
-    /// A vector index.
     Vector(IndexState<vector::VectorEntry>),
 }
 
@@ -291,7 +281,6 @@ impl SavedIndex {
 /// The state that the tables of an engine share.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
-    /// Frees large values.
     pub reclaimer: Reclaimer,
     /// Whether requests run only some of many due deletions by time to live.
     pub sliced: bool,
@@ -305,7 +294,6 @@ pub struct Host {
     pub wakes: Arc<Wakes>,
 }
 
-/// A table.
 #[derive(Debug)]
 pub struct Table {
     identity: TableIdentity,
@@ -314,9 +302,7 @@ pub struct Table {
     streams: Arc<Streams>,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
-    /// Its capacity.
     pub capacity: TableCapacity,
-    /// Its replica group.
     pub(super) membership: Membership,
     /// The number of deletions by time to live.
     expired: AtomicU64,
@@ -337,7 +323,6 @@ impl Deref for Table {
 }
 
 impl Table {
-    /// A new, empty table.
     pub(super) fn new(identity: TableIdentity, settings: TableSettings, host: Host, streams: Arc<Streams>) -> Table {
         let created = identity.created;
         let shape = Shape::new(&identity, settings, &host, &streams);
@@ -412,12 +397,10 @@ impl Table {
         }
     }
 
-    /// The present shape.
     pub fn shape(&self) -> Arc<Shape> {
         Arc::clone(&self.shape.read())
     }
 
-    /// Its stage at `now`.
     pub fn stage(&self, shape: &TableSettings, now: Moment) -> TableStage {
         let known = self.created.plus(shape.active_at.since(self.created) / 3);
         if shape.is_deleting() {
@@ -436,7 +419,6 @@ impl Table {
         place_of(token, self.partitions.len())
     }
 
-    /// A partition.
     pub fn partition(&self, at: usize) -> &Partition {
         &self.partitions[at.min(self.partitions.len() - 1)]
     }

@@ -23,7 +23,6 @@ pub enum TokenStatus {
     New,
     /// Its request is still running.
     Running,
-    /// Its request is done.
     Done,
     /// It was used for another request.
     Mismatch,
@@ -113,7 +112,6 @@ impl Tokens {
         }
     }
 
-    /// Replaces all tokens.
     pub(super) fn replace(&self, _: &Committed<'_>, by: Tokens) {
         *self.remembered.lock() = std::mem::take(&mut *by.remembered.lock());
     }
@@ -184,7 +182,6 @@ impl Tokens {
         done.collect()
     }
 
-    /// Removes all tokens.
     pub fn clear(&self) {
         let before = std::mem::take(&mut *self.remembered.lock());
         // Freed without the lock.

@@ -17,27 +17,20 @@ use crate::value::Name;
 /// The kind of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransferKind {
-    /// ExportTableToPointInTime.
     Export,
-    /// ImportTable.
     Import,
-    /// StartBulkPutItems.
     BulkPut,
 }
 
 /// The request of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransferRequest {
-    /// An export.
     Export(ExportTableToPointInTime),
-    /// An import.
     Import(Box<ImportTable>),
-    /// A bulk operation.
     BulkPut(StartBulkPutItems),
 }
 
 impl TransferRequest {
-    /// Its kind.
     pub fn kind(&self) -> TransferKind {
         match self {
             TransferRequest::Export(_) => TransferKind::Export,
@@ -55,11 +48,10 @@ pub type IndexBytes = BTreeMap<Name, u64>;
 pub struct TransferCounts {
     /// Records read, or items exported.
     pub processed: u64,
-    /// Items written.
     pub written: u64,
     /// Records that could not be read or written.
     pub failed: u64,
-    /// Bytes read, or billed.
+    /// Bytes read by an import, or billed for an export.
     pub bytes: u64,
     /// Bytes written to the table.
     pub table_bytes: u64,
@@ -78,7 +70,6 @@ pub struct Progress {
     pub end: Moment,
     /// The reason of its failure, if it failed.
     pub failure: Option<Failure>,
-    /// Its counters.
     pub counts: TransferCounts,
     /// When it was cancelled, if that was before its end.
     pub cancelled: Option<Moment>,
@@ -106,19 +97,14 @@ impl Progress {
 /// An export, import or bulk operation as requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransferRecord {
-    /// Its ARN.
     pub arn: String,
-    /// The table's name.
     pub table_name: Name,
-    /// The table's ARN.
     pub table_arn: String,
-    /// The request.
     pub about: TransferRequest,
     /// The body of the request.
     pub body: Vec<u8>,
     /// Members that responses repeat as they were sent: their names and their JSON.
     pub echoed: Vec<(&'static str, String)>,
-    /// When it was requested.
     pub start: Moment,
     /// The client's token, and a hash of the request.
     pub token: Option<(String, u64)>,
@@ -127,7 +113,6 @@ pub struct TransferRecord {
 /// An export, import or bulk operation.
 #[derive(Debug)]
 pub struct Transfer {
-    /// The request.
     pub record: TransferRecord,
     scope: Scope,
     log: RegionLog,
@@ -152,7 +137,6 @@ impl Transfer {
         self.table_id.lock().clone()
     }
 
-    /// Its progress.
     pub fn progress(&self) -> Progress {
         self.progress.lock().clone()
     }
@@ -204,7 +188,6 @@ impl Transfer {
         Ok(())
     }
 
-    /// Sets its progress.
     pub(super) fn set(&self, _: &Committed<'_>, table_id: String, progress: Progress) {
         *self.table_id.lock() = table_id;
         *self.progress.lock() = progress;

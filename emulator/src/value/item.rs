@@ -119,7 +119,7 @@ impl Item {
         Map(entries.collect())
     }
 
-    /// One attribute, decoded.
+    /// Decodes one attribute; `None` if the item does not have it.
     pub fn get(&self, name: &str) -> Option<AttributeValue> {
         let entry = self.entries().find(|entry| entry.is(name))?;
         Some(entry.value())
@@ -130,7 +130,7 @@ impl Item {
         self.entries().count()
     }
 
-    /// Whether there are none.
+    /// Whether the item has no attributes.
     pub fn is_empty(&self) -> bool {
         self.entries().next().is_none()
     }
@@ -221,7 +221,6 @@ fn push_kept(out: &mut Vec<u8>, json: &[u8], start: usize, end: usize) {
 pub struct PartialItem<'n> {
     /// The attributes; those not decoded are null.
     pub attributes: Map,
-    /// The requested names.
     names: &'n [&'n str],
     /// Where each begins and ends in the item's JSON. An absent one has the position where it would be inserted.
     places: SmallVec<[(usize, usize); 8]>,
@@ -264,7 +263,6 @@ impl fmt::Debug for Item {
 /// An item in a request: its attributes, and the item as it is stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SentItem {
-    /// The attributes.
     pub attributes: Map,
     /// The same as an item.
     pub item: Item,

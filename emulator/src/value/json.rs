@@ -10,7 +10,6 @@ use super::scan::{plain_length, specials};
 use super::{AttributeValue, Map, Name, Text};
 use crate::number::Number;
 
-/// Appends a string.
 #[inline]
 pub fn push_text(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
@@ -45,7 +44,6 @@ fn push_escaped(out: &mut Vec<u8>, mut rest: &[u8]) {
     }
 }
 
-/// Appends named values.
 pub fn push_map(out: &mut Vec<u8>, map: &Map) {
     out.push(b'{');
     push_sequence(out, map, |out, (name, value)| push_attribute(out, name, value));
@@ -162,7 +160,6 @@ impl JsonAttribute<'_> {
         self.name == name.as_bytes()
     }
 
-    /// The name.
     pub fn name(&self) -> Name {
         text_of(self.name, self.escaped)
     }
@@ -176,7 +173,6 @@ impl JsonAttribute<'_> {
         self.name.cmp(name.as_bytes())
     }
 
-    /// The value.
     pub fn value(&self) -> AttributeValue {
         Cursor {
             json: self.value,

@@ -58,7 +58,7 @@ impl Writer {
         self.0.reserve(bytes);
     }
 
-    /// What was written.
+    /// Returns the JSON that was written.
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
@@ -68,7 +68,7 @@ impl Writer {
         self.0.len()
     }
 
-    /// Whether nothing was written.
+    /// Whether nothing has been written yet.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -81,27 +81,27 @@ impl Writer {
         }
     }
 
-    /// Opens an object.
+    /// Writes the `{` of an object.
     pub fn open_object(&mut self) -> &mut Writer {
         self.separate();
         self.0.push(b'{');
         self
     }
 
-    /// Closes it.
+    /// Writes the `}` of the object.
     pub fn close_object(&mut self) -> &mut Writer {
         self.0.push(b'}');
         self
     }
 
-    /// Opens a list.
+    /// Writes the `[` of a list.
     pub fn open_list(&mut self) -> &mut Writer {
         self.separate();
         self.0.push(b'[');
         self
     }
 
-    /// Closes it.
+    /// Writes the `]` of the list.
     pub fn close_list(&mut self) -> &mut Writer {
         self.0.push(b']');
         self
@@ -114,14 +114,14 @@ impl Writer {
         self
     }
 
-    /// A string.
+    /// Writes a string, with the escapes that the service uses.
     pub fn string(&mut self, text: &str) -> &mut Writer {
         self.separate();
         json::push_text(&mut self.0, text);
         self
     }
 
-    /// A whole number.
+    /// Writes a number without fraction.
     pub fn integer(&mut self, number: i64) -> &mut Writer {
         self.separate();
         self.whole(number);
@@ -167,14 +167,14 @@ impl Writer {
         self
     }
 
-    /// `null`.
+    /// Writes the literal `null`.
     pub fn null(&mut self) -> &mut Writer {
         self.separate();
         self.0.extend_from_slice(b"null");
         self
     }
 
-    /// `true` or `false`.
+    /// Writes `true` or `false`, unquoted.
     pub fn boolean(&mut self, flag: bool) -> &mut Writer {
         self.separate();
         self.0.extend_from_slice(if flag { b"true" } else { b"false" });
@@ -195,7 +195,7 @@ impl Writer {
         self
     }
 
-    /// A stored item.
+    /// Writes an item's attributes as an object.
     pub fn item(&mut self, item: &Item) -> &mut Writer {
         if self.1 == NumberSets::Hashed && item.may_have_number_sets() {
             return self.attributes(&item.attributes());
@@ -215,7 +215,7 @@ impl Writer {
         self
     }
 
-    /// An attribute value.
+    /// Writes an attribute value with its type.
     pub fn value(&mut self, value: &AttributeValue) -> &mut Writer {
         self.separate();
         if self.1 == NumberSets::Hashed && value.has_number_sets() {

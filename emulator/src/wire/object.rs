@@ -40,7 +40,7 @@ pub struct Object<'w>(&'w mut Writer);
 pub struct List<'w>(&'w mut Writer);
 
 impl<'w> Object<'w> {
-    /// Opens an object.
+    /// Writes the `{` and returns the object, which must be closed.
     pub fn open(writer: &'w mut Writer) -> Object<'w> {
         if writer.is_empty() {
             writer.reserve(SMALL_ANSWER);
@@ -108,14 +108,14 @@ impl<'w> Object<'w> {
         self.member(name).moment(moment);
     }
 
-    /// Closes it.
+    /// Writes the `}` of the object.
     pub fn close(self) {
         self.0.close_object();
     }
 }
 
 impl<'w> List<'w> {
-    /// Opens a list.
+    /// Writes the `[` and returns the list, which must be closed.
     pub fn open(writer: &'w mut Writer) -> List<'w> {
         writer.open_list();
         List(writer)
@@ -141,7 +141,7 @@ impl<'w> List<'w> {
         self.0.attributes(map);
     }
 
-    /// Closes it.
+    /// Writes the `]` of the list.
     pub fn close(self) {
         self.0.close_list();
     }

@@ -71,7 +71,6 @@ const MOST_DEPTH: usize = 16;
 /// The version of a document without one.
 const OLDEST_VERSION: &str = "2008-10-17";
 
-/// A resource policy's document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document(String);
 

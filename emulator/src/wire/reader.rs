@@ -14,19 +14,12 @@ pub struct SyntaxError;
 /// What the next value is, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A string.
     String,
-    /// A number.
     Number,
-    /// `true`.
     True,
-    /// `false`.
     False,
-    /// `null`.
     Null,
-    /// A list opens.
     List,
-    /// An object opens.
     Object,
 }
 
@@ -166,7 +159,6 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a string.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
         if self.next_non_blank() != Some(b'"') {
@@ -344,7 +336,6 @@ impl<'a> Reader<'a> {
         if self.at > start { Ok(()) } else { Err(SyntaxError) }
     }
 
-    /// `true`, `false` or `null`.
     pub fn word(&mut self, word: &str) -> Result<(), SyntaxError> {
         self.next_non_blank();
         match self.text.as_bytes().get(self.at..) {

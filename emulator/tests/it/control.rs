@@ -59,7 +59,6 @@ fn lag() -> BoxedStrategy<String> {
     prop_oneof![number(), seeded].boxed()
 }
 
-/// Some of these members.
 fn some(members: Vec<BoxedStrategy<String>>) -> BoxedStrategy<String> {
     let maybe = |member: BoxedStrategy<String>| proptest::option::weighted(0.4, member);
     let members: Vec<_> = members.into_iter().map(maybe).collect();

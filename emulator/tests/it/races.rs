@@ -152,7 +152,6 @@ impl Event {
         }
     }
 
-    /// The state after it.
     fn after(&self, state: Option<u64>) -> Option<u64> {
         match *self {
             Event::Put { value, .. } | Event::PutUnseen { value } => Some(value),
@@ -251,7 +250,6 @@ const THREADS: u64 = 8;
 const CALLS: u64 = 12;
 const KEYS: u64 = 3;
 
-/// One round's shared part.
 struct Round<'t> {
     twin: &'t Twin,
     ticks: AtomicU64,

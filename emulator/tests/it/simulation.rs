@@ -29,7 +29,6 @@ use setup::Setup;
 use verify::{Figures, verify};
 use world::{TABLES, World};
 
-/// Who sends requests.
 const CLIENTS: u64 = 4;
 /// The number of requests of all clients in turns; with threads each client sends a third of that.
 const STEPS: u64 = 120;

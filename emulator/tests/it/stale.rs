@@ -151,7 +151,6 @@ impl History {
         self.twin.engine.clock().now()
     }
 
-    /// Changes a partition's state.
     fn change(&mut self, partition: usize, at: Moment, change: impl FnOnce(&mut Items)) {
         let mut items = self.states[partition].last().unwrap().1.clone();
         change(&mut items);

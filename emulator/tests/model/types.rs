@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::service::{Model, Place, Step};
 
-/// The service's classes.
 const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810.";
 /// A scalar where a list or map is expected as an element.
 const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')";

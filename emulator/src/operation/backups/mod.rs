@@ -69,7 +69,6 @@ pub fn check_backed_up(context: &Context<'_>, target: &Target) -> Result<(), Api
     Ok(())
 }
 
-/// Whether `ContinuousBackupsStatus` is `ENABLED`.
 pub fn are_enabled(shape: &Shape, now: Moment) -> bool {
     let settles = if takes_time(shape) { SETTLES } else { Duration::ZERO };
     now >= shape.active_at.plus(settles)
@@ -160,7 +159,6 @@ pub fn status(backup: &Backup, now: Moment) -> &'static str {
     }
 }
 
-/// `BackupDetails`.
 pub fn details(object: &mut Object<'_>, backup: &Backup, status: &str) {
     let mut details = object.object("BackupDetails");
     details.string("BackupArn", &backup.arn);

@@ -51,7 +51,6 @@ impl ControlRequest<'_> {
         Ok(())
     }
 
-    /// Replaces the configuration.
     pub fn set_access(&self, writer: &mut Writer) -> ControlResult<()> {
         let directory =
             Directory::read(&self.body.to_text(), self.twin.clock.now()).map_err(ControlError::malformed)?;
@@ -206,7 +205,6 @@ fn session(json: &Json) -> ControlResult<SessionRequest> {
     Ok(session)
 }
 
-/// Texts by name.
 fn texts(what: &str, json: Option<&Json>) -> ControlResult<Vec<(String, String)>> {
     let Some(json) = json else { return Ok(Vec::new()) };
     let wrong = || ControlError::malformed(format!("{what} is an object of texts."));

@@ -34,7 +34,6 @@ impl ControlRequest<'_> {
         self.get_clock(writer)
     }
 
-    /// Moves the clock forward.
     pub fn advance_clock(&self, writer: &mut Writer) -> ControlResult<()> {
         let members = Members::of("advance", &self.body, &["seconds"])?;
         let Some(by) = members.number("seconds")? else {
@@ -50,13 +49,11 @@ impl ControlRequest<'_> {
         self.get_clock(writer)
     }
 
-    /// Freezes the clock.
     pub fn freeze_clock(&self, writer: &mut Writer) -> ControlResult<()> {
         self.twin.clock.freeze();
         self.get_clock(writer)
     }
 
-    /// Unfreezes the clock.
     pub fn unfreeze_clock(&self, writer: &mut Writer) -> ControlResult<()> {
         self.twin.clock.unfreeze();
         self.get_clock(writer)

@@ -7,7 +7,6 @@ use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 impl ControlRequest<'_> {
-    /// A table's global indexes.
     pub fn list_indexes(&self, writer: &mut Writer) -> ControlResult<()> {
         let (caller, table) = self.table()?;
         let mut list = List::open(writer);
@@ -18,14 +17,12 @@ impl ControlRequest<'_> {
         Ok(())
     }
 
-    /// Pauses an index.
     pub fn pause_index(&self, writer: &mut Writer) -> ControlResult<()> {
         let (caller, table) = self.table()?;
         self.twin.pause_index(&caller, table, self.part("index"))?;
         show(self, writer)
     }
 
-    /// Resumes an index.
     pub fn resume_index(&self, writer: &mut Writer) -> ControlResult<()> {
         let (caller, table) = self.table()?;
         self.twin.resume_index(&caller, table, self.part("index"))?;

@@ -151,13 +151,12 @@ fn hex(token: u64) -> String {
     format!("{token:016x}")
 }
 
-/// A position as text.
+/// The text form of a position, for the query of the next page.
 fn cursor(key: &Key) -> String {
     let bytes = key.bytes.iter().map(|byte| format!("{byte:02x}"));
     std::iter::once(hex(key.token)).chain(bytes).collect()
 }
 
-/// Parses a [`cursor`].
 pub(super) fn read_cursor(text: &str) -> ControlResult<Key> {
     let read = || {
         let (token, bytes) = text.split_at_checked(16)?;

@@ -64,16 +64,16 @@ use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OC
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allowed {
-    /// All.
+    /// All controls are served.
     #[default]
     All,
-    /// Those that change nothing.
+    /// Only controls that change nothing are served.
     Looking,
 }
 
 /// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
 pub struct Control {
-    /// Its `operationId` in `openapi.json`.
+    /// The value of `operationId` in `openapi.json`.
     pub name: &'static str,
     /// Its HTTP method: everything except GET mutates.
     pub method: &'static str,
@@ -92,24 +92,24 @@ pub struct Control {
 /// The request body of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// None.
+    /// The request has no body.
     Nothing,
-    /// JSON, or none.
+    /// The body is JSON, and may be omitted.
     Options,
-    /// JSON.
+    /// The body is JSON, and required.
     Json,
-    /// `application/octet-stream`.
+    /// The body is `application/octet-stream`, such as a snapshot.
     Bytes,
 }
 
 /// The response body of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
-    /// JSON.
+    /// The body of the answer is JSON.
     Json,
     /// JSON, or server-sent events if the request accepts those.
     JsonOrEvents,
-    /// `application/octet-stream`.
+    /// The body of the answer is `application/octet-stream`.
     Bytes,
 }
 

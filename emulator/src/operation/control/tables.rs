@@ -33,7 +33,6 @@ impl ControlRequest<'_> {
         Ok(())
     }
 
-    /// Deletes expired items.
     pub fn expire_now(&self, writer: &mut Writer) -> ControlResult<()> {
         let (caller, table) = self.table()?;
         let count = self.twin.expire_now(&caller, table)?;

@@ -22,7 +22,6 @@ pub fn not_global(name: &str) -> ApiError {
 pub struct GlobalTable {
     /// The replica in the caller's region.
     pub table: Arc<Table>,
-    /// Its group.
     pub state: Arc<GroupState>,
 }
 

@@ -22,14 +22,12 @@ pub fn check_index_name(violations: &mut Violations, request: &ContributorInsigh
 
 /// A request about the insights of a table, or of one of its global indexes.
 pub struct InsightsPlan<'r> {
-    /// The table.
     pub target: Target,
     /// The index, if the request names one.
     pub index: Option<&'r str>,
 }
 
 impl<'r> InsightsPlan<'r> {
-    /// Plans a checked request.
     pub fn new(context: &Context<'_>, request: &'r ContributorInsights) -> Result<InsightsPlan<'r>, ApiError> {
         let name = check::control_table_name(request.table_name.as_ref())?;
         Ok(InsightsPlan {

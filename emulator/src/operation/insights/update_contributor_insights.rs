@@ -25,7 +25,6 @@ pub struct Operation;
 pub struct Plan<'r> {
     insights: InsightsPlan<'r>,
     request: &'r ContributorInsights,
-    /// Whether to enable insights.
     on: bool,
 }
 

@@ -14,33 +14,23 @@ use crate::wire::object::Object;
 /// The return options of a write.
 #[derive(Clone, Copy)]
 pub struct ReturnOptions {
-    /// `ReturnConsumedCapacity`.
     pub report: CapacityReport,
-    /// `ReturnValues`.
     pub values: ReturnValues,
-    /// `ReturnItemCollectionMetrics`.
     pub metrics: bool,
-    /// `ReturnValuesOnConditionCheckFailure`.
     pub show_item: bool,
 }
 
 /// A write whose request is checked, before its table is known. `A` is its action.
 pub struct CheckedWrite<'r, A> {
-    /// `TableName`.
     pub table: &'r str,
-    /// Its condition.
     pub condition: WriteCondition<'r>,
-    /// Its return options.
     pub returns: ReturnOptions,
-    /// Its action.
     pub action: A,
 }
 
 /// A planned write and its return options.
 pub struct WritePlan<'r> {
-    /// The write.
     pub write: Write<'r>,
-    /// Its return options.
     pub returns: ReturnOptions,
 }
 
@@ -57,13 +47,9 @@ impl<'r> WritePlan<'r> {
 
 /// The members of a request that set its return options.
 pub struct ReturnMembers<'r> {
-    /// `ReturnConsumedCapacity`.
     pub capacity: Option<&'r Text>,
-    /// `ReturnValues`.
     pub values: Option<&'r Text>,
-    /// `ReturnItemCollectionMetrics`.
     pub metrics: Option<&'r Text>,
-    /// `ReturnValuesOnConditionCheckFailure`.
     pub on_failure: Option<&'r Text>,
 }
 
@@ -126,7 +112,6 @@ pub fn condition<'r>(scope: &mut Bindings<'r>, text: Option<&'r Text>) -> Result
         .transpose()
 }
 
-/// Writes the response.
 pub fn encode(plan: &WritePlan<'_>, change: &Change, out: &mut Writer) {
     let WritePlan { write, returns } = plan;
     let mut answer = Object::open(out);

@@ -52,7 +52,6 @@ pub fn check<'r>(request: &'r KinesisDestination, member: &str) -> Result<(&'r s
 
 /// A request that changes a table's destinations.
 pub struct DestinationPlan<'r> {
-    /// The table.
     pub target: Target,
     /// The table's name as it was sent.
     pub name: &'r str,
@@ -63,7 +62,6 @@ pub struct DestinationPlan<'r> {
 }
 
 impl<'r> DestinationPlan<'r> {
-    /// Plans a checked request.
     pub fn new(
         context: &Context<'_>,
         (name, stream_arn): (&'r str, &'r Text),

@@ -13,7 +13,7 @@ use crate::wire::encode::Writer;
 
 /// The member with the configuration.
 const CONFIGURATION: &str = "UpdateKinesisStreamingConfiguration";
-/// Measured: about 2 minutes.
+/// Duration as a multiple of the lag of a table's status; measured: about 2 minutes.
 const UPDATING: f64 = 20.0;
 
 pub struct Operation;

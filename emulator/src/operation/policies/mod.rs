@@ -96,15 +96,10 @@ fn check<'r>(
 
 /// A request about the policy of a resource, with the resource's table.
 pub struct PolicyPlan<'r> {
-    /// The resource.
     pub resource: ArnResource<'r>,
-    /// Its table.
     pub target: Target,
-    /// The new policy.
     pub document: Option<Document>,
-    /// `ExpectedRevisionId`.
     pub expected: Option<&'r str>,
-    /// `ConfirmRemoveSelfResourceAccess`.
     pub confirmed: bool,
 }
 

@@ -40,7 +40,6 @@ pub fn check_substitutions(
     Ok(())
 }
 
-/// Lowers `AttributesToGet`, if given.
 pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>>, ApiError> {
     names.map(legacy::attributes_to_get).transpose()
 }
@@ -167,9 +166,7 @@ pub fn start_key(
 
 /// The page that a Query or Scan reads, and what it reports.
 pub struct PagePlan<'r> {
-    /// The read.
     pub read: PageRead<'r>,
-    /// `ReturnConsumedCapacity`.
     pub report: CapacityReport,
 }
 

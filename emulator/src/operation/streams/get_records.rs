@@ -20,7 +20,6 @@ use crate::wire::object::{List, Object};
 pub struct Operation;
 
 pub struct Plan {
-    /// The stream's table.
     table: Text,
     iterator: ShardIterator,
     most: usize,

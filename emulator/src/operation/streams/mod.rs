@@ -36,12 +36,10 @@ pub fn required(violations: &mut Violations, text: Option<&Text>, path: &str, le
     }
 }
 
-/// `StreamArn`.
 pub fn stream_arn(violations: &mut Violations, arn: Option<&Text>) {
     required(violations, arn, "streamArn", 37, 1024);
 }
 
-/// `ShardId` and similar members.
 pub fn shard_id(violations: &mut Violations, shard: Option<&Text>, path: &str) {
     length(violations, shard, path, 28, 65);
 }
@@ -84,13 +82,10 @@ pub fn unreadable(why: ShardReadError) -> ApiError {
 /// Its text is the stream's ARN and, encoded, the shard, the position, the time of issue, and the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardIterator {
-    /// The stream's ARN.
     pub stream: Text,
-    /// The shard's id.
     pub shard: String,
     /// The next sequence number to read.
     pub from: Sequence,
-    /// When it was issued.
     pub created: Moment,
     /// The number of the reader that it was issued to.
     pub reader: u64,
@@ -118,7 +113,6 @@ impl ShardIterator {
         format!("{stream}{BETWEEN}{VERSION}{BETWEEN}{encoded}")
     }
 
-    /// Decodes an iterator.
     pub fn decode(text: &str) -> Option<ShardIterator> {
         let mut parts = text.rsplitn(3, BETWEEN);
         let (encoded, version, stream) = (parts.next()?, parts.next()?, parts.next()?);

@@ -18,9 +18,7 @@ use crate::wire::object::{List, Object};
 /// The point of view of a description: responses to changes of a table show its transient state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableView {
-    /// CreateTable's response.
     Created(Moment),
-    /// DeleteTable's response.
     Deleted(Moment),
     /// UpdateTable's response: the transient state is visible, even if the change takes no time.
     Updated(Moment),

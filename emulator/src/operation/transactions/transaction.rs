@@ -15,7 +15,6 @@ use crate::value::{Item, Map, Text};
 
 use crate::operation::output;
 
-/// `ClientRequestToken`.
 pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
     let Some(token) = token else { return };
     match token.chars().count() {

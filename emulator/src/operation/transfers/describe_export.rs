@@ -48,7 +48,6 @@ impl Stages for Operation {
     }
 }
 
-/// The status at `now`.
 pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
     let progress = transfer.progress();
     match &progress.failure {

@@ -64,7 +64,6 @@ fn not_found(kind: TransferKind, arn: &str) -> ApiError {
 pub enum TransferStart {
     /// The request is new, and has been recorded.
     New(Arc<Transfer>),
-    /// It was sent before.
     Same(Arc<Transfer>),
     /// Its token was used for a different request.
     Conflict,
@@ -137,7 +136,6 @@ pub fn echoed(body: &[u8], names: &[&'static str]) -> Vec<(&'static str, String)
     names.iter().filter_map(member).collect()
 }
 
-/// Appends those members.
 pub fn echo(object: &mut Object<'_>, transfer: &Transfer) {
     for (name, json) in &transfer.echoed {
         object.member(name).json(json.as_bytes());
@@ -214,7 +212,6 @@ pub fn check_word(violations: &mut Violations, word: Option<&Text>, path: &str, 
     }
 }
 
-/// `InputCompressionType`.
 pub fn check_compression(violations: &mut Violations, word: Option<&Text>, path: &str) {
     check_word(violations, word, path, &["ZSTD", "NONE", "GZIP"], "[ZSTD, NONE, GZIP]");
 }
@@ -224,7 +221,6 @@ pub fn compression(word: Option<&Text>) -> Compression {
     one_of(word).and_then(Compression::named).unwrap_or_default()
 }
 
-/// `ClientToken`.
 pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
     if let Some(token) = token.filter(|token| token.is_empty() || token.contains('$')) {
         violations.value(
@@ -237,9 +233,7 @@ pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
 
 /// The transfer of a start request.
 pub struct StartedTransfer {
-    /// The transfer.
     pub transfer: Arc<Transfer>,
-    /// When it was requested.
     pub now: Moment,
     /// Whether this request has started it, rather than an earlier one.
     pub begun: bool,
@@ -261,9 +255,7 @@ impl StartedTransfer {
 
 /// A request, with its body as sent.
 pub struct RequestWithBody<R> {
-    /// The request.
     pub request: R,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -301,7 +293,6 @@ pub fn find(context: &Context<'_>, kind: TransferKind, arn: &str) -> Result<Arc<
 
 /// A request for a list.
 pub struct Listing<'r> {
-    /// The kind of transfers.
     pub kind: TransferKind,
     /// The table's ARN, to list only its transfers.
     pub table_arn: Option<&'r Text>,
@@ -324,10 +315,8 @@ pub struct TransferPage {
 
 /// An operation that lists transfers of one kind.
 pub trait TransferList {
-    /// The decoded request.
     type Request: Decode;
 
-    /// What the request lists.
     fn listing(request: &Self::Request) -> Listing<'_>;
 
     /// Writes the members of a transfer's summary at `now`.
@@ -364,7 +353,6 @@ impl<L: TransferList> Stages for L {
 }
 
 impl Listing<'_> {
-    /// Checks the request.
     pub fn check(&self) -> Result<(), ApiError> {
         let mut violations = Violations::new();
         streams::length(&mut violations, self.table_arn, "tableArn", 1, 1024);
@@ -392,7 +380,6 @@ impl Listing<'_> {
         }
     }
 
-    /// Finds the transfers.
     pub fn find(&self, context: &Context<'_>) -> Result<TransferPage, ApiError> {
         let start = self.start()?;
         let most = self.most.map_or(self.limit.1, |most| most as usize);
@@ -407,7 +394,6 @@ impl Listing<'_> {
         Ok(TransferPage { found, more, now })
     }
 
-    /// Writes the response.
     pub fn encode(&self, page: &TransferPage, out: &mut Writer, summarize: fn(&mut Object<'_>, &Transfer, Moment)) {
         let mut answer = Object::open(out);
         let mut list = answer.list(self.member);

@@ -40,7 +40,6 @@ enum Frame {
         token: Token,
         value: Id,
     },
-    /// A path's index.
     Index {
         base: Id,
         steps: Vec<PathStep>,
@@ -72,11 +71,8 @@ impl Container {
     }
 }
 
-/// What follows a term.
 enum Next {
-    /// Another term.
     Term,
-    /// The expression is whole.
     Done(Id),
 }
 
@@ -169,7 +165,6 @@ impl Parser<'_> {
         Ok(Some(self.tree.add(kind, token)))
     }
 
-    /// `@name`.
     fn scoped(&mut self) -> Parse<Id> {
         let token = self.advance();
         if !matches!(token.kind, TokenKind::Identifier | TokenKind::Quoted) {

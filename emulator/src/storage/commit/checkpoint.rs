@@ -54,7 +54,6 @@ enum CheckpointPart {
     Items {
         table: TableId,
         items: Items,
-        /// The last item taken.
         after: Option<Key>,
     },
 }

@@ -41,13 +41,12 @@ pub enum Origin {
 /// A change of the state, applied atomically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Commit {
-    /// When it is applied.
+    /// The moment at which the commit is applied.
     pub time: Moment,
-    /// Its cause.
+    /// What caused the commit: a request, a control or due work.
     pub origin: Origin,
     /// Its position in the order of all commits, from 1.
     pub sequence: u64,
-    /// Its changes, in order.
     pub(crate) mutations: Vec<Mutation>,
 }
 
@@ -158,7 +157,6 @@ type Sink = Option<Arc<dyn CommitSink>>;
 /// A commit that is being applied: permission to change the state. No other commit is appended until it is dropped.
 #[derive(Debug)]
 pub struct Committed<'l> {
-    /// When it is applied.
     pub time: Moment,
     _turn: Option<ApplyGuard<'l>>,
 }

@@ -18,9 +18,7 @@ pub type TableId = u64;
 pub enum Mutation {
     /// An item is put, or removed.
     ChangeItem {
-        /// The table.
         table: TableId,
-        /// The item's key.
         key: Key,
         /// The new item; `None` removes it.
         item: Option<Item>,
@@ -31,9 +29,7 @@ pub enum Mutation {
     },
     /// A transaction locks an item until it is executed.
     HoldItem {
-        /// The table.
         table: TableId,
-        /// The item's key.
         key: Key,
         /// When the transaction is executed.
         until: Moment,
@@ -41,57 +37,32 @@ pub enum Mutation {
         then: PendingTransaction,
     },
     /// A transaction releases an item. Its effect on the item follows as a `ChangeItem`.
-    ReleaseItem {
-        /// The table.
-        table: TableId,
-        /// The item's key.
-        key: Key,
-    },
+    ReleaseItem { table: TableId, key: Key },
     /// A table is created. Requests do not see it before it is listed.
     CreateTable {
-        /// Its identity.
         identity: TableIdentity,
-        /// Its settings.
         settings: Box<TableSettings>,
     },
     /// A table becomes visible under its name, replacing a deleted one.
-    ListTable {
-        /// The table.
-        table: TableId,
-    },
+    ListTable { table: TableId },
     /// A deleted table, or one that was never listed, is dropped.
-    RemoveTable {
-        /// The table.
-        table: TableId,
-    },
+    RemoveTable { table: TableId },
     /// A table's settings change: its definition, time to live, stream, jobs, recovery, tags, policies, conditions.
     ChangeTable {
-        /// The table.
         table: TableId,
-        /// All its new settings.
         settings: Box<TableSettings>,
     },
     /// A new index has the entries of all items that existed before it.
     EndBackfill {
-        /// The table.
         table: TableId,
-        /// The index.
         index: Name,
         /// When the index becomes `ACTIVE`.
         end: Moment,
     },
     /// A global index is paused or resumed.
-    PauseIndex {
-        /// The table.
-        table: TableId,
-        /// The index.
-        index: Name,
-        /// Whether it is paused.
-        paused: bool,
-    },
+    PauseIndex { table: TableId, index: Name, paused: bool },
     /// A shard of a table's stream is split.
     SplitShard {
-        /// The table.
         table: TableId,
         /// The first token of the second half.
         at: u64,
@@ -100,105 +71,78 @@ pub enum Mutation {
     RotateShards {
         /// The scope of the stream.
         scope: Scope,
-        /// The stream's ARN.
         stream: String,
     },
     /// A backup of a table's present state is created.
     CreateBackup {
         /// The scope of the backup.
         scope: Scope,
-        /// The table.
         table: TableId,
-        /// The backup.
         record: Box<BackupRecord>,
     },
-    /// A backup is deleted.
     DeleteBackup {
         /// The scope of the backup.
         scope: Scope,
-        /// Its ARN.
         arn: String,
     },
     /// A table is being restored from a backup.
     ClaimBackup {
         /// The scope of the backup.
         scope: Scope,
-        /// Its ARN.
         arn: String,
-        /// When the restore completes.
         until: Moment,
     },
     /// An export, import or bulk operation begins.
     StartTransfer {
-        /// Its scope.
         scope: Scope,
-        /// The request.
         record: Box<TransferRecord>,
         /// The id of its table, if that exists.
         table_id: String,
-        /// Its progress.
         progress: Box<Progress>,
     },
     /// The progress of an export, import or bulk operation.
     ChangeTransfer {
-        /// Its scope.
         scope: Scope,
-        /// Its kind.
         kind: TransferKind,
-        /// Its ARN.
         arn: String,
         /// The id of its table, if that exists.
         table_id: String,
-        /// Its progress.
         progress: Box<Progress>,
     },
     /// A client token is used by a request that is executed at a moment.
-    UseToken {
-        /// The token.
-        token: ClientToken,
-    },
+    UseToken { token: ClientToken },
     /// The conditions of all tables without their own change. The tables' settings change in separate mutations.
-    SetConditions {
-        /// The new conditions.
-        conditions: Box<Conditions>,
-    },
+    SetConditions { conditions: Box<Conditions> },
     /// The conditions of one table change, existing or not.
     SetTableConditions {
         /// The scope of the table.
         scope: Scope,
-        /// Its name.
         table: Name,
         /// Its new conditions, or `None` to follow those of all tables.
         conditions: Option<Box<Conditions>>,
     },
     /// Part of a checkpoint of a table that is not listed yet: items.
     RestoreItems {
-        /// The table.
         table: TableId,
         /// The items and their keys.
         items: Vec<(Key, Item)>,
     },
     /// Part of a checkpoint of a table that is not listed yet: a global or vector index. It follows all items.
     RestoreIndex {
-        /// The table.
         table: TableId,
-        /// The index.
         index: Name,
         /// The pending changes of the index.
         state: Box<SavedIndex>,
     },
     /// Part of a checkpoint of a table that is not listed yet: more of an index that has been restored.
     RestoreEntries {
-        /// The table.
         table: TableId,
-        /// The index.
         index: Name,
         /// Further entries and pending changes.
         state: Box<SavedIndex>,
     },
     /// Part of a checkpoint of a table that is not listed yet: history for point-in-time recovery.
     RestoreRecovery {
-        /// The table.
         table: TableId,
         /// Earlier versions of items, in the order of their changes.
         versions: Vec<PriorItem>,
@@ -207,38 +151,24 @@ pub enum Mutation {
     },
     /// A change from another region arrives. It is applied if it is newer than the present version.
     ReplicateItem {
-        /// The table.
         table: TableId,
-        /// The item's key.
         key: Key,
         /// The new item; `None` removes it.
         item: Option<Item>,
-        /// Its version.
         version: ReplicaVersion,
-        /// When it arrived.
         due: Moment,
     },
     /// Replication from another region is paused or resumed.
-    PauseReplication {
-        /// The table.
-        table: TableId,
-        /// The region.
-        source: Name,
-        /// Whether it is paused.
-        paused: bool,
-    },
+    PauseReplication { table: TableId, source: Name, paused: bool },
     /// Part of a checkpoint of a table that is not listed yet: the versions of its items. It follows the items.
     RestoreVersions {
-        /// The table.
         table: TableId,
         /// The versions by key, including those of deleted items.
         versions: Vec<(Key, ReplicaVersion)>,
     },
     /// Part of a checkpoint of a table that is not listed yet: queued changes of a partition, in order.
     RestoreInbox {
-        /// The table.
         table: TableId,
-        /// The partition.
         place: usize,
         /// The changes of one region.
         state: Box<SavedInbox>,
@@ -247,23 +177,16 @@ pub enum Mutation {
     RestoreStream {
         /// The scope of the stream.
         scope: Scope,
-        /// The stream.
         stream: Box<StreamState>,
     },
     /// The replicas of a global table change; all of them exist already.
-    ChangeReplicas {
-        /// Its new state.
-        group: Box<GroupState>,
-    },
+    ChangeReplicas { group: Box<GroupState> },
     /// Part of a checkpoint: further records of a shard of a stream.
     RestoreRecords {
         /// The scope of the stream.
         scope: Scope,
-        /// The stream's ARN.
         stream: String,
-        /// The shard.
         shard: String,
-        /// The records.
         records: Vec<Record>,
     },
     /// Everything is removed: tables, backups, tokens, conditions of single tables.

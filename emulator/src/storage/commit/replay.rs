@@ -41,7 +41,7 @@ impl<'c> Replay<'c> {
         }
     }
 
-    /// Applies a commit.
+    /// Applies a commit to the state that the commits before it produced.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), ReplayError> {
         let committed = Committed::replayed(commit.time);
         commit.mutations.iter().try_for_each(|mutation| {

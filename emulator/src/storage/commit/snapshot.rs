@@ -105,7 +105,7 @@ impl StateSnapshot {
         }
     }
 
-    /// The clock's moment.
+    /// The moment of the clock when the snapshot was taken.
     pub fn now(&self) -> Moment {
         self.now
     }
@@ -135,7 +135,7 @@ impl StateSnapshot {
         (bytes.len() <= most).then_some(bytes)
     }
 
-    /// Decodes a snapshot.
+    /// Decodes a snapshot that [`to_bytes`](StateSnapshot::to_bytes) encoded.
     pub fn from_bytes(bytes: &[u8]) -> Result<StateSnapshot, InvalidSnapshot> {
         let damaged = || InvalidSnapshot("its checksum is wrong");
         let rest = bytes

@@ -53,11 +53,9 @@ pub struct QueuedUpdate<E> {
 /// A change on its arrival.
 #[derive(Debug)]
 pub(super) struct Arrival<E> {
-    /// When it arrives.
     pub(super) due: Moment,
     /// Whether that is later than it was queued.
     pub(super) delayed: bool,
-    /// Its effect.
     pub(super) update: IndexUpdate<E>,
 }
 
@@ -79,12 +77,10 @@ pub(super) struct Queue<E> {
     pub(super) paused: bool,
     /// When it was last resumed.
     pub(super) resumed: Moment,
-    /// Where arrivals are recorded.
     pub(super) events: Option<Box<IndexEvents>>,
 }
 
 impl<E> Queue<E> {
-    /// An empty queue.
     pub(super) fn new() -> Queue<E> {
         Queue {
             due: VecDeque::new(),

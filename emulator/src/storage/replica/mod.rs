@@ -53,22 +53,17 @@ pub struct GroupState {
 /// The region that stores the writes of a group of two replicas with strong consistency, but serves no requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// Its region.
     pub region: CompactString,
-    /// When it becomes `ACTIVE`.
     pub active_at: Moment,
 }
 
 /// A replica of a global table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replica {
-    /// Its region.
     pub region: CompactString,
-    /// Its table.
     pub table: TableId,
     /// The region whose items were copied; `None` for the first table.
     pub source: Option<CompactString>,
-    /// When it was requested.
     pub added: Moment,
     /// When the other replicas begin to list it.
     pub shows_at: Moment,
@@ -85,7 +80,6 @@ pub struct Replica {
 /// The deletion of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// When it becomes visible.
     pub shows_at: Moment,
     /// When the replica is removed.
     pub gone_at: Moment,
@@ -186,7 +180,6 @@ impl GroupState {
         now < self.updating_until || witness || self.replicas.iter().any(|replica| replica.is_changing(now))
     }
 
-    /// Drops removed replicas.
     pub fn drop_gone(&mut self, now: Moment) {
         self.replicas.retain(|replica| replica.is_there(now));
     }
@@ -225,7 +218,6 @@ impl ReplicaGroup {
         &self.claims
     }
 
-    /// The group's state.
     pub fn state(&self) -> Arc<GroupState> {
         Arc::clone(&self.tables.read().state)
     }

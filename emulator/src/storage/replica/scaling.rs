@@ -18,11 +18,9 @@ pub struct Scaling {
     pub maximum: i64,
     /// The role for scaling, if given.
     pub role_arn: Option<String>,
-    /// How units follow consumption.
     pub policy: ScalingPolicy,
 }
 
-/// A target tracking policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalingPolicy {
     /// Its name, if one was given.

@@ -14,13 +14,10 @@ use crate::value::{Item, Name};
 pub struct ReplicatedChange {
     /// The region of its origin.
     pub source: Name,
-    /// The item's key.
     pub key: Key,
     /// The new item; `None` removes it.
     pub item: Option<Item>,
-    /// Its version.
     pub version: ReplicaVersion,
-    /// When it happened there.
     pub happened: Moment,
 }
 
@@ -58,7 +55,6 @@ impl Default for RegionQueue {
 /// The queued changes from one region, in a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedInbox {
-    /// The region.
     pub source: Name,
     /// Whether replication from the region is paused.
     pub paused: bool,

@@ -16,11 +16,8 @@ const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
 /// A shard, as DescribeStream shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardView {
-    /// Its id.
     pub id: String,
-    /// Its parent shard.
     pub parent: Option<String>,
-    /// Its first sequence number.
     pub start: Sequence,
     /// Its last sequence number, once it is closed.
     pub end: Option<Sequence>,
@@ -29,13 +26,9 @@ pub struct ShardView {
 /// A position in a shard where a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// At the oldest record.
     TrimHorizon,
-    /// After the newest record.
     Latest,
-    /// At this sequence number.
     At(Sequence),
-    /// After this sequence number.
     After(Sequence),
     /// At the first record of this moment or later.
     AtTime(Moment),
@@ -60,7 +53,6 @@ const READS: Duration = Duration::from_secs(1);
 /// The result of reading a shard.
 #[derive(Clone, Debug)]
 pub struct ShardPage {
-    /// The records, in order.
     pub records: Vec<Record>,
     /// Where the next read continues; `None` at the end of a closed shard.
     pub next: Option<Sequence>,
@@ -79,7 +71,6 @@ pub enum ShardReadError {
     Busy,
 }
 
-/// A shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
     pub(in crate::storage) id: String,

@@ -35,11 +35,8 @@ const RETENTION: Duration = Duration::from_secs(limits::STREAM_RETENTION_SECONDS
 /// The parameters of a new stream.
 #[derive(Clone, Debug)]
 pub struct StreamSettings<'a> {
-    /// The table's name.
     pub table: Name,
-    /// The table's ARN.
     pub table_arn: &'a str,
-    /// The table's key.
     pub key: KeySchema,
     /// The view of its records.
     pub view: StreamView,
@@ -56,13 +53,10 @@ pub struct StreamSettings<'a> {
 /// The status of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStatus {
-    /// It has been requested.
     Enabling,
-    /// It takes records.
     Enabled,
     /// Its closing has been requested.
     Disabling,
-    /// It is closed.
     Disabled,
 }
 
@@ -81,7 +75,6 @@ impl StreamStatus {
 /// The end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEnd {
-    /// When it was closed.
     pub at: Moment,
     /// From when on it is `DISABLED`.
     pub settled: Moment,
@@ -108,17 +101,13 @@ pub struct StreamState {
 /// A stream of an existing or former table.
 #[derive(Debug)]
 pub struct Stream {
-    /// Its ARN.
     pub arn: String,
     /// Its label: the moment of its creation.
     pub label: String,
-    /// The table's name.
     pub table: Name,
-    /// The table's key.
     pub key: KeySchema,
     /// The view of its records.
     pub view: StreamView,
-    /// When it was requested.
     pub created: Moment,
     enabled_at: Moment,
     seed: u64,
@@ -344,7 +333,6 @@ impl Stream {
         }
     }
 
-    /// Its status.
     pub fn status(&self, now: Moment) -> StreamStatus {
         match *self.end.lock() {
             Some(end) if now < end.settled => StreamStatus::Disabling,

@@ -9,11 +9,8 @@ use crate::value::Item;
 /// The kind of a change of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// A new item.
     Insert,
-    /// A changed item.
     Modify,
-    /// A removed item.
     Remove,
 }
 
@@ -40,9 +37,7 @@ impl RecordKind {
 /// A record of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its sequence number.
     pub sequence: Sequence,
-    /// The kind of change.
     pub event: RecordKind,
     /// When it happened: a deletion by time to live and a write of a transaction in flight happen when they are due.
     pub created: Moment,
@@ -86,7 +81,6 @@ impl Record {
         })
     }
 
-    /// The item's key attributes.
     pub fn keys(&self, key: &KeySchema) -> Item {
         let image = || self.new.as_ref().or(self.old.as_ref()).map(|image| key.only(image));
         self.keys.clone().or_else(image).unwrap_or_default()

@@ -79,7 +79,6 @@ impl Numbers {
         )
     }
 
-    /// Continues from saved numbers.
     pub(super) fn restored(seed: u64, (sequence, shard): (u64, i64)) -> Numbers {
         Numbers {
             seed,

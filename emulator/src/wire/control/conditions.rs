@@ -12,7 +12,7 @@ use crate::wire::object::Object;
 /// The longest accepted time: ten thousand years.
 const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
 
-/// A moment like `2026-01-01T00:00:00Z`.
+/// Parses a moment such as `2026-01-01T00:00:00Z`.
 pub fn moment(text: &str) -> ControlResult<Moment> {
     Moment::parse(text).ok_or_else(|| {
         let text = shortened(text);

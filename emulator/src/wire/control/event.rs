@@ -9,7 +9,6 @@ use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// An event.
 pub fn write_event(event: &Event, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("id", event.id as i64);

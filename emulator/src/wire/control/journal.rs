@@ -121,7 +121,6 @@ pub fn write_scan(scan: &ObservedScan, writer: &mut Writer) {
     object.close();
 }
 
-/// A counter or gauge.
 pub fn write_metric(metric: &Metric, writer: &mut Writer) {
     let mut object = Object::open(writer);
     write_name(metric, &mut object);

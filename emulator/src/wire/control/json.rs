@@ -20,13 +20,13 @@ const MOST_DEPTH: usize = 20;
 pub enum Json {
     /// `null`, or nothing at all.
     Null,
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Flag(bool),
     /// A number. JavaScript's other numbers are rejected where a number is required.
     Number(f64),
-    /// A string.
+    /// A string, with its escapes resolved.
     Text(String),
-    /// A list.
+    /// A list, of mixed types if sent so.
     List(Vec<Json>),
     /// An object, in the order sent.
     Object(Vec<(String, Json)>),
@@ -45,7 +45,7 @@ impl From<SyntaxError> for JsonError {
 }
 
 impl Json {
-    /// Reads a body.
+    /// Reads the body of a control request, bounded in size and depth.
     pub fn read(body: &[u8]) -> ControlResult<Json> {
         let mut reader = Reader::new(body).map_err(|_| ControlError::malformed("The body is not UTF-8."))?;
         let read = value(&mut reader, MOST_DEPTH).and_then(|read| reader.end().map(|()| read).map_err(JsonError::from));
@@ -204,17 +204,17 @@ impl<'a> Members<'a> {
         read(value).map(Some).ok_or_else(wrong)
     }
 
-    /// A text.
+    /// The member `name` as text; `None` if it is absent or null, an error if it has another type.
     pub fn text(&self, name: &str) -> ControlResult<Option<&'a str>> {
         self.read(name, Json::text, "a text")
     }
 
-    /// A number.
+    /// The member `name` as a number; `None` if it is absent or null, an error if it has another type.
     pub fn number(&self, name: &str) -> ControlResult<Option<f64>> {
         self.read(name, Json::number, "a number")
     }
 
-    /// A flag.
+    /// The member `name` as a boolean; `None` if it is absent or null, an error if it has another type.
     pub fn flag(&self, name: &str) -> ControlResult<Option<bool>> {
         let flag = |told: &Json| match told {
             Json::Flag(flag) => Some(*flag),

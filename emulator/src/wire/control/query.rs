@@ -12,7 +12,7 @@ use super::{ControlError, ControlResult, shortened};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name in the query string.
     pub name: &'static str,
     /// The value of a number that is not sent.
     pub default: u64,
@@ -26,7 +26,7 @@ impl Parameter {
         Parameter::number(name, 0, u64::MAX)
     }
 
-    /// A bounded number.
+    /// A whole number from 1 to `maximum`, which is `default` if it is not sent.
     pub const fn number(name: &'static str, default: u64, maximum: u64) -> Parameter {
         Parameter { name, default, maximum }
     }
@@ -62,7 +62,6 @@ impl<'a> Query<'a> {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// A whole number.
     pub fn whole(&self, name: &str) -> ControlResult<Option<u64>> {
         let read = |text: &str| {
             let wrong =

@@ -57,7 +57,7 @@ impl ControlError {
         ControlError::new(413, sentence)
     }
 
-    /// It is temporarily unavailable.
+    /// The emulator cannot do it at the moment: status 503.
     pub fn unavailable(sentence: impl Into<String>) -> ControlError {
         ControlError::new(503, sentence)
     }
@@ -67,7 +67,7 @@ impl ControlError {
         ControlError::new(415, sentence)
     }
 
-    /// The HTTP status.
+    /// The HTTP status code of the answer.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -77,7 +77,7 @@ impl ControlError {
         self.allow.as_deref()
     }
 
-    /// The answer's body.
+    /// The JSON body of the answer: the sentence as `error`.
     pub fn body(&self) -> Vec<u8> {
         let mut writer = Writer::with_capacity(self.sentence.len() + 16);
         let mut body = Object::open(&mut writer);

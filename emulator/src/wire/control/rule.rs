@@ -24,7 +24,6 @@ const SCOPE: [&str; 10] = [
     "for",
 ];
 
-/// A fault rule.
 pub fn read_rule(told: &Json) -> ControlResult<Rule> {
     let mut known = vec!["verdict", "first", "nth", "everyNth", "share", "movesClock"];
     known.extend(SCOPE);

@@ -39,19 +39,13 @@ impl Decode for UpdateKinesisDestination {
 }
 
 narrowed! {
-    /// The members of GetResourcePolicy.
     GetResourcePolicy of ResourcePolicy, "GetResourcePolicyInput": "ResourceArn";
-    /// The members of DeleteResourcePolicy.
     DeleteResourcePolicy of ResourcePolicy, "DeleteResourcePolicyInput": "ResourceArn", "ExpectedRevisionId";
-    /// The members of DescribeContributorInsights.
     DescribeContributorInsights of ContributorInsights, "DescribeContributorInsightsInput": "TableName", "IndexName";
     /// The member of DescribeGlobalTable and DescribeGlobalTableSettings.
     GlobalTableOnly of GlobalTable, "DescribeGlobalTableInput": "GlobalTableName";
-    /// The members of CreateGlobalTable.
     CreateGlobalTable of GlobalTable, "CreateGlobalTableInput": "GlobalTableName", "ReplicationGroup";
-    /// The members of UpdateGlobalTable.
     UpdateGlobalTable of GlobalTable, "UpdateGlobalTableInput": "GlobalTableName", "ReplicaUpdates";
-    /// The members of UpdateGlobalTableSettings.
     UpdateGlobalTableSettings of GlobalTable, "UpdateGlobalTableSettingsInput":
         "GlobalTableName", "GlobalTableBillingMode", "GlobalTableProvisionedWriteCapacityUnits",
         "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate", "GlobalTableGlobalSecondaryIndexSettingsUpdate",

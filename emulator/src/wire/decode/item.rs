@@ -92,7 +92,6 @@ structures! {
 }
 
 impl Decoder<'_> {
-    /// `ExpressionAttributeNames`.
     pub(super) fn expression_names(&mut self) -> Read<NameSubstitutions> {
         self.map("java.lang.String", Decoder::text)
     }
@@ -118,7 +117,6 @@ impl Decoder<'_> {
         })
     }
 
-    /// `KeyConditions`, `QueryFilter`, `ScanFilter`.
     pub(super) fn conditions(&mut self) -> Read<Vec<(Name, LegacyCondition)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.Condition", |decoder| {
             decoder.structure::<LegacyCondition>(ValuePosition::Element)

@@ -8,25 +8,20 @@ use crate::request::Validated;
 
 /// The type of such a member.
 pub(super) enum MemberType {
-    /// `true` or `false`.
     Flag,
     /// A whole number of 32 bits.
     Integer,
     /// A whole number of 64 bits, from this one on.
     Long(i64),
-    /// A number.
     Double,
-    /// A text.
     Text,
     /// A name of 3 to 255 characters.
     Name,
     /// A text with a minimum and maximum of characters, matching a pattern.
     Pattern(usize, usize, &'static str, fn(char) -> bool),
-    /// One of these keywords.
     Word(&'static [&'static str]),
     /// A list with a minimum and maximum of elements.
     List(&'static MemberType, usize, usize),
-    /// A structure.
     Structure(&'static MemberStructure),
 }
 

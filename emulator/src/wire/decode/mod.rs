@@ -80,7 +80,6 @@ enum ValuePosition {
     Element,
 }
 
-/// A body being read.
 struct Decoder<'a> {
     reader: Reader<'a>,
     value_errors: ValueErrors,

@@ -24,7 +24,6 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A string.
     pub(super) fn text(&mut self) -> Read<Text> {
         self.borrowed_text().map(Text::from)
     }
@@ -60,7 +59,6 @@ impl<'a> Decoder<'a> {
         self.whole("Long", "class java.lang.Long")
     }
 
-    /// A number.
     pub(super) fn double(&mut self) -> Read<f64> {
         match self.reader.peek()? {
             Token::Number => Ok(self.reader.number()?.parse().unwrap_or_default()),

@@ -61,7 +61,6 @@ static TARGET: MemberType = MemberType::Structure(&MemberStructure {
 /// A table's settings for writes.
 pub(super) static WRITES: &MemberType = &AUTO_SCALING;
 
-/// `GlobalTableGlobalSecondaryIndexSettingsUpdate`.
 pub(super) static INDEX_SETTINGS: &MemberType = &MemberType::List(
     &MemberType::Structure(&MemberStructure {
         class: "GlobalTableGlobalSecondaryIndexSettingsUpdate",
@@ -79,7 +78,6 @@ pub(super) static INDEX_SETTINGS: &MemberType = &MemberType::List(
     20,
 );
 
-/// `ReplicaSettingsUpdate`.
 pub(super) static REPLICA_SETTINGS: &MemberType = &MemberType::List(
     &MemberType::Structure(&MemberStructure {
         class: "ReplicaSettingsUpdate",
@@ -116,7 +114,6 @@ static REPLICA_INDEX_SETTINGS: MemberType = MemberType::List(
     20,
 );
 
-/// `GlobalSecondaryIndexUpdates` of UpdateTableReplicaAutoScaling.
 pub(super) static INDEXES: &MemberType = &MemberType::List(
     &MemberType::Structure(&MemberStructure {
         class: "GlobalSecondaryIndexAutoScalingUpdate",
@@ -129,7 +126,6 @@ pub(super) static INDEXES: &MemberType = &MemberType::List(
     usize::MAX,
 );
 
-/// `ReplicaUpdates` of UpdateTableReplicaAutoScaling.
 pub(super) static REPLICAS: &MemberType = &MemberType::List(
     &MemberType::Structure(&MemberStructure {
         class: "ReplicaAutoScalingUpdate",
@@ -155,7 +151,6 @@ static REPLICA_INDEXES: MemberType = MemberType::List(
     usize::MAX,
 );
 
-/// `ReplicaUpdates` of UpdateTable.
 pub(super) static REPLICATION: &MemberType = &MemberType::List(
     &MemberType::Structure(&MemberStructure {
         class: "ReplicationGroupUpdate",

@@ -34,7 +34,6 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// A structure.
     pub(super) fn structure<S: StructureShape>(&mut self, place: ValuePosition) -> Read<S::Into> {
         self.expect_structure(place, S::CLASS)?;
         let mut into = S::Into::default();
@@ -119,7 +118,6 @@ impl Decoder<'_> {
         self.structures::<S>(ValuePosition::Member, |_, _| {})
     }
 
-    /// A list of texts.
     pub(super) fn texts(&mut self) -> Read<Vec<CompactString>> {
         self.list(ValuePosition::Member, Decoder::text)
     }

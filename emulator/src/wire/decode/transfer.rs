@@ -47,7 +47,6 @@ impl ItemRecord {
     }
 }
 
-/// `TableCreationParameters`.
 struct TableCreationParameters;
 
 structures! {

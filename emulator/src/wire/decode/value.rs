@@ -21,7 +21,6 @@ use crate::wire::reader::{Reader, SyntaxError, Token};
 const VALUE: &str = "com.amazonaws.dynamodb.v20120810.AttributeValue";
 
 impl<'a> Decoder<'a> {
-    /// `Item`, `Key`, `ExclusiveStartKey`.
     pub(super) fn attributes(&mut self) -> Read<Map> {
         self.attribute_map(ValuePosition::Member, 0)
     }
@@ -52,12 +51,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// An element of `Keys`.
     pub(super) fn attributes_element(&mut self) -> Read<Map> {
         self.attribute_map_with(ValuePosition::Element, 0, Decoder::name_numbers)
     }
 
-    /// `ExpressionAttributeValues`.
     pub(super) fn expression_values(&mut self) -> Read<ValueSubstitutions> {
         let outer = self.value_errors.enter(RequestPart::ExpressionValues);
         self.expect_map(ValuePosition::Member, VALUE)?;
@@ -79,7 +76,6 @@ impl<'a> Decoder<'a> {
         self.value(ValuePosition::Member, 0)
     }
 
-    /// `AttributeValueList`.
     pub(super) fn value_list(&mut self) -> Read<Vec<AttributeValue>> {
         self.expect_list()?;
         self.values(0)

@@ -22,7 +22,6 @@ pub enum ValueLayer {
 pub(super) enum BrokenRule {
     /// A value of no type or of two: never enveloped. One of two is wrapped in ExpressionAttributeValues in every layer.
     Shape,
-    /// Everything else.
     Content,
 }
 
@@ -32,7 +31,6 @@ pub(super) enum RequestPart {
     #[default]
     Item,
     Legacy,
-    /// Parameters of a statement.
     Parameters,
     ExpressionValues,
 }
@@ -68,7 +66,6 @@ pub(super) struct ValueErrors {
 pub(super) struct DeferredErrors(Option<Box<ValueError>>);
 
 impl DeferredErrors {
-    /// Whether anything was noted.
     pub(super) fn is_fault(&self) -> bool {
         self.0.is_some()
     }

@@ -107,7 +107,6 @@ fn undeflated(body: &[u8]) -> Result<Vec<u8>, InflateError> {
     }
 }
 
-/// An encoding of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Gzip,

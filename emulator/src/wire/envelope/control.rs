@@ -29,16 +29,13 @@ pub const OCTET_STREAM: &str = "application/octet-stream";
 /// The body of a control's request, as its content type declares it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ControlBody<'a> {
-    /// JSON, or nothing.
     Json(Cow<'a, [u8]>),
-    /// `application/octet-stream`.
     Bytes(Cow<'a, [u8]>),
 }
 
 /// A request for a control.
 #[derive(Debug)]
 pub struct ControlCall<'a> {
-    /// The HTTP method.
     pub method: &'a str,
     /// The path, without a query.
     pub path: &'a str,

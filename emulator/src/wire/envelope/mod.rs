@@ -53,9 +53,9 @@ pub enum HealthCheck {
 /// The two services that share an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// DynamoDB itself.
+    /// DynamoDB, whose targets begin with `DynamoDB_20120810`.
     DynamoDb,
-    /// DynamoDB Streams.
+    /// DynamoDB Streams, whose targets begin with `DynamoDBStreams_20120810`.
     Streams,
 }
 
@@ -103,14 +103,10 @@ impl Default for AnswerFormat<'_> {
     }
 }
 
-/// A decoded envelope.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// The caller.
     pub caller: Caller,
-    /// Which service.
     pub service: Service,
-    /// Which of its operations.
     pub operation: &'a str,
     /// The body, decompressed, and not yet known to be JSON.
     pub body: Cow<'a, [u8]>,
@@ -250,7 +246,6 @@ pub fn close(form: &AnswerFormat<'_>, status: u16, mut body: Vec<u8>, ids: &Requ
     }
 }
 
-/// [`close`] for an error.
 pub fn close_error(form: &AnswerFormat<'_>, error: &ApiError, ids: &RequestIds, now: Moment) -> Answer {
     close(form, status(error.kind()), encode_error(error), ids, now)
 }

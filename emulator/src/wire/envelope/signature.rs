@@ -40,7 +40,7 @@ const REGIONS: [&str; 13] = [
 /// ```
 #[derive(Clone)]
 pub struct SigningKey {
-    /// The secret access key.
+    /// The secret access key, which signs.
     pub secret: String,
     /// The session token required with a temporary key; a key without one is a long-term key.
     pub session_token: Option<String>,

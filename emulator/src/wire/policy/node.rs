@@ -8,7 +8,6 @@ use crate::wire::reader::{Reader, SyntaxError, Token};
 pub enum Node {
     /// A string, number or flag.
     Text(String),
-    /// A list.
     List(Vec<Node>),
     /// An object: its members in the order sent, repeated ones included.
     Object(Vec<(String, Node)>),

@@ -12,7 +12,6 @@ struct Case {
     what: &'static str,
     /// How the requests differ from the plain request of each operation.
     shape: Shape,
-    /// The partition key's value.
     key: &'static str,
     allowed: &'static [&'static str],
     /// Operations that are refused by an explicit deny.
@@ -22,7 +21,6 @@ struct Case {
 #[derive(Clone, Copy)]
 enum Shape {
     Plain,
-    /// Reads return these attributes.
     Projected(&'static str),
 }
 

@@ -26,7 +26,6 @@ impl Recorder {
         recorder
     }
 
-    /// The commits so far.
     pub fn commits(&self) -> Vec<Commit> {
         self.0.lock().unwrap().clone()
     }

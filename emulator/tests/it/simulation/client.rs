@@ -14,7 +14,6 @@ use crate::simulation::verify::{Items, partition_of};
 use crate::simulation::world::{TABLES, Window, World, caller, trace};
 use crate::simulation::write::{Action, Write};
 
-/// When an item dies.
 fn moment(choice: &mut Choice) -> i64 {
     Moment::START.seconds() + choice.below(200) as i64
 }
@@ -372,7 +371,6 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// Time passes.
     pub fn pass(&mut self) -> Result<(), String> {
         let micros = match self.choice.below(8) {
             0 if self.world.setup.hours > 0 => return self.world.pass_hours(self.choice.below(6)),

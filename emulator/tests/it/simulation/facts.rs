@@ -62,7 +62,6 @@ pub struct Cut {
     pub says: Arc<str>,
 }
 
-/// What a request cost.
 #[derive(Clone, Debug)]
 pub struct Spent {
     pub began: Moment,

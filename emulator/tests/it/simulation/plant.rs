@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::simulation::world::Answered;
 
-/// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     Nothing,

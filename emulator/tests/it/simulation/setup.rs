@@ -8,9 +8,7 @@ use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive
 /// The settings of one simulated world.
 #[derive(Debug)]
 pub struct Setup {
-    /// The seed.
     pub seed: u64,
-    /// The initial conditions.
     pub conditions: Conditions,
     /// Units of the first table and of its global indexes, for reading and writing.
     pub provisioned: [[u64; 2]; 2],

@@ -18,25 +18,18 @@ use crate::wire::object::Object;
 
 /// The members of a SELECT's request.
 pub struct Page<'r> {
-    /// `Limit`.
     pub limit: Option<i64>,
-    /// `ConsistentRead`.
     pub consistent: bool,
-    /// `NextToken`.
     pub token: Option<&'r str>,
-    /// `ReturnConsumedCapacity`.
     pub report: CapacityReport,
 }
 
-/// A planned SELECT.
 pub struct SelectPlan<'r> {
-    /// The page to read.
     pub page: PagePlan<'r>,
     /// The names of the columns; none for `*`.
     names: Option<&'r [Name]>,
     /// The number of the first range to read.
     first: usize,
-    /// The statement.
     prepared: &'r Prepared,
 }
 
@@ -47,7 +40,6 @@ fn fingerprint(prepared: &Prepared, target: &Target) -> u64 {
 }
 
 impl<'r> Page<'r> {
-    /// Plans the page.
     pub fn plan(
         &self,
         context: &Context<'_>,
@@ -134,7 +126,6 @@ impl<'r> Page<'r> {
 }
 
 impl SelectPlan<'_> {
-    /// Writes the response.
     pub fn encode(&self, result: &PageResult, out: &mut Writer) {
         let PagePlan { read, report } = &self.page;
         let columns = read.projection.as_ref().zip(self.names);

@@ -23,7 +23,6 @@ use crate::value::{Name, Text};
 /// The maximum number of units in a request.
 const MOST_UNITS: i64 = 1_000_000_000_000;
 
-/// Attribute names and types.
 pub(in crate::operation) type Types = Vec<KeyAttribute>;
 
 pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {

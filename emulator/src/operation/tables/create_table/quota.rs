@@ -7,7 +7,6 @@ use crate::schema::Throughput;
 
 /// A table or index with its own throughput.
 pub(in crate::operation) enum ThroughputOwner<'n> {
-    /// The table.
     Table,
     /// The index of this name.
     Index(&'n str),
@@ -42,7 +41,6 @@ pub(super) fn tables(count: usize) -> Result<(), ApiError> {
     )))
 }
 
-/// Checks provisioned units.
 pub(in crate::operation) fn provisioned(
     context: &Context<'_>,
     requested: Throughput,

@@ -67,7 +67,6 @@ pub(in crate::operation) fn encryption(violations: &mut Violations, requested: O
     }
 }
 
-/// Parses `GlobalTableSettingsReplicationMode`.
 pub(in crate::operation) fn settings_replication(violations: &mut Violations, word: Option<&Text>) {
     if let Some(word) = one_of(word)
         && !matches!(word, "ENABLED" | "DISABLED" | "ENABLED_WITH_OVERRIDES")

@@ -39,13 +39,13 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 impl Commit {
-    /// Appends the commit's encoding.
+    /// Appends the versioned binary encoding of the commit.
     pub fn encode(&self, out: &mut Vec<u8>) {
         encode_head(self, out);
         encode_mutations(&self.mutations, out);
     }
 
-    /// Decodes a commit.
+    /// Decodes one commit; trailing bytes and unknown versions are errors.
     pub fn decode(bytes: &[u8]) -> Result<Commit, DecodeError> {
         let mut input = Input(bytes);
         if input.byte()? != VERSION {

@@ -63,7 +63,6 @@ const STRONG_REGIONS: [&str; 10] = [
 /// The number of regions of a table with strong consistency besides its own.
 const STRONG_OTHERS: usize = 2;
 
-/// The model's constraints.
 pub(in super::super) fn check_members(violations: &mut Violations, request: &UpdateTable) {
     if let Some(word) = request.multi_region_consistency.as_deref()
         && !matches!(word, "EVENTUAL" | "STRONG")
@@ -94,13 +93,9 @@ pub(super) enum ReplicaChangeKind {
 pub(super) struct ReplicaChanges<'r> {
     /// The kind of the updates, which is the same for all.
     pub kind: Option<ReplicaChangeKind>,
-    /// The replicas.
     pub replicas: Vec<&'r ReplicaAction>,
-    /// The witnesses to add.
     pub new_witnesses: Vec<&'r str>,
-    /// The witnesses to remove.
     pub old_witnesses: Vec<&'r str>,
-    /// The consistency.
     pub consistency: Option<&'r str>,
 }
 
