@@ -158,12 +158,12 @@ where
     Ok(results)
 }
 
-/// A string.
+/// A value of type `S`.
 pub fn s(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())
 }
 
-/// A number.
+/// A value of type `N`, from anything that prints as a number.
 pub fn n(number: impl Display) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }

@@ -108,12 +108,12 @@ impl Context {
         }
     }
 
-    /// The client.
+    /// The SDK's client for tables and items.
     pub fn client(&self) -> &Client {
         &self.session.client
     }
 
-    /// The client of streams.
+    /// The SDK's client for streams.
     pub fn streams(&self) -> &aws_sdk_dynamodbstreams::Client {
         &self.session.streams
     }
@@ -134,7 +134,7 @@ impl Context {
         Ok(true)
     }
 
-    /// Resumes a paused index.
+    /// Resumes an index that `pause_index` paused.
     pub fn resume_index(&self, table: &str, index: &str) -> Outcome {
         let Some(twin) = &self.session.twin else { return Ok(()) };
         Ok(twin.resume_index(table, index)?)
@@ -175,7 +175,7 @@ impl Context {
         Ok(twin.pause_replication(table, None)?)
     }
 
-    /// Resumes replication.
+    /// Resumes replication to and from every other region.
     pub fn resume_replication(&self, table: &str) -> Outcome {
         let Some(twin) = &self.session.twin else { return Ok(()) };
         Ok(twin.resume_replication(table, None)?)

@@ -35,7 +35,7 @@ pub const REPORTED: [&str; 2] = ["dynalite", "dynoxide"];
 pub struct Differences {
     reasons: BTreeMap<String, Reason>,
     rules: BTreeSet<Rule>,
-    /// By target and case.
+    /// The exceptions by target and case.
     exceptions: BTreeMap<(String, String), Exception>,
 }
 
@@ -63,13 +63,13 @@ struct Exception {
 /// One case's result on one target, as far as differences are concerned.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The target's name.
+    /// The name of the target, such as `dynamodb-local`.
     pub target: &'a str,
     /// The case's id: group and name.
     pub case: &'a str,
     /// The operation; [`SCENARIOS`] for a scenario.
     pub operation: &'a str,
-    /// AWS's answer.
+    /// The answer that AWS gives.
     pub expected: &'a str,
     /// The target's answer, or `None` if it is AWS's.
     pub answered: Option<&'a str>,

@@ -22,7 +22,7 @@ use generate::RECORDS;
 use pair::Pair;
 pub use random::Random;
 
-/// A mismatch, shrunk.
+/// A difference between two answers, with the fewest requests that show it.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     /// The seed of the history.
@@ -31,7 +31,7 @@ pub struct Mismatch {
     pub requests: Vec<(String, Value)>,
     /// The twin's answer to it.
     pub twin: Reply,
-    /// What the other answers.
+    /// The other target's answer to it.
     pub other: Reply,
 }
 
@@ -168,7 +168,7 @@ pub async fn fuzz(
     Ok(())
 }
 
-/// The progress of fuzzing.
+/// What fuzzing reports while it runs.
 #[derive(Clone, Copy, Debug)]
 pub enum FuzzProgress<'a> {
     /// One more history was compared.

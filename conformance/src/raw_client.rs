@@ -67,7 +67,7 @@ impl RawClient {
         matches!(self.0, Kind::Twin(_))
     }
 
-    /// Moves the twin's clock.
+    /// Advances the clock of a target that has the controls.
     pub fn advance(&self, by: Duration) -> Outcome {
         self.of_twin()?.clock().advance(by);
         Ok(())

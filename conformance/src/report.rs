@@ -19,7 +19,7 @@ pub const NOT_STARTED: &str = "(start)";
 /// What a scenario or case came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should be.
+    /// The answers are those of AWS.
     Passed,
     /// Not as it should be.
     Failed(Failure),
@@ -56,11 +56,11 @@ impl Verdict {
 /// A request, what AWS answers to it, and what was answered.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// The operation.
+    /// The operation's name in the API.
     pub operation: String,
     /// The request, as its case has it.
     pub request: Value,
-    /// What AWS answers.
+    /// The answer that AWS gives.
     pub expected: String,
     /// Where that is known from.
     pub evidence: String,
@@ -71,22 +71,22 @@ pub struct Exchange {
 /// One scenario or case on one target.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The target's name.
+    /// The name of the target, such as `dynamodb-local`.
     pub target: String,
     /// [`SCENARIOS`], or a file of cases.
     pub group: String,
     /// The scenario's name, or the case's.
     pub name: String,
-    /// What it came to.
+    /// The result of the run on this target.
     pub verdict: Verdict,
-    /// How long it took.
+    /// The wall time of the run.
     pub elapsed: Duration,
     /// What went to and fro, if a case did not come to what AWS answers.
     pub exchange: Option<Exchange>,
 }
 
 impl Entry {
-    /// Group and name.
+    /// Returns `group/name`, which known differences refer to.
     pub fn id(&self) -> String {
         format!("{}/{}", self.group, self.name)
     }
@@ -145,13 +145,13 @@ impl fmt::Display for Entry {
 /// How many passed, failed, differed as is known, and were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// As AWS.
+    /// Results that agree with AWS.
     pub passed: usize,
     /// Otherwise, and not known to be so.
     pub failed: usize,
-    /// Otherwise, as is known.
+    /// Results that differ from AWS in a known way.
     pub known: usize,
-    /// Not carried out.
+    /// Cases and scenarios that did not run.
     pub skipped: usize,
 }
 
@@ -240,7 +240,7 @@ impl Report {
         Counts::of(self.entries.iter())
     }
 
-    /// The report for machines.
+    /// Returns the report as JSON, for other programs.
     pub fn to_json(&self) -> Value {
         let counts = self.counts();
         json!({

@@ -189,7 +189,7 @@ enum CaseAnswer {
     Not(String),
     /// It answered as AWS does.
     AsAws,
-    /// It answered this.
+    /// It differs from AWS: this was the answer.
     Otherwise(String),
     /// No answer came, and why.
     Unanswered(String),

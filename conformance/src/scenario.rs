@@ -28,7 +28,7 @@ use std::pin::Pin;
 use crate::check::Outcome;
 use crate::context::Context;
 
-/// A scenario's code.
+/// The function that runs a scenario.
 pub type Run = for<'a> fn(&'a Context) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A scenario: a name, a sentence, and what it does.
@@ -44,7 +44,7 @@ pub struct Scenario {
     pub name: &'static str,
     /// What it shows, in a sentence.
     pub about: &'static str,
-    /// What it does.
+    /// The function that runs the scenario.
     pub run: Run,
 }
 

@@ -67,7 +67,7 @@ pub trait Target: Send + Sync {
 pub enum Absence {
     /// It is not installed here.
     NotHere(String),
-    /// It is, and failed.
+    /// It is installed, but failed to start.
     Failed(Failure),
 }
 
@@ -89,7 +89,7 @@ impl From<Failure> for Absence {
 /// A client, and the twin behind it if a scenario may turn its dials.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// The client.
+    /// A client of the SDK for the target.
     pub client: Client,
     /// The client of its streams.
     pub streams: aws_sdk_dynamodbstreams::Client,
@@ -123,7 +123,7 @@ pub enum Kind {
     Dynalite,
     /// Whatever answers at this URL; all tables get names with this prefix.
     Endpoint {
-        /// The URL.
+        /// The URL of the endpoint.
         url: String,
         /// The prefix, which may be empty; `None` for one of the suite's own.
         prefix: Option<String>,
@@ -149,7 +149,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.to_string() == name)
     }
 
-    /// Starts it.
+    /// Starts the target; the seed is used by those that take one.
     pub async fn start(&self, seed: u64) -> Result<Arc<dyn Target>, Absence> {
         Ok(match self {
             Kind::InProcess(preset) => Arc::new(InProcess::new(*preset, seed)),

@@ -137,7 +137,7 @@ impl JsEngine {
         self.engine.watch(watches);
     }
 
-    /// Whether requests are recorded.
+    /// Whether requests, counters and heat are recorded.
     #[wasm_bindgen(js_name = isWatched)]
     pub fn is_watched(&self) -> bool {
         self.engine.is_watched()
@@ -186,7 +186,7 @@ impl JsEngine {
         (due != Moment::NEVER).then(|| values::milliseconds(due))
     }
 
-    /// Applies due work.
+    /// Applies all work that is due at the clock's moment.
     #[wasm_bindgen(js_name = runDue)]
     pub fn run_due(&self) {
         self.engine.run_due();

@@ -16,7 +16,7 @@ impl Snapshot {
         self.0.to_bytes()
     }
 
-    /// Decodes a snapshot.
+    /// Decodes a snapshot that `toBytes` encoded.
     #[wasm_bindgen(js_name = fromBytes)]
     pub fn from_bytes(bytes: &[u8]) -> Outcome<Snapshot> {
         let snapshot = StateSnapshot::from_bytes(bytes);

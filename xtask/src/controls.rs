@@ -14,7 +14,6 @@ use crate::shell::{self, Outcome};
 
 const DECLARATION: &str = "emulator/src/operation/control/openapi.json";
 
-/// A generated file.
 struct Generated {
     path: &'static str,
     write: fn(&Document) -> String,
@@ -42,7 +41,6 @@ struct Control<'d> {
     operation: &'d Operation,
 }
 
-/// Writes the generated files.
 pub fn generate() -> Outcome<()> {
     let document = read()?;
     for Generated { path, write } in FILES {
@@ -77,7 +75,6 @@ impl<'d> Control<'d> {
     }
 }
 
-/// Converts `pauseIndex` to `pause_index`.
 fn snake(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {

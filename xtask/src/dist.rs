@@ -39,7 +39,6 @@ pub fn folder() -> PathBuf {
     shell::root().join("target/dist")
 }
 
-/// Cargo's default target.
 pub fn host() -> Outcome<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let line = said.lines().find_map(|line| line.strip_prefix("host: "));

@@ -28,7 +28,6 @@ pub fn run_all(extent: Extent) -> Outcome<Counts> {
     Ok(sum)
 }
 
-/// The folders, by name.
 fn folders() -> Outcome<Vec<String>> {
     let entries = shell::root()
         .join("examples")

@@ -46,7 +46,6 @@ pub fn copy(from: &Path, to: &Path, contents: &dyn Fn(&Path) -> Outcome<Vec<u8>>
     Ok(())
 }
 
-/// Reads a file.
 pub fn read(path: &Path) -> Outcome<Vec<u8>> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }

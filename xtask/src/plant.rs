@@ -74,7 +74,7 @@ struct Suite {
 
 /// The result of the suite and the tests.
 enum Verdict {
-    /// All pass.
+    /// All tests pass: the bug was not found.
     Passes,
     /// These scenarios and cases fail against this target.
     Fails(String, Vec<String>),

@@ -10,7 +10,6 @@ use crate::shell::Outcome;
 /// The time limit for a server to start: enough for a Java virtual machine on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// A running server.
 pub struct Server {
     child: Child,
     port: u16,
@@ -53,12 +52,11 @@ impl Server {
         Ok(server)
     }
 
-    /// `http://127.0.0.1:PORT`
+    /// The URL of the server: `http://127.0.0.1:PORT`.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The port.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -68,7 +66,7 @@ impl Server {
         self.started_in
     }
 
-    /// The process's number.
+    /// The id of the server's process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -81,7 +79,7 @@ impl Drop for Server {
     }
 }
 
-/// A free port.
+/// A port that no process listens on.
 pub fn free_port() -> Outcome<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
     listener

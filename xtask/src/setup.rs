@@ -19,7 +19,6 @@ pub fn program(program: &str, package: &str) -> Outcome<()> {
     }
 }
 
-/// Installs Debian packages.
 pub fn packages(names: &[&str]) -> Outcome<()> {
     let apt = |words: &[&str]| {
         let mut apt = as_root("env");

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 /// The result of a task; an error is a message for the user.
 pub type Outcome<T> = Result<T, String>;
 
-/// The repository's root.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()

@@ -30,13 +30,13 @@ const DOCUMENTS: [&str; 8] = [
     "harness/server/README.md",
 ];
 
-/// Languages of data.
+/// Languages of blocks that contain data and are not run.
 const DATA: [&str; 4] = ["json", "text", "toml", "yaml"];
 
 /// A block of code in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Snippet {
-    /// Its document and line.
+    /// The document and line of the block, as errors print them.
     place: String,
     language: String,
     text: String,

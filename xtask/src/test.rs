@@ -34,7 +34,6 @@ impl fmt::Display for Counts {
 pub enum Extent {
     /// What runs for each change.
     Change,
-    /// Every test.
     All,
 }
 
@@ -351,7 +350,7 @@ pub fn of_pytest(line: &str) -> Option<Counts> {
     Some(counts)
 }
 
-/// `12 passed, 0 failed`
+/// Reads the counts of a line such as `12 passed, 0 failed`.
 pub fn of_ours(line: &str) -> Option<Counts> {
     let (passed, failed) = line.strip_suffix(" failed")?.split_once(" passed, ")?;
     Some(Counts {

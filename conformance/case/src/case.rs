@@ -27,15 +27,15 @@ pub struct Case {
     pub name: String,
     /// The steps before the request.
     pub before: Vec<Step>,
-    /// The operation.
+    /// The operation's name in the API.
     pub operation: String,
     /// The region, if it is not the default.
     pub region: Option<String>,
-    /// Its conditions.
+    /// The conditions under which the case runs.
     pub conditions: Conditions,
     /// The request's body, with short forms.
     pub request: Value,
-    /// The expected response.
+    /// The expected answer, exact or by its error.
     pub expect: Expect,
     /// The source of the expectation.
     pub evidence: String,
@@ -55,18 +55,18 @@ pub struct Conditions {
 /// A step before a case's request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Sends a request.
+    /// Sends a request that must succeed.
     Request {
-        /// The operation.
+        /// The operation's name in the API.
         operation: String,
         /// The body, with short forms.
         request: Value,
         /// The region, if it is not the default.
         region: Option<String>,
     },
-    /// Advances the clock.
+    /// Advances the emulator's clock by this duration.
     Advance(Duration),
-    /// Sets conditions by name.
+    /// Sets the conditions of this name.
     SetConditions(String),
 }
 

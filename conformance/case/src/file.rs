@@ -11,15 +11,15 @@ use crate::{Case, Error, Request, expand, forms};
 /// A file of cases, and the tables and items that each of them starts with.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// Its name without `.json`.
+    /// The file's name without `.json`.
     pub name: String,
     /// The common subject of its cases, with citations.
     pub about: String,
-    /// CreateTable requests.
+    /// The CreateTable requests that each case starts with.
     pub tables: Vec<Value>,
-    /// Items by table.
+    /// The items that each case starts with, by table.
     pub items: BTreeMap<String, Vec<Value>>,
-    /// The cases.
+    /// The cases, in the order of the file.
     pub cases: Vec<Case>,
 }
 

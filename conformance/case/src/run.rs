@@ -73,7 +73,7 @@ pub struct Request<'a> {
     pub operation: &'a str,
     /// The region, if it is not the default.
     pub region: Option<&'a str>,
-    /// The body.
+    /// The body, with its short forms expanded.
     pub body: Value,
 }
 
@@ -87,7 +87,7 @@ pub struct Request<'a> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// The HTTP status.
+    /// The HTTP status code of the answer.
     pub status: u16,
     /// The body; a text if it is not JSON, and `null` if there is none.
     pub body: Value,

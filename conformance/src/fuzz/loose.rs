@@ -78,7 +78,6 @@ fn description(table: &Value) -> Value {
     ])
 }
 
-/// Removes repeated items.
 fn once(tables: &mut Value) {
     for items in tables
         .as_object_mut()

@@ -29,7 +29,6 @@ pub(super) struct Pair<S> {
     ordinal: u64,
 }
 
-/// One of the two.
 struct Side {
     raw_client: RawClient,
     /// What the names of its tables and tokens end with: those that were before are remembered.

@@ -16,7 +16,7 @@ impl Random {
         Random(seed)
     }
 
-    /// A number.
+    /// The next number of the sequence, from the whole range of `u64`.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -36,7 +36,7 @@ impl Random {
         self.below(100) < share
     }
 
-    /// One of these.
+    /// One element of the list, each with the same probability.
     pub fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
         list[self.below(list.len())]
     }

@@ -18,7 +18,7 @@ const LONGEST_NAME: usize = 255;
 /// Bytes of the largest resource policy.
 const LARGEST_POLICY: usize = 20_480;
 
-/// The longest client token.
+/// Characters of a client token at most.
 const LONGEST_TOKEN: usize = 36;
 
 /// Members that name a table.

@@ -12,7 +12,7 @@ use crate::check::{Failure, Outcome, ensure, equal, item, n, race, s, won};
 use crate::context::{Context, Table};
 
 const SLOTS: usize = 10;
-/// In milliseconds.
+/// The length of the window in milliseconds.
 const WINDOW: i64 = 60_000;
 
 pub(super) async fn run(context: &Context) -> Outcome {

@@ -7,7 +7,7 @@ use crate::check::{Outcome, ensure, equal, item, n, race, s, transact};
 use crate::context::{Context, Table};
 
 const LIMIT: usize = 5;
-/// In milliseconds.
+/// The length of the window in milliseconds.
 const WINDOW: i64 = 60_000;
 
 pub(super) async fn run(context: &Context) -> Outcome {

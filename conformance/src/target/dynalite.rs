@@ -31,7 +31,7 @@ pub struct Dynalite {
 }
 
 impl Dynalite {
-    /// Starts it.
+    /// Starts dynalite on a free port.
     pub async fn start() -> Result<Dynalite, Absence> {
         let binary = installed("DYNALITE", "dynalite")?;
         let port = free_port()?;

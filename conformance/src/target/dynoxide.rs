@@ -22,7 +22,7 @@ pub struct Dynoxide {
 }
 
 impl Dynoxide {
-    /// Starts it.
+    /// Starts dynoxide on a free port.
     pub async fn start() -> Result<Dynoxide, Absence> {
         let binary = installed("DYNOXIDE", "dynoxide")?;
         let port = free_port()?;

@@ -19,7 +19,7 @@ const ATTEMPTS: u32 = 10;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Nothing surprises.
+    /// The engine's default conditions, without lag or throttling.
     Calm,
     /// As the service is on an ordinary day.
     Aws,

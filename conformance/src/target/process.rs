@@ -27,7 +27,7 @@ impl Process {
         Process::start_with(command.stdin(Stdio::piped()), Duration::from_secs(5))
     }
 
-    /// Starts it.
+    /// Starts the process and waits until it answers.
     pub(super) fn start(command: &mut Command) -> Outcome<Process> {
         Process::start_with(command.stdin(Stdio::null()), Duration::ZERO)
     }

@@ -29,7 +29,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it.
+    /// Starts the server on a free port with this random seed.
     pub async fn start(seed: u64) -> Outcome<Server> {
         Server::start_with(seed, &[]).await
     }
@@ -58,7 +58,7 @@ impl Server {
         })
     }
 
-    /// Where it answers.
+    /// The URL of the running server.
     pub fn url(&self) -> &str {
         self.endpoint.name()
     }

@@ -16,7 +16,7 @@ use crate::raw_client::RawClient;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// Node.
+    /// The npm package in Node.js.
     Node,
     /// A page in headless Chromium.
     Chromium,
@@ -57,7 +57,7 @@ pub struct Wasm {
 }
 
 impl Wasm {
-    /// Starts it.
+    /// Starts the host, which loads the engine with this seed.
     pub async fn start(host: Host, seed: u64) -> Result<Wasm, Absence> {
         let node = installed("NODE", "node")?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

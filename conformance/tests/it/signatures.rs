@@ -56,7 +56,6 @@ impl HttpClient for Relay {
     }
 }
 
-/// How a client signs.
 struct Signer {
     key: (&'static str, &'static str, Option<&'static str>),
     region: &'static str,

@@ -15,7 +15,7 @@ use crate::{Outcome, pace};
 /// The limits of a backoff.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
-    /// The first bound.
+    /// The upper bound of the first wait.
     pub base: Duration,
     /// The maximum of the bound.
     pub cap: Duration,

@@ -26,14 +26,14 @@ pub struct Jobs {
     table: String,
 }
 
-/// How a job stands.
+/// The state of a job, as its item records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// The job is unclaimed, or its claim has expired.
     Free,
     /// A worker is running it.
     Claimed,
-    /// This came of it.
+    /// The job is finished, with this result.
     Done(String),
 }
 

@@ -20,7 +20,7 @@ pub struct RateLimit {
     client: Client,
     table: String,
     limit: i64,
-    /// In seconds.
+    /// The length of the window in seconds.
     window: i64,
 }
 

@@ -15,7 +15,7 @@ use crate::{Item, Outcome, s, text};
 /// The result of creating an item that must be new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
-    /// This call created it.
+    /// This call created the item.
     Here,
     /// Another call has created it.
     Elsewhere,

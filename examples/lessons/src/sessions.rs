@@ -30,7 +30,7 @@ impl Sessions {
         Sessions { client, table }
     }
 
-    /// Opens a session.
+    /// Opens a session that expires after [`LIFE`](Self::LIFE).
     pub async fn open(&self, user: &str, id: &str) -> Outcome<()> {
         let put = self.client.put_item().table_name(&self.table);
         let put = put

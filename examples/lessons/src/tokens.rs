@@ -18,17 +18,17 @@ use crate::{Outcome, n, s};
 /// A transfer of money between two accounts.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// What makes it one.
+    /// The id of the transfer, which makes retries idempotent.
     pub id: String,
-    /// The account that pays.
+    /// The account from which the amount is withdrawn.
     pub from: String,
     /// The account that is paid.
     pub to: String,
-    /// How much.
+    /// The amount of money, in a currency's smallest unit.
     pub amount: i64,
 }
 
-/// Accounts in a table.
+/// A table of accounts and their balances.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     client: Client,

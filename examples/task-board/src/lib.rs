@@ -24,7 +24,7 @@ pub struct Task {
     pub title: String,
     /// Who is to do it.
     pub owner: String,
-    /// Whether it is done.
+    /// Whether the task is done.
     pub done: bool,
 }
 
@@ -72,7 +72,7 @@ impl Board {
         }
     }
 
-    /// Creates the table.
+    /// Creates the table, with time to live for sessions.
     pub async fn create_table(&self) -> Result<(), BoardError> {
         let mut request = self.client.create_table().table_name(&self.table);
         for (name, role) in [("PK", KeyType::Hash), ("SK", KeyType::Range)] {

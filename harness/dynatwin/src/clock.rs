@@ -62,7 +62,7 @@ impl TwinClock {
         self.0.engine.clock()
     }
 
-    /// Returns the current moment.
+    /// Returns the moment that requests observe.
     pub fn now(&self) -> Moment {
         self.clock().now()
     }

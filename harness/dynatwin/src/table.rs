@@ -120,13 +120,13 @@ impl TableBuilder {
         }
     }
 
-    /// Sets the partition key.
+    /// Sets the partition key: a name for a string attribute, or a name with its type.
     pub fn hash(mut self, attribute: impl Into<KeyAttribute>) -> TableBuilder {
         self.keys.hash = Some(attribute.into());
         self
     }
 
-    /// Sets the sort key.
+    /// Sets the sort key: a name for a string attribute, or a name with its type.
     pub fn range(mut self, attribute: impl Into<KeyAttribute>) -> TableBuilder {
         self.keys.range = Some(attribute.into());
         self

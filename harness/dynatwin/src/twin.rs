@@ -156,7 +156,7 @@ impl Twin {
         self.emulator().clock.clone()
     }
 
-    /// Returns the fault rules.
+    /// Returns the fault rules, which all accounts of the twin share.
     pub fn faults(&self) -> Faults {
         Faults::new(self.shared_engine())
     }
@@ -361,7 +361,7 @@ impl Twin {
         self.engine().seed()
     }
 
-    /// Returns the underlying engine.
+    /// Returns the engine that answers the twin's requests.
     pub fn engine(&self) -> &Engine {
         &self.emulator().engine
     }

@@ -34,7 +34,7 @@ pub struct Request {
     pub number: u64,
     /// The moment at which it ran.
     pub at: Moment,
-    /// The caller's access key.
+    /// The access key of the caller.
     pub access_key: String,
     /// The region of the request.
     pub region: String,
@@ -44,7 +44,7 @@ pub struct Request {
     pub tables: Vec<String>,
     /// The first hundred items or key ranges that it accessed.
     pub touches: Vec<Touch>,
-    /// The answer's HTTP status.
+    /// The HTTP status code of the answer.
     pub status: u16,
     /// The name of the exception in the answer.
     pub error: Option<String>,
@@ -102,7 +102,7 @@ pub struct Touch {
     /// The kind of access: `Get`, `Put`, `Update`, `Delete`, `ConditionCheck`, `Query`, `Scan`, `SearchVectors` or
     /// `GetRecords`, also for statements.
     pub act: &'static str,
-    /// The table's name.
+    /// The name of the table that was accessed.
     pub table: String,
     /// The name of the index that was read, if any.
     pub index: Option<String>,

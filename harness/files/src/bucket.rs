@@ -9,14 +9,12 @@ use dynatwin_engine::transfers::Failure;
 /// The maximum number of objects that are listed: the limit of an import.
 const MOST_OBJECTS: usize = 50_000;
 
-/// A bucket's folder.
 pub struct Bucket(PathBuf);
 
 /// An object of a bucket.
 pub struct Object {
-    /// The object's key.
+    /// The key of the object, relative to the bucket.
     pub key: String,
-    /// The object's path.
     pub path: PathBuf,
 }
 

@@ -71,7 +71,7 @@ impl PyEngine {
         })))
     }
 
-    /// Handles an HTTP request.
+    /// Handles an HTTP request and returns its answer, without waiting for its delay.
     fn handle<'py>(
         &self,
         py: Python<'py>,
@@ -155,7 +155,7 @@ impl PyEngine {
         (due != Moment::NEVER).then(|| due.micros())
     }
 
-    /// Applies due work.
+    /// Applies all work that is due at the clock's moment.
     fn run_due(&self, py: Python<'_>) {
         py.detach(|| self.0.run_due());
     }

@@ -16,7 +16,7 @@ impl Snapshot {
         PyBytes::new(py, &py.detach(|| self.0.to_bytes()))
     }
 
-    /// Decodes a snapshot.
+    /// Decodes a snapshot that `to_bytes` encoded.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Snapshot> {
         let snapshot = py.detach(|| StateSnapshot::from_bytes(bytes));

@@ -34,7 +34,6 @@ Credentials are those of the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_K
   --yes              write to a destination that is not on this machine without asking
   --help             print this";
 
-/// A parsed command line.
 #[derive(Debug)]
 struct Command {
     sources: Vec<String>,

@@ -55,14 +55,14 @@ impl Default for CopyOptions {
 pub enum CopyEvent<'a> {
     /// Copying a table's items starts; `about` is their number in its description, which may be six hours old.
     Begins {
-        /// The table.
+        /// The name of the table.
         table: &'a str,
         /// Items by the table's description.
         about: u64,
     },
     /// Further items have been written.
     Copied {
-        /// Their number.
+        /// The number of items written so far.
         items: u64,
     },
     /// A part of a table could not be copied, or was left unchanged.
@@ -72,7 +72,7 @@ pub enum CopyEvent<'a> {
     },
     /// A table has been copied, and compared if `verify` is set.
     Done {
-        /// The table.
+        /// The name of the table.
         table: &'a str,
         /// The number of its items.
         items: u64,

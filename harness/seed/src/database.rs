@@ -11,7 +11,7 @@ pub trait Database: Sync {
     /// Sends a request and returns the answer's body.
     fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError>;
 
-    /// Waits before a retry.
+    /// Waits this long before a retry.
     fn pause(&self, time: Duration);
 }
 
@@ -70,7 +70,7 @@ pub struct InProcess<'e> {
 }
 
 impl<'e> InProcess<'e> {
-    /// The tables of `caller`.
+    /// Loads into the tables of `caller`.
     pub fn new(engine: &'e Engine, caller: &'e Caller) -> InProcess<'e> {
         InProcess { engine, caller }
     }

@@ -106,7 +106,6 @@ impl Node {
     }
 }
 
-/// Parses a JSON text.
 pub(crate) fn json(text: &str) -> Result<Node, Problem> {
     let strict = ParseOptions {
         allow_comments: false,

@@ -97,7 +97,7 @@ impl Endpoint {
         &self.region
     }
 
-    /// The URL.
+    /// The URL that requests are sent to.
     pub fn url(&self) -> &str {
         &self.url
     }

@@ -247,7 +247,6 @@ impl<'t> Template<'t> {
     }
 }
 
-/// A parameter's default value.
 fn default(name: &str, parameter: &Node, at: &Node) -> Result<Node, Problem> {
     let value = parameter
         .get("Default")

@@ -39,16 +39,16 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Tables that were created.
+    /// The number of tables created.
     pub tables: usize,
-    /// Items that were written.
+    /// The number of items written.
     pub items: usize,
 }
 
 /// The treatment of tables that exist already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// Fails with CreateTable's ResourceInUseException.
+    /// Fails with the error `ResourceInUseException` of CreateTable.
     #[default]
     Refuse,
     /// Writes the seed's items to the existing table.

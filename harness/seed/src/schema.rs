@@ -171,7 +171,6 @@ pub(crate) const TABLE_DESCRIPTION: &[(&str, Shape)] = &[
 /// The members of an index that has its key elsewhere.
 pub(crate) const INDEX: &[(&str, Shape)] = &[("IndexName", Shape::Text), ("Projection", PROJECTION)];
 
-/// The members of `AWS::DynamoDB::Table`.
 pub(crate) const CLOUDFORMATION_TABLE: &[(&str, Shape)] = &[
     ("AttributeDefinitions", ATTRIBUTES),
     ("BillingMode", Shape::Text),
@@ -263,7 +262,6 @@ fn text(node: &Node, what: &str) -> Result<String, Problem> {
     }
 }
 
-/// A node as JSON.
 pub(crate) fn json(node: &Node) -> Result<Json, Problem> {
     Ok(match &node.value {
         Value::Null => Json::Null,

@@ -30,9 +30,9 @@ pub struct Table {
     pub file: String,
     /// The line at which it begins there, counted from 1.
     pub line: usize,
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// CreateTable's request.
+    /// The request that creates it with CreateTable.
     pub create: Map<String, Json>,
     /// The attribute of its time to live, if that is on.
     pub time_to_live: Option<String>,
@@ -44,7 +44,7 @@ pub struct Table {
 
 /// Items of one table, read lazily.
 pub struct Items {
-    /// The table's name.
+    /// The name of the table.
     pub table: String,
     /// The items; an error ends them.
     pub items: Box<dyn Iterator<Item = Result<SeedItem, Error>> + Send>,
@@ -53,18 +53,18 @@ pub struct Items {
 /// An item as its file gives it, and the line it begins at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedItem {
-    /// The file.
+    /// The name of the item's file.
     pub file: String,
     /// The line, counted from 1; 0 if the file has none.
     pub line: usize,
-    /// Its attributes.
+    /// The attributes, typed if the file has types.
     pub attributes: Attributes,
 }
 
-/// An item's attributes.
+/// The attributes of an item, typed or as text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attributes {
-    /// In DynamoDB's form.
+    /// Attributes with types, as DynamoDB's JSON has them.
     Typed(Item),
     /// Texts, which key attributes turn into their declared types, and others leave strings.
     Texts(Vec<(String, String)>),

@@ -18,7 +18,6 @@ impl Budget {
         })
     }
 
-    /// Returns an empty lease.
     pub(crate) fn lease(self: &Arc<Budget>) -> Lease {
         Lease {
             budget: Arc::clone(self),

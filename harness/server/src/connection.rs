@@ -42,11 +42,10 @@ pub(crate) const LARGE_ANSWER: usize = 64 * 1024;
 /// Why a request gets no response.
 #[derive(Debug)]
 enum Ended {
-    /// Its connection is reset.
     Reset,
     /// Its answer is lost, and its connection is left open.
     Lost,
-    /// It was not received.
+    /// The request was not received in full.
     Unreceived,
 }
 

@@ -50,7 +50,6 @@ pub(crate) struct Database {
     stopping: Arc<AtomicBool>,
 }
 
-/// The engine's commit sink.
 struct Log {
     store: Store,
     seed: u64,
@@ -83,7 +82,7 @@ pub struct Durability {
 enum Until {
     /// Once they are in the log's file.
     Written(Arc<Log>),
-    /// Once they are synced.
+    /// After the records were synced to disk.
     Synced(UntilSynced),
 }
 
@@ -261,7 +260,6 @@ impl Log {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records seed and clock.
     fn save_settings(&self, clock: &Clock, adjustment: ClockAdjustment) -> Result<(), dynatwin_store::AppendError> {
         self.store.append(&self.settings(clock, adjustment).encode())?;
         self.clock.0.store(adjustment.offset, Ordering::Relaxed);

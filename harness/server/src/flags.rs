@@ -14,7 +14,7 @@ use crate::web::Origins;
 /// Which clock the emulator uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockChoice {
-    /// The system's clock.
+    /// The clock of the operating system.
     #[default]
     System,
     /// A clock that stands still at 2026-01-01T00:00:00Z until it is advanced.
@@ -39,7 +39,7 @@ pub enum Sync {
     /// About a second after it was answered.
     #[default]
     Second,
-    /// Before it is answered.
+    /// Before the write is answered.
     Always,
 }
 
@@ -56,53 +56,53 @@ impl Sync {
 /// The settings given on the command line or in the environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
-    /// `--port`.
+    /// The port to listen on: `--port`.
     pub port: u16,
     /// `--host`, one entry for each.
     pub hosts: Vec<String>,
     /// `--conditions`, one of the presets' names.
     pub conditions: &'static str,
-    /// `--seed`.
+    /// The random seed: `--seed`; generated if `None`.
     pub seed: Option<u64>,
-    /// `--clock`.
+    /// The emulator's clock: `--clock`.
     pub clock: ClockChoice,
-    /// `--speed`.
+    /// The factor of an accelerated clock: `--speed`.
     pub speed: Option<f64>,
-    /// `--ttl off`.
+    /// Whether items never expire: `--ttl off`.
     pub ttl_off: bool,
-    /// `--log`.
+    /// What is logged: `--log`.
     pub log: Log,
-    /// `--shared-db`.
+    /// Whether all callers share one set of tables: `--shared-db`.
     pub shared_db: bool,
-    /// `--delay-transient-statuses`.
+    /// Whether tables are `CREATING` and `DELETING` for a while: `--delay-transient-statuses`.
     pub delay_transient_statuses: bool,
-    /// `--in-memory`.
+    /// Whether nothing is stored: `--in-memory`.
     pub in_memory: bool,
-    /// `--db-path`.
+    /// The directory of the database: `--db-path`; nothing is stored if `None`.
     pub db_path: Option<String>,
-    /// `--sync`.
+    /// When writes are synced to disk: `--sync`.
     pub sync: Sync,
-    /// `--log-size`, in bytes.
+    /// The log size in bytes from which on a snapshot replaces the log: `--log-size`.
     pub log_size: u64,
-    /// `--cors`.
+    /// The origins of web pages that may read answers: `--cors`.
     pub cors: Origins,
     /// `--allowed-host`, one entry for each.
     pub allowed_hosts: Vec<String>,
-    /// `--health-status`.
+    /// The HTTP status of the health check: `--health-status`; the service's if `None`.
     pub health_status: Option<u16>,
     /// Whether the command line has DynamoDB Local's form: `-jar`, or one of its flags with a single dash.
     pub like_dynamodb_local: bool,
-    /// `--max-memory`, in bytes.
+    /// The memory limit in bytes: `--max-memory`.
     pub max_memory: Option<u64>,
-    /// `--no-control`.
+    /// Whether controls that change the emulator are refused: `--no-control`.
     pub no_control: bool,
-    /// `--s3-dir`.
+    /// The directory of S3 buckets for exports and imports: `--s3-dir`.
     pub s3_dir: Option<String>,
     /// `--load`, one entry for each.
     pub load: Vec<String>,
-    /// `--verify-signatures`.
+    /// Whether signatures are verified: `--verify-signatures`.
     pub verify_signatures: bool,
-    /// `--iam`.
+    /// The file that configures access control: `--iam`.
     pub iam: Option<String>,
 }
 
@@ -160,11 +160,11 @@ impl Flags {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invocation {
-    /// Run the server.
+    /// Runs the server with these settings.
     Run(Box<Flags>),
-    /// Print the flags.
+    /// Prints the flags and exits.
     Help,
-    /// Print the version.
+    /// Prints the version and exits.
     Version,
 }
 
@@ -177,11 +177,11 @@ struct Flag {
 
 /// The effect of a flag.
 enum Does {
-    /// Takes a value.
+    /// The flag has a value, with this name in `--help`.
     Value(&'static str, fn(&mut Flags, &str) -> Option<()>),
-    /// Is on or off.
+    /// The flag is on or off.
     Switch(fn(&mut Flags, bool)),
-    /// Replaces running the server.
+    /// The flag replaces running the server.
     Instead(Invocation),
 }
 
@@ -406,7 +406,7 @@ fn on(value: &str) -> Option<bool> {
 }
 
 impl Flag {
-    /// Returns `in-memory` for `inMemory`.
+    /// Converts a name in DynamoDB Local's spelling: `in-memory` for `inMemory`.
     fn kebab(&self) -> String {
         let mut kebab = String::new();
         for letter in self.name.chars() {
@@ -418,7 +418,7 @@ impl Flag {
         kebab
     }
 
-    /// Returns `DYNATWIN_IN_MEMORY` for `inMemory`.
+    /// The environment variable of a flag: `DYNATWIN_IN_MEMORY` for `inMemory`.
     fn variable(&self) -> String {
         format!("DYNATWIN_{}", self.kebab().replace('-', "_").to_ascii_uppercase())
     }
@@ -528,7 +528,6 @@ fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Optio
     }
 }
 
-/// Checks combinations of flags.
 fn check(flags: Flags) -> Result<Invocation, String> {
     if flags.db_path.is_some() && flags.in_memory {
         return Err("--db-path and --in-memory exclude each other".into());

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 /// The level of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Log {
-    /// Nothing.
+    /// Requests are not logged.
     Off,
     /// Server errors, and the engine's notes about requests.
     #[default]

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 const ATTEMPT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The default of `--timeout`.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const HELP: &str = "\

@@ -205,7 +205,7 @@ impl Server {
         &self.addresses
     }
 
-    /// Returns the first address.
+    /// Returns the first address the server listens on, with the actual port.
     pub fn local_addr(&self) -> SocketAddr {
         self.addresses
             .first()

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Phase {
-    /// Nothing has been received.
+    /// The connection has not sent anything yet.
     New,
     /// Part of a request's head has been received.
     Head,
@@ -28,7 +28,7 @@ pub(crate) enum Phase {
     Answering,
     /// All existing events of a stream have been sent, and more may follow.
     Streaming,
-    /// Between two requests.
+    /// The connection is idle between two requests.
     Idle,
 }
 

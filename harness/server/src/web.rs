@@ -171,7 +171,6 @@ pub(crate) struct HeadSummary {
 }
 
 impl HeadSummary {
-    /// Reads the headers once.
     pub(crate) fn of<B>(request: &Request<B>) -> HeadSummary {
         let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
         let mut summary = HeadSummary {

@@ -170,7 +170,6 @@ struct Open {
     task: AbortHandle,
 }
 
-/// A worker's connections.
 struct Connections<D> {
     shared: Arc<Shared<D>>,
     pool: Arc<Pool>,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The name of the file that is locked while a store is open.
 const LOCK_FILE: &str = "LOCK";
 
-/// A directory of files.
+/// The operations on a directory of files that a store needs.
 pub trait Disk: Send + Sync + 'static {
     /// The directory's name, for messages.
     fn name(&self) -> String;
@@ -23,7 +23,7 @@ pub trait Disk: Send + Sync + 'static {
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
     /// Renames a file, replacing one of the new name atomically.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file.
+    /// Removes a file; an error if it does not exist.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes creations, renames and removals survive a power failure.
     fn sync_names(&self) -> io::Result<()>;
@@ -31,7 +31,7 @@ pub trait Disk: Send + Sync + 'static {
 
 /// An open file, written and synced by several threads.
 pub trait DiskFile: Send + Sync {
-    /// The length in bytes.
+    /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
     /// Whether the length is 0.
     fn is_empty(&self) -> io::Result<bool> {
@@ -104,7 +104,7 @@ impl Directory {
         Directory(path.into())
     }
 
-    /// The directory's path.
+    /// The path that [`at`](Directory::at) received.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -8,49 +8,49 @@ use std::io;
 pub enum OpenError {
     /// Another process has the directory open.
     InUse {
-        /// The directory.
+        /// The directory of the store.
         directory: String,
-        /// The process, if known.
+        /// The id of the process, if known.
         process: Option<u32>,
     },
     /// A file differs from what was written.
     Damaged {
-        /// The directory.
+        /// The directory of the store.
         directory: String,
-        /// The file's name.
+        /// The name of the file.
         file: String,
         /// Where in the file the damage begins.
         offset: u64,
-        /// What is wrong there.
+        /// What is wrong at that offset.
         problem: String,
     },
     /// A file has a format that this version does not read.
     UnknownFormat {
-        /// The directory.
+        /// The directory of the store.
         directory: String,
-        /// The file's name.
+        /// The name of the file.
         file: String,
-        /// The format's version.
+        /// The version in the file's header.
         version: u16,
     },
     /// The caller refused a record.
     Record {
-        /// The directory.
+        /// The directory of the store.
         directory: String,
-        /// The file's name.
+        /// The name of the file.
         file: String,
-        /// Where the record begins.
+        /// Where in the file the record begins.
         offset: u64,
-        /// Why it was refused.
+        /// The reason that the caller gave.
         problem: String,
     },
-    /// The file system failed.
+    /// An operation of the file system failed.
     Io {
-        /// The directory.
+        /// The directory of the store.
         directory: String,
         /// What was attempted, such as `read 000001.wal`.
         action: String,
-        /// How it failed.
+        /// The error of the file system.
         error: io::Error,
     },
 }
@@ -116,7 +116,7 @@ pub enum AppendError {
     Write(String),
     /// An earlier `fsync`, or write of buffered records, failed. Appends fail until a new snapshot is written.
     Unsynced(String),
-    /// The store was [closed](crate::Store::close).
+    /// The store was [closed](crate::Store::close) before.
     Closed,
     /// The record is longer than [`MAX_RECORD`](crate::MAX_RECORD).
     TooLong(usize),

@@ -44,7 +44,6 @@ pub(crate) const ALIGN: usize = 8;
 
 const MAGIC: &[u8; 8] = b"DYNATWIN";
 
-/// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Log,
@@ -89,7 +88,6 @@ static LAYOUTS: &[Layout] = &[
     },
 ];
 
-/// A decoded record header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHeader {
     pub(crate) length: u32,
@@ -120,7 +118,6 @@ pub(crate) enum HeaderError {
     UnknownVersion(u16),
 }
 
-/// Encodes a file's header.
 pub(crate) fn file_header(kind: Kind, number: u64, id: u64) -> [u8; FILE_HEADER] {
     let mut header = [0; FILE_HEADER];
     header[..8].copy_from_slice(MAGIC);

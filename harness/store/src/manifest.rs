@@ -39,7 +39,6 @@ pub(crate) struct Manifest {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// A complete snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SnapshotFile {
     pub(crate) number: u64,
@@ -49,7 +48,6 @@ pub(crate) struct SnapshotFile {
     pub(crate) length: u64,
 }
 
-/// A log segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
@@ -73,7 +71,6 @@ pub(crate) enum ManifestError {
 }
 
 impl Manifest {
-    /// An empty store's.
     pub(crate) fn new(id: u64) -> Manifest {
         Manifest {
             id,

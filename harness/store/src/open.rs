@@ -29,28 +29,28 @@ pub enum Entry<'a> {
     Snapshot(&'a [u8]),
     /// A record of the log.
     Log {
-        /// Its sequence number.
+        /// The sequence number, which append returned.
         sequence: u64,
-        /// Its bytes.
+        /// The bytes of the record.
         record: &'a [u8],
     },
 }
 
-/// How far opening is.
+/// How much of a store has been read while it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read.
+    /// Bytes read so far.
     pub read: u64,
-    /// Bytes of all files.
+    /// Bytes of all files together.
     pub total: u64,
 }
 
-/// What opening found.
+/// What was found when the store was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Records of the snapshot.
+    /// The number of records in the snapshot.
     pub snapshot_records: u64,
-    /// Records of the log.
+    /// The number of records in the log.
     pub log_records: u64,
     /// The end of the log that was incomplete and was removed.
     pub cut: Option<Cut>,
@@ -59,9 +59,9 @@ pub struct Report {
 /// The end of a log that was never synced, and was only written in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The file.
+    /// The name of the log file.
     pub file: String,
-    /// Its new length.
+    /// The length after the end was removed, in bytes.
     pub offset: u64,
     /// The number of bytes removed.
     pub bytes: u64,
@@ -71,7 +71,6 @@ pub struct Cut {
     pub problem: String,
 }
 
-/// Receives each record.
 type Visit<'v> = &'v mut dyn FnMut(Entry<'_>) -> Result<(), String>;
 
 impl Store {

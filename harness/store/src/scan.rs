@@ -29,7 +29,6 @@ pub(crate) struct Reader<'a> {
 /// The next thing in a file.
 #[derive(Debug)]
 pub(crate) enum Step<'b> {
-    /// An intact record.
     Record {
         offset: u64,
         header: RecordHeader,
@@ -37,7 +36,6 @@ pub(crate) enum Step<'b> {
     },
     /// The end of the file, right after a record.
     End,
-    /// No intact record.
     Bad(Bad),
 }
 
@@ -65,7 +63,6 @@ impl From<io::Error> for ReadError {
 /// What stands behind a bad place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Behind {
-    /// Intact records.
     pub(crate) records: u64,
     /// Up to which sequence number, exclusively, these say that all had been synced.
     pub(crate) synced: u64,
@@ -88,7 +85,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The file's length.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
@@ -98,12 +94,10 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Continues at another place.
     pub(crate) fn skip_to(&mut self, offset: u64) {
         self.at = offset;
     }
 
-    /// Reads the next record.
     pub(crate) fn next(&mut self) -> io::Result<Step<'_>> {
         let offset = self.at;
         if offset == self.length {

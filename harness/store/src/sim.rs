@@ -112,7 +112,7 @@ fn failed(kind: io::ErrorKind) -> io::Error {
 }
 
 impl SimDisk {
-    /// An empty directory.
+    /// Creates an empty directory without planned failures.
     pub fn new() -> SimDisk {
         SimDisk(Arc::default(), Arc::default())
     }
@@ -176,7 +176,7 @@ impl SimDisk {
         self.0.lock().fault = Some((operation, fault));
     }
 
-    /// Whether the process ended.
+    /// Whether a planned failure has ended the process.
     pub fn is_dead(&self) -> bool {
         self.0.lock().dead
     }

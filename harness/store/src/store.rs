@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     pub(crate) written: AtomicU64,
     /// Every record with a smaller sequence number survives a power failure.
     pub(crate) synced: AtomicU64,
-    /// Held during an `fsync`.
+    /// Held while `fsync` runs, so that only one does.
     syncing: Mutex<()>,
     pub(crate) waiters: Waiters,
     pub(crate) snapshotting: AtomicBool,
@@ -57,7 +57,6 @@ pub(crate) struct Files {
     pub(crate) spare: Option<Active>,
 }
 
-/// Where records go.
 pub(crate) struct Log {
     pub(crate) active: Active,
     /// Segments that were appended to since the store was opened, and are not covered by a snapshot.
@@ -250,7 +249,6 @@ impl Drop for Store {
 }
 
 impl Active {
-    /// Creates an empty segment.
     pub(crate) fn create(disk: &dyn Disk, id: u64, number: u64, next: u64) -> io::Result<Active> {
         let file = disk.create(&segment_name(number))?;
         write_all(&*file, &file_header(Kind::Log, number, id), 0)?;
@@ -510,7 +508,6 @@ impl Shared {
     }
 }
 
-/// Replaces the manifest, durably.
 pub(crate) fn replace_manifest(disk: &dyn Disk, manifest: &Manifest) -> io::Result<()> {
     let file = disk.create(NEW_MANIFEST)?;
     write_all(&*file, manifest.encode().as_bytes(), 0)?;

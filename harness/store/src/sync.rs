@@ -33,7 +33,6 @@ impl Waiters {
         }
     }
 
-    /// Ends [`Store::sync_continuously`].
     pub(crate) fn stop(&self) {
         self.state.lock().stopped = true;
         self.wake.notify_all();

@@ -17,7 +17,6 @@ use crate::shell::{self, Outcome, cargo, run};
 const BATCH: usize = 25;
 const SPREAD: usize = 20_000;
 
-/// The settable clock's start.
 const START: usize = 1_767_225_600;
 
 /// How long memory may take to be returned.

@@ -12,7 +12,6 @@ const PARTITIONS: usize = 100;
 const ITEMS: usize = 100;
 const BATCH: usize = 25;
 
-/// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Get,
@@ -24,7 +23,7 @@ pub enum Operation {
 impl Operation {
     pub const ALL: [Operation; 4] = [Operation::Get, Operation::Put, Operation::Update, Operation::Query];
 
-    /// The name in `requests.lua`.
+    /// The operation's name in `requests.lua`.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Get => "get",

@@ -24,7 +24,6 @@ pub struct PathItem {
     delete: Option<Operation>,
 }
 
-/// An HTTP method.
 #[derive(Clone, Copy)]
 pub enum Method {
     Get,
@@ -39,7 +38,7 @@ pub struct Operation {
     #[serde(rename = "operationId")]
     pub name: String,
     pub summary: String,
-    /// Those of the query.
+    /// The parameters of the query string.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
     pub request_body: Option<Body>,
@@ -92,7 +91,6 @@ pub struct Schema {
     default_value: Option<Value>,
 }
 
-/// One type or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Kind {

@@ -233,7 +233,7 @@ fn function(document: &Document, control: &Control<'_>) -> String {
     format!("{doc}export const {name} = ({arguments}): Call<{answer}> =>\n  call({sent});\n")
 }
 
-/// `limit?: number`
+/// A parameter as a member of a type: `limit?: number`.
 fn input(Parameter { name, required, schema }: &Parameter) -> String {
     let optional = if *required { "" } else { "?" };
     format!("{name}{optional}: {}", type_of(schema, ""))

@@ -9,7 +9,7 @@ use crate::shell::{Outcome, root};
 pub struct Bug {
     /// The effect of the bug.
     pub what: &'static str,
-    /// The file, in `emulator/src`.
+    /// The file's path in `emulator/src`.
     pub file: &'static str,
     /// The replaced code, which occurs once in the file.
     pub right: &'static str,

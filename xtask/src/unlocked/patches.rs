@@ -20,7 +20,6 @@ pub struct Patch {
     pub file: &'static str,
     /// The replaced code, which occurs once in the file.
     pub locked: &'static str,
-    /// What takes its place.
     pub unlocked: &'static str,
     /// The models of this lock.
     pub models: &'static [&'static str],

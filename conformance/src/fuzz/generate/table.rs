@@ -8,7 +8,6 @@ use super::{Maker, Random, Request};
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
-    /// The type of `pk`.
     pub(super) hash: &'static str,
     /// The type of `sk`, if the table has it.
     pub(super) range: Option<&'static str>,

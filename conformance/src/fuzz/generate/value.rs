@@ -20,7 +20,6 @@ const NUMBERS: [&str; 12] = [
     "1e-130",
 ];
 
-/// A number.
 pub(in super::super) fn number(random: &mut Random) -> &'static str {
     let common = if random.percent(90) { 8 } else { NUMBERS.len() };
     NUMBERS[random.below(common)]

@@ -56,11 +56,11 @@ type Parsed<T> = Result<T, Fault>;
 /// How a struct's fields are converted.
 #[derive(Clone, Copy, PartialEq)]
 enum Fields {
-    /// As a record's members.
+    /// The fields of a record, such as `Item`.
     Record,
-    /// As attributes.
+    /// The fields are attributes with typed values.
     Attributes,
-    /// As texts.
+    /// The fields are attributes with texts as values.
     Texts,
 }
 
@@ -92,7 +92,6 @@ impl<'t> Parser<'t> {
         if self.eat(expected) { Ok(()) } else { Err(Fault(fault)) }
     }
 
-    /// Skips whitespace and comments.
     fn blank(&mut self) -> Parsed<()> {
         loop {
             let rest = self.rest();
@@ -124,7 +123,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Converts a struct.
     fn fields(&mut self, out: &mut Writer, kind: Fields, depth: usize) -> Parsed<()> {
         self.expect("{", "a struct was expected")?;
         out.open_object();

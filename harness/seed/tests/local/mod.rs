@@ -58,7 +58,6 @@ impl DynamoDbLocal {
         Some(local)
     }
 
-    /// Its address.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

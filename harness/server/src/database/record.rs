@@ -30,7 +30,6 @@ impl Form {
     }
 }
 
-/// A decoded record.
 pub(super) enum Record {
     Settings(Saved),
     Commit(Box<Commit>),
@@ -39,11 +38,9 @@ pub(super) enum Record {
 /// The settings that no commit contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Saved {
-    /// The random seed.
     pub(super) seed: u64,
     pub(super) form: Form,
     pub(super) adjustment: ClockAdjustment,
-    /// When this was recorded.
     pub(super) moment: Moment,
     /// At the start of a snapshot, the sequence number of its last commit; otherwise 0.
     pub(super) commit: u64,

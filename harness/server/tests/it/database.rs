@@ -32,7 +32,6 @@ impl Directory {
             .contains("\nsnapshot ")
     }
 
-    /// The newest segment.
     fn last_segment(&self) -> PathBuf {
         let files = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path());
         files

@@ -6,7 +6,6 @@ use super::{open, record, snapshot};
 use crate::sim::{Fault, SimDisk};
 use crate::store::Store;
 
-/// What the application knows.
 #[derive(Default)]
 struct Model {
     /// Whether records are buffered, and only some of them flushed at once.

@@ -113,14 +113,12 @@ impl Process {
         operation(&mut self.stream, name, body)
     }
 
-    /// An operation that succeeds.
     pub fn ok(&mut self, name: &str, body: &Value) -> Value {
         let (status, answer) = self.operation(name, body);
         assert_eq!(status, 200, "{name} {body}: {answer}");
         answer
     }
 
-    /// A control that succeeds.
     pub fn control(&mut self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let text = body.map(Value::to_string).unwrap_or_default();
         let request = format!(

@@ -48,7 +48,6 @@ impl Twin {
         }
     }
 
-    /// The server.
     pub fn server(&self) -> &Server {
         &self.server
     }
