@@ -76,6 +76,12 @@ TESTS = """
     def test_fixture_is_fresh(users):
         assert users.scan(TableName="users")["Count"] == 0
 
+    @mock_aws
+    def test_nested(users):
+        save("ada")
+        with mock_aws():
+            assert names() == ["ada"]
+
     def test_start_and_stop():
         mock = mock_aws()
         mock.start()
@@ -130,7 +136,7 @@ TESTS = """
 def test_from_moto(pytester: pytest.Pytester, change: str) -> None:
     pytester.makepyfile(app=APPLICATION, test_app=TESTS.replace("IMPORT", change))
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
-    result.assert_outcomes(passed=11)
+    result.assert_outcomes(passed=12)
 
 
 BESIDE = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import threading
 import unittest
@@ -117,9 +118,16 @@ def test_a_fixture_with_a_context_manager(fixture_with_context_manager: Twin) ->
 
 def test_decorated_functions_keep_their_signature() -> None:
     assert test_bare_decorator.__doc__ == "Its docstring." and test_bare_decorator.__name__ == "test_bare_decorator"
-    wrong: Any = 7
-    with pytest.raises(TypeError, match="decorates functions and classes"):
+
+
+@pytest.mark.parametrize("wrong", [7, staticmethod(put), decorated_fixture])
+def test_what_a_mock_does_not_decorate(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="decorates functions and classes.* Put @pytest.fixture and @staticmethod above"):
         dynatwin.mock(wrong)
+
+
+def test_a_decorated_callable() -> None:
+    assert dynatwin.mock(functools.partial(put, "Others"))() == ["Others"]
 
 
 def test_nested() -> None:
@@ -130,8 +138,72 @@ def test_nested() -> None:
         assert put("Outer") == ["Outer"] and dynatwin.current() is outer
         with dynatwin.mock(twin=inner):
             assert put("Again") == ["Again", "Inner"]
-        test_bare_decorator()
         assert outer.tables() == ["Outer"]
+
+
+def test_a_nested_mock_without_options_shares_the_outer_twin() -> None:
+    with dynatwin.mock(seed=1) as outer:
+        with dynatwin.mock() as inner:
+            assert inner is outer and put("Inner") == ["Inner"]
+        assert dynatwin.mock(put)("Decorated") == ["Decorated", "Inner"] == outer.tables()
+        with dynatwin.mock(watch=True) as other:
+            assert other is not outer
+        first, second = dynatwin.mock(), dynatwin.mock()
+        assert first.start() is second.start()
+        first.stop()
+        assert dynatwin.current() is outer
+        second.stop()
+    with dynatwin.mock() as after:
+        assert after is not outer and put() == ["Orders"]
+
+
+@dynatwin.mock
+def test_a_decorated_test_shares_the_twin_of_its_fixture(fixture_with_context_manager: Twin) -> None:
+    assert dynatwin.current() is fixture_with_context_manager
+
+
+@dynatwin.mock
+async def test_a_decorated_async_test_shares_the_twin_of_its_fixture(decorated_async_fixture: list[str]) -> None:
+    assert put("Others") == ["Orders", "Others"] and dynatwin.current().seed == 4
+
+
+@dynatwin.mock
+def test_a_decorated_test_shares_the_twin_of_the_plugin(dynatwin: Twin) -> None:
+    dynatwin.create_table("Users", "id")
+    assert put() == ["Orders", "Users"]
+
+
+async def test_tasks_beside_each_other_have_twins_of_their_own() -> None:
+    async def run(number: int) -> list[str]:
+        with dynatwin.mock():
+            tables = put(f"Table{number}")
+            await asyncio.sleep(0)
+            return tables
+
+    assert await asyncio.gather(*map(run, range(4))) == [[f"Table{number}"] for number in range(4)]
+
+
+def test_a_thread_whose_mock_ends_before_others_has_a_fresh_twin_again() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with dynatwin.mock():
+            put("Other")
+            begun.set()
+            ended.wait()
+
+    mine = dynatwin.mock()
+    mine.start()
+    thread = threading.Thread(target=other)
+    thread.start()
+    begun.wait()
+    mine.stop()
+    try:
+        with dynatwin.mock():
+            assert put() == ["Orders"]
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_a_bound_client_keeps_its_twin() -> None:

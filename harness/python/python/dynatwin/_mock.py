@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -21,11 +20,13 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-class _Active:
-    """A twin that intercepts clients."""
 
-    def __init__(self, twin: Twin) -> None:
+class _Active:
+    """A twin that intercepts clients. `outer` is the one that did so before it in this thread or task."""
+
+    def __init__(self, twin: Twin, outer: _Active | None) -> None:
         self.twin = twin
+        self.outer = outer
         self.ended = False
 
 
@@ -41,14 +42,23 @@ class _Catching:
 
     def twin(self) -> Twin | None:
         """The twin that answers the clients of this thread or task."""
-        here = self._here.get()
-        if here is not None and not here.ended:
+        here = self._innermost()
+        if here is not None:
             return here.twin
         active = self._active
         return active[-1].twin if active else None
 
-    def begin(self, twin: Twin) -> _Active:
-        entered = _Active(twin)
+    def _innermost(self) -> _Active | None:
+        """The innermost active twin that this thread or task has entered."""
+        here = self._here.get()
+        while here is not None and here.ended:
+            here = here.outer
+        return here
+
+    def begin(self, new: Callable[[], Twin], joins: bool) -> _Active:
+        """Starts to intercept clients, with the twin of the enclosing mock if there is one and this one joins it."""
+        outer = self._innermost()
+        entered = _Active(outer.twin if joins and outer is not None else new(), outer)
         with self._lock:
             if not self._active:
                 self._install()
@@ -63,7 +73,7 @@ class _Catching:
             if not self._active:
                 self._uninstall()
         if self._here.get() is entered:
-            self._here.set(self._active[-1] if self._active else None)
+            self._here.set(self._innermost())
 
     def _install(self) -> None:
         from botocore.endpoint import Endpoint
@@ -105,8 +115,7 @@ class _Catching:
 
     def _creating_clients(self, original: Any) -> Any:
         """Gives new clients a region and credentials if they have none. The environment's credentials are not looked
-        up, because that can
-        request the instance's metadata, and requests are not signed."""
+        up, because that can request the instance's metadata, and requests are not signed."""
 
         def create_client(session: Any, service_name: str, region_name: str | None = None, *args: Any, **kwargs: Any) -> Any:
             if self.twin() is not None and service_name in ("dynamodb", "dynamodbstreams"):
@@ -138,13 +147,18 @@ def current() -> Twin:
 class Mock:
     """Intercepts every DynamoDB client of the process while it is active; created by :func:`mock`."""
 
-    def __init__(self, twin: Callable[[], Twin]) -> None:
+    def __init__(self, twin: Callable[[], Twin], joins: bool = False) -> None:
         self._new = twin
+        self._joins = joins
         self._entered: list[_Active] = []
+
+    def _copy(self) -> Mock:
+        """Returns a separate mock: decorated functions may run in several threads, or recursively."""
+        return Mock(self._new, self._joins)
 
     def start(self) -> Twin:
         """Starts to intercept clients; returns the twin that answers them."""
-        self._entered.append(_catching.begin(self._new()))
+        self._entered.append(_catching.begin(self._new, self._joins))
         return self._entered[-1].twin
 
     def stop(self) -> None:
@@ -163,12 +177,6 @@ class Mock:
             announce(self._entered[-1].twin, error)
         self.stop()
 
-    @contextlib.contextmanager
-    def _fresh(self) -> Iterator[Twin]:
-        """Returns a separate mock: decorated functions may run in several threads, or recursively."""
-        with Mock(self._new) as twin:
-            yield twin
-
     def __call__(self, target: F) -> F:
         """Decorates a function, an async function, a generator (such as a pytest fixture), or a test class."""
         decorated: Any
@@ -180,11 +188,12 @@ class Mock:
             decorated = _coroutine(self, target)
         elif inspect.isgeneratorfunction(target):
             decorated = _generator(self, target)
-        elif inspect.isfunction(target) or inspect.ismethod(target):
+        elif callable(target) and not isinstance(target, staticmethod) and not _is_fixture(target):
             decorated = _function(self, target)
         else:
             raise TypeError(
-                f"dynatwin.mock decorates functions and classes, but not {target!r}. Put @pytest.fixture above @dynatwin.mock."
+                f"dynatwin.mock decorates functions and classes, but not {target!r}. "
+                "Put @pytest.fixture and @staticmethod above @dynatwin.mock."
             )
         return decorated  # type: ignore[no-any-return]
 
@@ -215,10 +224,9 @@ def mock(
     """Intercepts every DynamoDB client of the process: those created inside, and those created before.
 
     As a decorator, with or without arguments, or as a context manager. Each decorated function, and each test of a
-    decorated class, has
-    a fresh twin, unless a `twin` is given; the other arguments are those of :class:`Twin`. Clients need neither
-    credentials nor a
-    region, and all access keys share one set of tables. :func:`current` returns the twin.
+    decorated class, has a fresh twin, unless a `twin` is given; the other arguments are those of :class:`Twin`. Without
+    arguments, a mock inside of another one shares its twin, for example that of a fixture. Clients need neither
+    credentials nor a region, and all access keys share one set of tables. :func:`current` returns the twin.
 
     >>> import boto3, dynatwin
     >>> with dynatwin.mock() as twin:
@@ -231,14 +239,20 @@ def mock(
             return twin
         return Twin(seed, conditions=conditions, clock=clock, watch=watch, buckets=buckets)
 
-    made = Mock(new)
+    is_plain = (seed, conditions, clock, watch, buckets, twin) == (None, "calm", "now", False, None, None)
+    made = Mock(new, joins=is_plain)
     return made if target is None else made(target)
+
+
+def _is_fixture(target: object) -> bool:
+    """Returns whether this is what ``@pytest.fixture`` returns, which pytest would not find inside of a function."""
+    return type(target).__module__.startswith("_pytest.")
 
 
 def _function(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def mocked(*args: Any, **kwargs: Any) -> Any:
-        with mock._fresh():
+        with mock._copy():
             return function(*args, **kwargs)
 
     return mocked
@@ -247,7 +261,7 @@ def _function(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
 def _coroutine(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     async def mocked(*args: Any, **kwargs: Any) -> Any:
-        with mock._fresh():
+        with mock._copy():
             return await function(*args, **kwargs)
 
     return mocked
@@ -256,7 +270,7 @@ def _coroutine(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
 def _generator(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def mocked(*args: Any, **kwargs: Any) -> Any:
-        with mock._fresh():
+        with mock._copy():
             return (yield from function(*args, **kwargs))
 
     return mocked
@@ -265,7 +279,7 @@ def _generator(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
 def _async_generator(mock: Mock, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     async def mocked(*args: Any, **kwargs: Any) -> Any:
-        with mock._fresh():
+        with mock._copy():
             async for each in function(*args, **kwargs):
                 yield each
 
@@ -281,14 +295,13 @@ def _decorate_class(mock: Mock, target: type) -> type:
 
 
 def _decorate_test_case(mock: Mock, target: type[unittest.TestCase]) -> type:
-    """Gives each test, including its ``setUp``, a fresh twin. If there is a ``setUpClass``, the class's tests share its
-    twin."""
+    """Gives each test, including its ``setUp``, a fresh twin. With a ``setUpClass``, the tests share its twin."""
     run: Any = target.run
     if "setUpClass" not in vars(target):
 
         @functools.wraps(run)
         def mocked(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with mock._fresh():
+            with mock._copy():
                 return run(self, *args, **kwargs)
 
         setattr(target, "run", mocked)
@@ -297,7 +310,7 @@ def _decorate_test_case(mock: Mock, target: type[unittest.TestCase]) -> type:
     set_up = vars(target)["setUpClass"].__func__
 
     def set_up_class(cls: Any) -> None:
-        own = Mock(mock._new)
+        own = mock._copy()
         own.start()
         cls.addClassCleanup(own.stop)
         set_up(cls)
@@ -307,13 +320,13 @@ def _decorate_test_case(mock: Mock, target: type[unittest.TestCase]) -> type:
 
 
 def _decorate_plain_class(mock: Mock, target: type) -> type:
-    """Wraps a test as pytest runs it: from ``setup_method`` to ``teardown_method``. A test called without them also has
-    a twin."""
+    """Wraps a test as pytest runs it, from ``setup_method`` to ``teardown_method``, and a test that is called without
+    them."""
     set_up = getattr(target, "setup_method", None)
     tear_down = getattr(target, "teardown_method", None)
 
     def setup_method(self: Any, method: Any = None) -> None:
-        self._dynatwin_mock = Mock(mock._new)
+        self._dynatwin_mock = mock._copy()
         self._dynatwin_mock.start()
         if set_up is not None:
             _with_as_many(set_up, self, method)
