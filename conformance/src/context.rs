@@ -119,10 +119,11 @@ impl Context {
     }
 
     /// Splits the shards of a table's stream, if the target has that control.
-    pub fn split_shards(&self, table: &str) {
+    pub fn split_shards(&self, table: &str) -> Outcome {
         if let Some(twin) = &self.session.twin {
-            twin.split_shards(table);
+            twin.split_shards(table)?;
         }
+        Ok(())
     }
 
     /// Pauses a global index, if the target has that control; returns whether it has.

@@ -84,8 +84,7 @@ impl RawClient {
         if let Some(size) = wanted.item_collection_size {
             conditions.item_collection_size = size;
         }
-        self.of_twin()?.set_conditions(conditions);
-        Ok(())
+        Ok(self.of_twin()?.set_conditions(conditions)?)
     }
 
     fn of_twin(&self) -> Outcome<&Twin> {

@@ -79,6 +79,12 @@ pub struct Engine {
     ids: RequestIds,
 }
 
+impl AsRef<Controls> for Engine {
+    fn as_ref(&self) -> &Controls {
+        &self.controls
+    }
+}
+
 impl Deref for Engine {
     type Target = Controls;
 
@@ -456,18 +462,6 @@ impl Engine {
         self.state.conditions()
     }
 
-    /// Sets the conditions of all tables without their own.
-    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
-    pub fn set_conditions(&self, conditions: Conditions) {
-        let _ = self.controls.set_conditions(&conditions);
-    }
-
-    /// Sets the conditions of one table, which need not exist yet; `None` makes it follow the engine's conditions again.
-    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
-    pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
-        let _ = self.controls.set_table_conditions(caller, table, conditions.as_ref());
-    }
-
     /// When something is due next, or too old to be retained: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
         let scopes = self.state.catalog().scopes();
@@ -489,39 +483,6 @@ impl Engine {
     /// ```
     pub fn refuse_growth(&self, refuse: bool) {
         self.state.refuse_growth(refuse);
-    }
-
-    /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
-    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
-    pub fn reset(&self) {
-        let _ = self.controls.reset();
-    }
-
-    /// [Resets](Engine::reset) the engine to what it was made with: its clock and conditions too.
-    /// If a [commit sink](Engine::attach_sink) refuses the change, nothing is changed; only the control over HTTP reports that.
-    ///
-    /// ```
-    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
-    /// use std::time::Duration;
-    ///
-    /// let clock = Clock::settable(Moment::START);
-    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
-    /// engine.set_conditions(Conditions::STORM);
-    /// engine.advance(Duration::from_secs(8 * 86_400));
-    /// engine.reset_all();
-    /// assert_eq!((engine.conditions(), engine.clock().now()), (Conditions::CALM, Moment::START));
-    ///
-    /// // Its answer waits for no moment that is to come again.
-    /// # use dynatwin_engine::http::HttpRequest;
-    /// engine.advance(Duration::from_secs(60));
-    /// let headers = [("host", "here"), ("content-type", "application/json")];
-    /// let body = br#"{"all": true}"#;
-    /// let reset = HttpRequest { method: "POST", target: "/_dynatwin/reset", headers: &headers, body };
-    /// let answer = engine.handle(&reset);
-    /// assert_eq!((answer.status, answer.at), (200, Moment::START));
-    /// ```
-    pub fn reset_all(&self) {
-        let _ = self.controls.reset_all();
     }
 
     /// The names of a caller's tables.

@@ -89,7 +89,7 @@ pub mod commits {
 
 /// Controls: actions on the emulator that the API does not have, and their JSON.
 pub mod controls {
-    pub use crate::execute::Controls;
+    pub use crate::execute::{AccountControls, Controls};
     pub use crate::operation::{CONTROLS, Control, Returns, Takes};
     pub use crate::wire::control::{ControlError, Json, Members, Parameter, moment, read_conditions, seconds};
 }

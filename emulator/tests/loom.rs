@@ -83,10 +83,12 @@ impl Twin {
     /// Returns a twin whose table has a stream with this many shards.
     fn with_stream(shards: u32) -> Twin {
         let twin = Twin::empty();
-        twin.0.set_conditions(Conditions {
-            stream_shards: Shards::Fixed(shards),
-            ..Conditions::CALM
-        });
+        twin.0
+            .set_conditions(Conditions {
+                stream_shards: Shards::Fixed(shards),
+                ..Conditions::CALM
+            })
+            .unwrap();
         twin.ok("CreateTable", TOLD);
         twin
     }
@@ -394,10 +396,12 @@ fn one_of_two_conflicting_transactions_succeeds() {
     explore(|| {
         let twin = Twin::empty();
         let flight = Duration::from_secs(1);
-        twin.0.set_conditions(Conditions {
-            transaction_time: Lag::Fixed(flight),
-            ..Conditions::CALM
-        });
+        twin.0
+            .set_conditions(Conditions {
+                transaction_time: Lag::Fixed(flight),
+                ..Conditions::CALM
+            })
+            .unwrap();
         twin.ok("CreateTable", TABLE);
         let send = |twin: &Twin, body: &str| {
             let (status, answer) = twin.send("TransactWriteItems", body);
@@ -442,10 +446,12 @@ fn a_table_is_created_once() {
 fn no_unit_of_capacity_is_spent_twice() {
     explore(|| {
         let twin = Twin::empty();
-        twin.0.set_conditions(Conditions {
-            capacity: Conditions::AWS.capacity,
-            ..Conditions::CALM
-        });
+        twin.0
+            .set_conditions(Conditions {
+                capacity: Conditions::AWS.capacity,
+                ..Conditions::CALM
+            })
+            .unwrap();
         twin.ok("CreateTable", METERED);
         // Items of two partitions, so that only the ledger's lock serializes them.
         let put = |twin: &Twin, key: &str| {
@@ -544,11 +550,13 @@ fn a_sequence_number_is_used_once() {
 /// Returns a twin whose reads are stale by a second, with further conditions.
 fn stale(monotonic: bool) -> Twin {
     let twin = Twin::empty();
-    twin.0.set_conditions(Conditions {
-        read_staleness: Lag::Fixed(STALE),
-        monotonic_reads: monotonic,
-        ..Conditions::CALM
-    });
+    twin.0
+        .set_conditions(Conditions {
+            read_staleness: Lag::Fixed(STALE),
+            monotonic_reads: monotonic,
+            ..Conditions::CALM
+        })
+        .unwrap();
     twin.ok("CreateTable", TABLE);
     twin
 }
@@ -602,11 +610,11 @@ fn a_paused_index_does_not_change() {
         let put = |twin: &Twin, key: &str| twin.put(key, r#","g":{"S":"x"}"#);
         put(&twin, NEAR);
         let other = twin.spawn(move |twin| count(twin));
-        twin.0.pause_index(&caller(), "tab", "by-g").unwrap();
+        twin.0.account(&caller()).pause_index("tab", "by-g").unwrap();
         put(&twin, FAR);
         assert_eq!((count(&twin), other.join().unwrap()), (1, 1));
         assert_eq!(count(&twin), 1);
-        twin.0.resume_index(&caller(), "tab", "by-g").unwrap();
+        twin.0.account(&caller()).resume_index("tab", "by-g").unwrap();
         assert_eq!(count(&twin), 2);
     });
 }
@@ -615,10 +623,12 @@ fn a_paused_index_does_not_change() {
 fn transactions_on_two_ledgers_do_not_block_each_other() {
     explore(|| {
         let twin = Twin::empty();
-        twin.0.set_conditions(Conditions {
-            capacity: Conditions::AWS.capacity,
-            ..Conditions::CALM
-        });
+        twin.0
+            .set_conditions(Conditions {
+                capacity: Conditions::AWS.capacity,
+                ..Conditions::CALM
+            })
+            .unwrap();
         let units = r#""ReadCapacityUnits":10,"WriteCapacityUnits":10"#;
         let table = METERED.replace(r#""ReadCapacityUnits":1,"WriteCapacityUnits":1"#, units);
         twin.ok("CreateTable", &table);
@@ -782,6 +792,6 @@ fn a_checkpoint_contains_the_commits_up_to_its_number() {
         replay.finish(copy.0.clock().now());
         let expected = if is_set { Conditions::STORM } else { Conditions::CALM };
         assert!(copy.0.conditions() == expected, "set: {is_set}");
-        other.join().unwrap();
+        other.join().unwrap().unwrap();
     });
 }

@@ -48,7 +48,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     consumer.read_all(streams, &stream, 2).await?;
     let mut consumer = saved;
     // Where shards divide meanwhile, order by order the changes stay in order.
-    context.split_shards(&orders.table);
+    context.split_shards(&orders.table)?;
     for amount in 11..=15 {
         orders.place("c06", "o6", amount).await?;
     }

@@ -7,16 +7,15 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 
+use super::account::AccountControls;
 use super::due;
 use super::gauges::gauges;
 use crate::caller::Caller;
-use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
-use crate::conditions::{Conditions, Lag};
+use crate::conditions::Conditions;
 use crate::context::EngineState;
 use crate::journal::Metric;
-use crate::storage::{AppendError, GlobalIndex, Region, RestoreError, Scope, StateSnapshot, Table, TableSettings};
-use crate::value::Name;
+use crate::storage::{AppendError, Region, RestoreError, Scope, StateSnapshot, Table, TableSettings};
 
 /// The error of a control that names a missing table or index.
 ///
@@ -25,7 +24,7 @@ use crate::value::Name;
 /// # let clock = Clock::settable(Moment::START);
 /// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
 /// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
-/// let error = engine.pause_index(&caller, "Orders", "by-date").unwrap_err();
+/// let error = engine.account(&caller).pause_index("Orders", "by-date").unwrap_err();
 /// assert_eq!(error.to_string(), "There is no table Orders for access key me in us-east-1.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,17 +78,6 @@ impl From<AppendError> for ControlFailure {
     }
 }
 
-/// The status of a global index.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IndexStatus {
-    pub name: Name,
-    pub paused: bool,
-    /// The number of pending changes.
-    pub waiting: usize,
-    /// Its own lag, if set.
-    pub lag: Option<Lag>,
-}
-
 /// Runs all work of a region that is due by `now`.
 fn run_region(region: &Region, now: Moment) {
     let tables: Vec<_> = region.tables.read().values().cloned().collect();
@@ -119,7 +107,27 @@ pub struct Controls {
     pub(crate) shared_db: bool,
 }
 
+impl AsRef<Controls> for Controls {
+    fn as_ref(&self) -> &Controls {
+        self
+    }
+}
+
 impl Controls {
+    /// The controls of one caller's tables.
+    ///
+    /// ```
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// assert!(engine.account(&caller).split_shards("Nowhere").is_err());
+    /// ```
+    pub fn account(&self, caller: &Caller) -> AccountControls<&Controls> {
+        AccountControls::new(self, caller.clone())
+    }
+
     /// The scope of the tables that a caller uses.
     pub(crate) fn scope(&self, caller: &Caller) -> Scope {
         if self.shared_db {
@@ -146,17 +154,6 @@ impl Controls {
         })
     }
 
-    fn index(&self, caller: &Caller, table: &str, index: &str) -> Result<(Arc<Table>, Arc<GlobalIndex>), NotFound> {
-        let table = self.table(caller, table)?;
-        let shape = table.shape();
-        let at = shape.definition.globals.iter().position(|there| there.name == index);
-        let found = at.and_then(|at| shape.indexes.get(at)).cloned();
-        match found {
-            Some(found) => Ok((table, found)),
-            None => Err(NotFound(format!("Table {} has no global index {index}.", table.name))),
-        }
-    }
-
     /// Moves the clock forward, and runs the work that is due by then before it returns.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
@@ -170,13 +167,36 @@ impl Controls {
         ahead
     }
 
-    /// Removes all tables, rules, tokens, and conditions of single tables, and clears the journal.
+    /// Removes all tables, rules, tokens, and conditions of single tables, and clears the journal. Clock, seed and conditions
+    /// stay.
     pub fn reset(&self) -> Result<(), ControlFailure> {
         Ok(self.state.clear(self.clock.now())?)
     }
 
     /// [Resets](Controls::reset) the emulator to its initial state, clock and conditions included. Random decisions
     /// start again from the seed. Time goes back to the clock's start, so no request should run concurrently.
+    ///
+    /// ```
+    /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// engine.set_conditions(Conditions::STORM)?;
+    /// engine.advance(Duration::from_secs(8 * 86_400));
+    /// engine.reset_all()?;
+    /// assert_eq!((engine.conditions(), engine.clock().now()), (Conditions::CALM, Moment::START));
+    ///
+    /// // The answer of the control does not wait for the moment at which the request was sent.
+    /// # use dynatwin_engine::http::HttpRequest;
+    /// engine.advance(Duration::from_secs(60));
+    /// let headers = [("host", "here"), ("content-type", "application/json")];
+    /// let body = br#"{"all": true}"#;
+    /// let reset = HttpRequest { method: "POST", target: "/_dynatwin/reset", headers: &headers, body };
+    /// let answer = engine.handle(&reset);
+    /// assert_eq!((answer.status, answer.at), (200, Moment::START));
+    /// # Ok::<(), dynatwin_engine::ControlFailure>(())
+    /// ```
     pub fn reset_all(&self) -> Result<(), ControlFailure> {
         let before = self.clock.now();
         self.clock.restart();
@@ -248,8 +268,8 @@ impl Controls {
     }
 
     /// Sets the conditions of all tables without their own.
-    pub fn set_conditions(&self, conditions: &Conditions) -> Result<(), ControlFailure> {
-        self.state.catalog().set_conditions(conditions, self.clock.now())?;
+    pub fn set_conditions(&self, conditions: Conditions) -> Result<(), ControlFailure> {
+        self.state.catalog().set_conditions(&conditions, self.clock.now())?;
         for (scope, region) in self.state.catalog().scopes() {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             for table in tables {
@@ -258,26 +278,6 @@ impl Controls {
             }
         }
         self.state.catalog().examine_all();
-        Ok(())
-    }
-
-    /// Sets the conditions of one table, before or after its creation; `None` removes them, so that it follows the
-    /// others again.
-    pub fn set_table_conditions(
-        &self,
-        caller: &Caller,
-        table: &str,
-        conditions: Option<&Conditions>,
-    ) -> Result<(), ControlFailure> {
-        let scope = self.scope(caller);
-        let (name, now) = (Name::new(table), self.clock.now());
-        self.state
-            .catalog()
-            .set_table_conditions(&scope, &name, conditions, now)?;
-        if let Some(found) = self.state.catalog().table(&scope, table) {
-            let conditions = self.state.conditions_of(&scope, table);
-            self.reshape(&found, |shape| shape.conditions = conditions)?;
-        }
         Ok(())
     }
 
@@ -290,81 +290,6 @@ impl Controls {
             Ok::<_, ControlFailure>(())
         })?;
         Ok(())
-    }
-
-    /// Pauses replication to a global index until [`resume_index`](Controls::resume_index). The index can still be
-    /// read; pending changes are kept in memory.
-    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
-        let (table, _) = self.index(caller, table, index)?;
-        let now = self.clock.now();
-        due::run_due(&table, now);
-        table.pause_index(&Name::new(index), true, now)?;
-        Ok(())
-    }
-
-    /// Resumes a paused index, and applies all changes that are due by now.
-    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), ControlFailure> {
-        let (table, _) = self.index(caller, table, index)?;
-        table.pause_index(&Name::new(index), false, self.clock.now())?;
-        due::run_due(&table, self.clock.now());
-        Ok(())
-    }
-
-    /// Sets how long future writes take to reach one global index; `None` lets it follow the table's conditions again.
-    pub fn set_index_lag(
-        &self,
-        caller: &Caller,
-        table: &str,
-        index: &str,
-        lag: Option<Lag>,
-    ) -> Result<(), ControlFailure> {
-        let (table, _) = self.index(caller, table, index)?;
-        self.reshape(&table, |shape| {
-            match lag {
-                Some(lag) => shape.index_lags.insert(Name::new(index), lag),
-                None => shape.index_lags.remove(index),
-            };
-        })
-    }
-
-    /// The global indexes of a table, in the order of its definition.
-    pub(crate) fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexStatus>, NotFound> {
-        let table = self.table(caller, table)?;
-        due::run_due(&table, self.clock.now());
-        let shape = table.shape();
-        let globals = shape.definition.globals.iter().zip(&shape.indexes);
-        Ok(globals
-            .map(|(index, entries)| IndexStatus {
-                name: index.name.clone(),
-                paused: entries.is_paused(),
-                waiting: entries.waiting(),
-                lag: shape.index_lags.get(&index.name).copied(),
-            })
-            .collect())
-    }
-
-    /// Deletes every expired item of a table at once, without the lag of time to live; returns their number. Items that
-    /// time to live never deletes are kept: those whose expiry is not a Number, or more than five years past.
-    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotFound> {
-        let table = self.table(caller, table)?;
-        let now = self.clock.now();
-        let count = due::expire_now(&table, now);
-        due::run_due(&table, now);
-        Ok(count)
-    }
-
-    /// Splits each open shard of a table's stream in two, as the service does for hot or full partitions, to test that
-    /// consumers follow. Returns whether the table has a stream.
-    pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, ControlFailure> {
-        let now = self.clock.now();
-        let table = self.table(caller, table)?;
-        let Some(stream) = table.shape().stream.clone() else {
-            return Ok(false);
-        };
-        for (first, last) in stream.open_tokens(now) {
-            table.split_stream(first + (last - first).div_ceil(2), now)?;
-        }
-        Ok(true)
     }
 
     /// Starts or stops recording requests, and the heat of all tables.
@@ -415,29 +340,5 @@ impl Controls {
         }
         metrics.sort_by(|left, right| (left.name, &left.dimensions).cmp(&(right.name, &right.dimensions)));
         metrics
-    }
-
-    /// Starts or stops recording what a table's capacity is spent on: units and throttles by partition, and the hottest
-    /// partition keys. Where capacity is enforced, the former are counted in any case.
-    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> Result<(), NotFound> {
-        self.table(caller, table)?.watch(watches, self.clock.now());
-        Ok(())
-    }
-
-    /// What a table's capacity was spent on since recording started; empty if it is not recorded.
-    ///
-    /// ```
-    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
-    ///
-    /// let clock = Clock::settable(Moment::START);
-    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
-    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
-    /// assert!(engine.heat(&caller, "Nowhere").is_err());
-    /// ```
-    pub fn heat(&self, caller: &Caller, table: &str) -> Result<Heat, NotFound> {
-        let table = self.table(caller, table)?;
-        let mut ledger = table.capacity.lock();
-        let heat = ledger.as_mut().map(|ledger| ledger.heat(self.clock.now()));
-        Ok(heat.unwrap_or_default())
     }
 }

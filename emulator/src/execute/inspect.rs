@@ -1,11 +1,11 @@
 //! Unmetered reads of what is stored: items page by page, and the position of a key.
 
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
+use super::account::AccountControls;
 use super::control::{Controls, NotFound};
 use super::due;
-use crate::caller::Caller;
 use crate::capacity::Ledger;
 use crate::key::{self, Key, KeyBytes};
 use crate::schema::Index;
@@ -81,16 +81,11 @@ fn tokens(starts: &[u64], partition: u64) -> Option<KeyRange> {
     })
 }
 
-impl Controls {
+impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
     /// A page of a table's present items, or of an index's entries. It costs no capacity and is not logged.
-    pub(crate) fn items_page(
-        &self,
-        caller: &Caller,
-        table: &str,
-        query: &ItemsQuery<'_>,
-    ) -> Result<ItemsPage, NotFound> {
-        let table = self.table(caller, table)?;
-        let now = self.clock.now();
+    pub(crate) fn items_page(&self, table: &str, query: &ItemsQuery<'_>) -> Result<ItemsPage, NotFound> {
+        let table = self.table(table)?;
+        let now = self.controls().clock.now();
         due::run_due(&table, now);
         let shape = table.shape();
         let found = query.index.map(|name| {
@@ -150,8 +145,8 @@ impl Controls {
     }
 
     /// The position of an item of a table, existing or not, by its key.
-    pub(crate) fn place(&self, caller: &Caller, table: &str, key: &Map) -> Result<Option<KeyPlacement>, NotFound> {
-        let table = self.table(caller, table)?;
+    pub(crate) fn place(&self, table: &str, key: &Map) -> Result<Option<KeyPlacement>, NotFound> {
+        let table = self.table(table)?;
         let shape = table.shape();
         let key = Key::of_key(&shape.definition.key, key).ok();
         Ok(key.map(|key| place(&partition_starts(&table, &shape, None), key.token)))

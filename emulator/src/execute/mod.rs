@@ -4,6 +4,7 @@
 //! condition; the [`Change`](crate::change::Change) with its effects on every index; capacity for all of it or for
 //! none; apply. Nothing after capacity can fail: everything that can is computed before.
 
+mod account;
 mod advise;
 mod authorize;
 mod capacity;
@@ -26,8 +27,9 @@ mod trace;
 mod transact;
 mod write;
 
+pub use account::{AccountControls, IndexStatus};
 pub use authorize::{RefusalScope, Verdicts, authorize, is_throttle};
-pub use control::{ControlFailure, Controls, IndexStatus, NotFound};
+pub use control::{ControlFailure, Controls, NotFound};
 pub use due::{notice_due, run_due};
 pub use inspect::{ItemsQuery, KeyPlacement};
 pub use page::{PageResult, page};

@@ -1,11 +1,12 @@
 //! Pending work: deletions by time to live, queued index changes, transactions in flight, stream records that cannot be
 //! read yet, and tables and indexes that are being created or changed.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use super::account::AccountControls;
 use super::control::{Controls, NotFound};
 use super::due;
-use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::key::{self, Key};
 use crate::schema::{Definition, Index};
@@ -233,13 +234,15 @@ impl Pending {
     }
 }
 
-impl Controls {
-    /// The pending work of a caller's table, with lists of at most `most` elements.
-    pub(crate) fn pending(&self, caller: &Caller, table: &str, most: usize) -> Result<Pending, NotFound> {
-        let table = self.table(caller, table)?;
-        Ok(Pending::of(self.scope(caller), &table, self.clock.now(), most))
+impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
+    /// The pending work of a table, with lists of at most `most` elements.
+    pub(crate) fn pending(&self, table: &str, most: usize) -> Result<Pending, NotFound> {
+        let table = self.table(table)?;
+        Ok(Pending::of(self.scope(), &table, self.controls().clock.now(), most))
     }
+}
 
+impl Controls {
     /// The pending work of all tables of a scope, or of all scopes.
     pub(crate) fn all_pending(&self, scope: Option<&Scope>, most: usize) -> Vec<Pending> {
         let now = self.clock.now();

@@ -1,10 +1,11 @@
 //! The controls of global tables: pausing, resuming and delaying replication.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use super::account::AccountControls;
 use super::control::{ControlFailure, Controls, NotFound};
 use super::due;
-use crate::caller::Caller;
 use crate::conditions::Lag;
 use crate::storage::{Consistency, GroupState, Table};
 use crate::value::Name;
@@ -25,9 +26,9 @@ use crate::value::Name;
 /// ] {
 ///     assert_eq!(engine.dispatch(&caller, operation, body.as_bytes()).status, 200);
 /// }
-/// engine.pause_replication(&caller, "tab", Some("eu-west-1")).unwrap();
+/// engine.account(&caller).pause_replication("tab", Some("eu-west-1")).unwrap();
 /// engine.dispatch(&caller, "PutItem", br#"{"TableName": "tab", "Item": {"pk": {"S": "a"}}}"#);
-/// let replication = &engine.replication(&caller, "tab").unwrap()[0];
+/// let replication = &engine.account(&caller).replication("tab").unwrap()[0];
 /// assert_eq!((replication.paused, replication.leaving), (true, 1));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +52,9 @@ struct Replicated {
     group: Arc<GroupState>,
 }
 
-impl Controls {
-    fn replicated(&self, caller: &Caller, table: &str) -> Result<Replicated, NotFound> {
-        let table = self.table(caller, table)?;
+impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
+    fn replicated(&self, table: &str) -> Result<Replicated, NotFound> {
+        let table = self.table(table)?;
         let group = table.replica_group();
         let Some(group) = group.filter(|group| !group.peers(table.ordinal).is_empty()) else {
             return Err(NotFound(format!("Table {} has no replicas.", table.name)));
@@ -66,21 +67,15 @@ impl Controls {
     }
 
     fn settle(&self, replicated: &Replicated) {
-        let now = self.clock.now();
+        let now = self.controls().clock.now();
         for table in replicated.peers.iter().chain([&replicated.table]) {
             due::run_due(table, now);
         }
     }
 
     /// Pauses or resumes replication between a table and its replicas: the one in `region`, or all.
-    fn set_replication_paused(
-        &self,
-        caller: &Caller,
-        table: &str,
-        region: Option<&str>,
-        paused: bool,
-    ) -> Result<(), ControlFailure> {
-        let replicated = self.replicated(caller, table)?;
+    fn set_replication_paused(&self, table: &str, region: Option<&str>, paused: bool) -> Result<(), ControlFailure> {
+        let replicated = self.replicated(table)?;
         let is_known = |region: &str| replicated.peers.iter().any(|peer| peer.scope.region == region);
         if let Some(region) = region.filter(|region| !is_known(region)) {
             return Err(NotFound(format!("Table {table} has no replica in {region}.")).into());
@@ -91,7 +86,7 @@ impl Controls {
             return Err(NotFound(format!("The regions of table {table} {problem}")).into());
         }
         self.settle(&replicated);
-        let (now, own) = (self.clock.now(), &replicated.table.scope.region);
+        let (now, own) = (self.controls().clock.now(), &replicated.table.scope.region);
         // Tables, and the regions from which nothing reaches them.
         let mut directions = Vec::new();
         if region.is_none() {
@@ -115,30 +110,30 @@ impl Controls {
     }
 
     /// Pauses replication in both directions between a table and its replica in a region, or all of its replicas, until
-    /// [`resume_replication`](Controls::resume_replication). Queued writes are combined into one change of each item.
-    pub fn pause_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
-        self.set_replication_paused(caller, table, region, true)
+    /// [`resume_replication`](AccountControls::resume_replication). Queued writes are combined into one change of each item.
+    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
+        self.set_replication_paused(table, region, true)
     }
 
     /// Resumes replication between a table and its replica in a region, or all of its replicas, with all queued changes.
-    pub fn resume_replication(&self, caller: &Caller, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
-        self.set_replication_paused(caller, table, region, false)
+    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
+        self.set_replication_paused(table, region, false)
     }
 
     /// Sets how long future writes of a table take to reach its replica in a region; `None` lets them follow the
     /// table's conditions again.
     pub fn set_replication_lag(
         &self,
-        caller: &Caller,
         table: &str,
         region: &str,
-        lag: Option<Lag>,
+        lag: impl Into<Option<Lag>>,
     ) -> Result<(), ControlFailure> {
-        let replicated = self.replicated(caller, table)?;
+        let replicated = self.replicated(table)?;
         if !replicated.peers.iter().any(|peer| peer.scope.region == region) {
             return Err(NotFound(format!("Table {table} has no replica in {region}.")).into());
         }
-        self.reshape(&replicated.table, |settings| {
+        let lag = lag.into();
+        self.controls().reshape(&replicated.table, |settings| {
             match lag {
                 Some(lag) => settings.replication_lags.insert(Name::new(region), lag),
                 None => settings.replication_lags.remove(region),
@@ -147,13 +142,13 @@ impl Controls {
     }
 
     /// Replication between a table and each of its replicas.
-    pub fn replication(&self, caller: &Caller, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
-        let found = self.table(caller, table)?;
+    pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
+        let found = self.table(table)?;
         let group = found.replica_group();
         if group.is_none_or(|group| group.peers(found.ordinal).is_empty()) {
             return Ok(Vec::new());
         }
-        let replicated = self.replicated(caller, table)?;
+        let replicated = self.replicated(table)?;
         self.settle(&replicated);
         let (table, shape) = (&replicated.table, replicated.table.shape());
         let is_strong = replicated.group.consistency == Consistency::Strong;

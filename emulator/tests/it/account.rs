@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 fn twin(conditions: &Conditions) -> Twin {
     let twin = Twin::new(7);
-    twin.engine.set_conditions(*conditions);
+    twin.engine.set_conditions(*conditions).unwrap();
     twin
 }
 
@@ -145,7 +145,7 @@ fn an_account_has_a_maximum_number_of_units() {
     assert_eq!(ask("UpdateTable", &units("two", 9000, 39_000)), "");
     assert_eq!(ask("UpdateTable", &units("one", 40_000, 9000)), "");
     // Under calm the limits are not enforced.
-    twin.engine.set_conditions(Conditions::CALM);
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
     assert_eq!(ask("CreateTable", &table("three", Some((40_000, 40_000)), &[])), "");
 }
 
@@ -182,7 +182,7 @@ fn bursts_are_throttled() {
         for _ in 0..3000 {
             assert_eq!(at_once(&twin, "DescribeTable", &describe), "");
         }
-        twin.engine.set_conditions(conditions);
+        twin.engine.set_conditions(conditions).unwrap();
         twin.engine.advance(Duration::from_hours(1));
         for at in 0..at_once_served {
             assert_eq!(at_once(&twin, operation, &body), "", "{operation} {at}");
@@ -195,7 +195,7 @@ fn bursts_are_throttled() {
         );
         twin.engine.advance(Duration::from_secs(1));
         assert_eq!(at_once(&twin, operation, &body), "");
-        twin.engine.reset();
+        twin.engine.reset().unwrap();
         assert_eq!(at_once(&twin, "ListTables", &json!({})), "");
     }
 }

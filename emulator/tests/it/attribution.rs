@@ -26,7 +26,7 @@ fn create(twin: &Twin, name: &str) {
                 {"IndexName": "by-g", "KeySchema": schema("g", "sk"), "Projection": {"ProjectionType": "ALL"}},
                 {"IndexName": "by-h", "KeySchema": schema("h", "pk"), "Projection": {"ProjectionType": "KEYS_ONLY"}}]}),
     );
-    twin.engine.watch_heat(&twin.caller, name, true).unwrap();
+    twin.engine.account(&twin.caller).watch_heat(name, true).unwrap();
 }
 
 fn charges(heat: &Heat) -> Charges {
@@ -48,7 +48,7 @@ fn charges(heat: &Heat) -> Charges {
 }
 
 fn heat(twin: &Twin, table: &str) -> Heat {
-    twin.engine.heat(&twin.caller, table).unwrap()
+    twin.engine.account(&twin.caller).heat(table).unwrap()
 }
 
 /// Returns what a request is charged, by table.
@@ -465,7 +465,10 @@ fn a_transaction_over_tables_takes_the_longest_of_their_times() {
                     transaction_time,
                     ..Conditions::CALM
                 };
-                twin.engine.set_table_conditions(&twin.caller, table, Some(conditions));
+                twin.engine
+                    .account(&twin.caller)
+                    .set_table_conditions(table, conditions)
+                    .unwrap();
             }
             let put = |table: &str| json!({"Put": {"TableName": table, "Item": {"pk": {"S": "a"}, "sk": {"S": "s"}}}});
             let body = json!({"TransactItems": [put("one"), put("two")]});
@@ -509,7 +512,10 @@ fn each_table_of_a_request_has_its_own_conditions() {
         index_propagation: Lag::Fixed(minute),
         ..Conditions::CALM
     };
-    twin.engine.set_table_conditions(&twin.caller, "two", Some(slow));
+    twin.engine
+        .account(&twin.caller)
+        .set_table_conditions("two", slow)
+        .unwrap();
     let expires = (twin.seconds() + 30).to_string();
     let put = |table: &str| {
         let item = json!({"pk": {"S": "a"}, "sk": {"S": "s"}, "g": {"S": "g"}, "ttl": {"N": expires}});

@@ -98,7 +98,7 @@ fn a_backup_that_is_restored_from_stays() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     let arn = backup(&twin, "first");
-    twin.engine.set_conditions(dynatwin_engine::Conditions::AWS);
+    twin.engine.set_conditions(dynatwin_engine::Conditions::AWS).unwrap();
     twin.ok(
         "RestoreTableFromBackup",
         &json!({"BackupArn": arn, "TargetTableName": "copy"}),
@@ -215,10 +215,12 @@ fn recovery_respects_its_limit_in_bytes() {
         (None, false),
     ] {
         let twin = Twin::new(1);
-        twin.engine.set_conditions(Conditions {
-            recovery_bytes: limit,
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                recovery_bytes: limit,
+                ..Conditions::CALM
+            })
+            .unwrap();
         create_living_table(&twin);
         recovery(&twin, 35);
         let begun = twin.seconds();

@@ -277,10 +277,12 @@ fn items_that_expired_five_years_ago_are_kept() {
         (Lag::Fixed(Duration::from_hours(100_000)), Some(Ok(2))),
     ] {
         let twin = Twin::new(1);
-        twin.engine.set_conditions(Conditions {
-            time_to_live: TimeToLive::Deletes(lag),
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                time_to_live: TimeToLive::Deletes(lag),
+                ..Conditions::CALM
+            })
+            .unwrap();
         create_living_table(&twin);
         for (pk, ttl) in times {
             twin.ok(
@@ -289,7 +291,7 @@ fn items_that_expired_five_years_ago_are_kept() {
             );
         }
         if let Some(expired) = by_control {
-            assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), expired);
+            assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), expired);
         }
         let left = column(&twin.ok("Scan", &json!({"TableName": "tab"})), "pk");
         let left: BTreeSet<&str> = left.iter().map(|pk| pk["S"].as_str().unwrap()).collect();

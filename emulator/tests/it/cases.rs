@@ -51,7 +51,7 @@ impl Service for Twin {
         if wanted.enforce_capacity {
             conditions.capacity = dynatwin_engine::Conditions::AWS.capacity;
         }
-        self.engine.set_conditions(conditions);
+        self.engine.set_conditions(conditions).unwrap();
         Ok(())
     }
 }

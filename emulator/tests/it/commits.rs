@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::common::{Twin, create_living_table};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Conditions, ControlFailure, Lag};
 use serde_json::json;
 
 /// A disk that can be full.
@@ -136,6 +137,35 @@ fn a_control_whose_commit_is_refused_reports_it_and_changes_nothing() {
         assert_eq!(status, 200, "{what}: {answer}");
         assert!((state(&twin), twin.engine.clock().now()) != before, "{what}: unchanged");
     }
+}
+
+#[test]
+fn a_refused_control_is_an_error_in_rust() {
+    let twin = Twin::new(1);
+    create_living_table(&twin);
+    let account = twin.engine.account(&twin.caller);
+    let disk = Arc::new(Disk::default());
+    twin.engine.attach_sink(disk.clone(), 0);
+    disk.0.store(true, Ordering::Relaxed);
+    let (engine, before) = (&twin.engine, (state(&twin), twin.engine.clock().now()));
+    for (name, result) in [
+        ("set_conditions", engine.set_conditions(Conditions::STORM)),
+        (
+            "set_table_conditions",
+            account.set_table_conditions("tab", Conditions::AWS),
+        ),
+        ("pause_index", account.pause_index("tab", "by-g")),
+        (
+            "set_index_lag",
+            account.set_index_lag("tab", "by-g", Lag::Fixed(Duration::from_secs(3))),
+        ),
+        ("reset", engine.reset()),
+        ("reset_all", engine.reset_all()),
+    ] {
+        let refused = AppendError::new("disk full");
+        assert_eq!(result, Err(ControlFailure::NotStored(refused)), "{name}");
+    }
+    assert!((state(&twin), engine.clock().now()) == before);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn flying(lag: Lag) -> Conditions {
 /// Returns a twin on whose table transactions are pending for 50 ms.
 fn twin() -> Twin {
     let twin = Twin::new(7);
-    twin.engine.set_conditions(flying(Lag::Fixed(FLIGHT)));
+    twin.engine.set_conditions(flying(Lag::Fixed(FLIGHT))).unwrap();
     create_living_table(&twin);
     twin
 }
@@ -234,7 +234,9 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
         body
     };
     let twin = Twin::new(7);
-    twin.engine.set_conditions(flying(Lag::Fixed(Duration::from_secs(10))));
+    twin.engine
+        .set_conditions(flying(Lag::Fixed(Duration::from_secs(10))))
+        .unwrap();
     create_living_table(&twin);
     let soon = twin.engine.clock().now().plus(Duration::from_secs(5));
     for pk in ["a", "b", "c", "d"] {
@@ -274,7 +276,7 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
         ..flying(Lag::Fixed(Duration::from_secs(10)))
     };
     assert!(stored(&twin, "a").is_some());
-    twin.engine.set_conditions(off);
+    twin.engine.set_conditions(off).unwrap();
     twin.engine.advance(Duration::from_mins(1));
     assert!(stored(&twin, "a").is_some());
 }
@@ -283,10 +285,12 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
 #[test]
 fn expire_now_deletes_no_locked_items() {
     let twin = Twin::new(7);
-    twin.engine.set_conditions(Conditions {
-        time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(1))),
-        ..flying(Lag::Fixed(FLIGHT))
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(1))),
+            ..flying(Lag::Fixed(FLIGHT))
+        })
+        .unwrap();
     create_living_table(&twin);
     let expired = twin.seconds() - 1;
     for pk in ["written", "deleted", "checked", "free"] {
@@ -306,13 +310,13 @@ fn expire_now_deletes_no_locked_items() {
         .dispatch(&twin.caller, "TransactWriteItems", body.to_string().as_bytes());
     assert_eq!(answer.status, 200);
     let stored = || ["written", "deleted", "checked", "free"].map(|pk| stored(&twin, pk));
-    assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
+    assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(1));
     let old = Some("old".to_owned());
     assert_eq!(stored(), [old.clone(), old.clone(), old.clone(), None]);
     twin.engine.clock().set(answer.at);
     assert_eq!(stored(), [Some("new".to_owned()), None, old, None]);
     // The item with only a condition check can be deleted now.
-    assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
+    assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(1));
     assert_eq!(stored(), [Some("new".to_owned()), None, None, None]);
 }
 
@@ -361,8 +365,8 @@ fn transactions_are_pending_for_the_time_of_the_condition() {
         (Conditions::AWS.transaction_time, 1, 10),
         (Conditions::STORM.transaction_time, 100, 5000),
     ] {
-        twin.engine.set_conditions(flying(conditions));
-        twin.engine.reset();
+        twin.engine.set_conditions(flying(conditions)).unwrap();
+        twin.engine.reset().unwrap();
         create_living_table(&twin);
         let mut flights = Vec::new();
         for at in 0..50 {

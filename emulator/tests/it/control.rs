@@ -278,7 +278,10 @@ fn a_limited_number_of_tables_has_its_own_conditions() {
     let engine = shared();
     let own = |table: &str| ask(&engine, "PUT", &format!("/_dynatwin/tables/{table}/conditions"), "{}");
     for table in 1..OWN_CONDITIONS {
-        engine.set_table_conditions(&me(), &format!("t{table}"), Some(Conditions::AWS));
+        engine
+            .account(&me())
+            .set_table_conditions(&format!("t{table}"), Some(Conditions::AWS))
+            .unwrap();
     }
     assert_eq!(own("last").status, 200);
     let refused = own("late");

@@ -51,7 +51,7 @@ fn told(twin: &Twin, members: &[&str]) -> Vec<String> {
 fn listened(conditions: &Conditions) -> Twin {
     let twin = Twin::new(7);
     create(&twin);
-    twin.engine.set_conditions(*conditions);
+    twin.engine.set_conditions(*conditions).unwrap();
     twin.engine.watch(true);
     twin.engine.listen(true);
     twin
@@ -160,10 +160,10 @@ fn without_lag_no_change_is_pending() {
 #[test]
 fn events_of_a_paused_index_follow_its_resumption() {
     let twin = listened(&Conditions::CALM);
-    twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+    twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();
     put(&twin, "a", None);
     twin.engine.advance(Duration::from_secs(5));
-    twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+    twin.engine.account(&twin.caller).resume_index("tab", "by-g").unwrap();
     let arrivals: Vec<String> = told(&twin, &["key", "arrives"])
         .into_iter()
         .filter(|event| event.contains("index"))
@@ -201,11 +201,13 @@ fn events_cover_a_transaction_from_lock_to_application() {
 #[test]
 fn explanations_name_limits_rules_and_stale_reads() {
     let twin = Twin::new(7);
-    twin.engine.set_conditions(Conditions {
-        capacity: Capacity::Enforced(Enforcement::AWS),
-        read_staleness: Lag::Fixed(Duration::from_secs(5)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            read_staleness: Lag::Fixed(Duration::from_secs(5)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     create(&twin);
     twin.ok(
         "UpdateTable",
@@ -258,10 +260,12 @@ fn splits_are_told() {
         partition_size: 20_000,
         ..Enforcement::AWS
     };
-    twin.engine.set_conditions(Conditions {
-        capacity: Capacity::Enforced(small),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(small),
+            ..Conditions::CALM
+        })
+        .unwrap();
     create(&twin);
     twin.engine.watch(true);
     twin.engine.listen(true);
@@ -296,7 +300,7 @@ fn no_events_are_logged_without_subscribers() {
     assert!(heard.iter().all(|event| event["request"] == 2), "{heard:?}");
     // A reset removes them, and an older cursor starts anew.
     let next = page(&twin, 0)["next"].as_u64().unwrap();
-    twin.engine.reset();
+    twin.engine.reset().unwrap();
     assert_eq!(
         page(&twin, next),
         json!({"listening": false, "next": 0, "missed": 0, "cleared": true, "events": []})
@@ -413,7 +417,7 @@ fn events_are_encoded_as_server_sent_events() {
             .0
             .contains("json")
     );
-    twin.engine.reset();
+    twin.engine.reset().unwrap();
     assert_eq!(
         ask(&resumed, "/_dynatwin/events").1,
         "event: cleared\ndata: {}\n\nid: 0\n\n"

@@ -187,17 +187,21 @@ fn explanations_have_the_reason_of_a_failure() {
     );
     says(&twin, "Fault rule 1");
 
-    twin.engine.set_conditions(Conditions {
-        throttles: 1.0,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            throttles: 1.0,
+            ..Conditions::CALM
+        })
+        .unwrap();
     assert_eq!(twin.send("GetItem", &json!({"TableName": "Orders", "Key": key})).0, 400);
     says(&twin, "The condition `throttles`");
 
-    twin.engine.set_conditions(Conditions {
-        capacity: Capacity::Enforced(Enforcement::AWS),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
     let large = json!({"TableName": "Orders", "Item": {"customer": {"S": "c9"}, "order": {"S": "1"}, "v": {"S": "v".repeat(300_000)}}});
     while twin.send("PutItem", &large).0 == 200 {}
     says(
@@ -205,7 +209,7 @@ fn explanations_have_the_reason_of_a_failure() {
         "TableWriteKeyRangeThroughputExceeded: of arn:aws:dynamodb:us-east-1:000000000000:table/Orders, the partition of this key",
     );
 
-    twin.engine.set_conditions(Conditions::CALM);
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
     twin.ok(
         "GetItem",
         &json!({"TableName": "Orders", "Key": {"customer": {"S": "none"}, "order": {"S": "1"}}}),

@@ -242,11 +242,13 @@ fn conditions_fail_requests() {
         (1.0, 1.0, Some("InternalServerError")),
     ] {
         let twin = Twin::on_demand();
-        twin.0.set_conditions(Conditions {
-            internal_errors,
-            throttles,
-            ..Conditions::CALM
-        });
+        twin.0
+            .set_conditions(Conditions {
+                internal_errors,
+                throttles,
+                ..Conditions::CALM
+            })
+            .unwrap();
         for _ in 0..2 {
             let answer = twin.put("a");
             let kind = (answer.status != 200).then(|| kind_and_text(&answer).0);
@@ -659,10 +661,12 @@ fn a_restore_that_fails_leaves_no_table() {
     let twin = Twin::on_demand();
     let made = json(&twin.send("CreateBackup", json!({"TableName": "tab", "BackupName": "backup"})));
     twin.0.advance(Duration::from_hours(1));
-    twin.0.set_conditions(Conditions {
-        table_status: Lag::Fixed(Duration::from_secs(10)),
-        ..Conditions::CALM
-    });
+    twin.0
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     let arn = &made["BackupDetails"]["BackupArn"];
     let rule = Rule::new(Verdict::FailJob(JobFault::Internal)).table("copy").first(1);
     twin.0.add_fault(rule).unwrap();

@@ -580,7 +580,7 @@ impl History {
                 hours * 3600
             }
             1 => {
-                self.twin.engine.split_shards(&self.twin.caller, "tab").unwrap();
+                self.twin.engine.account(&self.twin.caller).split_shards("tab").unwrap();
                 0
             }
             _ => self.choice.below(15),

@@ -49,7 +49,7 @@ fn nothing_is_recorded_while_unwatched() {
     put(&twin, "c");
     assert_eq!(twin.engine.requests().len(), 1);
     assert_eq!(twin.engine.requests_seen(), 1);
-    twin.engine.reset();
+    twin.engine.reset().unwrap();
     assert!(twin.engine.requests().is_empty());
 }
 
@@ -396,10 +396,12 @@ fn server_errors_are_counted_as_system_errors() {
 #[test]
 fn transaction_conflicts_are_counted_by_item() {
     let twin = watched();
-    twin.engine.set_conditions(Conditions {
-        transaction_time: Lag::Fixed(Duration::from_secs(1)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            transaction_time: Lag::Fixed(Duration::from_secs(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
     let two = json!({"TransactItems": [put("a"), put("b")]});
     twin.ok("TransactWriteItems", &two);
@@ -442,22 +444,26 @@ fn ttl_deletions_are_counted_while_unwatched() {
     // Nobody has to have looked.
     twin.engine.clock().advance(Duration::from_secs(15));
     assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 2"]);
-    twin.engine.set_conditions(Conditions {
-        time_to_live: TimeToLive::Off,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            time_to_live: TimeToLive::Off,
+            ..Conditions::CALM
+        })
+        .unwrap();
     put("d", -1);
-    assert_eq!(twin.engine.expire_now(&twin.caller, "tab").unwrap(), 1);
+    assert_eq!(twin.engine.account(&twin.caller).expire_now("tab").unwrap(), 1);
     assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 3"]);
 }
 
 #[test]
 fn gauges_show_throughput_and_index_progress() {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions {
-        table_status: Lag::Fixed(Duration::from_mins(1)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_mins(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
     let old_index = |name: &str, read: u64, write: u64| {
         json!({"IndexName": name, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -650,10 +656,12 @@ fn accounts_are_counted_separately_unless_they_share_tables() {
 fn counters_ledger_and_answers_agree_to_the_unit() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(20) {
         let twin = watched();
-        twin.engine.set_conditions(Conditions {
-            capacity: Capacity::Enforced(Enforcement::AWS),
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                capacity: Capacity::Enforced(Enforcement::AWS),
+                ..Conditions::CALM
+            })
+            .unwrap();
         let mut choice = Choice(seed);
         let mut reported = 0.0;
         for _ in 0..200 {
@@ -677,7 +685,7 @@ fn counters_ledger_and_answers_agree_to_the_unit() {
             .map(|spent| spent.read.as_f64() + spent.write.as_f64())
             .sum();
         assert_eq!(sum, reported, "seed {seed}");
-        let heat = twin.engine.heat(&twin.caller, "tab").unwrap();
+        let heat = twin.engine.account(&twin.caller).heat("tab").unwrap();
         for resource in heat.resources {
             let counted = spent
                 .iter()
@@ -704,7 +712,7 @@ fn watching_changes_no_answer() {
                 twin.engine.watch(watches);
                 twin.engine.listen(listens);
                 create_living_table(&twin);
-                twin.engine.set_conditions(conditions);
+                twin.engine.set_conditions(conditions).unwrap();
                 let mut choice = Choice(seed);
                 let mut answers = Vec::new();
                 for _ in 0..150 {

@@ -100,8 +100,8 @@ fn a_timer_misses_nothing() {
     for _ in 0..20 {
         look(&engine, "rest");
     }
-    engine.set_conditions(Conditions::CALM);
+    engine.set_conditions(Conditions::CALM).unwrap();
     look(&engine, "other conditions");
-    engine.reset();
+    engine.reset().unwrap();
     assert_eq!(look(&engine, "a reset"), Moment::NEVER);
 }

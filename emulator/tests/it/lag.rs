@@ -47,7 +47,8 @@ fn each_index_has_its_own_lag() {
     create_two_indexes(&twin);
     let seconds = |count| Some(Lag::Fixed(Duration::from_secs(count)));
     twin.engine
-        .set_index_lag(&twin.caller, "tab", "by-h", seconds(10))
+        .account(&twin.caller)
+        .set_index_lag("tab", "by-h", seconds(10))
         .unwrap();
     put(&twin, "a");
     assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), String::new()));
@@ -55,7 +56,10 @@ fn each_index_has_its_own_lag() {
     assert_eq!(keys(&twin, "by-h"), "a");
     // A change can overtake those of other items, but no earlier change of its own item.
     put(&twin, "b");
-    twin.engine.set_index_lag(&twin.caller, "tab", "by-h", None).unwrap();
+    twin.engine
+        .account(&twin.caller)
+        .set_index_lag("tab", "by-h", None)
+        .unwrap();
     put(&twin, "c");
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "b"}}}));
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
@@ -71,10 +75,12 @@ fn propagating(start: Moment) -> Twin {
     let twin = Twin::new(7);
     twin.engine.clock().set(start);
     create_two_indexes(&twin);
-    twin.engine.set_conditions(Conditions {
-        index_propagation: Conditions::AWS.index_propagation,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            index_propagation: Conditions::AWS.index_propagation,
+            ..Conditions::CALM
+        })
+        .unwrap();
     twin
 }
 
@@ -157,7 +163,7 @@ fn a_paused_index_catches_up_when_it_is_resumed() {
     let twin = Twin::new(7);
     create_two_indexes(&twin);
     put(&twin, "a");
-    twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+    twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();
     ["b", "c"].iter().for_each(|pk| put(&twin, pk));
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
     // More than the queue length at which a writer applies changes.
@@ -165,7 +171,7 @@ fn a_paused_index_catches_up_when_it_is_resumed() {
     twin.engine.advance(Duration::from_hours(10));
     assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), "bcd".into()));
     assert_eq!(twin.engine.next_due(), Moment::NEVER, "nothing can be done");
-    twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+    twin.engine.account(&twin.caller).resume_index("tab", "by-g").unwrap();
     assert_eq!(keys(&twin, "by-g"), "bcd");
     put(&twin, "e");
     assert_eq!(keys(&twin, "by-g"), "bcde");
@@ -181,14 +187,14 @@ fn controls_refuse_unknown_names() {
     ] {
         let engine = &twin.engine;
         for told in [
-            engine.pause_index(&twin.caller, table, index),
-            engine.resume_index(&twin.caller, table, index),
-            engine.set_index_lag(&twin.caller, table, index, None),
+            engine.account(&twin.caller).pause_index(table, index),
+            engine.account(&twin.caller).resume_index(table, index),
+            engine.account(&twin.caller).set_index_lag(table, index, None),
         ] {
             assert_eq!(told.unwrap_err().to_string(), expected);
         }
     }
-    assert!(twin.engine.expire_now(&twin.caller, "tub").is_err());
+    assert!(twin.engine.account(&twin.caller).expire_now("tub").is_err());
 }
 
 /// Returns a twin with a TTL lag and the given clock.
@@ -258,7 +264,10 @@ fn due_deletions_reach_an_index_from_their_due_time() {
     // In all partitions, so that later writes are in the queue before the deletions are noticed.
     (0..20).for_each(|at| put_until(&twin, &at.to_string(), &seconds(expires)));
     assert_eq!(keys(&twin, "by-g").len(), 30);
-    twin.engine.set_index_lag(&twin.caller, "tab", "by-g", lag).unwrap();
+    twin.engine
+        .account(&twin.caller)
+        .set_index_lag("tab", "by-g", lag)
+        .unwrap();
     twin.engine.clock().advance(Duration::from_secs(14));
     put(&twin, "later");
     // They were deleted at 5, and the index shows it at 15.
@@ -309,7 +318,7 @@ fn invalid_expiry_times_are_ignored() {
         put_until(&twin, "d", &json!({"L": [seconds(now)]}));
         put_until(&twin, "e", &json!({"N": "1e100"}));
         twin.engine.advance(Duration::from_hours(50));
-        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(0));
+        assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(0));
         assert_eq!(count(&twin), 5);
     }
 }
@@ -324,11 +333,11 @@ fn expired_items_can_be_deleted_at_once() {
         put_until(&twin, "later", &seconds(now + 1));
         put_until(&twin, "fraction", &json!({"N": format!("{now}.9")}));
         assert_eq!(count(&twin), 4);
-        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(3));
+        assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(3));
         assert_eq!(keys(&twin, "by-g"), "later");
-        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(0));
+        assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(0));
         twin.engine.advance(Duration::from_secs(1));
-        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
+        assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(1));
         assert_eq!(count(&twin), 0);
         assert_eq!(twin.engine.next_due(), Moment::NEVER);
     }

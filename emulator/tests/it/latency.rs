@@ -25,10 +25,12 @@ const CLASSES: Latency = Latency {
 fn twin(seed: u64, latency: Latency) -> Twin {
     let twin = Twin::new(seed);
     create_living_table(&twin);
-    twin.engine.set_conditions(Conditions {
-        latency: Some(latency),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            latency: Some(latency),
+            ..Conditions::CALM
+        })
+        .unwrap();
     twin
 }
 
@@ -62,14 +64,17 @@ fn latency_depends_on_class_and_size() {
         let took = took(&twin, operation, &body);
         assert!(took >= millis(least) && took <= millis(most), "{operation} {took:?}");
     }
-    twin.engine.set_conditions(Conditions::CALM);
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
     assert_eq!(took(&twin, "PutItem", &put("a", 0)), Duration::ZERO);
     // A table's own conditions apply.
     let slow = Conditions {
         latency: Some(CLASSES),
         ..Conditions::CALM
     };
-    twin.engine.set_table_conditions(&twin.caller, "tab", Some(slow));
+    twin.engine
+        .account(&twin.caller)
+        .set_table_conditions("tab", slow)
+        .unwrap();
     assert!(took(&twin, "PutItem", &put("a", 0)) >= millis(2000));
     assert_eq!(took(&twin, "ListTables", &json!({})), Duration::ZERO);
 }

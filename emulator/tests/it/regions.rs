@@ -92,12 +92,15 @@ impl World {
                 &json!({"TableName": "tab", "ReplicaUpdates": update}),
             );
         }
-        world.engine.set_conditions(Conditions {
-            replication_lag: lag(&mut choice),
-            stream_lag: lag(&mut choice),
-            index_propagation: lag(&mut choice),
-            ..Conditions::CALM
-        });
+        world
+            .engine
+            .set_conditions(Conditions {
+                replication_lag: lag(&mut choice),
+                stream_lag: lag(&mut choice),
+                index_propagation: lag(&mut choice),
+                ..Conditions::CALM
+            })
+            .unwrap();
         world
     }
 
@@ -124,11 +127,14 @@ impl World {
         let update = json!({"TableName": "tab", "MultiRegionConsistency": "STRONG", "ReplicaUpdates": others});
         world.ok(STRONG[0], "UpdateTable", &update);
         let mut choice = Choice(seed);
-        world.engine.set_conditions(Conditions {
-            replication_lag: lag(&mut choice),
-            region_round_trip: if choice.one_in(2) { Lag::None } else { lag(&mut choice) },
-            ..Conditions::CALM
-        });
+        world
+            .engine
+            .set_conditions(Conditions {
+                replication_lag: lag(&mut choice),
+                region_round_trip: if choice.one_in(2) { Lag::None } else { lag(&mut choice) },
+                ..Conditions::CALM
+            })
+            .unwrap();
         world
     }
 
@@ -208,11 +214,15 @@ impl World {
         let all = choice.one_in(2);
         let other_or_all = Some(other).filter(|_| !all);
         match choice.below(7) {
-            0 => self.engine.pause_replication(&of, "tab", other_or_all).unwrap(),
-            1 | 2 => self.engine.resume_replication(&of, "tab", other_or_all).unwrap(),
+            0 => self.engine.account(&of).pause_replication("tab", other_or_all).unwrap(),
+            1 | 2 => self
+                .engine
+                .account(&of)
+                .resume_replication("tab", other_or_all)
+                .unwrap(),
             3 => {
                 let lag = Some(lag(choice)).filter(|_| !all);
-                self.engine.set_replication_lag(&of, "tab", other, lag).unwrap();
+                self.engine.account(&of).set_replication_lag("tab", other, lag).unwrap();
             }
             _ => self.engine.advance(Duration::from_millis(choice.below(8000))),
         }
@@ -221,7 +231,10 @@ impl World {
     /// Lets the regions exchange what they have missed, and holds them against one another; returns what they have.
     fn heal(&self) -> BTreeMap<u64, u64> {
         for region in REGIONS {
-            self.engine.resume_replication(&caller(region), "tab", None).unwrap();
+            self.engine
+                .account(&caller(region))
+                .resume_replication("tab", None)
+                .unwrap();
         }
         self.engine.advance(Duration::from_hours(1));
         let items = REGIONS.map(|region| self.items(region));
@@ -440,8 +453,8 @@ impl World {
     fn cut(&self, choice: &mut Choice) {
         let of = caller(STRONG[choice.below(3) as usize]);
         match choice.below(4) {
-            0 => self.engine.pause_replication(&of, "tab", None).unwrap(),
-            1 => self.engine.resume_replication(&of, "tab", None).unwrap(),
+            0 => self.engine.account(&of).pause_replication("tab", None).unwrap(),
+            1 => self.engine.account(&of).resume_replication("tab", None).unwrap(),
             _ => self.engine.advance(Duration::from_millis(choice.below(8000))),
         }
     }

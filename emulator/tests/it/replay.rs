@@ -81,7 +81,7 @@ fn twin(seed: u64) -> Twin {
 
 fn set_up(twin: &Twin) {
     create_living_table(twin);
-    twin.engine.set_conditions(conditions());
+    twin.engine.set_conditions(conditions()).unwrap();
     let late = Rule::new(Verdict::Wait(Duration::from_secs(1))).operation("GetItem");
     for rule in [
         Rule::new(Verdict::Reset).operation("PutItem").share(0.2),
@@ -223,7 +223,7 @@ fn a_reset_twin_makes_the_decisions_of_a_new_one() {
         let twin = twin(seed);
         let mut choice = Choice(seed);
         (0..200).for_each(|turn| drop(ask(&twin, turn % THREADS, &mut choice)));
-        twin.engine.reset();
+        twin.engine.reset().unwrap();
         set_up(&twin);
         let again = told_by(&twin, seed, 0);
         for (again, first) in again.concat().iter().zip(&told(seed, 0).concat()) {
@@ -291,14 +291,16 @@ fn the_life_of_a_table_is_independent_of_other_accounts() {
                 typical: Duration::from_secs(2),
                 longest: Duration::from_secs(10),
             };
-            twin.engine.set_conditions(Conditions {
-                table_status,
-                ..Conditions::CALM
-            });
+            twin.engine
+                .set_conditions(Conditions {
+                    table_status,
+                    ..Conditions::CALM
+                })
+                .unwrap();
             twin
         });
         create(&among);
-        among.engine.reset();
+        among.engine.reset().unwrap();
         among.caller.access_key = "another".into();
         create(&among);
         among.caller.access_key = "test".into();

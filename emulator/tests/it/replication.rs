@@ -29,7 +29,8 @@ fn a_write_is_in_every_region_its_indexes_and_its_stream() {
 fn a_region_lags_by_the_condition_or_by_a_lag_of_its_own() {
     let twin = Twin::lagging(&[US, EU, AP], 10);
     twin.engine
-        .set_replication_lag(&caller(US), "tab", AP, Some(seconds(2)))
+        .account(&caller(US))
+        .set_replication_lag("tab", AP, Some(seconds(2)))
         .unwrap();
     twin.put(US, "a", "1");
     assert_eq!(twin.all(&[US, EU, AP], "a"), "1 - -");
@@ -37,7 +38,8 @@ fn a_region_lags_by_the_condition_or_by_a_lag_of_its_own() {
     assert_eq!(twin.all(&[US, EU, AP], "a"), "1 - 1");
     // An item's changes keep their order, and other items' overtake them.
     twin.engine
-        .set_replication_lag(&caller(US), "tab", EU, Some(Lag::None))
+        .account(&caller(US))
+        .set_replication_lag("tab", EU, Some(Lag::None))
         .unwrap();
     twin.put(US, "a", "2");
     twin.put(US, "b", "3");
@@ -48,8 +50,11 @@ fn a_region_lags_by_the_condition_or_by_a_lag_of_its_own() {
     // The other direction is a pair of its own.
     twin.put(EU, "c", "4");
     assert_eq!(twin.get(US, "c"), "-");
-    twin.engine.set_replication_lag(&caller(US), "tab", EU, None).unwrap();
-    let state = &twin.engine.replication(&caller(EU), "tab").unwrap()[0];
+    twin.engine
+        .account(&caller(US))
+        .set_replication_lag("tab", EU, None)
+        .unwrap();
+    let state = &twin.engine.account(&caller(EU)).replication("tab").unwrap()[0];
     assert_eq!(
         (state.region.as_str(), state.arriving, state.leaving, state.lag),
         (US, 0, 1, None)
@@ -184,7 +189,8 @@ fn a_region_that_is_cut_off_catches_up_both_ways() {
     );
     let waits: Vec<(String, bool, usize, usize)> = twin
         .engine
-        .replication(&caller(AP), "tab")
+        .account(&caller(AP))
+        .replication("tab")
         .unwrap()
         .into_iter()
         .map(|state| (state.region.into(), state.paused, state.arriving, state.leaving))
@@ -205,7 +211,8 @@ fn a_region_that_is_cut_off_catches_up_both_ways() {
     assert_eq!(twin.records(AP), ["INSERT a", "INSERT b", "MODIFY a", "MODIFY a"]);
     let error = twin
         .engine
-        .pause_replication(&caller(US), "tab", Some("us-west-2"))
+        .account(&caller(US))
+        .pause_replication("tab", Some("us-west-2"))
         .unwrap_err();
     assert_eq!(error.to_string(), "Table tab has no replica in us-west-2.");
 }
@@ -247,10 +254,12 @@ fn an_expired_item_is_deleted_by_one_region_and_replicated_to_the_others() {
 #[test]
 fn a_transaction_is_atomic_in_its_region_only() {
     let twin = Twin::new(&[US, EU]);
-    twin.engine.set_conditions(Conditions {
-        replication_lag: Conditions::STORM.replication_lag,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            replication_lag: Conditions::STORM.replication_lag,
+            ..Conditions::CALM
+        })
+        .unwrap();
     let put = |pk: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": pk}, "v": {"S": "1"}}}});
     let keys = ["a", "b", "c", "d", "e"];
     let body = json!({"TransactItems": keys.map(put), "ClientRequestToken": "token"});
@@ -274,14 +283,16 @@ fn a_transaction_is_atomic_in_its_region_only() {
 #[test]
 fn what_arrives_waits_for_a_transaction_that_holds_its_item() {
     let twin = Twin::new(&[US, EU]);
-    twin.engine.set_table_conditions(
-        &caller(EU),
-        "tab",
-        Some(Conditions {
-            transaction_time: seconds(10),
-            ..Conditions::CALM
-        }),
-    );
+    twin.engine
+        .account(&caller(EU))
+        .set_table_conditions(
+            "tab",
+            Some(Conditions {
+                transaction_time: seconds(10),
+                ..Conditions::CALM
+            }),
+        )
+        .unwrap();
     let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": "eu"}}}});
     twin.ok(EU, "TransactWriteItems", &json!({"TransactItems": [put]}));
     twin.advance(1);
@@ -326,18 +337,20 @@ fn metrics_have_latencies_and_replicated_units() {
 #[test]
 fn replicated_writes_use_up_the_capacity_of_their_region() {
     let twin = Twin::new(&[US, EU]);
-    twin.engine.set_table_conditions(
-        &caller(EU),
-        "tab",
-        Some(Conditions {
-            capacity: Capacity::Enforced(Enforcement {
-                burst: Duration::ZERO,
-                partition_write: 10,
-                ..Enforcement::AWS
+    twin.engine
+        .account(&caller(EU))
+        .set_table_conditions(
+            "tab",
+            Some(Conditions {
+                capacity: Capacity::Enforced(Enforcement {
+                    burst: Duration::ZERO,
+                    partition_write: 10,
+                    ..Enforcement::AWS
+                }),
+                ..Conditions::CALM
             }),
-            ..Conditions::CALM
-        }),
-    );
+        )
+        .unwrap();
     (0..40).for_each(|number| twin.put(US, "a", &number.to_string()));
     let item = json!({"pk": {"S": "a"}});
     let put = json!({"TableName": "tab", "Item": item});
@@ -358,10 +371,12 @@ fn delays_depend_on_seed_item_and_ordinal_alone() {
     let arrivals = |others: usize, start: u64| {
         let twin = Twin::new(&[US, EU]);
         twin.advance(start);
-        twin.engine.set_conditions(Conditions {
-            replication_lag: Conditions::STORM.replication_lag,
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                replication_lag: Conditions::STORM.replication_lag,
+                ..Conditions::CALM
+            })
+            .unwrap();
         let mut seen = Vec::new();
         for number in 0..4 {
             (0..others).for_each(|other| twin.put(US, &format!("other-{other}"), "x"));
@@ -416,13 +431,13 @@ fn a_region_that_leaves_leaves_its_last_writes() {
     twin.put(US, "a", "2");
     twin.add(US, EU);
     assert_eq!(twin.all(&[US, EU], "a"), "2 2");
-    assert!(twin.engine.replication(&caller(US), "other").is_err());
+    assert!(twin.engine.account(&caller(US)).replication("other").is_err());
 }
 
 #[test]
 fn conditions_say_how_long_time_to_live_and_replication_take() {
     let twin = Twin::new(&[US, EU]);
-    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     assert_eq!(
         twin.engine.conditions().replication_lag,
         Conditions::AWS.replication_lag

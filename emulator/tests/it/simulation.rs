@@ -97,17 +97,19 @@ fn end(world: &World, facts: impl Iterator<Item = Facts>) -> Result<Figures, Str
     world.poll()?;
     // Pending transactions are applied, and every index catches up; deletions no longer lag. Capacity settings stay, to
     // keep the counts.
-    engine.set_conditions(Conditions {
-        capacity: engine.conditions().capacity,
-        time_to_live: engine.conditions().time_to_live,
-        ..Conditions::CALM
-    });
+    engine
+        .set_conditions(Conditions {
+            capacity: engine.conditions().capacity,
+            time_to_live: engine.conditions().time_to_live,
+            ..Conditions::CALM
+        })
+        .unwrap();
     for (table, index) in TABLES
         .iter()
         .flat_map(|table| world::INDEXES.map(|index| (table, index)))
     {
-        engine.set_index_lag(caller, table, index, None).unwrap();
-        engine.resume_index(caller, table, index).unwrap();
+        engine.account(caller).set_index_lag(table, index, None).unwrap();
+        engine.account(caller).resume_index(table, index).unwrap();
     }
     let bounds = world.bounds();
     let rest = bounds.flight + bounds.index_lag + bounds.stream_lag + bounds.status * INDEX_TAKES;

@@ -106,7 +106,7 @@ fn the_host_frees_large_values() {
     assert_eq!(kept.take(), 4, "its four partitions");
     create(&twin, json!({}));
     fill(&twin, 5000);
-    twin.engine.reset();
+    twin.engine.reset().unwrap();
     assert_eq!(kept.take(), 4, "its four partitions");
     create(&twin, json!({}));
     fill(&twin, 100);
@@ -169,7 +169,7 @@ fn a_backfill_takes_time_with_the_size_of_the_table() {
         let tables = json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": given});
         create(&twin, tables);
         fill(&twin, items);
-        twin.engine.set_conditions(Conditions::AWS);
+        twin.engine.set_conditions(Conditions::AWS).unwrap();
         twin.ok("UpdateTable", &create_index(given));
         let status = || {
             let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
@@ -234,7 +234,7 @@ fn a_due_transaction_does_not_wait_for_many_due_deletions() {
     fill_living(&twin, 2000);
     let mut conditions = Conditions::CALM;
     conditions.transaction_time = Lag::Fixed(Duration::from_secs(20));
-    twin.engine.set_conditions(conditions);
+    twin.engine.set_conditions(conditions).unwrap();
     let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "7"}, "g": {"S": "new"}}}});
     twin.ok("TransactWriteItems", &json!({"TransactItems": [put]}));
     micros.fetch_add(21_000_000, Ordering::SeqCst);
@@ -254,14 +254,14 @@ fn expire_now_deletes_all_expired_items() {
     for (twin, micros) in [running(), (Twin::new(1), Arc::new(AtomicI64::new(0)))] {
         let mut conditions = Conditions::CALM;
         conditions.time_to_live = TimeToLive::Off;
-        twin.engine.set_conditions(conditions);
+        twin.engine.set_conditions(conditions).unwrap();
         create_living_table(&twin);
         fill_living(&twin, 1000);
         micros.fetch_add(20_000_000, Ordering::SeqCst);
         if twin.engine.clock().is_settable() {
             twin.engine.advance(Duration::from_secs(20));
         }
-        assert_eq!(twin.engine.expire_now(&twin.caller, "tab").unwrap(), 1000);
+        assert_eq!(twin.engine.account(&twin.caller).expire_now("tab").unwrap(), 1000);
         assert_eq!(scan(&twin, None).len() + scan(&twin, Some("by-g")).len(), 0);
     }
 }
@@ -317,7 +317,7 @@ fn a_backfill_shares_the_write_units_of_its_index() {
         json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 100}}),
     );
     fill(&twin, 3000);
-    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     twin.ok("UpdateTable", &create_index(given));
     // Past the allocation: the backfill takes 3000 units at half of ten a second.
     twin.engine.advance(Duration::from_mins(1));

@@ -46,7 +46,7 @@ fn a_restored_state_is_in_the_log() {
     let snapshot = twin.engine.snapshot();
     twin.ok("PutItem", &put("b"));
     twin.ok("DeleteTable", &json!({"TableName": "tab"}));
-    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     twin.engine.advance(Duration::from_mins(1));
     twin.engine.restore(&snapshot).unwrap();
     assert_eq!(count(&twin), 1);
@@ -54,7 +54,7 @@ fn a_restored_state_is_in_the_log() {
     commits::check(&twin.engine, &recorder, settings).unwrap();
     twin.ok("PutItem", &put("c"));
     commits::check(&twin.engine, &recorder, settings).unwrap();
-    twin.engine.reset();
+    twin.engine.reset().unwrap();
     commits::check(&twin.engine, &recorder, settings).unwrap();
 }
 
@@ -151,7 +151,7 @@ fn the_log_yields_the_state_despite_concurrent_resets_and_restores() {
         }
         for round in 0..50 {
             if round % 5 == 4 {
-                twin.engine.reset();
+                twin.engine.reset().unwrap();
             } else {
                 twin.engine.restore(&snapshot).unwrap();
             }
@@ -190,7 +190,7 @@ fn no_commit_of_a_checkpoint_is_long() {
             let item = json!({"pk": {"S": pk.to_string()}, "g": {"S": "x"}, "large": {"S": large}, "round": {"N": round.to_string()}});
             twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
         }
-        twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+        twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();
     }
     for pk in 0..600 {
         twin.ok("PutItem", &put(&format!("small-{pk}")));
@@ -208,7 +208,7 @@ fn no_commit_of_a_checkpoint_is_long() {
         .unwrap();
     assert!(copy.engine.snapshot() == snapshot);
     for twin in [&twin, &copy] {
-        twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+        twin.engine.account(&twin.caller).resume_index("tab", "by-g").unwrap();
     }
     assert!(copy.engine.snapshot() == twin.engine.snapshot());
 }

@@ -54,11 +54,13 @@ fn stale(staleness: Lag, monotonic: bool) -> Conditions {
 #[test]
 fn few_reads_are_stale_under_aws() {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions {
-        read_staleness: Conditions::AWS.read_staleness,
-        stale_reads: Conditions::AWS.stale_reads,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            read_staleness: Conditions::AWS.read_staleness,
+            stale_reads: Conditions::AWS.stale_reads,
+            ..Conditions::CALM
+        })
+        .unwrap();
     create(&twin);
     let key = |at: u32| json!({"pk": {"S": at.to_string()}, "sk": {"N": "1"}});
     let missed = (0..5000).filter(|at| {
@@ -130,7 +132,7 @@ impl History {
             },
         };
         let monotonic = choice.one_in(2);
-        twin.engine.set_conditions(stale(staleness, monotonic));
+        twin.engine.set_conditions(stale(staleness, monotonic)).unwrap();
         create(&twin);
         let start = (twin.engine.clock().now(), Items::new());
         History {
@@ -373,7 +375,8 @@ fn staleness_starts_when_the_condition_is_set() {
     };
     put(1);
     twin.engine
-        .set_conditions(stale(Lag::Fixed(Duration::from_secs(2)), false));
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(2)), false))
+        .unwrap();
     put(2);
     // The state when the condition was set is the oldest known one.
     assert_eq!((read(false), read(true)), (1, 2));
@@ -386,9 +389,14 @@ fn staleness_starts_when_the_condition_is_set() {
     assert_eq!(read(false), 3);
     put(4);
     twin.engine
-        .set_table_conditions(&twin.caller, "tab", Some(Conditions::CALM));
+        .account(&twin.caller)
+        .set_table_conditions("tab", Some(Conditions::CALM))
+        .unwrap();
     assert_eq!(read(false), 4);
-    twin.engine.set_table_conditions(&twin.caller, "tab", None);
+    twin.engine
+        .account(&twin.caller)
+        .set_table_conditions("tab", None)
+        .unwrap();
     put(5);
     assert_eq!(read(false), 4);
 }
@@ -397,7 +405,8 @@ fn staleness_starts_when_the_condition_is_set() {
 fn monotonic_reads_are_separate_for_each_table() {
     let twin = Twin::new(7);
     twin.engine
-        .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true));
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true))
+        .unwrap();
     ["one", "two"].iter().for_each(|table| create_table(&twin, table));
     let key = |pk: &str| json!({"pk": {"S": pk}, "sk": {"N": "0"}});
     let read = |table: &str, pk: &str, consistent: bool| {
@@ -430,7 +439,8 @@ fn the_same_seed_and_order_per_key_give_the_same_reads() {
     let read = |order: &[&str]| {
         let twin = Twin::new(7);
         twin.engine
-            .set_conditions(stale(Conditions::STORM.read_staleness, false));
+            .set_conditions(stale(Conditions::STORM.read_staleness, false))
+            .unwrap();
         create(&twin);
         for n in 0..200 {
             for pk in ["a", "b"] {

@@ -22,10 +22,12 @@ fn create(twin: &Twin, view: &str) {
 /// A twin whose table has a stream of four shards.
 fn with_stream() -> Twin {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions {
-        stream_shards: Shards::Fixed(4),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            stream_shards: Shards::Fixed(4),
+            ..Conditions::CALM
+        })
+        .unwrap();
     create(&twin, "NEW_AND_OLD_IMAGES");
     twin
 }
@@ -215,7 +217,7 @@ fn a_ttl_record_has_its_user_identity_and_due_time() {
     );
     let mut conditions = Conditions::CALM;
     conditions.time_to_live = TimeToLive::Deletes(Lag::Fixed(HOUR));
-    twin.engine.set_conditions(conditions);
+    twin.engine.set_conditions(conditions).unwrap();
     let start = twin.seconds();
     put(&twin, "a", start + 60);
     put(&twin, "b", start + 120);
@@ -419,10 +421,12 @@ fn the_number_of_shards_follows_throughput() {
     ] {
         for later in [false, true] {
             let twin = Twin::new(1);
-            twin.engine.set_conditions(Conditions {
-                stream_shards: shards,
-                ..Conditions::CALM
-            });
+            twin.engine
+                .set_conditions(Conditions {
+                    stream_shards: shards,
+                    ..Conditions::CALM
+                })
+                .unwrap();
             let specification = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
             let mut table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
                 "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -463,7 +467,7 @@ fn records_lag_and_keep_their_order_in_a_shard() {
             stream_lag,
             ..Conditions::CALM
         };
-        twin.engine.set_conditions(conditions);
+        twin.engine.set_conditions(conditions).unwrap();
         create(&twin, "NEW_AND_OLD_IMAGES");
         let arn = latest(&twin);
         let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
@@ -494,10 +498,12 @@ fn records_lag_and_keep_their_order_in_a_shard() {
 #[test]
 fn a_reader_from_the_end_gets_all_pending_records() {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions {
-        stream_lag: Lag::Fixed(Duration::from_secs(1)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            stream_lag: Lag::Fixed(Duration::from_secs(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     create(&twin, "NEW_IMAGE");
     let arn = latest(&twin);
     let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
@@ -528,10 +534,12 @@ fn a_reader_from_the_end_gets_all_pending_records() {
 fn a_third_reader_of_a_shard_is_throttled() {
     for (conditions, throttled) in [(Conditions::CALM, false), (Conditions::AWS, true)] {
         let twin = Twin::new(1);
-        twin.engine.set_conditions(Conditions {
-            capacity: conditions.capacity,
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                capacity: conditions.capacity,
+                ..Conditions::CALM
+            })
+            .unwrap();
         create(&twin, "KEYS_ONLY");
         let arn = latest(&twin);
         let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
@@ -620,8 +628,8 @@ fn readers_follow_a_split() {
         put(&twin, &format!("k{v}"), v);
     }
     let before = shards(&twin, &arn);
-    assert_eq!(twin.engine.split_shards(&twin.caller, "tab"), Ok(true));
-    assert!(twin.engine.split_shards(&twin.caller, "none").is_err());
+    assert_eq!(twin.engine.account(&twin.caller).split_shards("tab"), Ok(true));
+    assert!(twin.engine.account(&twin.caller).split_shards("none").is_err());
     for v in 0..40 {
         put(&twin, &format!("k{v}"), 100 + v);
     }
@@ -732,7 +740,7 @@ fn a_switch_of_the_billing_mode_takes_time() {
     let twin = with_stream();
     let mut conditions = Conditions::CALM;
     conditions.table_status = Lag::Fixed(Duration::from_secs(6));
-    twin.engine.set_conditions(conditions);
+    twin.engine.set_conditions(conditions).unwrap();
     let second = |seconds| twin.engine.advance(Duration::from_secs(seconds));
     let first = latest(&twin);
     assert_eq!(switch(&twin, None).0, 200);
@@ -829,7 +837,7 @@ fn a_new_table_takes_its_stream_along() {
     let twin = Twin::new(1);
     let mut conditions = Conditions::CALM;
     conditions.table_status = Lag::Fixed(Duration::from_secs(6));
-    twin.engine.set_conditions(conditions);
+    twin.engine.set_conditions(conditions).unwrap();
     let off = json!({"TableName": "off", "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": false}});
@@ -860,7 +868,7 @@ fn each_caller_has_its_own_streams() {
     };
     assert_eq!(send("ListStreams", json!({})), (200, json!({"Streams": []})));
     assert_eq!(send("DescribeStream", json!({"StreamArn": arn})).0, 400);
-    twin.engine.reset();
+    twin.engine.reset().unwrap();
     assert_eq!(twin.ok("ListStreams", &json!({})), json!({"Streams": []}));
 }
 
@@ -876,11 +884,13 @@ fn a_stream_respects_its_limit_in_bytes() {
     ] {
         let case = format!("{limit:?} {shard_count}");
         let twin = Twin::new(1);
-        twin.engine.set_conditions(Conditions {
-            stream_bytes: limit,
-            stream_shards: Shards::Fixed(shard_count),
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                stream_bytes: limit,
+                stream_shards: Shards::Fixed(shard_count),
+                ..Conditions::CALM
+            })
+            .unwrap();
         create(&twin, "NEW_IMAGE");
         let arn = latest(&twin);
         let ids: Vec<String> = shards(&twin, &arn)

@@ -38,10 +38,12 @@ fn increment(twin: &Twin, region: &str) -> u16 {
 #[test]
 fn every_region_has_a_write_that_was_answered() {
     let twin = Twin::strong(&ALL);
-    twin.engine.set_conditions(Conditions {
-        replication_lag: Conditions::STORM.replication_lag,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            replication_lag: Conditions::STORM.replication_lag,
+            ..Conditions::CALM
+        })
+        .unwrap();
     for (number, region) in ALL.iter().cycle().take(12).enumerate() {
         twin.put(region, "a", &number.to_string());
         let expect = [number.to_string(), number.to_string(), number.to_string()].join(" ");
@@ -60,10 +62,12 @@ fn every_region_has_a_write_that_was_answered() {
 #[test]
 fn a_write_of_another_region_is_a_conflict_until_a_write_is_answered() {
     let twin = Twin::strong(&ALL);
-    twin.engine.set_conditions(Conditions {
-        region_round_trip: Lag::Fixed(Duration::from_millis(100)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            region_round_trip: Lag::Fixed(Duration::from_millis(100)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     let conflict = (400, "ReplicatedWriteConflictException".to_owned());
     let done = (200, String::new());
     // The region, the item, and what is answered, each after so many milliseconds.
@@ -130,7 +134,8 @@ fn a_region_that_is_cut_off_answers_eventually_consistent_reads_alone() {
     assert_eq!(twin.all(&ALL, "a"), "4 4 4");
     let refused = twin
         .engine
-        .pause_replication(&caller(US), "tab", Some(OHIO))
+        .account(&caller(US))
+        .pause_replication("tab", Some(OHIO))
         .unwrap_err();
     assert!(refused.to_string().contains("strongly consistent"), "{refused}");
 }

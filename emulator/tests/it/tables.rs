@@ -31,7 +31,7 @@ impl Twin {
     /// Returns a twin with the service's usual delays.
     fn slow() -> Twin {
         let twin = Twin::new();
-        twin.0.set_conditions(Conditions::AWS);
+        twin.0.set_conditions(Conditions::AWS).unwrap();
         twin
     }
 
@@ -594,7 +594,7 @@ fn throughput_changes_with_its_history() {
 #[test]
 fn changes_take_time_and_are_serialized() {
     let twin = Twin::provisioned();
-    twin.0.set_conditions(Conditions::AWS);
+    twin.0.set_conditions(Conditions::AWS).unwrap();
     let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
     twin.update(json!({"ProvisionedThroughput": units(9, 9)}));
     assert_eq!(
@@ -770,7 +770,7 @@ fn warm_throughput_only_rises() {
         twin.error("UpdateTable", with(create_index("new", json!({})), warm(15_000))),
         "ValidationException: One or more parameter values were invalid: Create global secondary index cannot be specified when updating WarmThroughput"
     );
-    twin.0.set_conditions(Conditions::CALM);
+    twin.0.set_conditions(Conditions::CALM).unwrap();
     twin.ok("UpdateTable", create_index("by-g", json!({})));
     let raise = json!({"Update": {"IndexName": "by-g", "WarmThroughput": {"ReadUnitsPerSecond": 20_000}}});
     let answer = twin.update(json!({"GlobalSecondaryIndexUpdates": [raise]}));
@@ -805,7 +805,7 @@ fn at_any_rate() -> Conditions {
 #[test]
 fn fifty_imports_run_at_a_time() {
     let twin = Twin::empty();
-    twin.0.set_conditions(at_any_rate());
+    twin.0.set_conditions(at_any_rate()).unwrap();
     for number in 0..50 {
         twin.ok("ImportTable", import(&format!("table-{number}")));
     }
@@ -828,7 +828,7 @@ fn fifty_restores_run_at_a_time() {
     let on = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
     twin.ok("UpdateContinuousBackups", on);
     twin.0.advance(Duration::from_secs(400));
-    twin.0.set_conditions(at_any_rate());
+    twin.0.set_conditions(at_any_rate()).unwrap();
     let restore =
         |target: &str| json!({"SourceTableName": "tab", "TargetTableName": target, "UseLatestRestorableTime": true});
     for number in 0..50 {
@@ -843,7 +843,7 @@ fn fifty_restores_run_at_a_time() {
 #[test]
 fn a_region_has_a_maximum_number_of_tables() {
     let twin = Twin::empty();
-    twin.0.set_conditions(at_any_rate());
+    twin.0.set_conditions(at_any_rate()).unwrap();
     let on_demand = || json!({"BillingMode": "PAY_PER_REQUEST"});
     for number in 0..2500 {
         twin.ok("CreateTable", definition(&format!("table-{number}"), on_demand()));
@@ -860,6 +860,6 @@ fn a_region_has_a_maximum_number_of_tables() {
     twin.ok("DeleteTable", json!({"TableName": "table-7"}));
     twin.0.advance(Duration::from_secs(10));
     twin.ok("CreateTable", definition("one-more", on_demand()));
-    twin.0.set_conditions(Conditions::CALM);
+    twin.0.set_conditions(Conditions::CALM).unwrap();
     twin.ok("CreateTable", definition("two-more", on_demand()));
 }

@@ -11,11 +11,13 @@ use serde_json::{Value, json};
 
 fn enforced(rules: Enforcement) -> Twin {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions {
-        capacity: Capacity::Enforced(rules),
-        stream_shards: Shards::ByThroughput,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(rules),
+            stream_shards: Shards::ByThroughput,
+            ..Conditions::CALM
+        })
+        .unwrap();
     twin
 }
 
@@ -60,7 +62,7 @@ fn seconds(twin: &Twin, seconds: u64) {
 }
 
 fn heat(twin: &Twin) -> Heat {
-    twin.engine.heat(&twin.caller, "tab").unwrap()
+    twin.engine.account(&twin.caller).heat("tab").unwrap()
 }
 
 fn token_of(key: &str) -> u64 {
@@ -90,9 +92,15 @@ fn one_table_can_have_its_own_conditions() {
         capacity,
         ..Conditions::CALM
     };
-    twin.engine.set_table_conditions(&twin.caller, "tab", Some(own));
+    twin.engine
+        .account(&twin.caller)
+        .set_table_conditions("tab", own)
+        .unwrap();
     assert_eq!(write(&twin, "a", 3, 1), 1);
-    twin.engine.set_table_conditions(&twin.caller, "tab", None);
+    twin.engine
+        .account(&twin.caller)
+        .set_table_conditions("tab", None)
+        .unwrap();
     assert_eq!(write(&twin, "a", 3, 1), 3);
 }
 
@@ -214,8 +222,8 @@ fn size_splits_a_partition() {
     twin.engine.run_due();
     assert_eq!(total(&twin), sizes.iter().sum::<u64>());
     // Turned off and on again, it uses the current size.
-    twin.engine.set_conditions(Conditions::CALM);
-    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     let again: u64 = heat(&twin).resources[0].partitions.iter().map(|each| each.bytes).sum();
     assert_eq!(json!(again), described["Table"]["TableSizeBytes"]);
 }
@@ -435,7 +443,7 @@ fn a_transaction_pays_twice_for_the_table_and_once_for_indexes() {
         &json!({"TransactItems": [action], "ReturnConsumedCapacity": "TOTAL"}),
     );
     assert_eq!(answer["ConsumedCapacity"][0]["CapacityUnits"], 4.0);
-    let heat = twin.engine.heat(&twin.caller, "indexed").unwrap();
+    let heat = twin.engine.account(&twin.caller).heat("indexed").unwrap();
     let written = heat.resources.iter().map(|resource| resource.write.units);
     assert!(written.eq([Units::whole(3), Units::whole(1)]));
 }
@@ -459,8 +467,8 @@ fn what_was_consumed_is_counted_across_billing_modes() {
 fn heat_is_recorded_without_enforcement() {
     let twin = Twin::new(1);
     create(&twin, &provisioned(1, 1));
-    assert!(twin.engine.watch_heat(&twin.caller, "other", true).is_err());
-    assert!(twin.engine.watch_heat(&twin.caller, "tab", true).is_ok());
+    assert!(twin.engine.account(&twin.caller).watch_heat("other", true).is_err());
+    assert!(twin.engine.account(&twin.caller).watch_heat("tab", true).is_ok());
     for (key, times) in [("warm", 3), ("hot", 9), ("cool", 1)] {
         (0..times).for_each(|_| assert!(put(&twin, key, 1)));
     }
@@ -475,15 +483,17 @@ fn heat_is_recorded_without_enforcement() {
     );
     assert_eq!(seen.resources[0].write.units, Units::whole(13));
     assert_eq!(seen.resources[0].write.all_throttles(), 0);
-    assert!(twin.engine.watch_heat(&twin.caller, "tab", false).is_ok());
+    assert!(twin.engine.account(&twin.caller).watch_heat("tab", false).is_ok());
     assert_eq!(heat(&twin), Heat::default());
     // Capacity that was only watched is no debt when it is enforced.
-    twin.engine.watch_heat(&twin.caller, "tab", true).unwrap();
+    twin.engine.account(&twin.caller).watch_heat("tab", true).unwrap();
     assert!(put(&twin, "a", 300));
-    twin.engine.set_conditions(Conditions {
-        capacity: Conditions::AWS.capacity,
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        })
+        .unwrap();
     assert!(put(&twin, "b", 1));
 }
 
@@ -495,7 +505,10 @@ fn a_change_of_limits_applies_when_it_is_complete() {
         ..twin.engine.conditions()
     };
     create(&twin, &provisioned(1, 1));
-    twin.engine.set_table_conditions(&twin.caller, "tab", Some(own));
+    twin.engine
+        .account(&twin.caller)
+        .set_table_conditions("tab", own)
+        .unwrap();
     assert!(put(&twin, "a", 1));
     let raise =
         json!({"TableName": "tab", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 100}});

@@ -122,10 +122,12 @@ fn an_incremental_export_has_exactly_the_changes() {
 #[test]
 fn a_rule_fails_a_running_job() {
     let (twin, shelf) = with_object_store();
-    twin.engine.set_conditions(Conditions {
-        table_status: Lag::Fixed(Duration::from_secs(10)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     let source = json!({"S3Bucket": "shelf"});
     let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableArn"].clone();
     let export = json!({"TableArn": arn, "S3Bucket": "shelf"});

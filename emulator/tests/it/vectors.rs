@@ -156,10 +156,12 @@ fn an_index_converges_to_the_projection_of_its_table() {
                 typical: Duration::from_secs(2),
                 longest: Duration::from_secs(10),
             };
-            twin.engine.set_conditions(Conditions {
-                index_propagation: lag,
-                ..Conditions::CALM
-            });
+            twin.engine
+                .set_conditions(Conditions {
+                    index_propagation: lag,
+                    ..Conditions::CALM
+                })
+                .unwrap();
         }
         create(&twin);
         for _ in 0..60 {
@@ -177,10 +179,12 @@ fn an_index_converges_to_the_projection_of_its_table() {
 #[test]
 fn a_write_arrives_when_its_lag_is_over() {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions {
-        index_propagation: Lag::Fixed(Duration::from_secs(5)),
-        ..Conditions::CALM
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            index_propagation: Lag::Fixed(Duration::from_secs(5)),
+            ..Conditions::CALM
+        })
+        .unwrap();
     create(&twin);
     twin.ok(
         "PutItem",
@@ -218,7 +222,7 @@ fn refusal(twin: &Twin, operation: &str, body: &Value) -> String {
 fn an_index_is_created_and_deleted_over_time() {
     let twin = Twin::new(1);
     create(&twin);
-    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     twin.ok(
         "PutItem",
         &json!({"TableName": "tab", "Item": {"pk": {"S": "1"}, "w": vector(1, 1)}}),
@@ -280,7 +284,7 @@ fn an_index_is_created_and_deleted_over_time() {
 #[test]
 fn a_table_is_created_with_its_indexes() {
     let twin = Twin::new(1);
-    twin.engine.set_conditions(Conditions::AWS);
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     twin.ok(
         "CreateTable",
         &json!({

@@ -66,7 +66,7 @@ mod tests {
     async fn table() -> (Twin, Client) {
         let twin = metered(7);
         Table::new("Events").create(&twin).await;
-        assert!(twin.watch_heat("Events", true));
+        twin.watch_heat("Events", true).unwrap();
         let client = without_retries(&twin);
         (twin, client)
     }

@@ -148,7 +148,8 @@ mod tests {
             index_propagation: conditions.index_propagation,
             read_staleness: conditions.read_staleness,
             ..Conditions::CALM
-        });
+        })
+        .unwrap();
         let jobs = Jobs::new(twin.client(), "Jobs");
         (twin, jobs)
     }

@@ -107,7 +107,8 @@ mod tests {
             index_propagation: conditions.index_propagation,
             read_staleness: conditions.read_staleness,
             ..Conditions::CALM
-        });
+        })
+        .unwrap();
         let limit = RateLimit::new(twin.client(), "Rates", LIMIT, 60);
         (twin, limit)
     }

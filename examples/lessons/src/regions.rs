@@ -115,7 +115,8 @@ mod tests {
         twin.set_conditions(Conditions {
             replication_lag: dynatwin::Lag::Fixed(Duration::from_secs(lag)),
             ..Conditions::CALM
-        });
+        })
+        .unwrap();
         let here = Accounts::new(twin.client(), "Accounts");
         let there = Accounts::new(twin.region(THERE).client(), "Accounts");
         (twin, here, there)

@@ -117,7 +117,8 @@ mod tests {
         twin.set_conditions(Conditions {
             time_to_live: lag,
             ..Conditions::CALM
-        });
+        })
+        .unwrap();
         let sessions = Sessions::new(twin.client(), "Sessions");
         for id in 0..SESSIONS {
             sessions.open("masa", &id.to_string()).await.unwrap();

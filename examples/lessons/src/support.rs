@@ -17,7 +17,8 @@ pub fn metered(seed: u64) -> Twin {
     twin.set_conditions(Conditions {
         capacity: Capacity::Enforced(Enforcement::AWS),
         ..Conditions::CALM
-    });
+    })
+    .unwrap();
     twin
 }
 

@@ -298,7 +298,8 @@ mod tests {
         twin.set_conditions(Conditions {
             time_to_live: late,
             ..Conditions::CALM
-        });
+        })
+        .unwrap();
         let clock = twin.clock();
         board.open_session("masa", "1", clock.system_time()).await.unwrap();
         clock.advance(SESSION + Duration::from_secs(1));

@@ -1,6 +1,8 @@
 //! The tables of one access key and region.
 
 use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_dynamodb::config::{
@@ -10,8 +12,9 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
-use dynatwin_engine::monitoring::{Datapoint, Heat, Metric, ObservedScan};
-use dynatwin_engine::{Caller, Conditions, ControlFailure, Lag, NotFound, ReplicationState};
+use dynatwin_engine::controls::AccountControls;
+use dynatwin_engine::monitoring::{Datapoint, Metric, ObservedScan};
+use dynatwin_engine::{Caller, Engine};
 use dynatwin_seed::{Error as SeedError, Existing, Loaded, Seed, load_engine};
 
 use crate::convert;
@@ -24,7 +27,7 @@ use crate::watch::{self, CapacitySpent, HotKey, Request};
 macro_rules! configured {
     ($account:expr, $builder:expr) => {{
         let clock = $account.emulator.clock.clone();
-        let key = $account.caller.access_key.as_str();
+        let key = $account.caller().access_key.as_str();
         let (credentials, http_client) = match &$account.identity {
             Some((credentials, http_client)) => (credentials.clone(), http_client.clone()),
             None => (
@@ -34,7 +37,7 @@ macro_rules! configured {
         };
         let builder = $builder
             .behavior_version(BehaviorVersion::latest())
-            .region(Region::new($account.caller.region.to_string()))
+            .region(Region::new($account.caller().region.to_string()))
             .credentials_provider(credentials)
             .identity_cache(IdentityCache::no_cache())
             .retry_partition(RetryPartition::custom("dynatwin").build())
@@ -64,12 +67,35 @@ macro_rules! configured {
 /// let client = other_account.client();
 /// assert!(frankfurt.tables().is_empty());
 /// ```
+///
+/// An account dereferences to the [`AccountControls`] of its tables, such as [`pause_index`](AccountControls::pause_index):
+///
+/// ```
+/// use dynatwin::Twin;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let twin = Twin::seeded(7);
+/// twin.table("Orders").hash("id").global_index("by-date", "date").create().await?;
+/// twin.pause_index("Orders", "by-date")?;
+/// assert!(twin.pause_index("Orders", "by-name").is_err());
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Account {
     emulator: Emulator,
-    caller: Caller,
+    controls: AccountControls<Arc<Engine>>,
     /// The credentials and HTTP client of a principal of the access configuration.
     identity: Option<(Credentials, SharedHttpClient)>,
+}
+
+impl Deref for Account {
+    type Target = AccountControls<Arc<Engine>>;
+
+    fn deref(&self) -> &AccountControls<Arc<Engine>> {
+        &self.controls
+    }
 }
 
 impl Account {
@@ -78,12 +104,13 @@ impl Account {
     }
 
     pub(crate) fn new(emulator: Emulator, access_key: &str, region: &str) -> Account {
+        let caller = Caller {
+            access_key: access_key.into(),
+            region: region.into(),
+        };
         Account {
+            controls: AccountControls::new(Arc::clone(&emulator.engine), caller),
             emulator,
-            caller: Caller {
-                access_key: access_key.into(),
-                region: region.into(),
-            },
             identity: None,
         }
     }
@@ -137,12 +164,6 @@ impl Account {
         configured!(self, aws_sdk_dynamodbstreams::config::Builder::new())
     }
 
-    /// Splits each open shard of a table's stream in two, as DynamoDB does for hot or full partitions, to test that
-    /// consumers follow the children. Returns whether the table has a stream.
-    pub fn split_shards(&self, table: &str) -> bool {
-        self.emulator.engine.split_shards(&self.caller, table).unwrap_or(false)
-    }
-
     /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
     /// sent: meanwhile all tables behave as under [`Conditions::CALM`].
     ///
@@ -171,7 +192,12 @@ impl Account {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(&self, file: &str) -> Result<Loaded, SeedError> {
-        load_engine(&self.emulator.engine, &self.caller, Seed::read(file)?, Existing::Refuse)
+        load_engine(
+            &self.emulator.engine,
+            self.caller(),
+            Seed::read(file)?,
+            Existing::Refuse,
+        )
     }
 
     /// Returns a builder for a table in the default region. See [`TableBuilder`].
@@ -193,13 +219,13 @@ impl Account {
 
     /// Returns the names of the tables.
     pub fn tables(&self) -> Vec<String> {
-        self.emulator.engine.tables(&self.caller)
+        self.emulator.engine.tables(self.caller())
     }
 
     /// Returns all current items of a table in Scan order, or `None` if the table does not exist. It consumes no
     /// capacity, matches no fault rule, and is never stale.
     pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
-        let items = self.emulator.engine.items(&self.caller, table)?;
+        let items = self.emulator.engine.items(self.caller(), table)?;
         Some(items.iter().map(convert::item).collect())
     }
 
@@ -218,7 +244,7 @@ impl Account {
         key: impl IntoIterator<Item = (&'a str, AttributeValue)>,
     ) -> Option<HashMap<String, AttributeValue>> {
         let key: Vec<_> = key.into_iter().collect();
-        let items = self.emulator.engine.items(&self.caller, table)?;
+        let items = self.emulator.engine.items(self.caller(), table)?;
         let found = items.iter().find(|item| {
             key.iter().all(|(name, requested)| {
                 item.get(name)
@@ -228,79 +254,18 @@ impl Account {
         Some(convert::item(found))
     }
 
-    /// Pauses a global index of a table: until [`resume_index`](Account::resume_index) it can be read, but no write
-    /// reaches it.
-    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), ControlFailure> {
-        self.emulator.engine.pause_index(&self.caller, table, index)
-    }
-
-    /// Resumes a paused index, and applies the writes that are due.
-    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), ControlFailure> {
-        self.emulator.engine.resume_index(&self.caller, table, index)
-    }
-
-    /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
-    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), ControlFailure> {
-        let engine = &self.emulator.engine;
-        engine.set_index_lag(&self.caller, table, index, lag.into())
-    }
-
-    /// Pauses replication between a table and its replica in a region, or all of its replicas, in both directions, until
-    /// [`resume_replication`](Account::resume_replication).
-    pub fn pause_replication(&self, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
-        self.emulator.engine.pause_replication(&self.caller, table, region)
-    }
-
-    /// Resumes replication between a table and its replica in a region, or all of its replicas.
-    pub fn resume_replication(&self, table: &str, region: Option<&str>) -> Result<(), ControlFailure> {
-        self.emulator.engine.resume_replication(&self.caller, table, region)
-    }
-
-    /// Sets the time until later writes reach a table's replica in a region; with `None` its conditions apply again.
-    pub fn set_replication_lag(
-        &self,
-        table: &str,
-        region: &str,
-        lag: impl Into<Option<Lag>>,
-    ) -> Result<(), ControlFailure> {
-        let engine = &self.emulator.engine;
-        engine.set_replication_lag(&self.caller, table, region, lag.into())
-    }
-
-    /// Returns the state of replication between a table and each of its replicas.
-    pub fn replication(&self, table: &str) -> Result<Vec<ReplicationState>, NotFound> {
-        self.emulator.engine.replication(&self.caller, table)
-    }
-
-    /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.
-    pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
-        self.emulator.engine.expire_now(&self.caller, table)
-    }
-
-    /// Returns the units consumed and throttled in a table, by partition and by key. Units are counted while capacity
-    /// is [enforced](dynatwin_engine::Capacity::Enforced) or [watched](Account::watch_heat); keys only while
-    /// watched.
-    pub fn heat(&self, table: &str) -> Option<Heat> {
-        self.emulator.engine.heat(&self.caller, table).ok()
-    }
-
-    /// Starts or stops recording the [`heat`](Account::heat) of a table, including keys. Returns whether the table exists.
-    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
-        self.emulator.engine.watch_heat(&self.caller, table, watches).is_ok()
-    }
-
     /// Returns the latest requests by this access key in this region, oldest first: see
     /// [`Twin::requests`](crate::Twin::requests).
     pub fn requests(&self) -> Vec<Request> {
         let requests = self.emulator.engine.requests();
-        let own = requests.iter().filter(|request| request.caller == self.caller);
+        let own = requests.iter().filter(|request| request.caller == *self.caller());
         own.map(|request| Request::of(request)).collect()
     }
 
     /// Returns the scans by this access key in this region: see [`Twin::scans`](crate::Twin::scans).
     pub fn scans(&self) -> Vec<ObservedScan> {
         let scans = self.emulator.engine.scans();
-        scans.into_iter().filter(|scan| scan.caller == self.caller).collect()
+        scans.into_iter().filter(|scan| scan.caller == *self.caller()).collect()
     }
 
     /// Asserts that this access key has scanned nothing in this region: see
@@ -318,7 +283,7 @@ impl Account {
     /// Counters are sums over the time in which the twin was [watched](crate::Twin::watch); zeros are omitted.
     /// `TimeToLiveDeletedItemCount` and the gauges of capacity are always included.
     pub fn metrics(&self) -> Vec<Metric> {
-        self.emulator.engine.metrics(&self.caller)
+        self.emulator.engine.metrics(self.caller())
     }
 
     /// Returns the counters of these tables by the minute of the twin's clock, oldest first, as an
@@ -346,7 +311,7 @@ impl Account {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
     /// ```
     pub fn metrics_by_minute(&self) -> Vec<Datapoint> {
-        self.emulator.engine.metrics_by_minute(&self.caller)
+        self.emulator.engine.metrics_by_minute(self.caller())
     }
 
     /// Returns the metric with exactly these dimensions, or 0 if there is none.
@@ -387,7 +352,7 @@ impl Account {
     /// assert_eq!((answer, spent.to_string().as_str()), (42, "nothing"));
     /// ```
     pub fn capacity_spent<T>(&self, block: impl FnOnce() -> T) -> (T, CapacitySpent) {
-        let (result, spent) = self.emulator.engine.spent_by(&self.caller, block);
+        let (result, spent) = self.emulator.engine.spent_by(self.caller(), block);
         (result, CapacitySpent::of(spent))
     }
 
@@ -417,7 +382,7 @@ impl Account {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
     /// ```
     pub async fn capacity_spent_by<T>(&self, block: impl IntoFuture<Output = T>) -> (T, CapacitySpent) {
-        let meter = self.emulator.engine.meter(&self.caller);
+        let meter = self.emulator.engine.meter(self.caller());
         let result = block.await;
         (result, CapacitySpent::of(meter.spent()))
     }
@@ -431,11 +396,5 @@ impl Account {
             units: units.as_f64(),
         });
         hot.collect()
-    }
-
-    /// Sets the conditions of one table, which need not exist yet; with `None` the twin's conditions apply again.
-    pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
-        let engine = &self.emulator.engine;
-        engine.set_table_conditions(&self.caller, table, conditions.into());
     }
 }

@@ -44,7 +44,7 @@
 //! # Capacity
 //!
 //! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] requests beyond a table's capacity are
-//! throttled; [`Twin::heat`](Account::heat) returns the consumed units.
+//! throttled; [`Twin::heat`](AccountControls::heat) returns the consumed units.
 //!
 //! # What the application has asked for
 //!
@@ -79,6 +79,7 @@ mod watch;
 pub use access::Principal;
 pub use account::Account;
 pub use clock::{TwinClock, system_clock};
+pub use dynatwin_engine::controls::AccountControls;
 pub use dynatwin_engine::iam::PolicyWarning;
 pub use faults::{FaultGuard, Faults};
 pub use table::{KeyAttribute, TableBuilder};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use dynatwin_engine::monitoring::ObservedScan;
-use dynatwin_engine::{Clock, Conditions, Engine, Moment, RestoreError, Settings, StateSnapshot};
+use dynatwin_engine::{Clock, Conditions, ControlFailure, Engine, Moment, RestoreError, Settings, StateSnapshot};
 use dynatwin_files::Buckets;
 
 use crate::access;
@@ -33,9 +33,10 @@ const REGION: &str = "us-east-1";
 /// let twin = Twin::seeded(7);
 /// let mut conditions = Conditions::CALM;
 /// conditions.time_to_live = TimeToLive::Deletes(Lag::Fixed(Duration::from_secs(48 * 3600)));
-/// twin.set_conditions(conditions);
+/// twin.set_conditions(conditions)?;
 /// assert_eq!(twin.seed(), 7);
 /// assert_eq!(twin.client().config().region().map(|region| region.as_ref()), Some("us-east-1"));
+/// # Ok::<(), dynatwin::ControlFailure>(())
 /// ```
 ///
 /// A twin dereferences to the [`Account`] of its default access key and region: `twin.client()` is the client of that
@@ -166,13 +167,14 @@ impl Twin {
         self.engine().conditions()
     }
 
-    /// Sets the conditions of all tables without their own.
-    pub fn set_conditions(&self, conditions: Conditions) {
-        self.engine().set_conditions(conditions);
+    /// Sets the conditions of all tables without their own. Fails only if a commit sink that was attached to the
+    /// [`engine`](Twin::engine) refuses the change, as do [`reset`](Twin::reset) and [`reset_all`](Twin::reset_all).
+    pub fn set_conditions(&self, conditions: Conditions) -> Result<(), ControlFailure> {
+        self.engine().set_conditions(conditions)
     }
 
     /// Starts or stops recording: [`requests`](Twin::requests), [`scans`](Twin::scans), the counters of
-    /// [`metrics`](Account::metrics), and the [`heat`](Account::heat) of all tables. The records are kept until
+    /// [`metrics`](Account::metrics), and the [`heat`](crate::AccountControls::heat) of all tables. The records are kept until
     /// [`reset`](Twin::reset) or [`forget_requests`](Twin::forget_requests).
     pub fn watch(&self, watches: bool) {
         self.engine().watch(watches);
@@ -256,8 +258,8 @@ impl Twin {
     }
 
     /// Removes all tables, fault rules and recorded requests. Clock, seed and conditions stay.
-    pub fn reset(&self) {
-        self.engine().reset();
+    pub fn reset(&self) -> Result<(), ControlFailure> {
+        self.engine().reset()
     }
 
     /// [Resets](Twin::reset) the twin to its initial state, including its clock and conditions. Time goes back to the
@@ -270,12 +272,13 @@ impl Twin {
     /// let twin = Twin::seeded(7);
     /// let start = twin.clock().now();
     /// twin.clock().advance(Duration::from_secs(8 * 86_400));
-    /// twin.set_conditions(Conditions::STORM);
-    /// twin.reset_all();
+    /// twin.set_conditions(Conditions::STORM)?;
+    /// twin.reset_all()?;
     /// assert_eq!((twin.clock().now(), twin.conditions()), (start, Conditions::CALM));
+    /// # Ok::<(), dynatwin::ControlFailure>(())
     /// ```
-    pub fn reset_all(&self) {
-        self.engine().reset_all();
+    pub fn reset_all(&self) -> Result<(), ControlFailure> {
+        self.engine().reset_all()
     }
 
     /// Returns the current state: tables with all their settings and data, conditions, and the clock's moment, for

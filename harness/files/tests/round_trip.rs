@@ -666,10 +666,12 @@ fn a_bulk_operation_lasts_as_long_as_its_units() {
         .map(|number| line.replace("KEY", &number.to_string()))
         .collect();
     twin.write("in/1.json", lines.join("\n").as_bytes());
-    twin.engine.set_conditions(Conditions {
-        table_status: Lag::Fixed(Duration::from_millis(1)),
-        ..Conditions::AWS
-    });
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_millis(1)),
+            ..Conditions::AWS
+        })
+        .unwrap();
     let begun = twin.bulk("in/", json!({"MaxWriteRequestUnits": 1024}));
     let describe = || {
         let arn = json!({"BulkOperationArn": begun["BulkOperationArn"]});

@@ -61,9 +61,14 @@ pub enum Existing {
 /// or late: for as long as it takes the conditions are those of calm, so load before requests are sent.
 pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
     let conditions = engine.conditions();
-    engine.set_conditions(Conditions::CALM);
+    let file = seed.tables.first().map(|table| table.file.clone()).unwrap_or_default();
+    let set = |conditions| {
+        let set = engine.set_conditions(conditions);
+        set.map_err(|failure| Error::new(&*file, format!("the conditions cannot be set: {failure}")))
+    };
+    set(Conditions::CALM)?;
     let loaded = load(&InProcess::new(engine, caller), seed, existing);
-    engine.set_conditions(conditions);
+    set(conditions)?;
     loaded
 }
 

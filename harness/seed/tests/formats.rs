@@ -41,7 +41,7 @@ impl Filled {
         let loaded = load_engine(&engine, &caller(), seed.unwrap(), Existing::Refuse).unwrap();
         assert_eq!(engine.conditions(), Conditions::AWS);
         // Reads of the loaded items are not throttled.
-        engine.set_conditions(Conditions::CALM);
+        engine.set_conditions(Conditions::CALM).unwrap();
         Filled(engine, loaded)
     }
 

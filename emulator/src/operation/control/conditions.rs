@@ -16,17 +16,17 @@ impl ControlRequest<'_> {
     /// Sets the conditions of all tables without their own.
     pub fn set_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
         let conditions = read_conditions(&self.body, &self.twin.state.conditions())?;
-        self.twin.set_conditions(&conditions)?;
+        self.twin.set_conditions(conditions)?;
         self.get_conditions(writer)
     }
 
     /// Writes the conditions of one table, and whether they are its own.
     pub fn get_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        let (state, scope) = (&self.twin.state, self.twin.scope(&caller));
+        let (account, table) = self.table()?;
+        let (state, scope) = (&self.twin.state, account.scope());
         let own = state.own_conditions(&scope, table);
         if own.is_none() {
-            self.twin.table(&caller, table)?;
+            account.table(table)?;
         }
         let mut object = Object::open(writer);
         object.boolean("own", own.is_some());
@@ -38,7 +38,7 @@ impl ControlRequest<'_> {
 
     /// Sets a table's own conditions, before or after its creation; omitted ones follow those of all tables.
     pub fn set_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
+        let (account, table) = self.table()?;
         let state = &self.twin.state;
         let conditions = read_conditions(&self.body, &state.conditions())?;
         let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
@@ -52,18 +52,18 @@ impl ControlRequest<'_> {
                 limits::OWN_CONDITIONS
             )));
         }
-        self.twin.set_table_conditions(&caller, table, Some(&conditions))?;
+        account.set_table_conditions(table, conditions)?;
         self.get_table_conditions(writer)
     }
 
     /// Removes a table's own conditions.
     pub fn clear_table_conditions(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        let own = self.twin.state.own_conditions(&self.twin.scope(&caller), table);
+        let (account, table) = self.table()?;
+        let own = self.twin.state.own_conditions(&account.scope(), table);
         if own.is_none() {
-            self.twin.table(&caller, table)?;
+            account.table(table)?;
         }
-        self.twin.set_table_conditions(&caller, table, None)?;
+        account.set_table_conditions(table, None)?;
         let mut object = Object::open(writer);
         object.boolean("own", false);
         write_conditions(&self.twin.state.conditions(), object.member("conditions"));

@@ -26,10 +26,9 @@ impl ControlRequest<'_> {
         let kind = kind(query.text("kind"))?;
         let text = query.text("expression").unwrap_or_default();
         let substitutions = substitutions(query.text("names"), query.text("values"))?;
-        let (caller, table) = self.table()?;
+        let (account, table) = self.table()?;
         let limit = query.limit()?;
-        let page = self.twin.items_page(
-            &caller,
+        let page = account.items_page(
             table,
             &ItemsQuery {
                 index: query.text("index"),

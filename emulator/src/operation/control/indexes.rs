@@ -8,9 +8,9 @@ use crate::wire::object::{List, Object};
 
 impl ControlRequest<'_> {
     pub fn list_indexes(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
+        let (account, table) = self.table()?;
         let mut list = List::open(writer);
-        for index in self.twin.indexes(&caller, table)? {
+        for index in account.indexes(table)? {
             write(&index, list.element());
         }
         list.close();
@@ -18,14 +18,14 @@ impl ControlRequest<'_> {
     }
 
     pub fn pause_index(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin.pause_index(&caller, table, self.part("index"))?;
+        let (account, table) = self.table()?;
+        account.pause_index(table, self.part("index"))?;
         show(self, writer)
     }
 
     pub fn resume_index(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin.resume_index(&caller, table, self.part("index"))?;
+        let (account, table) = self.table()?;
+        account.resume_index(table, self.part("index"))?;
         show(self, writer)
     }
 
@@ -37,22 +37,22 @@ impl ControlRequest<'_> {
             ));
         }
         let lag = read_lag("lag", &self.body)?;
-        let (caller, table) = self.table()?;
-        self.twin.set_index_lag(&caller, table, self.part("index"), Some(lag))?;
+        let (account, table) = self.table()?;
+        account.set_index_lag(table, self.part("index"), Some(lag))?;
         show(self, writer)
     }
 
     /// Removes an index's own lag.
     pub fn clear_index_lag(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin.set_index_lag(&caller, table, self.part("index"), None)?;
+        let (account, table) = self.table()?;
+        account.set_index_lag(table, self.part("index"), None)?;
         show(self, writer)
     }
 }
 
 fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let indexes = requested.twin.indexes(&caller, table)?;
+    let (account, table) = requested.table()?;
+    let indexes = account.indexes(table)?;
     let found = indexes.iter().find(|index| index.name == requested.part("index"));
     // A concurrent request may have removed it.
     let gone = || {

@@ -13,9 +13,8 @@ impl ControlRequest<'_> {
     /// A page of a table's items, or of an index's entries.
     pub fn list_items(&self, writer: &mut Writer) -> ControlResult<()> {
         let query = self.query;
-        let (caller, table) = self.table()?;
-        let page = self.twin.items_page(
-            &caller,
+        let (account, table) = self.table()?;
+        let page = account.items_page(
             table,
             &ItemsQuery {
                 index: query.text("index"),
@@ -44,7 +43,7 @@ impl ControlRequest<'_> {
 
     /// Writes the position of a key: its token, storage partition and capacity partition.
     pub fn get_place(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
+        let (account, table) = self.table()?;
         let missing = || ControlError::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
         let key = self.query.text("key").ok_or_else(missing)?;
         let body = format!("{{\"Key\":{key}}}");
@@ -52,7 +51,7 @@ impl ControlRequest<'_> {
             let message = error.message().unwrap_or("it is not valid JSON");
             ControlError::malformed(format!("key cannot be read: {message}"))
         })?;
-        let place = self.twin.place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
+        let place = account.place(table, &decoded.key.ok_or_else(missing)?)?;
         let place =
             place.ok_or_else(|| ControlError::malformed("The key does not fit the key schema of the table."))?;
         let mut object = Object::open(writer);
@@ -64,8 +63,8 @@ impl ControlRequest<'_> {
     /// Writes a table's pending work.
     pub fn get_pending(&self, writer: &mut Writer) -> ControlResult<()> {
         let most = self.query.limit()?;
-        let (caller, table) = self.table()?;
-        write_pending(self, &self.twin.pending(&caller, table, most)?, writer);
+        let (account, table) = self.table()?;
+        write_pending(self, &account.pending(table, most)?, writer);
         Ok(())
     }
 

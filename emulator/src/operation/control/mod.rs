@@ -49,7 +49,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::caller::Caller;
-use crate::execute::{ControlFailure, Controls, NotFound};
+use crate::execute::{AccountControls, ControlFailure, Controls, NotFound};
 use crate::journal::Request;
 use crate::wire::control::{ControlError, ControlResult, Json, Parameter, Query, shortened};
 use crate::wire::encode::Writer;
@@ -272,12 +272,12 @@ impl ControlRequest<'_> {
         part.map(Cow::as_ref).unwrap_or_default()
     }
 
-    /// The table named in the path, and its owner: the caller named by the credentials; without credentials, the only
+    /// The table named in the path, and the controls of its owner: the caller named by the credentials; without credentials, the only
     /// owner of a table of this name.
-    fn table(&self) -> ControlResult<(Caller, &str)> {
+    fn table(&self) -> ControlResult<(AccountControls<&Controls>, &str)> {
         let table = self.part("table");
         if let Some(caller) = self.anybody() {
-            return Ok((caller, table));
+            return Ok((AccountControls::new(self.twin, caller), table));
         }
         let scopes = self.twin.state.catalog().scopes();
         let mut owners = scopes
@@ -290,7 +290,7 @@ impl ControlRequest<'_> {
         let table_name = shortened(table);
         let hint = "say whose by the credentials of an Authorization header";
         match (owners.next(), owners.next()) {
-            (Some(owner), None) => Ok((owner, table)),
+            (Some(owner), None) => Ok((AccountControls::new(self.twin, owner), table)),
             (None, _) => Err(ControlError::not_found(format!(
                 "Nobody has a table {table_name}; if it is yet to be made, {hint}."
             ))),

@@ -9,9 +9,9 @@ use crate::wire::object::{List, Object};
 impl ControlRequest<'_> {
     /// Replication between a table and each of its replicas.
     pub fn list_replication(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
+        let (account, table) = self.table()?;
         let mut list = List::open(writer);
-        for state in self.twin.replication(&caller, table)? {
+        for state in account.replication(table)? {
             write(&state, list.element());
         }
         list.close();
@@ -20,30 +20,29 @@ impl ControlRequest<'_> {
 
     /// Pauses replication between a table and all of its replicas.
     pub fn pause_all_replication(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin.pause_replication(&caller, table, None)?;
+        let (account, table) = self.table()?;
+        account.pause_replication(table, None)?;
         self.list_replication(writer)
     }
 
     /// Resumes replication between a table and all of its replicas.
     pub fn resume_all_replication(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin.resume_replication(&caller, table, None)?;
+        let (account, table) = self.table()?;
+        account.resume_replication(table, None)?;
         self.list_replication(writer)
     }
 
     /// Pauses replication between a table and its replica in a region.
     pub fn pause_replication(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin.pause_replication(&caller, table, Some(self.part("region")))?;
+        let (account, table) = self.table()?;
+        account.pause_replication(table, Some(self.part("region")))?;
         show(self, writer)
     }
 
     /// Resumes replication between a table and its replica in a region.
     pub fn resume_replication(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin
-            .resume_replication(&caller, table, Some(self.part("region")))?;
+        let (account, table) = self.table()?;
+        account.resume_replication(table, Some(self.part("region")))?;
         show(self, writer)
     }
 
@@ -55,24 +54,22 @@ impl ControlRequest<'_> {
             ));
         }
         let lag = read_lag("lag", &self.body)?;
-        let (caller, table) = self.table()?;
-        self.twin
-            .set_replication_lag(&caller, table, self.part("region"), Some(lag))?;
+        let (account, table) = self.table()?;
+        account.set_replication_lag(table, self.part("region"), Some(lag))?;
         show(self, writer)
     }
 
     /// Lets replication to a region follow the table's conditions again.
     pub fn clear_replication_lag(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        self.twin
-            .set_replication_lag(&caller, table, self.part("region"), None)?;
+        let (account, table) = self.table()?;
+        account.set_replication_lag(table, self.part("region"), None)?;
         show(self, writer)
     }
 }
 
 fn show(requested: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    let states = requested.twin.replication(&caller, table)?;
+    let (account, table) = requested.table()?;
+    let states = account.replication(table)?;
     let found = states.iter().find(|state| state.region == requested.part("region"));
     // Another request may have removed it meanwhile.
     let gone = || ControlError::not_found(format!("Table {table} has no replica in {}.", requested.part("region")));

@@ -34,8 +34,8 @@ impl ControlRequest<'_> {
     }
 
     pub fn expire_now(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        let count = self.twin.expire_now(&caller, table)?;
+        let (account, table) = self.table()?;
+        let count = account.expire_now(table)?;
         let mut object = Object::open(writer);
         object.integer("deleted", count as i64);
         object.close();
@@ -44,8 +44,8 @@ impl ControlRequest<'_> {
 
     /// Splits the shards of the table's stream.
     pub fn split_shards(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        let split = self.twin.split_shards(&caller, table)?;
+        let (account, table) = self.table()?;
+        let split = account.split_shards(table)?;
         let mut object = Object::open(writer);
         object.boolean("split", split);
         object.close();
@@ -54,8 +54,8 @@ impl ControlRequest<'_> {
 
     /// Writes what the table's capacity was spent on.
     pub fn get_heat(&self, writer: &mut Writer) -> ControlResult<()> {
-        let (caller, table) = self.table()?;
-        let heat = self.twin.heat(&caller, table)?;
+        let (account, table) = self.table()?;
+        let heat = account.heat(table)?;
         let mut object = Object::open(writer);
         write_heat(&heat, &mut object);
         object.close();
@@ -76,7 +76,7 @@ impl ControlRequest<'_> {
 }
 
 fn watch(requested: &ControlRequest<'_>, watches: bool) -> ControlResult<()> {
-    let (caller, table) = requested.table()?;
-    requested.twin.watch_heat(&caller, table, watches)?;
+    let (account, table) = requested.table()?;
+    account.watch_heat(table, watches)?;
     Ok(())
 }

@@ -69,10 +69,12 @@ impl Twin {
 
     pub fn lagging(regions: &[&str], lag: u64) -> Twin {
         let twin = Twin::new(regions);
-        twin.engine.set_conditions(Conditions {
-            replication_lag: seconds(lag),
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                replication_lag: seconds(lag),
+                ..Conditions::CALM
+            })
+            .unwrap();
         twin
     }
 
@@ -165,11 +167,17 @@ impl Twin {
     }
 
     pub fn pause(&self, region: &str, other: Option<&str>) {
-        self.engine.pause_replication(&caller(region), "tab", other).unwrap();
+        self.engine
+            .account(&caller(region))
+            .pause_replication("tab", other)
+            .unwrap();
     }
 
     pub fn resume(&self, region: &str, other: Option<&str>) {
-        self.engine.resume_replication(&caller(region), "tab", other).unwrap();
+        self.engine
+            .account(&caller(region))
+            .resume_replication("tab", other)
+            .unwrap();
     }
 }
 

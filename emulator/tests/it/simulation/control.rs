@@ -32,8 +32,8 @@ impl Client<'_> {
         let engine = &world.twin.engine;
         match self.choice.below(11) {
             0 => engine.run_due(),
-            1 => drop(engine.expire_now(&world.twin.caller, name)),
-            2 => drop(engine.split_shards(&world.twin.caller, name)),
+            1 => drop(engine.account(&world.twin.caller).expire_now(name)),
+            2 => drop(engine.account(&world.twin.caller).split_shards(name)),
             3..=4 if world.setup.rules => self.rule(),
             5 if world.setup.rules => engine.faults().clear(),
             6 => self.pause_or_resume_index(table),
@@ -82,9 +82,9 @@ impl Client<'_> {
         let (engine, caller) = (&world.twin.engine, &world.twin.caller);
         if self.choice.one_in(2) {
             world.widen(|bounds| bounds.paused = true);
-            engine.pause_index(caller, TABLES[table], index).unwrap();
+            engine.account(caller).pause_index(TABLES[table], index).unwrap();
         } else {
-            engine.resume_index(caller, TABLES[table], index).unwrap();
+            engine.account(caller).resume_index(TABLES[table], index).unwrap();
         }
     }
 
@@ -96,7 +96,8 @@ impl Client<'_> {
         let lag = self.choice.one_in(2).then_some(lag);
         let engine = &world.twin.engine;
         engine
-            .set_index_lag(&world.twin.caller, TABLES[table], index, lag)
+            .account(&world.twin.caller)
+            .set_index_lag(TABLES[table], index, lag)
             .unwrap();
     }
 

@@ -101,10 +101,14 @@ pub fn verify(world: &World, mut facts: Facts) -> Result<Figures, String> {
     capacity::check(world, &facts)?;
     // The final reads are not charged.
     let conditions = world.twin.engine.conditions();
-    world.twin.engine.set_conditions(Conditions {
-        capacity: Capacity::Reported,
-        ..conditions
-    });
+    world
+        .twin
+        .engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Reported,
+            ..conditions
+        })
+        .unwrap();
     ends::check(world, &lines)?;
     Ok(figures)
 }

@@ -118,17 +118,19 @@ impl World {
             engine,
             caller: caller("test"),
         };
-        twin.engine.set_conditions(Conditions {
-            stream_shards: setup.conditions.stream_shards,
-            ..Conditions::CALM
-        });
+        twin.engine
+            .set_conditions(Conditions {
+                stream_shards: setup.conditions.stream_shards,
+                ..Conditions::CALM
+            })
+            .unwrap();
         let streams = [0, 1].map(|table| Stream::of(&create(&twin, table, &setup)));
         if setup.watched {
             TABLES
                 .iter()
-                .for_each(|table| assert!(twin.engine.watch_heat(&twin.caller, table, true).is_ok()));
+                .for_each(|table| assert!(twin.engine.account(&twin.caller).watch_heat(table, true).is_ok()));
         }
-        twin.engine.set_conditions(setup.conditions);
+        twin.engine.set_conditions(setup.conditions).unwrap();
         let mut bounds = Bounds {
             staleness: Duration::ZERO,
             index_lag: Duration::ZERO,
@@ -178,7 +180,7 @@ impl World {
 
     pub fn set_conditions(&self, conditions: &Conditions) {
         self.widen(|bounds| bounds.widen(conditions));
-        self.twin.engine.set_conditions(*conditions);
+        self.twin.engine.set_conditions(*conditions).unwrap();
     }
 
     pub fn moves(&self) -> Vec<Move> {

@@ -22,7 +22,8 @@ fn metered() -> (Twin, Client) {
     twin.set_conditions(Conditions {
         capacity: Capacity::Enforced(Enforcement::AWS),
         ..Conditions::CALM
-    });
+    })
+    .unwrap();
     let client = Client::from_conf(twin.config().retry_config(RetryConfig::disabled()).build());
     (twin, client)
 }

@@ -63,7 +63,8 @@ async fn using_a_session_cancels_its_late_deletion() {
     twin.set_conditions(Conditions {
         time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48))),
         ..Conditions::CALM
-    });
+    })
+    .unwrap();
     let ends = twin.clock().now().plus(Duration::from_hours(1));
     let put = client
         .put_item()
@@ -176,7 +177,8 @@ async fn flying(flight: Duration) -> (Twin, Client) {
     twin.set_conditions(Conditions {
         transaction_time: Lag::Fixed(flight),
         ..Conditions::CALM
-    });
+    })
+    .unwrap();
     (twin, client)
 }
 

@@ -69,7 +69,7 @@ async fn items_are_returned_until_a_reset() {
     let item = twin.item(TABLE, [("PK", s("b")), ("SK", s("-"))]).unwrap();
     assert_eq!(item["PK"], s("b"));
     assert_eq!(twin.item(TABLE, [("PK", s("c")), ("SK", s("-"))]), None);
-    twin.reset();
+    twin.reset().unwrap();
     assert!(twin.tables().is_empty());
     assert_eq!(twin.items(TABLE), None);
 }

@@ -52,7 +52,8 @@ async fn fates(run: usize) -> Vec<Vec<String>> {
         internal_errors: 0.1,
         throttles: 0.1,
         ..Conditions::CALM
-    });
+    })
+    .unwrap();
     twin.faults().add(Rule::new(Verdict::Throttle(None)).share(0.3)).keep();
     let client = Client::from_conf(twin.config().retry_config(RetryConfig::disabled()).build());
     let tasks: Vec<_> = (0..8)

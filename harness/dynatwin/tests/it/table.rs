@@ -94,7 +94,7 @@ async fn a_builder_sets_throughput_stream_and_time_to_live() {
 #[tokio::test]
 async fn create_returns_once_the_table_is_active() {
     let twin = Twin::seeded(1);
-    twin.set_conditions(Conditions::AWS);
+    twin.set_conditions(Conditions::AWS).unwrap();
     let before = twin.clock().now();
     let table = twin.table("Slow").hash("id").create().await.unwrap();
     assert_eq!(table.table_status(), Some(&TableStatus::Active));

@@ -1,9 +1,11 @@
-//! Time to live, and sleeping on the twin's clock.
+//! Time to live, sleeping on the twin's clock, and conditions.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use dynatwin::{Clock, Conditions, Lag, Moment, TimeToLive, Twin};
+use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit};
 
 use crate::{TABLE, create_table, n, s};
 
@@ -45,7 +47,7 @@ async fn a_table_can_delete_late() {
         time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48))),
         ..Conditions::CALM
     };
-    twin.set_table_conditions(TABLE, late);
+    twin.set_table_conditions(TABLE, late).unwrap();
     put_session(&twin, &client).await;
 
     twin.clock().advance(WEEK + Duration::from_hours(47));
@@ -222,4 +224,31 @@ async fn sleeping_does_not_advance_a_frozen_clock() {
         clock.unfreeze();
         clock.sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// A sink that has no space left.
+struct Full;
+
+impl CommitSink for Full {
+    fn append(&self, _: &EncodedCommit) -> Result<(), AppendError> {
+        Err(AppendError::new("disk full"))
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_stored_is_an_error() {
+    let twin = Twin::seeded(1);
+    create_table(&twin.client()).await;
+    let before = twin.conditions();
+    twin.engine().attach_sink(Arc::new(Full), 0);
+    for result in [
+        twin.set_conditions(Conditions::STORM),
+        twin.set_table_conditions(TABLE, Conditions::STORM),
+        twin.reset(),
+        twin.reset_all(),
+    ] {
+        let failure = result.unwrap_err();
+        assert_eq!(failure.to_string(), "The change was not stored: disk full.");
+    }
+    assert_eq!((twin.conditions(), twin.tables()), (before, vec![TABLE.to_owned()]));
 }

@@ -181,7 +181,7 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
     twin.region("eu-west-1").client().list_tables().send().await.unwrap();
     assert_eq!(twin.requests().len(), 5);
     assert_eq!(twin.region("eu-west-1").requests().len(), 1);
-    twin.reset();
+    twin.reset().unwrap();
     assert!(twin.requests().is_empty());
 }
 

@@ -62,14 +62,14 @@ fn commits() -> Vec<Commit> {
     );
     send("PutItem", &format!(r#"{{"TableName": "tab", "Item": {ITEM}}}"#));
     send("CreateBackup", r#"{"TableName": "tab", "BackupName": "saved"}"#);
-    engine.set_conditions(Conditions::AWS);
+    engine.set_conditions(Conditions::AWS).unwrap();
     let put = format!(r#"{{"Put": {{"TableName": "tab", "Item": {ITEM}}}}}"#);
     send(
         "TransactWriteItems",
         &format!(r#"{{"ClientRequestToken": "once", "TransactItems": [{put}]}}"#),
     );
     let mut commits: Vec<Commit> = engine.checkpoint().collect();
-    engine.reset();
+    engine.reset().unwrap();
     commits.extend(memory.0.lock().unwrap().clone());
     commits
 }

@@ -9,7 +9,7 @@ use crate::simulation::world::{FICKLE, TABLES, World};
 
 pub fn check(world: &World, facts: &Facts) -> Result<(), String> {
     for (table, name) in TABLES.iter().enumerate() {
-        let Ok(heat) = world.twin.engine.heat(&world.twin.caller, name) else {
+        let Ok(heat) = world.twin.engine.account(&world.twin.caller).heat(name) else {
             return Err(format!("{name} is gone"));
         };
         // A world without metering has no resources here.
