@@ -10,6 +10,17 @@ use smallvec::SmallVec;
 use crate::clock::Moment;
 
 /// A request as HTTP has it, without the connection.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_engine::http::HttpRequest;
+///
+/// let health = HttpRequest { method: "GET", target: "/", headers: &[("host", "localhost")], body: b"" };
+/// assert_eq!(engine.handle(&health).status, 200);
+/// ```
 #[derive(Clone, Copy)]
 pub struct HttpRequest<'a> {
     /// The HTTP method, such as `POST`.
@@ -23,6 +34,13 @@ pub struct HttpRequest<'a> {
 }
 
 /// Headers, looked up by lower-case name.
+///
+/// ```
+/// use dynatwin_engine::http::Headers;
+///
+/// let headers = [("Host", "localhost")];
+/// assert_eq!(headers.get("host"), Some(&b"localhost"[..]));
+/// ```
 pub trait Headers {
     /// The value of the first header of this name.
     fn get(&self, name: &str) -> Option<&[u8]>;
@@ -53,6 +71,12 @@ impl Headers for Vec<(String, String)> {
 pub type AnswerHeaders = SmallVec<[(&'static str, CompactString); 6]>;
 
 /// How an answer is delivered.
+///
+/// ```
+/// use dynatwin_engine::http::Delivery;
+///
+/// assert_eq!(Delivery::default(), Delivery::Whole);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
     /// The head and the whole body.
@@ -98,6 +122,16 @@ pub struct StillDelay {
 }
 
 /// An answer, whether success or error.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let answer = engine.dispatch(&caller, "ListTables", b"{}");
+/// assert_eq!((answer.status, answer.body.as_slice()), (200, &br#"{"TableNames":[]}"#[..]));
+/// assert_eq!(answer.header("content-type"), Some("application/x-amz-json-1.0"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status code.

@@ -6,6 +6,14 @@
 /// A 64-bit hash that never changes between versions, targets or runs: FNV-1a, finished by SplitMix64.
 ///
 /// All seeded decisions derive from it, so changing it changes behavior.
+///
+/// ```
+/// use dynatwin_engine::StableHash;
+///
+/// let hash = |key: &[u8]| StableHash::new(7).bytes(key).finish();
+/// assert_eq!(hash(b"a"), hash(b"a"));
+/// assert_ne!(hash(b"a"), hash(b"b"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StableHash(u64);
 

@@ -153,6 +153,13 @@ impl fmt::Display for Moment {
 }
 
 /// A source of time, such as the system clock.
+///
+/// ```
+/// use dynatwin_engine::{Moment, TimeSource};
+///
+/// let stopped = || Moment::START;
+/// assert_eq!(TimeSource::now(&stopped), Moment::START);
+/// ```
 pub trait TimeSource: Send + Sync {
     /// The moment it is now.
     fn now(&self) -> Moment;
@@ -180,6 +187,15 @@ impl<F: Fn() -> Moment + Send + Sync> TimeSource for F {
 pub struct Clock(Arc<Inner>);
 
 /// How a clock was moved, besides its source's time.
+///
+/// ```
+/// use dynatwin_engine::{Clock, Moment};
+/// use std::time::Duration;
+///
+/// let clock = Clock::settable(Moment::START);
+/// clock.advance(Duration::from_secs(60));
+/// assert_eq!(clock.adjustment().offset, Moment::START.micros() + 60_000_000);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockAdjustment {
     /// What is added to the source's time, in microseconds; of a settable clock its moment.

@@ -5,6 +5,15 @@ use std::time::Duration;
 use crate::limits;
 
 /// How long after something is due it happens.
+///
+/// ```
+/// use dynatwin_engine::Lag;
+/// use std::time::Duration;
+///
+/// let lag = Lag::Seeded { typical: Duration::from_millis(10), longest: Duration::from_secs(1) };
+/// assert_eq!(lag.longest(), Duration::from_secs(1));
+/// assert!(Lag::None.is_none());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Lag {
     /// It happens at once, without any lag.
@@ -157,6 +166,13 @@ impl Latency {
 }
 
 /// What time to live does.
+///
+/// ```
+/// use dynatwin_engine::{Conditions, TimeToLive};
+///
+/// let conditions = Conditions { time_to_live: TimeToLive::Off, ..Conditions::CALM };
+/// assert_ne!(conditions, Conditions::CALM);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeToLive {
     /// Expired items are never deleted: as if the deletion lagged for ever.
@@ -187,6 +203,12 @@ impl Shards {
 }
 
 /// The treatment of requests beyond a table's capacity.
+///
+/// ```
+/// use dynatwin_engine::{Capacity, Conditions};
+///
+/// assert_eq!(Conditions::CALM.capacity, Capacity::Reported);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capacity {
     /// They are served: capacity is reported, but not enforced.

@@ -21,6 +21,13 @@ use crate::number::NumberError;
 use crate::value::{AttributeValue, Item, Map, Name};
 
 /// The kinds of error the service knows, by the names of its exceptions.
+///
+/// ```
+/// use dynatwin_engine::ErrorKind;
+/// use dynatwin_engine::http::exception;
+///
+/// assert_eq!(exception(ErrorKind::ConditionalCheckFailed), "ConditionalCheckFailedException");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are the service's
 pub enum ErrorKind {

@@ -71,10 +71,37 @@ pub struct Decision {
 }
 
 /// The name of an installed rule.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_engine::faults::{Rule, Verdict};
+///
+/// let id = engine.add_fault(Rule::new(Verdict::ServiceUnavailable).first(1))?;
+/// assert_eq!(engine.dispatch(&caller, "ListTables", b"{}").status, 503);
+/// assert_eq!(engine.faults().remove(id).map(|report| report.id), Some(id));
+/// # Ok::<(), dynatwin_engine::faults::InvalidRule>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub u64);
 
 /// How often a rule matched and acted.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_engine::faults::{Rule, Verdict};
+///
+/// let id = engine.add_fault(Rule::new(Verdict::ServiceUnavailable).first(1))?;
+/// assert_eq!(engine.dispatch(&caller, "ListTables", b"{}").status, 503);
+/// let report = &engine.faults().report()[0];
+/// assert_eq!((report.id, report.matched, report.fired), (id, 1, 1));
+/// # Ok::<(), dynatwin_engine::faults::InvalidRule>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleReport {
     /// The id that [`Engine::add_fault`](crate::Engine::add_fault) returned.
@@ -99,6 +126,21 @@ impl RuleReport {
 }
 
 /// The installed rules, in order. The first that acts on an entry decides.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_engine::faults::{Rule, Verdict};
+///
+/// let id = engine.add_fault(Rule::new(Verdict::ServiceUnavailable).first(1))?;
+/// assert_eq!(engine.dispatch(&caller, "ListTables", b"{}").status, 503);
+/// assert!(engine.faults().never_fired().is_empty());
+/// engine.faults().clear();
+/// assert!(engine.faults().is_empty());
+/// # Ok::<(), dynatwin_engine::faults::InvalidRule>(())
+/// ```
 #[derive(Debug)]
 pub struct Faults {
     seed: u64,

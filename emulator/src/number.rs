@@ -33,6 +33,13 @@ pub struct Number {
 }
 
 /// Why a text is no number, or a result cannot be stored.
+///
+/// ```
+/// use dynatwin_engine::attributes::{Number, NumberError};
+///
+/// assert_eq!(Number::parse(b"1E126"), Err(NumberError::Overflow));
+/// assert_eq!(Number::parse(b"one"), Err(NumberError::NotNumeric));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
     /// Not a number at all.

@@ -5,6 +5,25 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Frees values away from requests. The engine has no threads; its host may have one for this.
+///
+/// ```
+/// use dynatwin_engine::Reclaim;
+/// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+/// use std::sync::Arc;
+///
+/// struct InThread;
+///
+/// impl Reclaim for InThread {
+///     fn reclaim(&self, garbage: Box<dyn Send>) {
+///         std::thread::spawn(move || drop(garbage));
+///     }
+/// }
+///
+/// let clock = Clock::settable(Moment::START);
+/// let settings = Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false };
+/// let engine = Engine::new(settings).with_reclaimer(Arc::new(InThread));
+/// assert_eq!(engine.seed(), 7);
+/// ```
 pub trait Reclaim: Send + Sync {
     /// Takes a value over, to drop it soon. The caller waits for nothing.
     fn reclaim(&self, garbage: Box<dyn Send>);

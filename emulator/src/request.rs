@@ -14,6 +14,13 @@ pub type NameSubstitutions = Vec<(Name, Name)>;
 pub type ValueSubstitutions = Vec<(Name, AttributeValue)>;
 
 /// The members that every request with expressions shares.
+///
+/// ```
+/// use dynatwin_engine::attributes::Substitutions;
+///
+/// let substitutions = Substitutions { names: Some(vec![("#s".into(), "status".into())]), values: None };
+/// assert_ne!(substitutions, Substitutions::default());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Substitutions {
     /// The value of `ExpressionAttributeNames`, in the order sent.

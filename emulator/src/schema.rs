@@ -12,6 +12,13 @@ use crate::size;
 use crate::value::{AttributeValue, Item, Name, Type};
 
 /// The types a key attribute can have.
+///
+/// ```
+/// use dynatwin_engine::attributes::{AttributeValue, ScalarType};
+///
+/// assert_eq!(ScalarType::from_name("S"), Some(ScalarType::S));
+/// assert!(ScalarType::S.fits(&AttributeValue::string("a")));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarType {
     /// The type of strings, compared by their UTF-8 bytes.
@@ -52,6 +59,13 @@ impl ScalarType {
 }
 
 /// An attribute of a key.
+///
+/// ```
+/// use dynatwin_engine::attributes::{KeyAttribute, ScalarType};
+///
+/// let key = KeyAttribute { name: "id".into(), kind: ScalarType::S };
+/// assert_eq!(key.kind.name(), "S");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyAttribute {
     /// The attribute's name, up to 255 bytes.

@@ -45,6 +45,12 @@ pub trait ObjectStore: Send + Sync {
 }
 
 /// Why an export, import or bulk operation has failed as a whole.
+///
+/// ```
+/// use dynatwin_engine::transfers::Failure;
+///
+/// assert_eq!(Failure::no_such_bucket().code, "S3NoSuchBucket");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The value of `FailureCode` in descriptions.
@@ -72,6 +78,13 @@ impl Failure {
 }
 
 /// The values of `ExportFormat` and `InputFormat`.
+///
+/// ```
+/// use dynatwin_engine::transfers::Format;
+///
+/// assert_eq!(Format::named("ION"), Some(Format::Ion));
+/// assert_eq!(Format::default().name(), "DYNAMODB_JSON");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// A JSON object a line.
@@ -105,6 +118,13 @@ impl Format {
 }
 
 /// The values of `InputCompressionType`.
+///
+/// ```
+/// use dynatwin_engine::transfers::Compression;
+///
+/// assert_eq!(Compression::named("GZIP"), Some(Compression::Gzip));
+/// assert_eq!(Compression::default().name(), "NONE");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Objects are not compressed.
@@ -138,6 +158,28 @@ impl Compression {
 }
 
 /// An export, ready to be written.
+///
+/// ```
+/// use dynatwin_engine::Moment;
+/// use dynatwin_engine::transfers::{Export, ExportRange, Format};
+///
+/// let export = Export {
+///     arn: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders/export/01".into(),
+///     table_arn: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders".into(),
+///     table_id: "c5d1".into(),
+///     start: Moment::START,
+///     end: Moment::START,
+///     span: ExportRange::Full(Moment::START),
+///     bucket: "exports".into(),
+///     prefix: None,
+///     sse_algorithm: "AES256".into(),
+///     sse_kms_key_id: None,
+///     format: Format::DynamoDbJson,
+///     billed_bytes: 0,
+///     parts: vec![vec![], vec![]],
+/// };
+/// assert_eq!((export.id(), export.count()), ("01", 0));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Export {
     /// Its ARN, which ends in its id.
@@ -181,6 +223,13 @@ impl Export {
 }
 
 /// Which state or changes an export contains.
+///
+/// ```
+/// use dynatwin_engine::Moment;
+/// use dynatwin_engine::transfers::ExportRange;
+///
+/// assert_ne!(ExportRange::Full(Moment::START), ExportRange::Full(Moment::FIRST));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportRange {
     /// The table at a moment.
@@ -197,6 +246,15 @@ pub enum ExportRange {
 }
 
 /// A line of an export.
+///
+/// ```
+/// use dynatwin_engine::Moment;
+/// use dynatwin_engine::attributes::Map;
+/// use dynatwin_engine::transfers::Line;
+///
+/// let line = Line::Change { at: Moment::START, keys: Map::new(), old: None, new: None };
+/// assert!(matches!(line, Line::Change { old: None, .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     /// An item of a full export.
@@ -215,6 +273,13 @@ pub enum Line {
 }
 
 /// The objects that an import reads, and their encoding.
+///
+/// ```
+/// use dynatwin_engine::transfers::{Format, ImportSource};
+///
+/// let source = ImportSource { bucket: "imports".into(), prefix: "orders/".into(), ..ImportSource::default() };
+/// assert_eq!(source.format, Format::DynamoDbJson);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ImportSource {
     /// The name of the bucket.
@@ -234,6 +299,13 @@ pub struct ImportSource {
 }
 
 /// A record that was read.
+///
+/// ```
+/// use dynatwin_engine::transfers::Record;
+///
+/// let broken = Record { object: "orders/1.json".into(), number: 1, read: Err("the record is not valid JSON".into()) };
+/// assert!(broken.read.is_err());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The key of the object that contains it.
@@ -245,6 +317,12 @@ pub struct Record {
 }
 
 /// The errors of [`ItemRecord::read`](crate::attributes::ItemRecord::read).
+///
+/// ```
+/// use dynatwin_engine::attributes::InvalidRecord;
+///
+/// assert_eq!(InvalidRecord::Json.to_string(), "the record is not valid JSON");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidRecord {
     /// The text is no JSON, or no object.
@@ -256,7 +334,7 @@ pub enum InvalidRecord {
 impl fmt::Display for InvalidRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            InvalidRecord::Json => "the record is no JSON",
+            InvalidRecord::Json => "the record is not valid JSON",
             InvalidRecord::Value(message) => message,
         })
     }
@@ -265,6 +343,14 @@ impl fmt::Display for InvalidRecord {
 impl std::error::Error for InvalidRecord {}
 
 /// What a bulk operation reports.
+///
+/// ```
+/// use dynatwin_engine::transfers::BulkReport;
+///
+/// let arn = "arn:aws:dynamodb:us-east-1:123456789012:table/Orders/bulk/01".into();
+/// let report = BulkReport { arn, bucket: "reports".into(), prefix: None, errors: Some(vec![]), unmet: None };
+/// assert!(report.errors.is_some_and(|rejected| rejected.is_empty()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct BulkReport {
     /// The operation's ARN, which ends in its id.
@@ -280,6 +366,14 @@ pub struct BulkReport {
 }
 
 /// A record that was not written.
+///
+/// ```
+/// use dynatwin_engine::transfers::Rejected;
+///
+/// let why = "Supplied AttributeValue is empty".into();
+/// let rejected = Rejected { object: "orders/1.json".into(), number: 2, why, item: None, existing: None };
+/// assert_eq!(rejected.number, 2);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rejected {
     /// The key of the object that contains the record.

@@ -80,6 +80,19 @@ impl SessionRequest {
 }
 
 /// Temporary credentials. Their `Debug` form shows no secret.
+///
+/// ```
+/// use dynatwin_engine::Moment;
+/// use dynatwin_engine::iam::{Secret, TemporaryCredentials};
+///
+/// let credentials = TemporaryCredentials {
+///     access_key_id: "ASIA1".into(),
+///     secret_access_key: Secret::new("wJalr"),
+///     session_token: Secret::new("FwoG"),
+///     expires: Moment::START,
+/// };
+/// assert!(!format!("{credentials:?}").contains("wJalr"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporaryCredentials {
     /// The access key id, which selects the session when a request is authenticated.

@@ -143,6 +143,12 @@ pub struct Endpoint {
 }
 
 /// A warning, and the policy it is about.
+///
+/// ```
+/// use dynatwin_engine::iam::Directory;
+///
+/// assert!(Directory::default().warnings().is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyWarning {
     /// The label of the [`AttachedPolicy`](crate::iam::AttachedPolicy).

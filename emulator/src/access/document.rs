@@ -8,6 +8,12 @@ use super::template::Template;
 use crate::wire::policy::Node;
 
 /// The place where a policy is attached, which determines what its statements may contain.
+///
+/// ```
+/// use dynatwin_engine::iam::PolicyKind;
+///
+/// assert_eq!(PolicyKind::Resource.name(), "resource-based policy");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PolicyKind {
     /// Attached to a user, group or role.
@@ -103,6 +109,16 @@ pub struct PolicyDocument {
 }
 
 /// One statement of a policy.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// let statement = &policy.statements()[0];
+/// assert_eq!((statement.sid(), statement.allows()), (Some("Reads"), true));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyStatement {
     sid: Option<String>,
@@ -115,7 +131,23 @@ pub struct PolicyStatement {
     pub(super) conditions: Vec<Condition>,
 }
 
-/// What a statement is held against.
+/// The parts of a request that the statements of policies are compared with.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// # let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// # let attached = [AttachedPolicy { label: "reader".into(), arn: None, policy }];
+/// # let policies = PolicySet { identity: &attached, resource_account: "123456789012", ..PolicySet::default() };
+/// # let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+/// # let input = |action| StatementInput {
+/// #     subject: &ann, action, resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders", keys: &keys,
+/// # };
+/// assert!(policies.decide(&input("dynamodb:GetItem")).is_allowed());
+/// assert!(!policies.decide(&input("dynamodb:PutItem")).is_allowed());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StatementInput<'a> {
     /// The caller, which `Principal` elements are compared with.

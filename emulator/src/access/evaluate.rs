@@ -4,6 +4,16 @@ use super::document::{PolicyDocument, PolicyKind, StatementInput};
 use super::principal::{Grant, SubjectKind};
 
 /// A policy and its attachment.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// let attached = AttachedPolicy { label: "reader".into(), arn: None, policy };
+/// assert_eq!(attached.policy.statements().len(), 1);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedPolicy {
     /// How explanations name the policy.
@@ -15,6 +25,23 @@ pub struct AttachedPolicy {
 }
 
 /// All policies that take part in a decision.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// # let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// # let attached = [AttachedPolicy { label: "reader".into(), arn: None, policy }];
+/// # let policies = PolicySet { identity: &attached, resource_account: "123456789012", ..PolicySet::default() };
+/// # let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+/// # let input = |action| StatementInput {
+/// #     subject: &ann, action, resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders", keys: &keys,
+/// # };
+/// let bounded = PolicySet { boundary: Some(&attached[0]), ..policies };
+/// assert_eq!(bounded.all().count(), 2);
+/// assert!(bounded.decide(&input("dynamodb:GetItem")).is_allowed());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PolicySet<'a> {
     /// Of the user and its groups, or of the role.
@@ -37,6 +64,23 @@ pub struct PolicySet<'a> {
 }
 
 /// Why a request is refused.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// # let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// # let attached = [AttachedPolicy { label: "reader".into(), arn: None, policy }];
+/// # let policies = PolicySet { identity: &attached, resource_account: "123456789012", ..PolicySet::default() };
+/// # let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+/// # let input = |action| StatementInput {
+/// #     subject: &ann, action, resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders", keys: &keys,
+/// # };
+/// let denial = policies.decide(&input("dynamodb:PutItem")).denial.unwrap();
+/// let reason = denial.reason("dynamodb:PutItem");
+/// assert_eq!(reason, "because no identity-based policy allows the dynamodb:PutItem action");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// The kind of the policies that deny, or fail to allow.
@@ -63,6 +107,22 @@ impl Denial {
 }
 
 /// The statement of a policy that determined a decision.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// # let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// # let attached = [AttachedPolicy { label: "reader".into(), arn: None, policy }];
+/// # let policies = PolicySet { identity: &attached, resource_account: "123456789012", ..PolicySet::default() };
+/// # let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+/// # let input = |action| StatementInput {
+/// #     subject: &ann, action, resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders", keys: &keys,
+/// # };
+/// let statement = policies.decide(&input("dynamodb:GetItem")).statement.unwrap();
+/// assert_eq!((statement.policy.as_str(), statement.place, statement.sid.as_deref()), ("reader", 1, Some("Reads")));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecidingStatement {
     /// The place where the policy is attached.
@@ -76,6 +136,22 @@ pub struct DecidingStatement {
 }
 
 /// A decision, and the statement that made it: a denying one, or the one that allowed.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// # let policy = PolicyDocument::parse(text, PolicyKind::Identity)?;
+/// # let attached = [AttachedPolicy { label: "reader".into(), arn: None, policy }];
+/// # let policies = PolicySet { identity: &attached, resource_account: "123456789012", ..PolicySet::default() };
+/// # let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+/// # let input = |action| StatementInput {
+/// #     subject: &ann, action, resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders", keys: &keys,
+/// # };
+/// let decision = policies.decide(&input("dynamodb:GetItem"));
+/// assert!(decision.is_allowed() && decision.denial.is_none());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The denial; `None` if the request is allowed.

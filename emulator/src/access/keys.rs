@@ -1,6 +1,12 @@
 //! Condition keys of one request and their values.
 
 /// The value of a condition key.
+///
+/// ```
+/// use dynatwin_engine::iam::KeyValue;
+///
+/// assert_eq!(KeyValue::One("blue".to_owned()).values(), ["blue"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyValue {
     /// Of a key that has one value by its type.

@@ -7,7 +7,18 @@ use super::keys::is_multivalued;
 use super::pattern;
 use super::template::Template;
 
-/// Something a policy's author should know.
+/// A warning about a valid statement that may not mean what its author intends.
+///
+/// ```
+/// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};
+/// # let text = r#"{"Version": "2012-10-17", "Statement": [
+/// #     {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}]}"#;
+/// let text = text.replace("dynamodb:GetItem", "dynamodb:GetItems");
+/// let policy = PolicyDocument::parse(&text, PolicyKind::Identity)?;
+/// let warning = &policy.warnings()[0];
+/// assert_eq!(warning.statement, 1);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// Its name, which stays the same from version to version.

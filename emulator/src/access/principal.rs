@@ -3,6 +3,12 @@
 use crate::wire::policy::Node;
 
 /// The kinds of callers that policies distinguish.
+///
+/// ```
+/// use dynatwin_engine::iam::{Subject, SubjectKind};
+///
+/// assert_eq!(Subject::user("123456789012", "/ann").kind, SubjectKind::User);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubjectKind {
     /// The root user of an account.

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// A secret access key or session token. Its `Debug` form hides it.
+///
+/// ```
+/// use dynatwin_engine::iam::Secret;
+///
+/// let secret = Secret::new("wJalr");
+/// assert_eq!(secret.expose(), "wJalr");
+/// assert!(!format!("{secret:?}").contains("wJalr"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

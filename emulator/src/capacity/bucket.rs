@@ -25,6 +25,23 @@ pub struct Bucket {
 }
 
 /// How full a bucket is.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use std::time::Duration;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// # engine.advance(Duration::from_secs(60));
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let heat = engine.account(&caller).heat("Orders")?;
+/// let [read, _] = heat.resources[0].levels;
+/// assert_eq!(read.left, read.size);
+/// # Ok::<(), dynatwin_engine::NotFound>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Level {
     /// Whole units that are there.

@@ -6,6 +6,23 @@ use super::units::Units;
 use crate::value::{AttributeValue, Name};
 
 /// Units spent, and requests throttled.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use std::time::Duration;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// # engine.advance(Duration::from_secs(60));
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let heat = engine.account(&caller).heat("Orders")?;
+/// let spent: f64 = heat.resources[0].partitions.iter().map(|partition| partition.write.units.as_f64()).sum();
+/// assert_eq!(spent, 1.0);
+/// # Ok::<(), dynatwin_engine::NotFound>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyCounts {
     /// The units that requests consumed.
@@ -15,6 +32,23 @@ pub struct KeyCounts {
 }
 
 /// Units spent, and requests throttled, by what they exceeded.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use std::time::Duration;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// # engine.advance(Duration::from_secs(60));
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let heat = engine.account(&caller).heat("Orders")?;
+/// let written = heat.resources[0].write;
+/// assert_eq!((written.units.as_f64(), written.all_throttles()), (1.0, 0));
+/// # Ok::<(), dynatwin_engine::NotFound>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThrottleCounts {
     /// The units that requests consumed.
@@ -39,6 +73,23 @@ impl ThrottleCounts {
 }
 
 /// A capacity partition, and the demand on it.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use std::time::Duration;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// # engine.advance(Duration::from_secs(60));
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let heat = engine.account(&caller).heat("Orders")?;
+/// let partitions = &heat.resources[0].partitions;
+/// assert_eq!((partitions[0].first, partitions.last().unwrap().last), (0, u64::MAX));
+/// # Ok::<(), dynatwin_engine::NotFound>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionHeat {
     /// The first token of its range.
@@ -56,6 +107,22 @@ pub struct PartitionHeat {
 }
 
 /// A table, or one of its global indexes.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use std::time::Duration;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// # engine.advance(Duration::from_secs(60));
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let heat = engine.account(&caller).heat("Orders")?;
+/// assert_eq!(heat.resources[0].index, None);
+/// # Ok::<(), dynatwin_engine::NotFound>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceHeat {
     /// The index; `None`: the table.

@@ -9,6 +9,13 @@ const READ_UNIT: usize = 4096;
 const LEAST_VECTOR_BYTES: usize = 1024;
 
 /// What an answer's `CapacityUnits` count, in halves: an eventually consistent read costs half a unit.
+///
+/// ```
+/// use dynatwin_engine::monitoring::Units;
+///
+/// assert_eq!(Units::whole(3).times(2).as_f64(), 6.0);
+/// assert!(Units::ZERO.is_zero());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Units(u64);
 

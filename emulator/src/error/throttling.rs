@@ -13,6 +13,13 @@ pub struct ThrottlingReason {
 
 /// What throughput a throttled request is told it has exceeded; with the resource and the direction this makes the
 /// service's sixteen reasons.
+///
+/// ```
+/// use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
+///
+/// let rule = Rule::new(Verdict::Throttle(Some(Exceeded::AccountLimit)));
+/// assert_eq!(Exceeded::ALL.iter().position(|kind| *kind == Exceeded::AccountLimit), Some(Exceeded::AccountLimit.place()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exceeded {
     /// The table's or index's provisioned throughput: reasons that end in `ProvisionedThroughputExceeded`.

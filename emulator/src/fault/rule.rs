@@ -13,6 +13,12 @@ use crate::error::{ErrorKind, Exceeded};
 ///
 /// The entries of a batch are matched one by one: those before the matched one have been executed, as with a service
 /// that breaks in the middle.
+///
+/// ```
+/// use dynatwin_engine::faults::{Rule, Verdict};
+///
+/// assert_eq!(Rule::new(Verdict::Reset).verdict, Verdict::Reset);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// It is throttled, for the reason given or else the one of the table's billing mode. In a batch the entries that the
@@ -77,6 +83,13 @@ const JOBS: [&str; 5] = [
 ];
 
 /// What is wrong with a table's encryption key.
+///
+/// ```
+/// use dynatwin_engine::faults::{KmsFault, Rule, Verdict};
+///
+/// let disabled = Rule::new(Verdict::Kms(KmsFault::Disabled)).table("Orders");
+/// assert_eq!(disabled.verdict, Verdict::Kms(KmsFault::Disabled));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KmsFault {
     /// The caller may not use it.
@@ -88,6 +101,13 @@ pub enum KmsFault {
 }
 
 /// Why an export, import, bulk operation or restore fails.
+///
+/// ```
+/// use dynatwin_engine::faults::{JobFault, Rule, Verdict};
+///
+/// let failing = Rule::new(Verdict::FailJob(JobFault::NoSuchBucket)).operation("ImportTable");
+/// assert_eq!(JobFault::default(), JobFault::Internal);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobFault {
     /// Something broke on the service's side.
@@ -102,6 +122,14 @@ pub enum JobFault {
 }
 
 /// Which items of a request a rule is about.
+///
+/// ```
+/// use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};
+///
+/// let users = KeyMatch::PartitionPrefix("USER#".to_owned());
+/// let rule = Rule::new(Verdict::Throttle(None)).key(users.clone());
+/// assert_eq!(rule.key, Some(users));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyMatch {
     /// The partition key has this text (a string, or a number's canonical form).
@@ -111,6 +139,12 @@ pub enum KeyMatch {
 }
 
 /// Which of the requests that match a rule it meets.
+///
+/// ```
+/// use dynatwin_engine::faults::{Rule, Trigger, Verdict};
+///
+/// assert_eq!(Rule::new(Verdict::Reset).nth(3).trigger, Trigger::Nth(3));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trigger {
     /// Each request that matches.
@@ -126,6 +160,15 @@ pub enum Trigger {
 }
 
 /// A moment of the emulator's clock, as a rule names it.
+///
+/// ```
+/// use dynatwin_engine::Moment;
+/// use dynatwin_engine::faults::When;
+/// use std::time::Duration;
+///
+/// assert_eq!(When::from(Duration::from_secs(30)).to_string(), "30s");
+/// assert_eq!(When::from(Moment::START), When::At(Moment::START));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// This long after the rule is added.
@@ -165,6 +208,12 @@ impl fmt::Display for When {
 }
 
 /// The time in which a rule matches, by the emulator's clock: by default always.
+///
+/// ```
+/// use dynatwin_engine::faults::{Rule, Verdict, Window};
+///
+/// assert_eq!(Rule::new(Verdict::Reset).window, Window::default());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// When it begins; by default when the rule is added.

@@ -19,6 +19,14 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_WAITING: usize = 1024;
 
 /// An item, or an entry of an index, that something happens to.
+///
+/// ```
+/// use dynatwin_engine::attributes::Map;
+/// use dynatwin_engine::monitoring::EventSubject;
+///
+/// let subject = EventSubject { action: "Put", key: Map::new(), token: None };
+/// assert!(subject.key.is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventSubject {
     /// What happens: `put`, `delete` or `check`; of a stream record `insert`, `modify` or `remove`.
@@ -30,6 +38,14 @@ pub struct EventSubject {
 }
 
 /// A write in a region of a global table.
+///
+/// ```
+/// use dynatwin_engine::Moment;
+/// use dynatwin_engine::monitoring::RegionalWrite;
+///
+/// let write = RegionalWrite { region: "eu-west-1".into(), at: Moment::START };
+/// assert_eq!(write.region, "eu-west-1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionalWrite {
     /// The region, such as `eu-west-1`.
@@ -39,6 +55,22 @@ pub struct RegionalWrite {
 }
 
 /// The kinds of events, each with what it concerns.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.listen(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let page = engine.events_after(0, 10);
+/// use dynatwin_engine::monitoring::EventKind;
+///
+/// assert!(matches!(page.events[0].kind, EventKind::Request(_)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
     /// A request was answered. The events of what it touched and caused follow it.
@@ -72,6 +104,21 @@ pub enum EventKind {
 }
 
 /// An entry of the event log.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.listen(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let page = engine.events_after(0, 10);
+/// let touches: Vec<_> = page.events.iter().filter_map(|event| event.touch()).collect();
+/// assert_eq!(touches[0].table, "Orders");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Its number, counted from 1 since the log was begun or cleared.
@@ -128,6 +175,21 @@ impl Event {
 }
 
 /// Events from a cursor on.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.listen(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let page = engine.events_after(0, 10);
+/// assert_eq!((page.missed, page.cleared), (0, false));
+/// assert!(engine.events_after(page.next, 10).events.is_empty());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct EventPage {
     /// The events of the page, in the order in which they happened.

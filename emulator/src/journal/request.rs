@@ -14,6 +14,21 @@ use crate::value::{Map, Name, Text};
 const MOST_BODY: usize = 64 << 10;
 
 /// What a request did to an item, or to a range of them.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// use dynatwin_engine::monitoring::ItemAction;
+///
+/// assert_eq!(engine.requests()[0].touches[0].act, ItemAction::Put);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words, and those of transactions
 pub enum ItemAction {
@@ -46,6 +61,16 @@ impl ItemAction {
 }
 
 /// A permission that a request needs: one IAM action on one resource.
+///
+/// ```
+/// use dynatwin_engine::monitoring::Permission;
+///
+/// let resource = "arn:aws:dynamodb:us-east-1:123456789012:table/Orders".into();
+/// let permission = Permission {
+///     action: "GetItem", resource, leading_keys: None, attributes: None, select: None, return_values: None,
+/// };
+/// assert_eq!(permission, permission.clone());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
     /// The IAM action, without its prefix.
@@ -63,6 +88,21 @@ pub struct Permission {
 }
 
 /// What a request touched: one for each item of a batch or transaction, and each range of keys that was read.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let requests = engine.requests();
+/// let touch = &requests[0].touches[0];
+/// assert_eq!((touch.table.as_str(), touch.write.as_f64()), ("Orders", 1.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Touch {
     /// What the request did to the items.
@@ -96,6 +136,22 @@ pub struct Touch {
 }
 
 /// The filter of a page.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// let scan = br#"{"TableName": "Orders", "FilterExpression": "id = :id", "ExpressionAttributeValues": {":id": {"S": "o-1"}}}"#;
+/// engine.dispatch(&caller, "Scan", scan);
+/// let requests = engine.requests();
+/// let filter = requests[0].touches[0].filter.as_ref().unwrap();
+/// assert_eq!(filter.attributes, ["id"]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterTrace {
     /// The attributes that it examines.
@@ -105,6 +161,22 @@ pub struct FilterTrace {
 }
 
 /// A read that a filter's comparisons allow in its place.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// let scan = br#"{"TableName": "Orders", "FilterExpression": "id = :id", "ExpressionAttributeValues": {":id": {"S": "o-1"}}}"#;
+/// engine.dispatch(&caller, "Scan", scan);
+/// let requests = engine.requests();
+/// let filter = requests[0].touches[0].filter.as_ref().unwrap();
+/// assert_eq!(filter.better[0].operation, "GetItem");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BetterRead {
     /// The operation that would have been better: `Query` or `GetItem`.
@@ -120,6 +192,23 @@ pub struct BetterRead {
 }
 
 /// The cause of an injected failure.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// use dynatwin_engine::faults::{Rule, Verdict};
+/// use dynatwin_engine::monitoring::Injected;
+///
+/// engine.watch(true);
+/// let rule = engine.add_fault(Rule::new(Verdict::ServiceUnavailable)).unwrap();
+/// engine.dispatch(&caller, "GetItem", br#"{"TableName": "Orders", "Key": {"id": {"S": "o-1"}}}"#);
+/// assert_eq!(engine.requests()[0].touches[0].injected, Some(Injected::Rule(rule.0)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
     /// The fault rule of this number.
@@ -169,6 +258,13 @@ impl Permission {
 }
 
 /// A recorded body, truncated if it is long.
+///
+/// ```
+/// use dynatwin_engine::monitoring::LoggedBody;
+///
+/// let body = LoggedBody::of(&[b' '; 100_000]);
+/// assert_eq!((body.bytes.len(), body.length), (65_536, 100_000));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedBody {
     /// The first bytes of the body, at most 64 KB.
@@ -188,6 +284,20 @@ impl LoggedBody {
 }
 
 /// A request that was answered.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let requests = engine.requests();
+/// assert_eq!((requests[0].number, requests[0].operation.as_str(), requests[0].status), (1, "PutItem", 200));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Its number, counted from 1 since the journal was begun or cleared.
@@ -239,6 +349,23 @@ impl Request {
 }
 
 /// A kind of scan that was seen: an operation of a caller that has read all of a table or an index.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// let scan = br#"{"TableName": "Orders", "FilterExpression": "id = :id", "ExpressionAttributeValues": {":id": {"S": "o-1"}}}"#;
+/// engine.dispatch(&caller, "Scan", scan);
+/// let requests = engine.requests();
+/// assert_eq!(requests.len(), 1);
+/// let scan = &engine.scans()[0];
+/// assert_eq!((scan.operation.as_str(), scan.table.as_str(), scan.times), ("Scan", "Orders", 1));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservedScan {
     /// The operation: `Scan`, or one that carries statements.

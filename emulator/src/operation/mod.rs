@@ -29,6 +29,13 @@ use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
 
 /// An operation of the API, with all that dispatch needs.
+///
+/// ```
+/// use dynatwin_engine::api::OPERATIONS;
+///
+/// let mut names = OPERATIONS.iter().map(|operation| operation.name);
+/// assert!(names.any(|name| name == "PutItem"));
+/// ```
 pub struct Operation {
     /// The service that `X-Amz-Target` names.
     pub service: Service,

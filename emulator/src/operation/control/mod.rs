@@ -72,6 +72,14 @@ pub enum Allowed {
 }
 
 /// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
+///
+/// ```
+/// use dynatwin_engine::controls::CONTROLS;
+///
+/// let pause = CONTROLS.iter().find(|control| control.name == "pauseIndex").unwrap();
+/// assert_eq!((pause.method, pause.path), ("POST", "/_dynatwin/tables/{table}/indexes/{index}/pause"));
+/// assert!(pause.changes());
+/// ```
 pub struct Control {
     /// The value of `operationId` in `openapi.json`.
     pub name: &'static str,
@@ -90,6 +98,13 @@ pub struct Control {
 }
 
 /// The request body of a control.
+///
+/// ```
+/// use dynatwin_engine::controls::{CONTROLS, Takes};
+///
+/// let add = CONTROLS.iter().find(|control| control.name == "addFault").unwrap();
+/// assert_eq!(add.takes, Takes::Json);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// The request has no body.
@@ -103,6 +118,13 @@ pub enum Takes {
 }
 
 /// The response body of a control.
+///
+/// ```
+/// use dynatwin_engine::controls::{CONTROLS, Returns};
+///
+/// let snapshot = CONTROLS.iter().find(|control| control.name == "getSnapshot").unwrap();
+/// assert_eq!(snapshot.returns, Returns::Bytes);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// The body of the answer is JSON.

@@ -41,6 +41,19 @@ fn slices<T>(list: impl IntoIterator<Item = T>, size: impl Fn(&T) -> usize) -> V
 }
 
 /// A state at one moment, as the commits that recreate it. It shares its items with the tables, and is built commit by commit.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// let checkpoint = engine.checkpoint();
+/// assert_eq!(checkpoint.sequence(), 0, "no sink is attached");
+/// assert!(checkpoint.count() > 0);
+/// ```
 #[derive(Debug)]
 pub struct Checkpoint {
     time: Moment,

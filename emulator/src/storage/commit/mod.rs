@@ -28,6 +28,19 @@ use crate::error::ApiError;
 use crate::sync::{Counter, Hint, Mutex, MutexGuard, Ordering};
 
 /// The cause of a commit.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// use dynatwin_engine::commits::Origin;
+///
+/// assert!(engine.checkpoint().all(|commit| commit.origin == Origin::Request));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A request or a control.
@@ -39,6 +52,22 @@ pub enum Origin {
 }
 
 /// A change of the state, applied atomically.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// use dynatwin_engine::commits::Commit;
+///
+/// let commit = engine.checkpoint().next().unwrap();
+/// let mut bytes = Vec::new();
+/// commit.encode(&mut bytes);
+/// assert_eq!(Commit::decode(&bytes), Ok(commit));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Commit {
     /// The moment at which the commit is applied.
@@ -82,6 +111,26 @@ impl From<AppendError> for ApiError {
 }
 
 /// A subscriber to all commits, such as a durable log.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit};
+/// use std::sync::Arc;
+///
+/// struct Full;
+///
+/// impl CommitSink for Full {
+///     fn append(&self, _: &EncodedCommit) -> Result<(), AppendError> {
+///         Err(AppendError::new("disk full"))
+///     }
+/// }
+///
+/// engine.attach_sink(Arc::new(Full), 0);
+/// assert!(engine.set_conditions(Conditions::STORM).is_err());
+/// ```
 pub trait CommitSink: Send + Sync {
     /// Takes a commit that is about to be applied, with locks of its tables held: it should buffer the commit and
     /// return. On an error the commit is not applied, and the request fails with an `InternalServerError`.

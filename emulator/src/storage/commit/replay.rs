@@ -11,6 +11,22 @@ use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Table, TableSe
 use crate::value::Name;
 
 /// A commit that does not fit the state it is replayed into.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// let commits: Vec<_> = engine.checkpoint().collect();
+/// # let clock = Clock::settable(Moment::START);
+/// # let copy = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let mut replay = copy.replay();
+/// let error = replay.apply(commits.last().unwrap()).unwrap_err();
+/// assert!(error.to_string().contains("there is no"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError {
     sequence: u64,
@@ -26,6 +42,24 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 /// Applies commits to a state, in order. No request may run concurrently.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// let commits: Vec<_> = engine.checkpoint().collect();
+/// # let clock = Clock::settable(Moment::START);
+/// # let copy = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let mut replay = copy.replay();
+/// commits.iter().try_for_each(|commit| replay.apply(commit))?;
+/// replay.finish(copy.clock().now());
+/// assert_eq!(copy.tables(&caller), ["Orders"]);
+/// # Ok::<(), dynatwin_engine::commits::ReplayError>(())
+/// ```
 pub struct Replay<'c> {
     catalog: &'c Catalog,
     tables: BTreeMap<TableId, Arc<Table>>,

@@ -51,6 +51,12 @@ pub enum HealthCheck {
 }
 
 /// The two services that share an endpoint.
+///
+/// ```
+/// use dynatwin_engine::api::{Service, service_of};
+///
+/// assert_eq!(service_of("GetRecords"), Service::Streams);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
     /// DynamoDB, whose targets begin with `DynamoDB_20120810`.

@@ -27,6 +27,13 @@ use crate::clock::Moment;
 const VERSION: u8 = 1;
 
 /// Bytes that are not the encoding of a commit.
+///
+/// ```
+/// use dynatwin_engine::commits::Commit;
+///
+/// let error = Commit::decode(&[255]).unwrap_err();
+/// assert_eq!(error.to_string(), "not a commit: its version is unknown");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError(&'static str);
 
