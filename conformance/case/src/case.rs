@@ -42,6 +42,17 @@ pub struct Case {
 }
 
 /// Changes of the service's conditions by a case.
+///
+/// ```
+/// # use dynatwin_case::{Case, Conditions, Expect, Step};
+/// # use serde_json::json;
+/// let case = Case::read(&json!({
+///     "name": "an expired item is deleted", "operation": "DescribeLimits", "request": {}, "answer": {},
+///     "before": [], "conditions": "storm", "evidence": "04 12.3"
+/// }))?;
+/// assert_eq!(case.conditions.name.as_deref(), Some("storm"));
+/// # Ok::<(), dynatwin_case::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// The name of a set of conditions; `calm` if it has none.
@@ -53,6 +64,17 @@ pub struct Conditions {
 }
 
 /// A step before a case's request.
+///
+/// ```
+/// # use dynatwin_case::{Case, Conditions, Expect, Step};
+/// # use serde_json::json;
+/// let case = Case::read(&json!({
+///     "name": "an expired item is deleted", "operation": "DescribeLimits", "request": {}, "answer": {},
+///     "before": [["$advance", 60]], "conditions": "storm", "evidence": "04 12.3"
+/// }))?;
+/// assert_eq!(case.before, [Step::Advance(std::time::Duration::from_secs(60))]);
+/// # Ok::<(), dynatwin_case::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Sends a request that must succeed.
@@ -71,6 +93,17 @@ pub enum Step {
 }
 
 /// The expected response of a case.
+///
+/// ```
+/// # use dynatwin_case::{Case, Conditions, Expect, Step};
+/// # use serde_json::json;
+/// let case = Case::read(&json!({
+///     "name": "an expired item is deleted", "operation": "DescribeLimits", "request": {}, "answer": {},
+///     "before": [], "conditions": "storm", "evidence": "04 12.3"
+/// }))?;
+/// assert_eq!(case.expect, Expect::Answer(json!({})));
+/// # Ok::<(), dynatwin_case::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expect {
     /// An exception with its text.

@@ -9,6 +9,14 @@ use serde_json::{Value, json};
 use crate::{Case, Error, Request, expand, forms};
 
 /// A file of cases, and the tables and items that each of them starts with.
+///
+/// ```
+/// use dynatwin_case::{files, folder};
+///
+/// let files = files(&folder())?;
+/// assert!(files.iter().any(|file| file.name == "batches" && !file.cases.is_empty()));
+/// # Ok::<(), dynatwin_case::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct File {
     /// The file's name without `.json`.

@@ -67,6 +67,14 @@ pub trait Service {
 }
 
 /// A request without short forms.
+///
+/// ```
+/// use dynatwin_case::Request;
+/// use serde_json::json;
+///
+/// let request = Request { operation: "ListTables", region: None, body: json!({}) };
+/// assert_eq!(request.operation, "ListTables");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request<'a> {
     /// The operation: a bare name, or one with the service's target in front.

@@ -24,6 +24,13 @@ const BATCH: usize = 25;
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The settings of a copy.
+///
+/// ```
+/// use dynatwin_seed::CopyOptions;
+///
+/// let options = CopyOptions { tables: vec!["Orders".into()], rate: Some(100.0), ..CopyOptions::default() };
+/// assert!(options.verify);
+/// ```
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
     /// The tables to copy; all if there are none.
@@ -51,6 +58,18 @@ impl Default for CopyOptions {
 }
 
 /// The progress of a copy.
+///
+/// ```
+/// use dynatwin_seed::CopyEvent;
+///
+/// let line = |event| match event {
+///     CopyEvent::Begins { table, about } => format!("{table}: about {about} items"),
+///     CopyEvent::Copied { items } => format!("{items} items"),
+///     CopyEvent::Note { text } => text.to_owned(),
+///     CopyEvent::Done { table, items, .. } => format!("{table}: {items} items"),
+/// };
+/// assert_eq!(line(CopyEvent::Copied { items: 25 }), "25 items");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyEvent<'a> {
     /// Copying a table's items starts; `about` is their number in its description, which may be six hours old.

@@ -7,6 +7,18 @@ use dynatwin_engine::{Caller, Engine};
 use serde_json::Value as Json;
 
 /// A database that serves the DynamoDB API.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use serde_json::json;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_seed::{Database, InProcess};
+///
+/// let database: &dyn Database = &InProcess::new(&engine, &caller);
+/// assert_eq!(database.call("ListTables", &json!({})).unwrap(), json!({"TableNames": []}));
+/// ```
 pub trait Database: Sync {
     /// Sends a request and returns the answer's body.
     fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError>;
@@ -16,6 +28,14 @@ pub trait Database: Sync {
 }
 
 /// Why a request failed: an exception of the service, or no answer at all.
+///
+/// ```
+/// use dynatwin_seed::CallError;
+///
+/// let error = CallError { code: "ThrottlingException".into(), message: "Rate exceeded".into() };
+/// assert!(error.is_transient());
+/// assert_eq!(error.to_string(), "ThrottlingException: Rate exceeded");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallError {
     /// The exception's name, such as `ResourceNotFoundException`; empty if there was no answer.
@@ -63,6 +83,18 @@ impl fmt::Display for CallError {
 impl std::error::Error for CallError {}
 
 /// An engine in this process, with the tables of one caller.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # use serde_json::json;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// use dynatwin_seed::{Database, InProcess};
+///
+/// let error = InProcess::new(&engine, &caller).call("DescribeTable", &json!({"TableName": "Orders"})).unwrap_err();
+/// assert_eq!(error.code, "ResourceNotFoundException");
+/// ```
 #[derive(Clone, Copy)]
 pub struct InProcess<'e> {
     engine: &'e Engine,

@@ -46,6 +46,12 @@ pub struct Loaded {
 }
 
 /// The treatment of tables that exist already.
+///
+/// ```
+/// use dynatwin_seed::Existing;
+///
+/// assert_eq!(Existing::default(), Existing::Refuse);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// Fails with the error `ResourceInUseException` of CreateTable.

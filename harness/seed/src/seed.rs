@@ -43,6 +43,17 @@ pub struct Table {
 }
 
 /// Items of one table, read lazily.
+///
+/// ```
+/// use dynatwin_seed::Seed;
+///
+/// let file = r#"{"tables": [{"TableName": "Users", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "Items": [{"id": "a"}]}]}"#;
+/// let seed = Seed::parse("users.json", file.as_bytes())?;
+/// let items = seed.items.into_iter().next().unwrap();
+/// assert_eq!((items.table.as_str(), items.items.count()), ("Users", 1));
+/// # Ok::<(), dynatwin_seed::Error>(())
+/// ```
 pub struct Items {
     /// The name of the table.
     pub table: String,
@@ -51,6 +62,14 @@ pub struct Items {
 }
 
 /// An item as its file gives it, and the line it begins at.
+///
+/// ```
+/// use dynatwin_seed::{Attributes, SeedItem};
+///
+/// let attributes = Attributes::Texts(vec![("id".into(), "a".into())]);
+/// let item = SeedItem { file: "users.csv".into(), line: 2, attributes };
+/// assert_eq!(item.line, 2);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedItem {
     /// The name of the item's file.
@@ -62,6 +81,13 @@ pub struct SeedItem {
 }
 
 /// The attributes of an item, typed or as text.
+///
+/// ```
+/// use dynatwin_seed::Attributes;
+///
+/// let texts = Attributes::Texts(vec![("id".into(), "a".into())]);
+/// assert!(matches!(texts, Attributes::Texts(texts) if texts.len() == 1));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attributes {
     /// Attributes with types, as DynamoDB's JSON has them.
@@ -80,6 +106,16 @@ impl fmt::Debug for Items {
 }
 
 /// The tables and items of one or more files.
+///
+/// ```
+/// use dynatwin_seed::Seed;
+///
+/// let file = r#"{"tables": [{"TableName": "Users", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "Items": [{"id": "a"}]}]}"#;
+/// let seed = Seed::parse("users.json", file.as_bytes())?;
+/// assert_eq!((seed.tables.len(), seed.items.len()), (1, 1));
+/// # Ok::<(), dynatwin_seed::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Seed {
     /// Tables, in the order of the files.

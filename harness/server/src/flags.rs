@@ -12,6 +12,12 @@ use crate::manual::Entry;
 use crate::web::Origins;
 
 /// Which clock the emulator uses.
+///
+/// ```
+/// use dynatwin_server::ClockChoice;
+///
+/// assert_eq!(ClockChoice::Settable.to_string(), "settable");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockChoice {
     /// The clock of the operating system.
@@ -34,6 +40,14 @@ impl fmt::Display for ClockChoice {
 }
 
 /// When a write to `--db-path` survives a power failure. Answered writes always survive the end of the process.
+///
+/// ```
+/// use dynatwin_server::{Invocation, Sync, parse};
+///
+/// let words = ["--db-path", "data", "--sync", "always"].map(String::from);
+/// let Ok(Invocation::Run(flags)) = parse(words, |_variable| None) else { panic!() };
+/// assert_eq!(flags.sync, Sync::Always);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
     /// About a second after it was answered.
@@ -54,6 +68,14 @@ impl Sync {
 }
 
 /// The settings given on the command line or in the environment.
+///
+/// ```
+/// use dynatwin_server::{Invocation, parse};
+///
+/// let words = ["--port", "8123", "--conditions", "aws"].map(String::from);
+/// let Ok(Invocation::Run(flags)) = parse(words, |_variable| None) else { panic!() };
+/// assert_eq!((flags.port, flags.conditions), (8123, "aws"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
     /// The port to listen on: `--port`.

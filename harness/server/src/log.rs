@@ -5,6 +5,13 @@ use std::fmt;
 use std::io::{self, Write};
 
 /// The level of the log.
+///
+/// ```
+/// use dynatwin_server::Log;
+///
+/// assert_eq!(Log::named("requests"), Some(Log::Requests));
+/// assert!(Log::Requests > Log::Errors);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Log {
     /// Requests are not logged.

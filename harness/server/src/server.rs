@@ -26,6 +26,19 @@ const STACK: usize = 4 * 1024 * 1024;
 const LONG_REQUESTS: usize = 8;
 
 /// The limits of a server and its connections.
+///
+/// ```
+/// # use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+/// # use std::sync::Arc;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// use dynatwin_server::{Limits, Options, serve};
+///
+/// let limits = Limits { connections: 16, ..Limits::default() };
+/// let server = serve(Arc::new(engine), Options { limits, ..Options::port(0) })?;
+/// server.stop();
+/// # Ok::<(), dynatwin_server::ListenError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The maximum bytes of the request line and the headers; beyond them 400, as from the service.
@@ -80,6 +93,13 @@ impl Default for Limits {
 }
 
 /// The addresses and settings of a server.
+///
+/// ```
+/// use dynatwin_server::{Log, Options};
+///
+/// let options = Options { workers: 1, log: Log::Off, ..Options::port(8123) };
+/// assert_eq!((options.port, options.hosts.len()), (8123, 0));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Host names or addresses; empty for both loopback addresses, of which `::1` may be unavailable.
@@ -133,6 +153,19 @@ impl<D> Shared<D> {
 }
 
 /// A server that runs until it is stopped or dropped.
+///
+/// ```
+/// # use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+/// # use std::sync::Arc;
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// use dynatwin_server::{Options, serve};
+///
+/// let server = serve(Arc::new(engine), Options::port(0))?;
+/// assert_ne!(server.local_addr().port(), 0);
+/// server.stop();
+/// # Ok::<(), dynatwin_server::ListenError>(())
+/// ```
 pub struct Server {
     addresses: Vec<SocketAddr>,
     remark: Option<String>,

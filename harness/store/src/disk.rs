@@ -10,6 +10,19 @@ use std::path::{Path, PathBuf};
 const LOCK_FILE: &str = "LOCK";
 
 /// The operations on a directory of files that a store needs.
+///
+/// ```
+/// use dynatwin_store::{Directory, Disk};
+///
+/// let directory = std::env::temp_dir().join(format!("dynatwin-store-disk-{}", std::process::id()));
+/// let disk = Directory::at(&directory);
+/// let lock = disk.lock()?;
+/// disk.create("000001.wal")?.write_at(b"first", 0)?;
+/// assert_eq!(disk.open("000001.wal")?.len()?, 5);
+/// # drop(lock);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait Disk: Send + Sync + 'static {
     /// The directory's name, for messages.
     fn name(&self) -> String;
@@ -30,6 +43,22 @@ pub trait Disk: Send + Sync + 'static {
 }
 
 /// An open file, written and synced by several threads.
+///
+/// ```
+/// use dynatwin_store::{Directory, Disk};
+///
+/// let directory = std::env::temp_dir().join(format!("dynatwin-store-file-{}", std::process::id()));
+/// let disk = Directory::at(&directory);
+/// let lock = disk.lock()?;
+/// let file = disk.create("000001.wal")?;
+/// assert!(file.is_empty()?);
+/// file.write_at(b"first", 0)?;
+/// let mut read = [0; 5];
+/// assert_eq!((file.read_at(&mut read, 0)?, &read), (5, b"first"));
+/// # drop(lock);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait DiskFile: Send + Sync {
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
@@ -51,6 +80,17 @@ pub trait DiskFile: Send + Sync {
 }
 
 /// The result of taking a directory's lock.
+///
+/// ```
+/// use dynatwin_store::{Directory, Disk, Lock};
+///
+/// let directory = std::env::temp_dir().join(format!("dynatwin-store-lock-{}", std::process::id()));
+/// let lock = Directory::at(&directory).lock()?;
+/// assert!(matches!(lock, Lock::Held(_)));
+/// # drop(lock);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub enum Lock {
     /// The lock is held until this value is dropped.
     Held(Box<dyn Send + Sync>),

@@ -4,6 +4,13 @@ use std::fmt;
 use std::io;
 
 /// Why a store cannot be opened.
+///
+/// ```
+/// use dynatwin_store::OpenError;
+///
+/// let error = OpenError::InUse { directory: "/data".into(), process: Some(7) };
+/// assert_eq!(error.to_string(), "/data is in use by another process (7); stop it, or choose another directory");
+/// ```
 #[derive(Debug)]
 pub enum OpenError {
     /// Another process has the directory open.
@@ -110,6 +117,12 @@ impl std::error::Error for OpenError {
 }
 
 /// Why a record was not appended, or is not known to survive a power failure.
+///
+/// ```
+/// use dynatwin_store::AppendError;
+///
+/// assert_eq!(AppendError::Closed.to_string(), "the log is closed");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppendError {
     /// The write failed; the log ends with the last complete record, and a later append may succeed.

@@ -23,6 +23,16 @@ const MARKED: u64 = if cfg!(test) { 2 } else { 1024 };
 const REWRITTEN: usize = 1024 * 1024;
 
 /// A record that was found.
+///
+/// ```
+/// use dynatwin_store::Entry;
+///
+/// let describe = |entry| match entry {
+///     Entry::Snapshot(record) => format!("{} bytes of the snapshot", record.len()),
+///     Entry::Log { sequence, .. } => format!("record {sequence}"),
+/// };
+/// assert_eq!(describe(Entry::Log { sequence: 3, record: b"put" }), "record 3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
     /// A part of the snapshot. All of them come before those of the log.
@@ -37,6 +47,13 @@ pub enum Entry<'a> {
 }
 
 /// How much of a store has been read while it is opened.
+///
+/// ```
+/// use dynatwin_store::Progress;
+///
+/// let Progress { read, total } = Progress { read: 25, total: 100 };
+/// assert_eq!(100 * read / total, 25);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read so far.
@@ -46,6 +63,16 @@ pub struct Progress {
 }
 
 /// What was found when the store was opened.
+///
+/// ```
+/// # use dynatwin_store::{Directory, Entry, Store};
+/// # let directory = std::env::temp_dir().join(format!("dynatwin-store-report-{}", std::process::id()));
+/// # let (store, report) = Store::open(Directory::at(&directory), &mut |_| Ok(()), &mut |_| ())?;
+/// assert_eq!((report.snapshot_records, report.log_records, report.cut), (0, 0, None));
+/// # drop(store);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The number of records in the snapshot.
@@ -57,6 +84,13 @@ pub struct Report {
 }
 
 /// The end of a log that was never synced, and was only written in part.
+///
+/// ```
+/// use dynatwin_store::Cut;
+///
+/// let cut = Cut { file: "000001.wal".into(), offset: 64, bytes: 9, records: 0, problem: "the record is incomplete".into() };
+/// assert_eq!(cut.offset, 64);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The name of the log file.

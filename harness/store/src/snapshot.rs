@@ -21,6 +21,25 @@ const SYNCED_SLICE: u64 = 16 * 1024 * 1024;
 /// The order is: [`Store::begin_snapshot`]; [`start`](SnapshotWriter::start) while the state does not change;
 /// [`push`](SnapshotWriter::push) for each record that makes up that state; [`finish`](SnapshotWriter::finish).
 /// A snapshot that is dropped before is removed, and the log stays.
+///
+/// ```
+/// # use dynatwin_store::{Directory, Entry, Store};
+/// # let directory = std::env::temp_dir().join(format!("dynatwin-store-snapshot-{}", std::process::id()));
+/// # let (store, report) = Store::open(Directory::at(&directory), &mut |_| Ok(()), &mut |_| ())?;
+/// store.append(b"a = 1")?;
+/// store.append(b"a = 2")?;
+/// if let Some(mut snapshot) = store.begin_snapshot()? {
+///     snapshot.start()?;
+///     snapshot.push(b"a = 2")?;
+///     snapshot.finish()?;
+/// }
+/// # drop(store);
+/// let (store, report) = Store::open(Directory::at(&directory), &mut |_| Ok(()), &mut |_| ())?;
+/// assert_eq!((report.snapshot_records, report.log_records), (1, 0));
+/// # drop(store);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct SnapshotWriter {
     shared: Arc<Shared>,
     file: Box<dyn DiskFile>,

@@ -25,6 +25,18 @@ const MAX_PENDING: usize = 1024 * 1024;
 const MOST_SEGMENTS: usize = 64;
 
 /// A directory of log segments and at most one snapshot, open for appending. Made by [`Store::open`].
+///
+/// ```
+/// # use dynatwin_store::{Directory, Entry, Store};
+/// # let directory = std::env::temp_dir().join(format!("dynatwin-store-append-{}", std::process::id()));
+/// # let (store, report) = Store::open(Directory::at(&directory), &mut |_| Ok(()), &mut |_| ())?;
+/// let first = store.append(b"first")?;
+/// assert_eq!(store.append(b"second")?, first + 1);
+/// store.sync()?;
+/// # drop(store);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Store {
     pub(crate) shared: Arc<Shared>,
 }

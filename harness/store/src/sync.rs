@@ -58,6 +58,24 @@ impl Waiters {
 }
 
 /// Resolves once a record survives a power failure, or cannot be known to.
+///
+/// ```
+/// # use dynatwin_store::{Directory, Entry, Store};
+/// # let directory = std::env::temp_dir().join(format!("dynatwin-store-sync-{}", std::process::id()));
+/// # let (store, report) = Store::open(Directory::at(&directory), &mut |_| Ok(()), &mut |_| ())?;
+/// use std::pin::pin;
+/// use std::task::{Context, Poll, Waker};
+///
+/// let sequence = store.append(b"first")?;
+/// let mut synced = pin!(store.until_synced(sequence));
+/// let mut context = Context::from_waker(Waker::noop());
+/// assert_eq!(synced.as_mut().poll(&mut context), Poll::Pending);
+/// store.sync()?;
+/// assert_eq!(synced.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+/// # drop(store);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct UntilSynced {
     shared: Arc<Shared>,
     /// The first sequence number that need not be synced.
