@@ -13,6 +13,7 @@ use std::time::Duration;
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::iam::{Directory, SessionRequest};
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, Shards};
 use loom::thread;
 
@@ -647,21 +648,48 @@ fn transactions_on_two_ledgers_do_not_block_each_other() {
 const HERE: &str = "us-east-1";
 const THERE: &str = "eu-west-1";
 
+/// A region whose replica is strongly consistent with the one [`HERE`].
+const NEARBY: &str = "us-east-2";
+
+const REPLICA: &str = r#"{"TableName":"tab","ReplicaUpdates":[{"Create":{"RegionName":"eu-west-1"}}]}"#;
+
 /// A twin whose table has a replica in another region.
 fn global() -> Twin {
-    let twin = Twin(Arc::new(Engine::new(Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    })));
+    let twin = Twin::separate();
     twin.ok_in(HERE, "CreateTable", TABLE);
-    let replica = r#"{"TableName":"tab","ReplicaUpdates":[{"Create":{"RegionName":"eu-west-1"}}]}"#;
-    twin.ok_in(HERE, "UpdateTable", replica);
+    twin.ok_in(HERE, "UpdateTable", REPLICA);
     twin
 }
 
 impl Twin {
+    /// Returns a twin whose regions have their own tables.
+    fn separate() -> Twin {
+        Twin(Arc::new(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        })))
+    }
+
+    /// Returns the keys of a region's records, shard by shard.
+    fn keys_in_stream(&self, region: &str) -> Vec<String> {
+        let streams = self.ok_in(region, "ListStreams", "{}");
+        let arn = member(&streams, "StreamArn", 0);
+        let shards = self.ok_in(region, "DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
+        let mut keys = Vec::new();
+        for at in 0..shards.matches(r#""ShardId""#).count() {
+            let shard = member(&shards, "ShardId", at);
+            let body = format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
+            let iterator = self.ok_in(region, "GetShardIterator", &body);
+            let body = format!(r#"{{"ShardIterator":"{}"}}"#, member(&iterator, "ShardIterator", 0));
+            let records = self.ok_in(region, "GetRecords", &body);
+            let count = records.matches(r#""eventID""#).count();
+            keys.extend((0..count).map(|at| member(&records, "S", at).to_owned()));
+        }
+        keys
+    }
+
     fn send_in(&self, region: &str, operation: &str, body: &str) -> (u16, String) {
         let caller = Caller {
             access_key: "loom".into(),
@@ -690,12 +718,7 @@ impl Twin {
 
 /// A twin whose table has replicas in two other regions, which are strongly consistent.
 fn strong() -> Twin {
-    let twin = Twin(Arc::new(Engine::new(Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    })));
+    let twin = Twin::separate();
     twin.ok_in(HERE, "CreateTable", TABLE);
     let replicas = r#"{"TableName":"tab","MultiRegionConsistency":"STRONG","ReplicaUpdates":[{"Create":{"RegionName":"us-east-2"}}],
         "GlobalTableWitnessUpdates":[{"Create":{"RegionName":"us-west-2"}}]}"#;
@@ -712,7 +735,7 @@ fn a_conditional_put_in_two_regions_has_one_winner() {
                 r#"{"TableName":"tab","Item":{"pk":{"S":"a"}},"ConditionExpression":"attribute_not_exists(pk)"}"#;
             twin.send_in(region, "PutItem", body).0 == 200
         };
-        let other = twin.spawn(move |twin| put(twin, "us-east-2"));
+        let other = twin.spawn(move |twin| put(twin, NEARBY));
         let won = [put(&twin, HERE), other.join().unwrap()];
         assert_eq!(won.iter().filter(|won| **won).count(), 1);
     });
@@ -738,6 +761,80 @@ fn nothing_that_arrives_is_missed() {
         twin.put_in(HERE, "a", "new");
         assert!(other.join().unwrap().contains(r#""S":"#));
         assert!(twin.get_in(THERE, "a").contains("new"));
+    });
+}
+
+#[test]
+fn a_write_beside_a_new_replica_reaches_it() {
+    explore(|| {
+        let twin = Twin::separate();
+        twin.ok_in(HERE, "CreateTable", TABLE);
+        let other = twin.spawn(|twin| twin.put_in(HERE, "a", "new"));
+        twin.ok_in(HERE, "UpdateTable", REPLICA);
+        other.join().unwrap();
+        assert!(twin.get_in(THERE, "a").contains("new"));
+    });
+}
+
+#[test]
+fn strongly_consistent_regions_have_the_same_records() {
+    explore(|| {
+        let (twin, beside) = (strong(), beside());
+        for region in [HERE, NEARBY] {
+            let stream =
+                r#"{"TableName":"tab","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"}}"#;
+            twin.ok_in(region, "UpdateTable", stream);
+        }
+        let other = twin.spawn(move |twin| twin.put_in(NEARBY, &beside, "there"));
+        twin.put_in(HERE, NEAR, "here");
+        other.join().unwrap();
+        let [here, there] = [HERE, NEARBY].map(|region| twin.keys_in_stream(region));
+        assert_eq!(here.len(), 2);
+        assert_eq!(here, there);
+    });
+}
+
+const ACCOUNT: &str = "123456789012";
+
+/// An account with a role and a user, which may do what a policy allows, as far as the organization does.
+fn access(policy: &str, organization: &str) -> Directory {
+    let configuration = format!(
+        r#"{{"accounts": {{"{ACCOUNT}": {{"roles": {{"Reader": {{}}}}, "serviceControlPolicies": [{organization}],
+            "users": {{"ann": {{"accessKeys": [{{"accessKeyId": "loom", "secretAccessKey": "s"}}], "policies": [{policy}]}}}}}}}}}}"#
+    );
+    Directory::read(&configuration, Moment::START).unwrap()
+}
+
+const ALLOW: &str = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
+
+const DENY: &str = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Deny", "Action": "*", "Resource": "*"}}"#;
+
+#[test]
+fn an_access_key_is_issued_once() {
+    explore(|| {
+        let twin = Twin::empty();
+        twin.0.configure_access(Some(access(ALLOW, ALLOW)));
+        let issue = |twin: &Twin| {
+            let request = SessionRequest::new(format!("arn:aws:iam::{ACCOUNT}:role/Reader"));
+            twin.0.issue_session(&request).unwrap().access_key_id
+        };
+        let other = twin.spawn(issue);
+        let mine = issue(&twin);
+        assert_ne!(mine, other.join().unwrap());
+    });
+}
+
+#[test]
+fn a_request_is_decided_by_one_configuration() {
+    explore(|| {
+        let twin = Twin::empty();
+        // Neither configuration allows the request: in one the organization denies it, in the other the user's policy.
+        twin.0.configure_access(Some(access(ALLOW, DENY)));
+        let other = twin.spawn(|twin| twin.send("ListTables", "{}"));
+        twin.0.configure_access(Some(access(DENY, ALLOW)));
+        let (status, answer) = other.join().unwrap();
+        assert_eq!(status, 400, "{answer}");
+        assert!(answer.contains("AccessDeniedException"), "{answer}");
     });
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: coverage-guided fuzzing of the engine, from the tests' cases, the named
-//! histories of `emulator/fuzz/regressions.txt`, and what earlier runs have found; and of the
-//! decoders of commits and snapshots.
+//! histories of `emulator/fuzz/regressions.txt`, and what earlier runs have found; of the
+//! decoders of commits and snapshots; and of the parser and the evaluator of policies.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,12 @@ const BOUNDS: [&str; 4] = [
     "-max_len=8192",
 ];
 
-/// Fuzzes the engine for so many seconds, and each decoder for a quarter of them. An input that fails is left in
+/// Fuzzes the engine for so many seconds, and each decoder and the policies for a quarter of them. An input that fails is left in
 /// `emulator/fuzz/artifacts`.
 pub fn run_for(seconds: u64) -> Outcome<()> {
     let (commits, snapshots) = (corpus("fuzz-commits"), corpus("fuzz-snapshots"));
+    let (policies, decisions) = (corpus("fuzz-policies"), corpus("fuzz-decisions"));
+    std::fs::create_dir_all(&decisions).map_err(|error| error.to_string())?;
     let manifest = "emulator/fuzz/Cargo.toml";
     let words = [
         "run",
@@ -32,13 +34,17 @@ pub fn run_for(seconds: u64) -> Outcome<()> {
         "seeds",
         "--",
     ];
-    run(cargo().args(words).args([&histories(), &commits, &snapshots]))?;
+    run(cargo()
+        .args(words)
+        .args([&histories(), &commits, &snapshots, &policies]))?;
     if find("cargo-fuzz").is_none() {
         run(cargo().args(["install", "--locked", "--quiet", "cargo-fuzz"]))?;
     }
     fuzz("dispatch", &histories(), seconds)?;
     fuzz("commit_decode", &commits, seconds.div_ceil(4))?;
-    fuzz("snapshot_decode", &snapshots, seconds.div_ceil(4))
+    fuzz("snapshot_decode", &snapshots, seconds.div_ceil(4))?;
+    fuzz("policy_check", &policies, seconds.div_ceil(4))?;
+    fuzz("policy_decide", &decisions, seconds.div_ceil(4))
 }
 
 fn fuzz(target: &str, corpus: &Path, seconds: u64) -> Outcome<()> {

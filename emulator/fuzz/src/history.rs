@@ -8,7 +8,7 @@ use std::time::Duration;
 use dynatwin_engine::api::{Service, service_of};
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 
-pub use mutate::mutate;
+pub use mutate::{POLICY, REQUEST, Vocabulary, mutate};
 
 /// The maximum number of lines that are run: errors in longer histories are found by shorter ones, and sooner.
 const MAX_LINES: usize = 24;

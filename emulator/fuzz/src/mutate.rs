@@ -14,8 +14,26 @@ impl Dice {
     }
 }
 
-/// Changes one value of one request; returns `None` if no line is a request.
-pub fn mutate(input: &[u8], seed: u32) -> Option<Vec<u8>> {
+/// The names and words that mutations insert.
+pub struct Vocabulary {
+    names: &'static [&'static str],
+    words: &'static [&'static str],
+}
+
+/// The vocabulary of requests.
+pub const REQUEST: Vocabulary = Vocabulary {
+    names: &NAMES,
+    words: &WORDS,
+};
+
+/// The vocabulary of policies.
+pub const POLICY: Vocabulary = Vocabulary {
+    names: &POLICY_NAMES,
+    words: &POLICY_WORDS,
+};
+
+/// Changes one value of one line, a word and a JSON value; returns `None` if it is of another form.
+pub fn mutate(input: &[u8], seed: u32, vocabulary: &Vocabulary) -> Option<Vec<u8>> {
     let mut dice = Dice(u64::from(seed) << 1 | 1);
     let text = std::str::from_utf8(input).ok()?;
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
@@ -29,7 +47,7 @@ pub fn mutate(input: &[u8], seed: u32) -> Option<Vec<u8>> {
     let donor = lines[dice.roll(lines.len())]
         .split_once(' ')
         .and_then(|(_, body)| serde_json::from_str(body).ok());
-    change(&mut body, &donor.unwrap_or_else(|| json!({})), &mut dice);
+    change(&mut body, &donor.unwrap_or_else(|| json!({})), &mut dice, vocabulary);
     lines[at] = format!("{name} {body}");
     Some(lines.join("\n").into_bytes())
 }
@@ -66,7 +84,7 @@ fn place<'v>(value: &'v mut Value, at: &mut usize) -> Option<&'v mut Value> {
     }
 }
 
-fn change(body: &mut Value, donor: &Value, dice: &mut Dice) {
+fn change(body: &mut Value, donor: &Value, dice: &mut Dice, vocabulary: &Vocabulary) {
     let mut from = dice.roll(count(donor));
     let given = place(&mut donor.clone(), &mut from).cloned().unwrap_or(Value::Null);
     let mut at = dice.roll(count(body));
@@ -79,18 +97,24 @@ fn change(body: &mut Value, donor: &Value, dice: &mut Dice) {
             }
         }
         (Value::Object(object), 1) => {
-            object.insert(NAMES[dice.roll(NAMES.len())].into(), given);
+            object.insert(vocabulary.names[dice.roll(vocabulary.names.len())].into(), given);
+        }
+        (Value::Object(object), 2) => {
+            let names: Vec<String> = object.keys().cloned().collect();
+            if let Some(value) = names.get(dice.roll(names.len())).and_then(|name| object.remove(name)) {
+                object.insert(vocabulary.names[dice.roll(vocabulary.names.len())].into(), value);
+            }
         }
         (Value::Array(list), 0) if !list.is_empty() => drop(list.remove(dice.roll(list.len()))),
         (Value::Array(list), 1) if list.len() < 128 => list.push(given),
-        (Value::String(text), 0..=2) => splice(text, dice),
+        (Value::String(text), 0..=2) => splice(text, dice, vocabulary),
         (there, 3) => *there = odd(dice),
         (there, _) => *there = given,
     }
 }
 
 /// Inserts a word into the text, or cuts the text there.
-fn splice(text: &mut String, dice: &mut Dice) {
+fn splice(text: &mut String, dice: &mut Dice, vocabulary: &Vocabulary) {
     let mut at = dice.roll(text.len() + 1);
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -98,7 +122,7 @@ fn splice(text: &mut String, dice: &mut Dice) {
     if dice.roll(4) == 0 {
         text.truncate(at);
     } else {
-        text.insert_str(at, WORDS[dice.roll(WORDS.len())]);
+        text.insert_str(at, vocabulary.words[dice.roll(vocabulary.words.len())]);
     }
 }
 
@@ -182,4 +206,77 @@ const WORDS: [&str; 30] = [
     " WHERE ",
     "<<",
     "{'a':",
+];
+
+const POLICY_NAMES: [&str; 39] = [
+    "Version",
+    "Id",
+    "Statement",
+    "Sid",
+    "Effect",
+    "Action",
+    "NotAction",
+    "Resource",
+    "NotResource",
+    "Principal",
+    "NotPrincipal",
+    "Condition",
+    "AWS",
+    "Service",
+    "Federated",
+    "CanonicalUser",
+    "StringEquals",
+    "StringNotLike",
+    "ForAllValues:StringLike",
+    "ForAnyValue:StringEquals",
+    "ForAllValues:StringNotEqualsIfExists",
+    "StringEqualsIgnoreCaseIfExists",
+    "NumericLessThan",
+    "DateGreaterThanIfExists",
+    "Bool",
+    "BinaryEquals",
+    "IpAddress",
+    "NotIpAddressIfExists",
+    "ArnLike",
+    "ForAnyValue:ArnNotEquals",
+    "Null",
+    "aws:username",
+    "aws:SourceIp",
+    "aws:CurrentTime",
+    "aws:SecureTransport",
+    "aws:SourceArn",
+    "aws:TagKeys",
+    "dynamodb:LeadingKeys",
+    "dynamodb:Attributes",
+];
+
+const POLICY_WORDS: [&str; 28] = [
+    "*",
+    "?",
+    ":",
+    "/",
+    "${aws:username}",
+    "${aws:PrincipalTag/team, 'x'}",
+    "${*}",
+    "${",
+    "}",
+    "arn:aws:dynamodb:",
+    "us-east-1",
+    "123456789012",
+    ":table/",
+    "/index/",
+    "dynamodb:",
+    "IfExists",
+    "ForAllValues:",
+    "Allow",
+    "Deny",
+    "2012-10-17",
+    "2008-10-17",
+    "true",
+    "10.0.0.0/8",
+    "2001:db8::/32",
+    "2026-01-01T00:00:00Z",
+    "-1e400",
+    "root",
+    "arn:aws:iam::123456789012:user/ann",
 ];

@@ -1,7 +1,7 @@
 //! The histories that a fuzzer begins with: the cases of the engine's tests, and the named histories of `regressions.txt`.
 //!
-//! `seeds HISTORIES COMMITS SNAPSHOTS` writes them into the first folder, one file each, and for the fuzzing of the decoders the
-//! commits and snapshots of the states that the histories leave into the others.
+//! `seeds HISTORIES COMMITS SNAPSHOTS POLICIES` writes them into the first folder, one file each, for the fuzzing of the
+//! decoders the commits and snapshots of the states that the histories leave, and for the fuzzing of policies random ones.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -10,12 +10,16 @@ use std::{env, fs, io};
 
 use dynatwin_case::{Case, File, Step};
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use dynatwin_fuzz::policies;
 use serde_json::json;
+
+/// The number of random policies.
+const POLICIES: u64 = 300;
 
 fn main() -> io::Result<()> {
     let folders: Vec<_> = env::args_os().skip(1).collect();
-    let [histories, commits, snapshots] = folders.as_slice() else {
-        return Err(io::Error::other("usage: seeds HISTORIES COMMITS SNAPSHOTS"));
+    let [histories, commits, snapshots, policies] = folders.as_slice() else {
+        return Err(io::Error::other("usage: seeds HISTORIES COMMITS SNAPSHOTS POLICIES"));
     };
     for history in cases()?.into_iter().chain(regressions()?) {
         let engine = engine_after(&history);
@@ -26,6 +30,9 @@ fn main() -> io::Result<()> {
             write(Path::new(commits), &encoded)?;
         }
         write(Path::new(histories), history.as_bytes())?;
+    }
+    for number in 0..POLICIES {
+        write(Path::new(policies), policies::document(number).as_bytes())?;
     }
     Ok(())
 }

@@ -60,6 +60,7 @@ const ACTIONS: &[ActionKeys] = actions! {
     DescribeTableReplicaAutoScaling,
     DescribeTimeToLive,
     DisableKinesisStreamingDestination,
+    DisassociateTableReplica,
     EnableKinesisStreamingDestination,
     ExportTableToPointInTime,
     GetAbacStatus,

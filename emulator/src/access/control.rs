@@ -38,6 +38,70 @@ struct Configured {
     initial: Option<Arc<Directory>>,
 }
 
+impl Configured {
+    /// The credential of an access key, configured or issued. This is the one place where secrets are looked up.
+    fn credential(&self, access_key_id: &str) -> Option<&Credential> {
+        let configured = self.directory.credential(access_key_id);
+        configured.or_else(|| self.issued.get(access_key_id))
+    }
+
+    fn add(&mut self, id: &str, secret: Secret, role: &str, session: Session) -> Result<(), String> {
+        let principal = self.directory.principal(role);
+        let principal = principal.ok_or_else(|| format!("There is no principal {role}."))?;
+        read::check_session(&principal, Some(&session))?;
+        if self.directory.credential(id).is_some() {
+            return Err(format!("The access key {id} is configured already."));
+        }
+        if self.issued.len() >= MOST_SESSIONS
+            && let Some(first) = self
+                .issued
+                .iter()
+                .min_by_key(|(_, credential)| credential.session.as_ref().map(|session| session.expires))
+        {
+            let first = first.0.clone();
+            self.issued.remove(&first);
+        }
+        self.count += 1;
+        let credential = Credential {
+            secret,
+            principal,
+            session: Some(Arc::new(session)),
+        };
+        self.issued.insert(id.to_owned(), credential);
+        Ok(())
+    }
+}
+
+/// An access key of a request, as one configuration knows it.
+#[derive(Debug, Default)]
+pub struct KnownKey {
+    /// The configuration.
+    pub directory: Arc<Directory>,
+    /// The key's secret, principal and session; `None` if the key is unknown.
+    pub credential: Option<Credential>,
+}
+
+impl KnownKey {
+    /// The caller of a request by its session token, without its signature (docs/behavior: 07 1.2).
+    pub fn authenticate(self, token: Option<&str>, origin: RequestOrigin, now: Moment) -> Result<Identity, ApiError> {
+        let credential = self.credential.ok_or_else(ApiError::unrecognized_client)?;
+        match (&credential.session, token) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(ApiError::invalid_session_token()),
+            (Some(_), None) => return Err(ApiError::unrecognized_client()),
+            (Some(session), Some(token)) => {
+                if session.token.expose() != token {
+                    return Err(ApiError::invalid_session_token());
+                }
+                if session.expires <= now {
+                    return Err(ApiError::expired_token());
+                }
+            }
+        }
+        Ok(Identity::new(self.directory, &credential, origin))
+    }
+}
+
 /// A request to issue a session of a role, user or root user.
 ///
 /// ```
@@ -141,38 +205,13 @@ impl AccessControl {
         self.state.read().directory.clone()
     }
 
-    /// The credential of an access key, configured or issued. This is the one place where secrets are looked up.
-    pub fn credential(&self, access_key_id: &str) -> Option<Credential> {
+    /// What the present configuration knows of an access key; `None` if there is no configuration.
+    pub fn find(&self, access_key_id: &str) -> Option<KnownKey> {
         let state = self.state.read();
-        let configured = state.directory.credential(access_key_id);
-        configured.or_else(|| state.issued.get(access_key_id)).cloned()
-    }
-
-    /// The caller of a request by its access key and session token, without its signature (docs/behavior: 07 1.2).
-    pub fn authenticate(
-        &self,
-        access_key_id: &str,
-        token: Option<&str>,
-        origin: RequestOrigin,
-        now: Moment,
-    ) -> Result<Identity, ApiError> {
-        let credential = self
-            .credential(access_key_id)
-            .ok_or_else(ApiError::unrecognized_client)?;
-        match (&credential.session, token) {
-            (None, None) => {}
-            (None, Some(_)) => return Err(ApiError::invalid_session_token()),
-            (Some(_), None) => return Err(ApiError::unrecognized_client()),
-            (Some(session), Some(token)) => {
-                if session.token.expose() != token {
-                    return Err(ApiError::invalid_session_token());
-                }
-                if session.expires <= now {
-                    return Err(ApiError::expired_token());
-                }
-            }
-        }
-        Ok(Identity::new(self.directory(), &credential, origin))
+        self.is_configured().then(|| KnownKey {
+            directory: state.directory.clone(),
+            credential: state.credential(access_key_id).cloned(),
+        })
     }
 
     /// The caller that a role, a user or a root user is, in a session if there is one; a role always has one.
@@ -204,7 +243,8 @@ impl AccessControl {
     /// Issues temporary credentials of a configured role, user or root user, derived from the seed and the number of earlier
     /// sessions.
     pub fn issue(&self, request: &SessionRequest, seed: u64, now: Moment) -> Result<TemporaryCredentials, String> {
-        let count = self.state.read().count;
+        let mut state = self.state.write();
+        let count = state.count;
         let part = |what: &str| format!("{:016X}", chance::decide(seed, what, request.role.as_bytes(), count));
         let credentials = TemporaryCredentials {
             access_key_id: format!("ASIA{}", part("access key")),
@@ -213,12 +253,8 @@ impl AccessControl {
             expires: now.plus(request.duration),
         };
         let session = new_session(request, credentials.session_token.clone(), now)?;
-        self.add(
-            &credentials.access_key_id,
-            credentials.secret_access_key.clone(),
-            &request.role,
-            session,
-        )?;
+        let secret = credentials.secret_access_key.clone();
+        state.add(&credentials.access_key_id, secret, &request.role, session)?;
         Ok(credentials)
     }
 
@@ -231,35 +267,8 @@ impl AccessControl {
             .ok_or("session needs role.")?;
         let (id, secret, read) = read::session(session, "session", &BTreeMap::new(), now)?;
         let expires = read.expires;
-        self.add(id, secret, role, read)?;
+        self.state.write().add(id, secret, role, read)?;
         Ok((id.to_owned(), expires))
-    }
-
-    fn add(&self, id: &str, secret: Secret, role: &str, session: Session) -> Result<(), String> {
-        let mut state = self.state.write();
-        let principal = state.directory.principal(role);
-        let principal = principal.ok_or_else(|| format!("There is no principal {role}."))?;
-        read::check_session(&principal, Some(&session))?;
-        if state.directory.credential(id).is_some() {
-            return Err(format!("The access key {id} is configured already."));
-        }
-        if state.issued.len() >= MOST_SESSIONS
-            && let Some(first) = state
-                .issued
-                .iter()
-                .min_by_key(|(_, credential)| credential.session.as_ref().map(|session| session.expires))
-        {
-            let first = first.0.clone();
-            state.issued.remove(&first);
-        }
-        state.count += 1;
-        let credential = Credential {
-            secret,
-            principal,
-            session: Some(Arc::new(session)),
-        };
-        state.issued.insert(id.to_owned(), credential);
-        Ok(())
     }
 }
 
@@ -303,7 +312,8 @@ mod tests {
     }
 
     fn arn(control: &AccessControl, key: &str, token: Option<&str>, now: Moment) -> String {
-        let identity = control.authenticate(key, token, RequestOrigin::default(), now);
+        let known = control.find(key).unwrap();
+        let identity = known.authenticate(token, RequestOrigin::default(), now);
         identity.map_or_else(
             |error| error.message().unwrap_or_default().to_owned(),
             |identity| identity.subject().arn.clone(),
@@ -361,8 +371,8 @@ mod tests {
         let control = control();
         control.keep();
         control.configure(None);
-        assert!(!control.is_configured());
+        assert!(!control.is_configured() && control.find("AKIAANN").is_none());
         control.restore();
-        assert!(control.is_configured() && control.credential("AKIAANN").is_some());
+        assert!(control.is_configured() && control.find("AKIAANN").unwrap().credential.is_some());
     }
 }

@@ -22,8 +22,8 @@ mod usage;
 mod value;
 
 pub use actions::actions;
-pub use control::{AccessControl, SessionRequest, TemporaryCredentials};
-pub use directory::{Directory, PolicyWarning};
+pub use control::{AccessControl, KnownKey, SessionRequest, TemporaryCredentials};
+pub use directory::{Credential, Directory, PolicyWarning};
 pub use document::{PolicyDocument, PolicyKind, PolicyStatement, StatementInput};
 pub use evaluate::{AttachedPolicy, DecidingStatement, Decision, Denial, PolicySet};
 pub use identity::{Evaluation, Explanation, Identity, RequestOrigin, ResourceFacts, StatementReport};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Engine;
-use crate::access::{Directory, Identity, RequestOrigin, SessionRequest, TemporaryCredentials};
+use crate::access::{Credential, Directory, Identity, KnownKey, RequestOrigin, SessionRequest, TemporaryCredentials};
 use crate::answer::HttpRequest;
 use crate::caller::Caller;
 use crate::clock::Moment;
@@ -54,25 +54,16 @@ impl Engine {
         call: &'c Call<'_>,
         now: Moment,
     ) -> Result<Authenticated<'c>, ApiError> {
-        if self.state.access().is_configured() {
-            self.authenticate_known(request, call, now)
+        if self.state.access().is_configured()
+            && let Some(known) = self.state.access().find(&call.caller.access_key)
+        {
+            authenticate_known(known, request, call, now)
         } else if let Some(keys) = &self.signing_keys {
             verify(request, call, now, |id| keys.get(id).cloned())?;
             Ok(Authenticated::anybody(&call.caller))
         } else {
             Ok(Authenticated::anybody(&call.caller))
         }
-    }
-
-    /// The key that requests of an access key of the configuration are signed with.
-    fn signing_key(&self, access_key_id: &str) -> Option<SigningKey> {
-        let credential = self.state.access().credential(access_key_id)?;
-        let session = credential.session.as_ref();
-        Some(SigningKey {
-            secret: credential.secret.expose().to_owned(),
-            session_token: session.map(|session| session.token.expose().to_owned()),
-            expires: session.map(|session| session.expires),
-        })
     }
 
     /// The same engine, which verifies the signature of each request over HTTP with these keys, by access key id, for as long
@@ -104,58 +95,16 @@ impl Engine {
         Engine { signing_keys, ..self }
     }
 
-    #[cold]
-    fn authenticate_known<'c>(
-        &self,
-        request: &HttpRequest<'_>,
-        call: &'c Call<'_>,
-        now: Moment,
-    ) -> Result<Authenticated<'c>, ApiError> {
-        verify(request, call, now, |id| self.signing_key(id))?;
-        let token = envelope::session_token(request);
-        let origin = self.origin(request, call.service);
-        let key = &call.caller.access_key;
-        match self.state.access().authenticate(key, token.as_deref(), origin, now) {
-            Ok(identity) => Ok(Authenticated::known(&call.caller, identity)),
-            // Invalid JSON is reported before credentials are checked.
-            Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
-                Err(wire::decode::not_json())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The origin of a request. Streams have no gateway endpoint, so their requests do not pass one.
-    fn origin(&self, request: &HttpRequest<'_>, service: Service) -> RequestOrigin {
-        let text = |name: &str| {
-            let value = request
-                .headers
-                .get(name)
-                .and_then(|value| std::str::from_utf8(value).ok());
-            value
-                .map(|value| value.trim().to_owned())
-                .filter(|value| !value.is_empty())
-        };
-        let directory = self.state.access().directory();
-        let passes = |id: &String| {
-            service != Service::Streams || !directory.endpoint(id).is_some_and(|endpoint| endpoint.is_gateway)
-        };
-        RequestOrigin {
-            source_ip: text(SOURCE_IP_HEADER),
-            endpoint: text(VPC_ENDPOINT_HEADER).filter(passes),
-            secure_transport: text(SECURE_TRANSPORT_HEADER).map(|value| value == "true"),
-            user_agent: text("user-agent"),
-        }
-    }
-
     /// The caller of a request below the envelope, by its access key alone.
     pub(super) fn authenticate_key<'c>(&self, caller: &'c Caller, now: Moment) -> Result<Authenticated<'c>, ApiError> {
         let access = self.state.access();
-        if !access.is_configured() {
-            return Ok(Authenticated::anybody(caller));
+        if access.is_configured()
+            && let Some(known) = access.find(&caller.access_key)
+        {
+            let identity = known.authenticate(None, RequestOrigin::default(), now)?;
+            return Ok(Authenticated::known(caller, identity));
         }
-        let identity = access.authenticate(&caller.access_key, None, RequestOrigin::default(), now)?;
-        Ok(Authenticated::known(caller, identity))
+        Ok(Authenticated::anybody(caller))
     }
 
     /// Sets the configuration of access control, which [`reset_all`](crate::controls::Controls::reset_all) restores.
@@ -204,12 +153,68 @@ impl Engine {
 
     /// The account that a caller's access key belongs to, for controls that name tables.
     pub(super) fn owner(&self, caller: &Caller) -> Caller {
-        let credential = self.state.access().credential(&caller.access_key);
+        let credential = self
+            .state
+            .access()
+            .find(&caller.access_key)
+            .and_then(|known| known.credential);
         let account = credential.map(|credential| credential.principal.account.as_str().into());
         Caller {
             access_key: account.unwrap_or_else(|| caller.access_key.clone()),
             region: caller.region.clone(),
         }
+    }
+}
+
+#[cold]
+fn authenticate_known<'c>(
+    known: KnownKey,
+    request: &HttpRequest<'_>,
+    call: &'c Call<'_>,
+    now: Moment,
+) -> Result<Authenticated<'c>, ApiError> {
+    verify(request, call, now, |_| known.credential.as_ref().map(signing_key))?;
+    let token = envelope::session_token(request);
+    let origin = origin(&known.directory, request, call.service);
+    match known.authenticate(token.as_deref(), origin, now) {
+        Ok(identity) => Ok(Authenticated::known(&call.caller, identity)),
+        // Invalid JSON is reported before credentials are checked.
+        Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
+            Err(wire::decode::not_json())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The key that requests with a configured credential are signed with.
+fn signing_key(credential: &Credential) -> SigningKey {
+    let session = credential.session.as_ref();
+    SigningKey {
+        secret: credential.secret.expose().to_owned(),
+        session_token: session.map(|session| session.token.expose().to_owned()),
+        expires: session.map(|session| session.expires),
+    }
+}
+
+/// The origin of a request. Streams have no gateway endpoint, so their requests do not pass one.
+fn origin(directory: &Directory, request: &HttpRequest<'_>, service: Service) -> RequestOrigin {
+    let text = |name: &str| {
+        let value = request
+            .headers
+            .get(name)
+            .and_then(|value| std::str::from_utf8(value).ok());
+        value
+            .map(|value| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
+    };
+    let passes = |id: &String| {
+        service != Service::Streams || !directory.endpoint(id).is_some_and(|endpoint| endpoint.is_gateway)
+    };
+    RequestOrigin {
+        source_ip: text(SOURCE_IP_HEADER),
+        endpoint: text(VPC_ENDPOINT_HEADER).filter(passes),
+        secure_transport: text(SECURE_TRANSPORT_HEADER).map(|value| value == "true"),
+        user_agent: text("user-agent"),
     }
 }
 

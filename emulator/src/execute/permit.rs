@@ -33,8 +33,6 @@ pub(super) fn permit(
         requests.push(access.request(context).into_owned());
         requests.extend(access.also(context).into_iter().map(AccessRequest::into_owned));
     });
-    // A repeated transaction was allowed the first time, and only reads.
-    requests.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
     if matches!(context.operation, "BatchGetItem" | "BatchWriteItem") {
         requests = by_table(requests);
     }

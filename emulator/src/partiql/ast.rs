@@ -174,6 +174,16 @@ impl Returning {
             Returning::ModifiedNew => "MODIFIED NEW",
         }
     }
+
+    /// The value of `ReturnValues` with the same meaning.
+    pub const fn return_values(self) -> &'static str {
+        match self {
+            Returning::AllOld => "ALL_OLD",
+            Returning::AllNew => "ALL_NEW",
+            Returning::ModifiedOld => "UPDATED_OLD",
+            Returning::ModifiedNew => "UPDATED_NEW",
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use super::{Get, PageRange, PageRead, Select, Target, VectorSearch, Write, Write
 use crate::access::{AccessRequest, PartitionKeyValues};
 use crate::context::Context;
 use crate::expression::{Condition, Names, Projection};
+use crate::partiql::Returning;
 use crate::schema::KeySchema;
 use crate::storage::{Shape, Table};
 use crate::value::{AttributeValue, Map, Name, Text};
@@ -71,6 +72,8 @@ pub struct ItemAccess<'a, 'r> {
     pub return_values: Option<&'static str>,
     /// `ReturnConsumedCapacity`, if the request has it.
     pub return_consumed_capacity: Option<&'static str>,
+    /// The write of an earlier transaction that a read repeats. Policies are evaluated for the write.
+    pub repeats: Option<&'a Write<'r>>,
 }
 
 /// The plan of an entry.
@@ -154,6 +157,7 @@ impl<'a, 'r> From<ItemRequest<'a, 'r>> for ItemAccess<'a, 'r> {
             statement: false,
             return_values: None,
             return_consumed_capacity: None,
+            repeats: None,
         }
     }
 }
@@ -167,6 +171,21 @@ impl<'a, 'r> From<&'a Write<'r>> for ItemAccess<'a, 'r> {
 impl<'a, 'r> From<&'a Get<'r>> for ItemAccess<'a, 'r> {
     fn from(get: &'a Get<'r>) -> Self {
         ItemRequest::Get(get, None).into()
+    }
+}
+
+impl<'a, 'r> ItemAccess<'a, 'r> {
+    /// An entry of a PartiQL statement. Policies see what an UPDATE or DELETE returns as `ReturnValues`.
+    pub fn of_statement(request: ItemRequest<'a, 'r>, returning: Option<Returning>) -> Self {
+        let returns = match request {
+            ItemRequest::Write(write) => matches!(write.action, WriteAction::Update { .. } | WriteAction::Delete),
+            _ => false,
+        };
+        ItemAccess {
+            statement: true,
+            return_values: returns.then(|| returning.map_or("NONE", Returning::return_values)),
+            ..request.into()
+        }
     }
 }
 
@@ -231,13 +250,22 @@ impl<'a> ItemAccess<'a, '_> {
                 WriteAction::Delete => "DeleteItem",
                 WriteAction::Check => "ConditionCheckItem",
             },
-            ("TransactGetItems" | "TransactWriteItems", _) => "GetItem",
+            ("TransactGetItems", _) => "GetItem",
             _ => operation,
         }
     }
 
     /// What policies are evaluated for.
     pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
+        if let Some(write) = self.repeats {
+            let request = ItemRequest::Write(write);
+            let written = if self.statement {
+                ItemAccess::of_statement(request, None)
+            } else {
+                request.into()
+            };
+            return written.request(context);
+        }
         let operation = context.operation;
         let resource: Cow<'a, str> = match self.index() {
             None => Cow::Borrowed(&self.table().arn),

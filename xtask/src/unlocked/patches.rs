@@ -161,7 +161,10 @@ pub const PATCHES: &[Patch] = &[
         file: "src/execute/write.rs",
         locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, &shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
         unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, &shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
-        models: &["a_stale_read_returns_one_state"],
+        models: &[
+            "a_stale_read_returns_one_state",
+            "a_write_beside_a_new_replica_reaches_it",
+        ],
     },
     Patch {
         what: "the lock of what callers have seen, between looking and remembering",
@@ -188,7 +191,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the lock of an inbox, between a change of it and what is known of the next arrival",
         file: "src/storage/replication/inbox.rs",
         locked: "        let result = change(sources.entry(source.clone()).or_default());\n        self.publish(&sources);\n        result\n",
-        unlocked: "        let result = change(sources.entry(source.clone()).or_default());\n        let next = sources.values().map(Source::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
+        unlocked: "        let result = change(sources.entry(source.clone()).or_default());\n        let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
         models: &["nothing_that_arrives_is_missed"],
     },
     Patch {
@@ -202,8 +205,29 @@ pub const PATCHES: &[Patch] = &[
         what: "the claims by which the writes of strongly consistent regions exclude one another",
         file: "src/execute/strong.rs",
         locked: "    let claims = group.claims();\n",
-        unlocked: "    let claims = &crate::storage::Claims::default();\n",
+        unlocked: "    let claims = &Default::default();\n    let _ = [claims, group.claims()];\n",
         models: &["a_conditional_put_in_two_regions_has_one_winner"],
+    },
+    Patch {
+        what: "the turn in which strongly consistent regions apply writes",
+        file: "src/storage/replication/claims.rs",
+        locked: "pub fn take_turn(&self) -> MutexGuard<'_, ()> {\n        self.turn.lock()\n    }\n",
+        unlocked: "pub fn take_turn(&self) -> bool {\n        drop::<MutexGuard<'_, ()>>(self.turn.lock());\n        true\n    }\n",
+        models: &["strongly_consistent_regions_have_the_same_records"],
+    },
+    Patch {
+        what: "the lock of issued sessions, between counting and adding one",
+        file: "src/access/control.rs",
+        locked: "        let mut state = self.state.write();\n        let count = state.count;\n",
+        unlocked: "        let count = self.state.read().count;\n        let mut state = self.state.write();\n",
+        models: &["an_access_key_is_issued_once"],
+    },
+    Patch {
+        what: "the lock of access control, between finding a key and the policies",
+        file: "src/access/control.rs",
+        locked: "        let state = self.state.read();\n        self.is_configured().then(|| KnownKey {\n            directory: state.directory.clone(),\n            credential: state.credential(access_key_id).cloned(),\n        })\n",
+        unlocked: "        let credential = self.state.read().credential(access_key_id).cloned();\n        let directory = self.state.read().directory.clone();\n        self.is_configured().then_some(KnownKey { directory, credential })\n",
+        models: &["a_request_is_decided_by_one_configuration"],
     },
     Patch {
         what: "the lock of the commit log, between numbering a commit and appending it",

@@ -178,10 +178,11 @@ fn identity(requested: &ControlRequest<'_>, members: &Members<'_>, now: Moment) 
                 .map_err(ControlError::malformed)
         }
         (None, Some(id)) => {
-            let credential = access.credential(id);
-            let credential = credential
+            let known = access.find(id).unwrap_or_default();
+            let credential = known
+                .credential
                 .ok_or_else(|| ControlError::malformed(format!("There is no access key {}.", shortened(id))))?;
-            Ok(Identity::new(access.directory(), &credential, origin))
+            Ok(Identity::new(known.directory, &credential, origin))
         }
         _ => Err(ControlError::malformed("explain takes principal or accessKeyId.")),
     }

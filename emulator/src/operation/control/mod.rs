@@ -310,7 +310,7 @@ impl ControlRequest<'_> {
                 region: scope.region,
             });
         let table_name = shortened(table);
-        let hint = "say whose by the credentials of an Authorization header";
+        let hint = "name the account and the region by the credentials of an Authorization header";
         match (owners.next(), owners.next()) {
             (Some(owner), None) => Ok((AccountControls::new(self.twin, owner), table)),
             (None, _) => Err(ControlError::not_found(format!(

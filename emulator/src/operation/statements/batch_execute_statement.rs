@@ -121,16 +121,16 @@ impl Stages for Operation {
 
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         for step in plan.entries.iter().flat_map(|entry| &entry.step) {
-            let request = match step {
+            let (request, returning) = match step {
                 StatementStep::Get(get, columns) => {
-                    ItemRequest::Get(get, columns.as_ref().map(|columns| &columns.projection))
+                    let projection = columns.as_ref().map(|columns| &columns.projection);
+                    (ItemRequest::Get(get, projection), None)
                 }
-                StatementStep::Write { write, .. } => ItemRequest::Write(write),
+                StatementStep::Write { write, returning, .. } => (ItemRequest::Write(write), *returning),
             };
             each(Access::Items(ItemAccess {
-                statement: true,
                 return_consumed_capacity: plan.report.name(),
-                ..request.into()
+                ..ItemAccess::of_statement(request, returning)
             }));
         }
     }

@@ -12,7 +12,7 @@ use crate::operation::drive::Stages;
 use crate::operation::output;
 use crate::operation::statements::statement;
 use crate::partiql::{Prepared, Returning, Statement};
-use crate::plan::{Access, ItemAccess, Write};
+use crate::plan::{Access, ItemAccess, ItemRequest, Write};
 use crate::request::ExecuteStatement;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -90,10 +90,13 @@ impl Stages for Operation {
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         match plan {
             Plan::Select(select) => select.page.access(each),
-            Plan::Write { write, report, .. } => each(Access::Items(ItemAccess {
-                statement: true,
+            Plan::Write {
+                write,
+                returning,
+                report,
+            } => each(Access::Items(ItemAccess {
                 return_consumed_capacity: report.name(),
-                ..ItemAccess::from(write)
+                ..ItemAccess::of_statement(ItemRequest::Write(write), *returning)
             })),
         }
     }

@@ -67,8 +67,8 @@ enum Entries<'r> {
     Reads(Vec<Get<'r>>, Vec<Option<Columns<'r>>>),
     /// Writes and conditions. A write that cannot be planned cancels the transaction.
     Writes(Vec<Result<Write<'r>, ApiError>>),
-    /// Reads of what the same request wrote before.
-    Repeated(Vec<Get<'r>>),
+    /// The writes that the same request made before, and reads of their items.
+    Repeated(Vec<Write<'r>>, Vec<Get<'r>>),
 }
 
 pub enum Outcome {
@@ -116,17 +116,17 @@ impl Stages for Operation {
         let attempt = Attempt::begin(context, checked.token, || checked.fingerprint)?;
         let entries = if checked.prepared.iter().any(Prepared::reads) {
             plan_reads(steps)?
-        } else if attempt.is_repeated {
-            let mut places = Vec::with_capacity(steps.len());
-            for step in steps {
-                places.push((step.target?, step.key?));
-            }
-            Entries::Repeated(transaction::plan_repeated(places.into_iter())?)
         } else {
             let writes = steps
                 .into_iter()
                 .map(|step| statement::write(step.statement, step.target?, step.key?, step.show_item));
-            Entries::Writes(writes.collect())
+            if attempt.is_repeated {
+                let writes: Vec<Write<'r>> = writes.collect::<Result<_, _>>()?;
+                let gets = transaction::plan_repeated(&writes)?;
+                Entries::Repeated(writes, gets)
+            } else {
+                Entries::Writes(writes.collect())
+            }
         };
         Ok(Plan {
             entries,
@@ -136,12 +136,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        let mut statement = |request: ItemRequest<'_, '_>| {
-            each(Access::Items(ItemAccess {
-                statement: true,
-                ..request.into()
-            }));
-        };
+        let mut statement = |request: ItemRequest<'_, '_>| each(Access::Items(ItemAccess::of_statement(request, None)));
         match &plan.entries {
             Entries::Reads(gets, columns) => gets.iter().zip(columns).for_each(|(get, columns)| {
                 statement(ItemRequest::Get(
@@ -153,7 +148,12 @@ impl Stages for Operation {
                 .iter()
                 .flatten()
                 .for_each(|write| statement(ItemRequest::Write(write))),
-            Entries::Repeated(gets) => gets.iter().for_each(|get| statement(ItemRequest::Get(get, None))),
+            Entries::Repeated(writes, gets) => writes.iter().zip(gets).for_each(|(write, get)| {
+                each(Access::Items(ItemAccess {
+                    repeats: Some(write),
+                    ..ItemAccess::of_statement(ItemRequest::Get(get, None), None)
+                }));
+            }),
         }
     }
 
@@ -165,7 +165,7 @@ impl Stages for Operation {
                 Outcome::Read(items)
             }
             Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
-            Entries::Repeated(gets) => Outcome::Read(execute::read_again(context, gets, verdicts)?),
+            Entries::Repeated(_, gets) => Outcome::Read(execute::read_again(context, gets, verdicts)?),
         };
         plan.attempt.succeed();
         Ok(outcome)
@@ -190,7 +190,7 @@ impl Stages for Operation {
         if plan.report != CapacityReport::None {
             let consumed = match (&plan.entries, &outcome) {
                 (Entries::Writes(writes), Outcome::Written(changes)) => transaction::written(writes, changes),
-                (Entries::Reads(gets, _) | Entries::Repeated(gets), Outcome::Read(items)) => {
+                (Entries::Reads(gets, _) | Entries::Repeated(_, gets), Outcome::Read(items)) => {
                     transaction::read(gets, items)
                 }
                 _ => Vec::new(),

@@ -13,7 +13,7 @@ use crate::operation::dump;
 use crate::operation::items::single_write;
 use crate::operation::output;
 use crate::operation::transactions::transaction::{self, Attempt, TransactionItems};
-use crate::plan::{self, Access, Get, Target, Write, WriteAction, WriteCondition};
+use crate::plan::{self, Access, Get, ItemAccess, Target, Write, WriteAction, WriteCondition};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
 use crate::value::{Item, Map, SentItem, Text};
 use crate::wire::encode::Writer;
@@ -61,8 +61,8 @@ pub struct Plan<'r> {
 enum Entries<'r> {
     /// Its actions. An action that cannot be planned cancels the transaction.
     Writes(Vec<Result<Write<'r>, ApiError>>),
-    /// Reads, since the same request was executed before.
-    Repeated(Vec<Get<'r>>),
+    /// The writes that the same request made before, and reads of their items.
+    Repeated(Vec<Write<'r>>, Vec<Get<'r>>),
 }
 
 pub enum Outcome {
@@ -105,11 +105,16 @@ impl Stages for Operation {
         let actions = || request.transact_items.as_deref().unwrap_or_default();
         let token = request.client_request_token.as_ref();
         let attempt = Attempt::begin(context, token, || fingerprint(actions()))?;
-        let placed = steps.into_iter().zip(targets);
+        let writes = steps
+            .into_iter()
+            .zip(targets)
+            .map(|(step, target)| plan_step(step, target));
         let entries = if attempt.is_repeated {
-            Entries::Repeated(transaction::plan_repeated(placed.map(key_of))?)
+            let writes: Vec<Write<'r>> = writes.collect::<Result<_, _>>()?;
+            let gets = transaction::plan_repeated(&writes)?;
+            Entries::Repeated(writes, gets)
         } else {
-            Entries::Writes(placed.map(|(step, target)| plan_step(step, target)).collect())
+            Entries::Writes(writes.collect())
         };
         Ok(Plan {
             entries,
@@ -125,14 +130,19 @@ impl Stages for Operation {
                 let writes = writes.iter().flatten();
                 writes.for_each(|write| each(Access::Items(write.into())));
             }
-            Entries::Repeated(gets) => gets.iter().for_each(|get| each(Access::Items(get.into()))),
+            Entries::Repeated(writes, gets) => writes.iter().zip(gets).for_each(|(write, get)| {
+                each(Access::Items(ItemAccess {
+                    repeats: Some(write),
+                    ..get.into()
+                }));
+            }),
         }
     }
 
     fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Outcome, ApiError> {
         let outcome = match &plan.entries {
             Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
-            Entries::Repeated(gets) => Outcome::Repeated(execute::read_again(context, gets, verdicts)?),
+            Entries::Repeated(_, gets) => Outcome::Repeated(execute::read_again(context, gets, verdicts)?),
         };
         plan.attempt.succeed();
         Ok(outcome)
@@ -147,7 +157,7 @@ impl Stages for Operation {
                 }
                 transaction::written(writes, changes)
             }
-            (Entries::Repeated(gets), Outcome::Repeated(items)) => transaction::read(gets, items),
+            (Entries::Repeated(_, gets), Outcome::Repeated(items)) => transaction::read(gets, items),
             _ => Vec::new(),
         };
         let mut answer = Object::open(out);
@@ -408,15 +418,6 @@ fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiEr
             plan::keyed(target, key, action, guard)
         }
     }
-}
-
-/// The table and key of an action's item.
-fn key_of((step, target): (CheckedAction<'_>, Target)) -> (Target, Map) {
-    let key = match step.kind {
-        ActionKind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
-        ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => Map::clone(key),
-    };
-    (target, key)
 }
 
 /// The item collections written to, by table.

@@ -169,7 +169,12 @@ pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Ve
     consumed
 }
 
-/// Plans the reads that answer a repeated write: one of each item.
-pub fn plan_repeated<'r>(places: impl Iterator<Item = (Target, Map)>) -> Result<Vec<Get<'r>>, ApiError> {
-    places.map(|(target, key)| plan::transact_get(target, key)).collect()
+/// Plans the reads that answer repeated writes: one of each item.
+pub fn plan_repeated<'r>(writes: &[Write<'_>]) -> Result<Vec<Get<'r>>, ApiError> {
+    let read = |write: &Write<'_>| {
+        let schema = &write.target.definition().key;
+        let key = write.attributes.iter().filter(|(name, _)| schema.contains(name));
+        plan::transact_get(write.target.clone(), key.cloned().collect::<Map>())
+    };
+    writes.iter().map(read).collect()
 }

@@ -1,5 +1,6 @@
 //! Decisions that follow from sentences of the IAM user guide and the DynamoDB developer guide.
 
+mod guide;
 mod kinds;
 mod names;
 mod operators;

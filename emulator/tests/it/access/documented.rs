@@ -8,6 +8,7 @@
 mod items;
 mod organizations;
 mod origin;
+mod requests;
 mod resources;
 mod statements;
 mod tables;

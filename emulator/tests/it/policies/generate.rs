@@ -6,23 +6,25 @@ use serde_json::{Map, Value, json};
 pub const ACCOUNT: &str = "123456789012";
 pub const OTHER_ACCOUNT: &str = "999999999999";
 
-/// A random number generator with the same sequence on every machine (SplitMix64).
-pub struct Random(u64);
+/// Where the choices of a random case come from.
+pub enum Random {
+    /// A random number generator with the same sequence on every machine (SplitMix64).
+    Seeded(u64),
+    /// The input of a fuzzer, a byte for each choice, and then zeros.
+    Bytes(std::vec::IntoIter<u8>),
+}
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        match self {
+            Random::Bytes(bytes) => usize::from(bytes.next().unwrap_or_default()) % end,
+            Random::Seeded(state) => {
+                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                ((mixed ^ (mixed >> 31)) % end as u64) as usize
+            }
+        }
     }
 
     fn chance(&mut self, percent: usize) -> bool {

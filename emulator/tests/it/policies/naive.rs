@@ -3,7 +3,7 @@
 use dynatwin_engine::iam::{PolicyKind, SubjectKind};
 use serde_json::{Map, Value};
 
-use crate::policies::generate::{ACCOUNT, Case};
+use super::generate::{ACCOUNT, Case};
 
 type Keys = Map<String, Value>;
 

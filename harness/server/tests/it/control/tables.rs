@@ -178,7 +178,7 @@ fn whose_table() {
         (404, error("There is no table Carts for access key me in us-east-1."))
     );
     twin.create("you", "Orders");
-    let sentence = "me in us-east-1 and you in us-east-1 have a table Orders: say whose by the credentials of an Authorization header.";
+    let sentence = "me in us-east-1 and you in us-east-1 have a table Orders: name the account and the region by the credentials of an Authorization header.";
     assert_eq!(expire(&mut twin, "Orders", None), (400, error(sentence)));
     assert_eq!(expire(&mut twin, "Orders", Some(ME)), (200, deleted.clone()));
     let headers = [("authorization", ME)];
