@@ -2,7 +2,6 @@
 
 use compact_str::CompactString;
 
-use super::transact::cancels;
 use super::{permit, trace};
 use crate::answer::Delivery;
 use crate::context::{Context, RateKind};
@@ -265,6 +264,20 @@ enum ThrottleForm {
 
 /// Operations that fill a new table with items.
 const FILLING: [&str; 3] = ["ImportTable", "RestoreTableFromBackup", "RestoreTableToPointInTime"];
+
+/// Whether an entry's error cancels the transaction with a reason, instead of failing the whole request.
+pub(super) fn cancels(error: &ApiError) -> bool {
+    let of_entry = matches!(
+        error.kind(),
+        ErrorKind::Validation
+            | ErrorKind::ConditionalCheckFailed
+            | ErrorKind::ItemCollectionSizeLimitExceeded
+            | ErrorKind::DuplicateItem
+            | ErrorKind::ResourceNotFound
+            | ErrorKind::TransactionConflict
+    );
+    of_entry || is_throttle(error)
+}
 
 /// Whether an error is a throttle: the entry of a batch is then returned as unprocessed.
 pub fn is_throttle(error: &ApiError) -> bool {

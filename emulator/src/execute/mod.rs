@@ -15,6 +15,7 @@ mod injected;
 mod inspect;
 mod item_events;
 mod page;
+mod page_cost;
 mod pending;
 mod permit;
 mod read;

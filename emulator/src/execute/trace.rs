@@ -1,7 +1,7 @@
 //! Records entries in the journal. Runs only while requests are recorded.
 
 use super::advise;
-use super::page::{PageCost, walked};
+use super::page_cost::{PageCost, walked};
 use crate::capacity::Direction;
 use crate::change::{self, Change};
 use crate::context::Context;

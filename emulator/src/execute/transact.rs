@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::authorize::{Verdicts, is_throttle};
+use super::authorize::{Verdicts, cancels};
 use super::capacity::{self, TransactionDemands};
 use super::due;
 use super::strong;
@@ -240,20 +240,6 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
     let ordinal = context.engine.decided().next(context.scope.hash(), id);
     let decision = chance::decide(seed, "transaction", &id.to_le_bytes(), ordinal);
     dials().map(|dial| dial.of(decision)).max().unwrap_or_default()
-}
-
-/// Whether an entry's error cancels the transaction with a reason, instead of failing the whole request.
-pub(super) fn cancels(error: &ApiError) -> bool {
-    let of_entry = matches!(
-        error.kind(),
-        ErrorKind::Validation
-            | ErrorKind::ConditionalCheckFailed
-            | ErrorKind::ItemCollectionSizeLimitExceeded
-            | ErrorKind::DuplicateItem
-            | ErrorKind::ResourceNotFound
-            | ErrorKind::TransactionConflict
-    );
-    of_entry || is_throttle(error)
 }
 
 /// The cancellation reason of an action, from its error.

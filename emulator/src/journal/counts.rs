@@ -2,11 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use super::Spent;
 use super::metric::{Dimension, Metric, Samples, dimension};
 use crate::capacity::units::Units;
 use crate::error::Exceeded;
 use crate::value::Name;
+
+/// What a table or a global index has spent.
+///
+/// ```
+/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
+/// engine.watch(true);
+/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
+/// let spent = &engine.spent(&caller)[0];
+/// assert_eq!((spent.table.as_str(), spent.write.as_f64()), ("Orders", 1.0));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The table, also where an index is named.
+    pub table: Name,
+    /// The global index; `None`: the table, with its local indexes.
+    pub index: Option<Name>,
+    /// The consumed read units.
+    pub read: Units,
+    /// The consumed write units.
+    pub write: Units,
+}
 
 /// The value of a key; one that is not there needs room.
 pub(super) fn slot<'m, K: Ord + Clone, V: Default>(

@@ -14,6 +14,7 @@ mod request;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+pub use counts::Spent;
 pub use draft::{RequestEnd, RequestRecorder};
 pub use event::{Event, EventKind, EventLog, EventPage, EventSubject, RegionalWrite, TableEvents};
 pub(crate) use metric::dimension;
@@ -23,7 +24,6 @@ pub use request::{
 };
 
 use crate::caller::Caller;
-use crate::capacity::units::Units;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::Name;
 use counts::AccountCounts;
@@ -38,33 +38,6 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_SCANS: usize = 1000;
 /// Counters there can be, of all tables, indexes, operations and streams; beyond them no new ones begin.
 const MOST_COUNTERS: usize = 20_000;
-
-/// What a table or a global index has spent.
-///
-/// ```
-/// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
-/// # let clock = Clock::settable(Moment::START);
-/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
-/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
-/// # engine.dispatch(&caller, "CreateTable", br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
-/// #     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-/// #     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#);
-/// engine.watch(true);
-/// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
-/// let spent = &engine.spent(&caller)[0];
-/// assert_eq!((spent.table.as_str(), spent.write.as_f64()), ("Orders", 1.0));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// The table, also where an index is named.
-    pub table: Name,
-    /// The global index; `None`: the table, with its local indexes.
-    pub index: Option<Name>,
-    /// The consumed read units.
-    pub read: Units,
-    /// The consumed write units.
-    pub write: Units,
-}
 
 /// The requests of an engine, recorded while it is watched.
 #[derive(Debug, Default)]

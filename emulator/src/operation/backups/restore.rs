@@ -54,7 +54,7 @@ pub fn check_members(violations: &mut Violations, target: Option<&Text>, overrid
         "sSESpecificationOverride",
     );
     for (at, each) in overrides.vector_indexes.iter().flatten().enumerate() {
-        vector::shape(violations, each, &format!("vectorIndexOverride.{}.member", at + 1));
+        shape::vector_index(violations, each, &format!("vectorIndexOverride.{}.member", at + 1));
     }
 }
 

@@ -1,13 +1,13 @@
 //! The model's constraints on a CreateTable: names, lengths, enumerations and bounds, collected.
 
-use super::{one_of, vector, words};
+use super::{one_of, words};
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::{check, streams};
 use crate::request::{
-    AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
-    SseSpecification, StreamSpecification,
+    AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SearchSchemaElement,
+    SecondaryIndex, SseSpecification, StreamSpecification, VectorIndex,
 };
-use crate::schema::{ScalarType, StreamView};
+use crate::schema::{Distance, ScalarType, StreamView};
 use crate::value::Text;
 
 /// An invalid table name is reported alone; all other violations are reported together. `under` is the prefix of the
@@ -46,7 +46,7 @@ fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
         }
     }
     for (at, each) in request.vector_indexes.iter().flatten().enumerate() {
-        vector::shape(violations, each, &format!("{under}vectorIndexes.{}.member", at + 1));
+        vector_index(violations, each, &format!("{under}vectorIndexes.{}.member", at + 1));
     }
     stream(violations, request.stream_specification.as_ref());
     encryption(
@@ -54,6 +54,58 @@ fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
         request.sse_specification.as_ref(),
         &path("sSESpecification"),
     );
+}
+
+const DISTANCES: &str = "[COSINE, DOT_PRODUCT, EUCLIDEAN]";
+const ROLES: &str = "[HASH, INLINE_FILTER]";
+
+/// The model's constraints on one index.
+pub(in crate::operation) fn vector_index(violations: &mut Violations, index: &VectorIndex, path: &str) {
+    index_name(violations, index.index_name.as_ref(), path);
+    match &index.vector_attribute {
+        None => violations.missing(format_args!("{path}.vectorAttribute")),
+        Some(attribute) => {
+            let path = format!("{path}.vectorAttribute");
+            attribute_name(violations, attribute.attribute_name.as_deref(), &path);
+        }
+    }
+    if let Some(elements) = &index.search_schema {
+        search_schema(violations, elements, &format!("{path}.searchSchema"));
+    }
+    match &index.projection {
+        None => violations.missing(format_args!("{path}.projection")),
+        Some(each) => projection(violations, each, &format!("{path}.projection")),
+    }
+    let dimensions = format!("{path}.dimensions");
+    match index.dimensions {
+        None => violations.missing(dimensions),
+        Some(count) if count < 1 => violations.value(count, dimensions, constraint::min_value(1)),
+        Some(_) => {}
+    }
+    let function = format!("{path}.distanceFunction");
+    match one_of(index.distance_function.as_ref()) {
+        None => violations.missing(function),
+        Some(word) if Distance::from_name(word).is_none() => {
+            violations.value(word, function, constraint::one_of(DISTANCES));
+        }
+        Some(_) => {}
+    }
+}
+
+fn search_schema(violations: &mut Violations, elements: &[SearchSchemaElement], path: &str) {
+    if elements.is_empty() {
+        violations.value("[]", path, constraint::min_length(1));
+    }
+    for (at, element) in elements.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        attribute_name(violations, element.attribute_name.as_deref(), &path);
+        let path = format!("{path}.searchSchemaElementType");
+        match one_of(element.search_schema_element_type.as_ref()) {
+            None => violations.missing(path),
+            Some("HASH" | "INLINE_FILTER") => {}
+            Some(word) => violations.value(word, path, constraint::one_of(ROLES)),
+        }
+    }
 }
 
 /// The kinds of encryption, in the model's order; the service's order is not recorded.

@@ -4,63 +4,10 @@ use std::collections::BTreeSet;
 
 use super::definition::{self, Types};
 use super::one_of;
-use super::shape;
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::ApiError;
 use crate::limits;
 use crate::request::{SearchSchemaElement, VectorIndex as ReturnMembers};
 use crate::schema::{BillingMode, Distance, SearchAttribute, VectorIndex};
-
-const DISTANCES: &str = "[COSINE, DOT_PRODUCT, EUCLIDEAN]";
-const ROLES: &str = "[HASH, INLINE_FILTER]";
-
-/// The model's constraints on one index.
-pub(in crate::operation) fn shape(violations: &mut Violations, index: &ReturnMembers, path: &str) {
-    shape::index_name(violations, index.index_name.as_ref(), path);
-    match &index.vector_attribute {
-        None => violations.missing(format_args!("{path}.vectorAttribute")),
-        Some(attribute) => {
-            let path = format!("{path}.vectorAttribute");
-            shape::attribute_name(violations, attribute.attribute_name.as_deref(), &path);
-        }
-    }
-    if let Some(elements) = &index.search_schema {
-        search_schema(violations, elements, &format!("{path}.searchSchema"));
-    }
-    match &index.projection {
-        None => violations.missing(format_args!("{path}.projection")),
-        Some(each) => shape::projection(violations, each, &format!("{path}.projection")),
-    }
-    let dimensions = format!("{path}.dimensions");
-    match index.dimensions {
-        None => violations.missing(dimensions),
-        Some(count) if count < 1 => violations.value(count, dimensions, constraint::min_value(1)),
-        Some(_) => {}
-    }
-    let function = format!("{path}.distanceFunction");
-    match one_of(index.distance_function.as_ref()) {
-        None => violations.missing(function),
-        Some(word) if Distance::from_name(word).is_none() => {
-            violations.value(word, function, constraint::one_of(DISTANCES));
-        }
-        Some(_) => {}
-    }
-}
-
-fn search_schema(violations: &mut Violations, elements: &[SearchSchemaElement], path: &str) {
-    if elements.is_empty() {
-        violations.value("[]", path, constraint::min_length(1));
-    }
-    for (at, element) in elements.iter().enumerate() {
-        let path = format!("{path}.{}.member", at + 1);
-        shape::attribute_name(violations, element.attribute_name.as_deref(), &path);
-        let path = format!("{path}.searchSchemaElementType");
-        match one_of(element.search_schema_element_type.as_ref()) {
-            None => violations.missing(path),
-            Some("HASH" | "INLINE_FILTER") => {}
-            Some(word) => violations.value(word, path, constraint::one_of(ROLES)),
-        }
-    }
-}
 
 pub(super) fn read(
     requested: Option<&[ReturnMembers]>,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::replicas;
 use super::stream;
 use crate::error::{ApiError, Violations};
-use crate::operation::tables::create_table::{shape, vector};
+use crate::operation::tables::create_table::shape;
 use crate::request::{IndexUpdate, OnDemandThroughput, UpdateTable, VectorIndexUpdate, WarmThroughput};
 
 /// The possible changes, as the service lists them.
@@ -86,7 +86,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     for (at, update) in request.vector_index_updates.iter().flatten().enumerate() {
         let path = format!("vectorIndexUpdates.{}.member", at + 1);
         if let Some(create) = &update.create {
-            vector::shape(&mut violations, create, &format!("{path}.create"));
+            shape::vector_index(&mut violations, create, &format!("{path}.create"));
         }
         if let Some(delete) = &update.delete {
             shape::index_name(&mut violations, delete.index_name.as_ref(), &format!("{path}.delete"));
