@@ -337,7 +337,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a page of a global index is charged by the tokens of the table's keys",
-        file: "execute/page.rs",
+        file: "execute/page_cost.rs",
         right: "match read.index().filter(|index| !index.local) {",
         wrong: "match read.index().filter(|index| !index.local && !PLANTED) {",
     },
@@ -943,7 +943,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "the pages of several ranges are each rounded up",
-        file: "execute/page.rs",
+        file: "execute/page_cost.rs",
         right: "_ => read.without(units::read(before, consistent))",
         wrong: "_ => if PLANTED { units::read(page.bytes, consistent) } else { read.without(units::read(before, consistent)) }",
     },
@@ -961,13 +961,13 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "what is fetched for a local index is read at half the price",
-        file: "execute/page.rs",
+        file: "execute/page_cost.rs",
         right: "units::read(item.size(), consistent));\n        let read",
         wrong: "units::read(item.size(), consistent && !PLANTED));\n        let read",
     },
     Bug {
         what: "a page spends from its first partition only",
-        file: "execute/page.rs",
+        file: "execute/page_cost.rs",
         right: "(keys.tokens().0, token.unwrap_or(keys.last_token()))",
         wrong: "(keys.tokens().0, if PLANTED { keys.tokens().0 } else { token.unwrap_or(keys.last_token()) })",
     },
