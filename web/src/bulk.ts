@@ -1,7 +1,7 @@
 // All items of a table: read, written, exported to files and imported from them.
 import { ownerOf, type App } from './app';
-import type { ItemsPage, TableView } from './tables';
-import type { Attributes } from './transport/control';
+import type { TableView } from './tables';
+import type { Attributes, ItemsPage } from './transport/control';
 import { ServiceError } from './transport/dynamodb';
 import { typedItem } from './value';
 
@@ -16,12 +16,12 @@ export type WriteEntry = { PutRequest: { Item: Attributes } } | { DeleteRequest:
 export async function allItems(app: App, table: TableView): Promise<Attributes[]> {
   const control = app.control.of(ownerOf(table));
   const items: Attributes[] = [];
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: ItemsPage = await control.get(`/tables/${encodeURIComponent(table.name)}/items?limit=${PAGE}${after ? `&after=${after}` : ''}`);
+  for (let next: string | undefined; ; ) {
+    const page: ItemsPage = await control.items({ table: table.name, limit: PAGE, ...(next === undefined ? {} : { after: next }) });
     items.push(...page.items.map(({ item }) => item));
-    after = page.next;
+    next = page.next;
+    if (next === undefined) return items;
   }
-  return items;
 }
 
 /** Writes and deletes items in batches, and sends unprocessed and throttled ones again. */

@@ -1,6 +1,7 @@
 // What a request did, in sentences, and how it could do better.
-import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type Explanation, type Expression, type ExpressionNode, type SeenRequest } from './transport/control';
+import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type ExplainedEntry, type ExplainedExpression, type Explanation, type Expression, type ExpressionNode, type SeenRequest } from './transport/control';
 import type { Conflict } from './feed';
+import { hint } from './hints';
 import type { TableView } from './tables';
 import { keyText } from './value';
 import { count, dollars, PRICE, seconds, units } from './words';
@@ -21,15 +22,30 @@ export interface Sent {
   index: string;
 }
 
+/** What is known of a request and of where it was sent. */
+export interface Knowledge {
+  explanation: Explanation | undefined;
+  /** Its filter and its key condition, if it has them. */
+  filter: ExplainedExpression | undefined;
+  condition: ExplainedExpression | undefined;
+  /** The tables of its account. */
+  tables: TableView[];
+  conditions: Conditions | undefined;
+  /** How old the state was that a read saw, in seconds, if it was not the latest. */
+  age: number | undefined;
+  conflicts: Conflict[];
+}
+
 /** What can be said of a request, the most important first. */
-export function explain(request: SeenRequest, explanation: Explanation | undefined, filter: ExpressionNode[], tables: TableView[], conditions: Conditions | undefined, age: number | undefined, conflicts: Conflict[]): Remark[] {
+export function explain(request: SeenRequest, known: Knowledge): Remark[] {
+  const { explanation, tables, conditions, age, conflicts } = known;
   const sent = bodyOf(request);
   const stale = age === undefined ? [] : [problem(`The read was stale: it saw a state that had been replaced ${seconds(age)} before. ConsistentRead avoids that.`)];
   return [
     ...stale,
     ...lost(request, conflicts),
-    ...outcome(request, parse(request.response?.body), explanation),
-    ...(explanation ? reading(request, explanation, sent, filter) : []),
+    ...outcome(request, parse(request.response?.body), explanation, sent, tables),
+    ...(explanation ? reading(request, explanation, sent, known) : []),
     ...writing(request, tables, conditions),
     ...price(request),
     ...freshness(request, sent, conditions),
@@ -57,7 +73,7 @@ export function expressionsOf(body: Json): Sent[] {
   return found;
 }
 
-function outcome(request: SeenRequest, answer: Json, explanation: Explanation | undefined): Remark[] {
+function outcome(request: SeenRequest, answer: Json, explanation: Explanation | undefined, sent: Json, tables: TableView[]): Remark[] {
   const { error } = request;
   if (!error) {
     if (request.delivery.kind === 'lost') return [problem('The request was carried out, and its answer was lost on the way.')];
@@ -66,6 +82,9 @@ function outcome(request: SeenRequest, answer: Json, explanation: Explanation | 
   }
   const message = String(answer['message'] ?? answer['Message'] ?? '');
   const remarks = [problem(message ? `${error}: ${message}` : error), ...refusals(explanation)];
+  const table = tables.find(({ name }) => name === sent['TableName']);
+  const remedy = hint(message, { operation: request.operation, body: sent, table, tables });
+  if (remedy) remarks.push({ ...advice(remedy.text), ...(remedy.body ? { better: { operation: request.operation, body: formatted(remedy.body) } } : {}) });
   if (/Throughput|Throttling|RequestLimit/.test(error)) {
     remarks.push(advice('The AWS SDKs retry throttled requests by themselves, three attempts in all by default. Larger bursts need more attempts with full jitter, or more capacity.'));
   }
@@ -96,23 +115,100 @@ function partly({ touches }: SeenRequest, explanation: Explanation | undefined):
   return [said, ...refusals(explanation)];
 }
 
-function reading(request: SeenRequest, explanation: Explanation, sent: Json, filter: ExpressionNode[]): Remark[] {
+function reading(request: SeenRequest, explanation: Explanation, sent: Json, { filter, condition, tables }: Knowledge): Remark[] {
   const reads = explanation.entries.filter(({ act }) => act === 'Query' || act === 'Scan' || act === 'Get').slice(0, 4);
-  if (reads.length === 0 || request.status !== 200) return [];
-  const discarded = explanation.sentences.filter((sentence) => sentence.startsWith('The filter discarded')).map(problem);
-  const remarks = [...discarded];
-  const better = reads.flatMap((entry) => entry.better);
-  for (const read of better.slice(0, 2)) {
-    const code = betterRequest(read, sent, filter);
-    remarks.push({ ...advice(read.sentence), ...(code ? { better: { operation: read.operation, body: formatted(code) } } : {}) });
+  const [first] = reads;
+  if (!first || request.status !== 200) return [];
+  const remarks = explanation.sentences.filter((sentence) => sentence.startsWith('The filter discarded')).map(problem);
+  const mismatch = request.returned === 0 && filter && mismatchedType(filter);
+  if (mismatch) remarks.push(problem(mismatch));
+  const table = tables.find(({ name }) => name === first.table);
+  const others = filter && table ? otherReads(filter.nodes, table) : [];
+  const better = best(reads);
+  for (const read of better) {
+    const changed = request.operation === 'ExecuteStatement' ? betterStatement(read, sent) : betterRequest(read, sent, filter?.nodes ?? [], condition?.nodes ?? [], table);
+    const operation = request.operation === 'ExecuteStatement' ? request.operation : read.operation;
+    remarks.push({ ...advice(read.sentence), ...(changed ? { better: { operation, body: formatted(changed) } } : {}) });
   }
-  remarks.push(...reads.flatMap(({ sentences }) => sentences).map((sentence) => (sentence.startsWith('No key') ? advice(sentence) : fact(sentence))));
-  if (better.length === 0 && reads[0]?.act === 'Scan' && filter.length === 0) remarks.push(advice('A Query with a partition key reads one item collection, and not the whole table.'));
+  if (better.length === 0) remarks.push(...others);
+  const sentences = reads.flatMap((entry) => entry.sentences).filter((sentence) => !sentence.startsWith('No key') || others.length === 0);
+  remarks.push(...sentences.map((sentence) => (sentence.startsWith('No key') ? advice(sentence) : fact(sentence))));
+  if (better.length === 0 && first.act === 'Scan' && !filter) remarks.push(advice('A Query with a partition key reads one item collection, and not the whole table.'));
+  return [...remarks, ...partOfItems(first, sent, table), ...pages(request, sent, filter)];
+}
+
+/** The better reads that are worth a suggestion: one of the table by its key is better than any of an index. */
+function best(reads: ExplainedEntry[]): BetterRead[] {
+  const all = reads.flatMap((entry) => entry.better);
+  const ofTable = all.find(({ index }) => index === undefined);
+  return ofTable ? [ofTable] : all.slice(0, 2);
+}
+
+/** What a read leaves out, or pays for without returning it. */
+function partOfItems({ index }: ExplainedEntry, sent: Json, table: TableView | undefined): Remark[] {
+  const projection = table?.indexes.find(({ name }) => name === index)?.projection;
+  const remarks = projection === undefined || projection === 'ALL' ? [] : [fact(`Index ${index} projects ${projection === 'KEYS_ONLY' ? 'only keys' : 'some attributes'}: the items come without the others. BatchGetItem reads whole items from the table.`)];
+  if (sent['Select'] === 'COUNT') remarks.push(fact('Select: COUNT returns no items, and still reads and pays for all that it counts.'));
+  if (sent['ProjectionExpression'] !== undefined) remarks.push(fact('A ProjectionExpression shortens the answer. Units are counted by whole items.'));
   return remarks;
 }
 
+/** What a page is not: all of the result. */
+function pages(request: SeenRequest, sent: Json, filter: ExplainedExpression | undefined): Remark[] {
+  const more = parse(request.response?.body)['LastEvaluatedKey'] !== undefined;
+  if (!more) return [];
+  if (filter && sent['Limit'] !== undefined) return [problem(`Limit counts the items that are read, before the filter: this page read ${request.scanned} and returned ${request.returned}. More may follow: continue with LastEvaluatedKey.`)];
+  return [fact('This is one page. More may follow: continue with LastEvaluatedKey as ExclusiveStartKey.')];
+}
+
+/** The path and the values that each comparison of an expression compares. */
+function comparisons(nodes: ExpressionNode[]): { operator: string; path: string; at: number; values: ExpressionNode[] }[] {
+  return nodes.flatMap(({ operator, depth }, at) => {
+    if (!operator) return [];
+    const end = nodes.findIndex((node, after) => after > at && node.depth <= depth);
+    const inside = nodes.slice(at + 1, end < 0 ? undefined : end).filter((node) => node.depth === depth + 1);
+    const path = inside.findIndex((node) => node.path !== undefined);
+    return path < 0 ? [] : [{ operator, path: inside[path]?.path ?? '', at: at + 1 + path, values: inside.filter(({ value }) => value !== undefined) }];
+  });
+}
+
+const typeOf = (value: object | undefined): string => Object.keys(value ?? {})[0] ?? '';
+
+/** A comparison that no item can meet, since the attribute has another type in all of them. */
+function mismatchedType({ nodes, items }: ExplainedExpression): string | undefined {
+  for (const { operator, path, at, values } of comparisons(nodes)) {
+    if (!/^(=|<|<=|>|>=|BETWEEN|IN)$/.test(operator)) continue;
+    const wanted = typeOf(values[0]?.value);
+    const found = items.map(({ parts }) => typeOf(parts[at]?.value)).filter((type) => type !== '');
+    const other = found[0];
+    if (wanted && other && !found.includes(wanted)) return `${path} is of type ${other} in the items, and is compared with a value of type ${wanted}. Values of different types are never equal, and have no order.`;
+  }
+  return undefined;
+}
+
+/** What could be read instead where a filter is no comparison with one value. */
+function otherReads(nodes: ExpressionNode[], { indexes, keys, name }: TableView): Remark[] {
+  const found = comparisons(nodes);
+  const partitions = [{ name: '', keys }, ...indexes].flatMap((of) => (of.keys[0] ? [{ index: of.name, key: of.keys[0].name }] : []));
+  for (const { index, key } of partitions) {
+    const equal = found.filter(({ operator, path }) => path === key && (operator === '=' || operator === 'IN'));
+    const count = equal.reduce((sum, { values }) => sum + values.length, 0);
+    if (count > 0) return [advice(`${key} is the partition key of ${index ? `index ${index}` : `table ${name}`}: ${count === 1 ? 'a Query' : `${count} Queries, one for each value,`} would read only the items with ${count === 1 ? 'this value' : 'these values'}.`)];
+  }
+  const contains = found.find(({ operator }) => operator === 'contains');
+  if (contains && !found.some(({ operator }) => operator === '=')) return [advice(`No key or index helps contains, which looks inside ${contains.path} of every item. If this is asked often, store what is searched for as a key of its own, such as one item for each tag.`)];
+  return [];
+}
+
+/** A statement that reads an index by its key. */
+function betterStatement({ index, table }: BetterRead, sent: Json): Json | undefined {
+  const statement = String(sent['Statement'] ?? '');
+  const from = new RegExp(`\\bFROM\\s+"?${table.replaceAll('.', '\\.')}"?(?!["\\w.])`, 'i');
+  return index && from.test(statement) ? { ...sent, Statement: statement.replace(from, `FROM "${table}"."${index}"`) } : undefined;
+}
+
 /** A better read as a request, if the filter is comparisons that AND connects. */
-function betterRequest(read: BetterRead, sent: Json, filter: ExpressionNode[]): Json | undefined {
+function betterRequest(read: BetterRead, sent: Json, filter: ExpressionNode[], condition: ExpressionNode[], table: TableView | undefined): Json | undefined {
   const text = String(sent['FilterExpression'] ?? '');
   const parts = clauses(filter);
   if (!parts) return undefined;
@@ -126,7 +222,15 @@ function betterRequest(read: BetterRead, sent: Json, filter: ExpressionNode[]): 
     return moved.length === read.key.length ? { TableName: read.table, Key } : undefined;
   }
   const kept = parts.filter((part) => !moved.includes(part)).map(said);
-  const keys = [...(typeof before === 'string' && moved.length < read.key.length ? [before] : []), ...moved.map(said)];
+  const keys = moved.map(said);
+  if (typeof before === 'string') {
+    const compared = condition.flatMap(({ path }) => path ?? []);
+    const schema = (table?.indexes.find(({ name }) => name === read.index)?.keys ?? table?.keys ?? []).map(({ name }) => name);
+    // What was a key condition stays one where its attributes are keys, and becomes a filter where none is.
+    if (compared.every((path) => schema.includes(path))) keys.unshift(before);
+    else if (compared.some((path) => schema.includes(path))) return undefined;
+    else kept.unshift(before);
+  }
   return {
     ...rest,
     ...(read.index ? { IndexName: read.index } : {}),

@@ -1,46 +1,11 @@
 // What the engine reports: requests and events, each read once by a cursor.
 import { signal } from '@preact/signals';
 import { APP_ACCOUNT } from './app';
-import type { Attributes, Control, SeenRequest } from './transport/control';
+import type { Attributes, Control, EngineEvent, RegionalWrite, SeenRequest } from './transport/control';
 
 /** How many requests are kept for the views. */
 const MOST = 2_000;
 const PAGE = 1_000;
-
-/** Something that happened inside the engine (see `GET /_dynatwin/events`). */
-export interface EngineEvent {
-  id: number;
-  at: string;
-  kind: 'request' | 'entry' | 'indexChange' | 'indexArrival' | 'transactionHold' | 'transactionLanding' | 'expirySchedule' | 'expiry' | 'streamRecord' | 'replication' | 'replicationArrival' | 'replicationConflict' | 'partitionSplit' | 'shardSplit';
-  /** Whose table it is; empty where all callers share their tables. */
-  accessKey: string;
-  region: string;
-  request?: number;
-  caller?: { accessKey: string };
-  table?: string;
-  index?: string;
-  act?: string;
-  verdict?: 'done' | 'conditionFailed' | 'conflict' | 'throttled' | 'failed';
-  partition?: number;
-  key?: Attributes;
-  /** How many seconds ago the state was replaced that a read has seen, if that was not the latest. */
-  age?: number;
-  limits?: { reason: string; resource: string }[];
-  arrives?: string;
-  /** The region that a replicated change goes to, or has come from. */
-  to?: string;
-  from?: string;
-  /** Whether a replicated change was newer than what was there. */
-  applied?: boolean;
-  /** Of a conflict: the write that was replaced, and the one that replaced it. */
-  lost?: RegionalWrite;
-  won?: RegionalWrite;
-}
-
-export interface RegionalWrite {
-  region: string;
-  at: string;
-}
 
 /** Two writes of an item in two regions, of which neither had seen the other. */
 export interface Conflict {
@@ -50,11 +15,6 @@ export interface Conflict {
   key: Attributes;
   lost: RegionalWrite;
   won: RegionalWrite;
-}
-
-interface Page {
-  next: number;
-  events: EngineEvent[];
 }
 
 export class Feed {
@@ -109,7 +69,7 @@ export class Feed {
 
   async #readEvents(): Promise<boolean> {
     const log = this.#log;
-    const { events, next } = await this.control.get<Page>(`/events?after=${this.#next}&limit=${PAGE}`);
+    const { events, next } = await this.control.events(this.#next, PAGE);
     if (log !== this.#log) return false;
     this.#next = next;
     const stale = events.filter(({ age, request }) => age !== undefined && request !== undefined);
@@ -132,15 +92,14 @@ export class Feed {
 
   /** All events that the engine remembers. */
   async log(): Promise<EngineEvent[]> {
-    const { events } = await this.control.get<Page>('/events?after=0&limit=20000');
-    return events;
+    return (await this.control.events(0, 20_000)).events;
   }
 
   async #readRequests(): Promise<boolean> {
     let found = false;
     const log = this.#log;
     for (;;) {
-      const { requests } = await this.control.get<{ requests: SeenRequest[] }>(`/requests?after=${this.#after}&limit=${PAGE}`);
+      const requests = await this.control.requests({ after: this.#after, limit: PAGE });
       const last = requests.at(-1);
       if (!last || log !== this.#log) return found;
       this.#after = last.number;

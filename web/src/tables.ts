@@ -2,7 +2,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import { APP_ACCOUNT, type App } from './app';
 import { after, defined, type Definition, type TableBody } from './definitions';
-import type { AttributeValue, Attributes, Heat, Replication, SeenRequest, TableEntry } from './transport/control';
+import type { Heat, Pending, Replication, SeenRequest, TableEntry } from './transport/control';
 import { call, DEFAULT_ACCOUNT, type Account } from './transport/dynamodb';
 
 export interface KeyPart {
@@ -18,31 +18,6 @@ export interface IndexView {
   /** The other attributes that the index has, if its projection lists them. */
   included: string[];
   status: string | undefined;
-}
-
-export interface WaitingItem {
-  due: string;
-  action: string;
-  key?: Attributes;
-  token?: string;
-}
-
-export interface Waiting {
-  count: number;
-  next?: string;
-  first: WaitingItem[];
-}
-
-export interface Pending {
-  table: string;
-  next?: string;
-  /** When the table, or an index of it, is done that is being made. */
-  statusChange?: string;
-  timeToLive: Waiting;
-  transactions: Waiting;
-  streamRecords: Waiting;
-  arrivals: Waiting;
-  indexes: (Waiting & { index: string; paused: boolean })[];
 }
 
 export interface TableView {
@@ -174,7 +149,7 @@ export class Tables {
     const control = this.app.control.of(account);
     [view.heat, view.pending, view.replicas] = await Promise.all([
       control.heat(name).catch(() => undefined),
-      control.get<Pending>(`/tables/${encodeURIComponent(name)}/pending?limit=100`).catch(() => undefined),
+      control.pending(name).catch(() => undefined),
       replicated ? control.replication(name).catch(() => []) : [],
     ]);
     if (view.pending?.statusChange) view.status = 'CREATING';
@@ -184,7 +159,7 @@ export class Tables {
   // What a request has made of a table's definition, and of its replicas'.
   async #follow({ number, operation, tables: [table], caller }: SeenRequest): Promise<void> {
     if (!table) return;
-    const { request } = await this.app.control.get<{ request?: { body: string; truncated: boolean } }>(`/requests/${number}`).catch(() => ({ request: undefined }));
+    const request = (await this.app.control.request(number).catch(() => undefined))?.request;
     const body = request && !request.truncated ? (JSON.parse(request.body) as TableBody) : undefined;
     const id = this.#id(table, caller);
     const replicas = operation === 'UpdateTable' || operation === 'UpdateTimeToLive' ? this.#replicasOf(id) : [];
@@ -231,17 +206,4 @@ export const idOf = (name: string, { accessKey, region }: { accessKey?: string |
 /** Whether a table of an account exists in more than one region. */
 function isReplicated({ table, accessKey, region }: TableEntry, all: TableEntry[]): boolean {
   return all.some((other) => other.table === table && other.accessKey === accessKey && other.region !== region);
-}
-
-export interface StoredItem {
-  key: Attributes;
-  token: string;
-  partition: number;
-  bytes: number;
-  item: Record<string, AttributeValue>;
-}
-
-export interface ItemsPage {
-  items: StoredItem[];
-  next?: string;
 }

@@ -100,7 +100,15 @@ export async function manageTable(page) {
   await form.getByRole('button', { name: 'Add global index' }).click();
   await form.getByLabel('Name', { exact: true }).nth(1).fill('by-city');
   await form.getByLabel('Partition key of index 1', { exact: true }).fill('city');
+  await form.getByRole('button', { name: 'Add local index' }).click();
+  await form.getByLabel('Name', { exact: true }).nth(2).fill('by-rank');
+  await form.getByLabel('Sort key', { exact: true }).fill('year');
+  await form.getByLabel('Sort key of index 2', { exact: true }).fill('rank');
+  await form.getByLabel('Projection').nth(1).selectOption('INCLUDE');
+  await form.getByLabel('Projected attributes of index 2').fill('city, tags');
   assert.deepEqual(await violations(page), [], 'the form');
+  await form.getByRole('button', { name: 'Remove' }).nth(1).click();
+  await form.getByLabel('Sort key', { exact: true }).fill('');
   await form.getByRole('button', { name: 'Create table' }).click();
   await form.waitFor({ state: 'detached' });
   const row = page.locator('.tables tr', { hasText: 'Customers' });

@@ -48,6 +48,26 @@ test('the guide’s application runs against the server, and eight days later it
   assert.deepEqual(await violations(page), []);
 });
 
+test('the SDK retries what it retries on AWS, though the server dates its answers by another clock', async () => {
+  page = await chromium.open();
+  await run(
+    page,
+    `import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({});
+const TableName = "Once";
+await client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }],
+  AttributeDefinitions: [{ AttributeName: "PK", AttributeType: "S" }],
+}));
+const put = () => client.send(new PutItemCommand({ TableName, Item: { PK: { S: "a" } }, ConditionExpression: "attribute_not_exists(PK)" }));
+await put();
+await put().catch(({ name, $metadata }) => console.log(name, "after attempts:", $metadata.attempts));`,
+  );
+  await printed(page, 'ConditionalCheckFailedException after attempts: 1');
+  // Chromium prints the request that the server refuses.
+  page.trouble = page.trouble.filter((message) => !/status of 400 /.test(message));
+});
+
 test('tables and items are managed as in an administration tool', async () => {
   page = await chromium.open({ url: `${own.address}/_dynatwin/ui/` });
   await page.getByText('No tables yet.').first().waitFor();
@@ -59,7 +79,14 @@ test('tables and items are managed as in an administration tool', async () => {
   await form.getByLabel('Name', { exact: true }).fill('Orders');
   await form.getByLabel('access key').fill('local');
   await form.getByLabel('region').fill('eu-central-1');
+  await form.getByRole('button', { name: 'Add local index' }).click();
+  await form.getByLabel('Name', { exact: true }).nth(1).fill('by-amount');
+  await form.getByLabel('Sort key of index 1', { exact: true }).fill('amount');
+  await form.getByLabel('Type of the sort key of index 1').selectOption('number');
+  await form.getByLabel('Projection').selectOption('INCLUDE');
+  await form.getByLabel('Projected attributes of index 1').fill('note, state');
   await form.getByRole('button', { name: 'Create table' }).click();
+  await page.locator('.tables tr', { hasText: 'on demand · 1 index' }).waitFor();
   await page.locator('.tables tr', { hasText: 'Orders' }).getByRole('button', { name: /^Orders/ }).click();
   const item = async (text) => {
     await page.getByLabel('Item as JSON').fill(text);

@@ -30,14 +30,38 @@ afterEach(async () => {
 const tab = (name) => page.getByRole('tab', { name, exact: true }).click();
 const rows = () => page.locator('.grid tbody tr:not([aria-hidden])');
 
-test('it opens running, and requests, lags and throttles show', async () => {
+test('the first ten seconds show requests, an index that lags, expired items, an empty bucket and a throttle', async () => {
   page = await chromium.open({ motion: 'no-preference' });
   await page.locator('.table-box', { hasText: 'Shop' }).waitFor();
-  await page.locator('.requests [data-failed="true"]').first().waitFor({ timeout: 20_000 });
   await page.locator('.follower', { hasText: 'on the way' }).waitFor();
-  await page.locator('.ttl .chips li').first().waitFor();
+  await page.locator('.bucket.write[data-low="true"]').waitFor();
+  await page.locator('.requests [data-failed="true"]').first().waitFor({ timeout: 20_000 });
+  await page.locator('.ttl .chips li', { hasText: /USER#\d \/ BASKET#\d+ deleted in/ }).first().waitFor();
+  await page.locator('.ttl', { hasText: /[1-9]\d* of \d+ items expired, and can be read until deleted/ }).waitFor();
+  assert.ok((await clock(page)) <= '2026-01-01 00:00:10', await clock(page));
   assert.equal(await page.locator('.partition').count(), 4);
   await stable(page);
+});
+
+test('nothing stays behind on the stage when the motion has ended', async () => {
+  page = await chromium.open({ motion: 'no-preference' });
+  await run(
+    page,
+    `import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({ maxAttempts: 1 });
+const key = [{ AttributeName: "PK", KeyType: "HASH" }];
+await client.send(new CreateTableCommand({ TableName: "Small", BillingMode: "PAY_PER_REQUEST", OnDemandThroughput: { MaxWriteRequestUnits: 1 }, KeySchema: key, AttributeDefinitions: [{ AttributeName: "PK", AttributeType: "S" }] }));
+await new Promise((done) => setTimeout(done, 1_000));
+for (let n = 0; n < 9; n++) await client.send(new PutItemCommand({ TableName: "Small", Item: { PK: { S: String(n) } } })).catch(() => console.log("throttled"));`,
+  );
+  await printed(page, 'throttled');
+  await state(page, 'ended');
+  await pause(page);
+  await page.waitForFunction(() => {
+    const canvas = document.querySelector('.stage-body canvas');
+    const blank = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height });
+    return canvas.toDataURL() === blank.toDataURL();
+  });
 });
 
 test('the guide’s application runs unchanged, and eight days later its session is gone', async () => {
@@ -256,6 +280,124 @@ test('a newcomer finds out why a filter costs so much', async () => {
   await stable(page);
 });
 
+test('queries are built from fields, and items are edited where they are found', async () => {
+  page = await chromium.open();
+  await choose(page, 'Why does my filter cost so much?');
+  await page.locator('.details').getByText('5 returned of 500 read and paid for').waitFor({ timeout: 20_000 });
+  await tab('Query');
+  const filter = async (at, name, operator, value, type = '') => {
+    await page.getByLabel('Attribute to filter by').nth(at).fill(name);
+    await page.getByLabel('Operator of the filter').nth(at).selectOption(operator);
+    if (value === undefined) return;
+    await page.getByLabel('Value to filter for').nth(at).fill(value);
+    await page.getByLabel('Type of the value').nth(at).selectOption(type);
+  };
+  const finds = async (operation, text) => {
+    await page.getByRole('button', { name: operation, exact: true }).click();
+    await page.locator('.result-line', { hasText: text }).waitFor();
+  };
+  await filter(0, 'status', '<>', 'DONE');
+  await finds('Scan', '5 items returned, 500 read');
+  await page.getByLabel('PK =').fill('CUSTOMER#1');
+  await finds('Query', '0 items returned, 10 read');
+  await page.getByLabel('PK =').fill('CUSTOMER#0');
+  await finds('Query', '5 items returned, 10 read');
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await filter(1, 'paid', 'exists');
+  await finds('Query', '0 items returned, 10 read');
+
+  await filter(1, 'note', 'begins_with', 'x');
+  await finds('Query', '5 items returned, 10 read');
+  await page.locator('.grid').getByRole('button', { name: 'CUSTOMER#0' }).first().click();
+  await page.getByLabel('Item as JSON').fill('{"PK": "CUSTOMER#0", "SK": "ORDER#0", "status": "OPEN", "paid": {"amount": 42}}');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await page.locator('.result-line', { hasText: '4 items returned, 10 read' }).waitFor();
+  await filter(1, 'paid.amount', '=', '42', 'S');
+  await finds('Query', '0 items returned, 10 read');
+  await filter(1, 'paid.amount', '=', '42');
+  await finds('Query', '1 item returned, 10 read');
+
+  // With another key it becomes a new item, and says so.
+  await page.locator('.grid').getByRole('button', { name: 'CUSTOMER#0' }).click();
+  await page.getByLabel('Item as JSON').fill('{"PK": "CUSTOMER#0", "SK": "ORDER#x", "status": "OPEN", "paid": {"amount": 42}}');
+  await page.getByRole('button', { name: 'Save as a new item' }).click();
+  await page.locator('.result-line', { hasText: '2 items returned, 11 read' }).waitFor();
+  assert.deepEqual(await violations(page), []);
+});
+
+/** Requests that go wrong or cost too much: what is said of each, and whether the request that is suggested works. */
+const MISTAKES = [
+  ['Scan', { FilterExpression: 'PK = :p', ExpressionAttributeValues: { ':p': { S: 'C#1' } } }, 'A Query of table Orders with PK in its key condition', 'sent'],
+  ['Scan', { FilterExpression: 'PK = :p AND SK = :s', ExpressionAttributeValues: { ':p': { S: 'C#1' }, ':s': { S: 'ORDER#1' } } }, 'A GetItem with PK and SK reads this one item', 'sent'],
+  ['Scan', {}, 'A Query with a partition key reads one item collection'],
+  ['Scan', { Limit: 1, FilterExpression: 'note = :n', ExpressionAttributeValues: { ':n': { S: 'none' } } }, 'Limit counts the items that are read, before the filter'],
+  ['Scan', { FilterExpression: '#s = :o', ExpressionAttributeNames: { '#s': 'status' }, ExpressionAttributeValues: { ':o': { S: 'OPEN' } } }, 'A Query of index by-status with status in its key condition', 'sent'],
+  ['Scan', { FilterExpression: '#s IN (:o, :d)', ExpressionAttributeNames: { '#s': 'status' }, ExpressionAttributeValues: { ':o': { S: 'OPEN' }, ':d': { S: 'HELD' } } }, '2 Queries, one for each value, would read only the items with these values'],
+  ['Scan', { FilterExpression: 'contains(note, :n)', ExpressionAttributeValues: { ':n': { S: 'x' } } }, 'No key or index helps contains'],
+  ['Scan', { FilterExpression: 'note = :n', ExpressionAttributeValues: { ':n': { S: 'x' } } }, 'a global index on one of them would let a Query read fewer items'],
+  ['Scan', { FilterExpression: 'amount = :n', ExpressionAttributeValues: { ':n': { S: '10' } } }, 'amount is of type N in the items, and is compared with a value of type S'],
+  ['Scan', { Select: 'COUNT' }, 'Select: COUNT returns no items, and still reads and pays'],
+  ['Query', { KeyConditionExpression: 'PK = :p', FilterExpression: '#s = :o', ExpressionAttributeNames: { '#s': 'status' }, ExpressionAttributeValues: { ':p': { S: 'C#0' }, ':o': { S: 'OPEN' } } }, '"FilterExpression": "PK = :p"', 'sent'],
+  ['Query', { IndexName: 'by-city', KeyConditionExpression: 'city = :c', ExpressionAttributeValues: { ':c': { S: 'Bern' } } }, 'Index by-city projects only keys'],
+  ['Query', { KeyConditionExpression: 'PK = :p', FilterExpression: 'SK = :s', ExpressionAttributeValues: { ':p': { S: 'C#1' }, ':s': { S: 'ORDER#1' } } }, 'SK is a key, so its condition belongs into KeyConditionExpression'],
+  ['Query', { KeyConditionExpression: 'city = :c', ExpressionAttributeValues: { ':c': { S: 'Bern' } } }, 'the partition key of index by-city: name it in IndexName', 'sent'],
+  ['Query', { KeyConditionExpression: 'begins_with(PK, :p)', ExpressionAttributeValues: { ':p': { S: 'C' } } }, 'A key condition compares PK by = with one value, and SK once by'],
+  ['Query', { KeyConditionExpression: 'PK = :p', ExpressionAttributeValues: { ':p': { N: '1' } } }, 'another type than its key: PK (S) and SK (S)'],
+  ['Query', { IndexName: 'by-city', KeyConditionExpression: 'city = :c', FilterExpression: 'note = :n', ExpressionAttributeValues: { ':c': { S: 'Bern' }, ':n': { S: 'x' } } }, 'Index by-city has only the attributes that it projects'],
+  ['Query', { IndexName: 'by-city', ConsistentRead: true, KeyConditionExpression: 'city = :c', ExpressionAttributeValues: { ':c': { S: 'Bern' } } }, 'A global index follows its table with a lag', 'sent'],
+  ['Scan', { FilterExpression: 'status = :o', ExpressionAttributeValues: { ':o': { S: 'OPEN' } } }, 'status is a word of the expression language', 'sent'],
+  ['Scan', { FilterExpression: 'begins_with(amount, :n)', ExpressionAttributeValues: { ':n': { N: '1' } } }, 'begins_with compares the beginning of strings and binary values'],
+  ['Scan', { FilterExpression: 'city = :c', ExpressionAttributeNames: { '#s': 'status' }, ExpressionAttributeValues: { ':c': { S: 'Bern' } } }, 'Nothing uses #s', 'sent'],
+  ['Scan', { FilterExpression: 'city = :c', ExpressionAttributeValues: { ':c': { S: 'Bern' }, ':d': { S: 'x' } } }, 'Nothing uses :d', 'sent'],
+  ['Scan', { FilterExpression: 'city = :c' }, 'Add :c to ExpressionAttributeValues'],
+  ['Scan', { FilterExpression: 'city = "Bern"' }, 'An expression has no literals'],
+  ['GetItem', { Key: { PK: { S: 'C#1' } } }, 'A key consists of exactly PK (S) and SK (S)'],
+  ['UpdateItem', { Key: { PK: { S: 'C#1' }, SK: { S: 'ORDER#1' } }, UpdateExpression: 'SET SK = :s', ExpressionAttributeValues: { ':s': { S: 'x' } } }, 'The key of an item cannot change'],
+  ['PutItem', { Item: { PK: { M: { S: { S: 'C#1' } } }, SK: { S: 'x' } } }, 'an item in DynamoDB JSON that the document client has converted once more'],
+  ['PutItem', { Item: { PK: { S: '' }, SK: { S: 'x' } } }, 'PK is a key, and keys cannot be empty'],
+  ['Query', { TableName: 'Order', KeyConditionExpression: 'PK = :p', ExpressionAttributeValues: { ':p': { S: 'C#1' } } }, 'There is no table Order in the region and account', 'sent'],
+  ['ExecuteStatement', { TableName: undefined, Statement: `SELECT * FROM "Orders" WHERE status = 'OPEN'` }, 'FROM \\"Orders\\".\\"by-status\\"', 'sent'],
+];
+
+test('typical mistakes are explained, and the requests that are suggested work', async () => {
+  page = await chromium.open();
+  await run(
+    page,
+    `import * as dynamodb from "@aws-sdk/client-dynamodb";
+const client = new dynamodb.DynamoDBClient({});
+const key = (...names) => names.map((AttributeName, at) => ({ AttributeName, KeyType: at ? "RANGE" : "HASH" }));
+await client.send(new dynamodb.CreateTableCommand({
+  TableName: "Orders", BillingMode: "PAY_PER_REQUEST", KeySchema: key("PK", "SK"),
+  AttributeDefinitions: ["PK", "SK", "status", "city"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+  GlobalSecondaryIndexes: [
+    { IndexName: "by-status", KeySchema: key("status", "SK"), Projection: { ProjectionType: "ALL" } },
+    { IndexName: "by-city", KeySchema: key("city"), Projection: { ProjectionType: "KEYS_ONLY" } },
+  ],
+}));
+for (let n = 0; n < 60; n++) await client.send(new dynamodb.PutItemCommand({ TableName: "Orders", Item: {
+  PK: { S: "C#" + n % 6 }, SK: { S: "ORDER#" + n }, status: { S: n % 20 ? "DONE" : "OPEN" }, city: { S: n % 3 ? "Bern" : "Basel" }, amount: { N: String(n) },
+} }));
+for (const [operation, body] of ${JSON.stringify(MISTAKES)}) {
+  const table = operation === "ExecuteStatement" ? {} : { TableName: "Orders" };
+  await client.send(new dynamodb[operation + "Command"]({ ...table, ...body })).catch(() => {});
+}`,
+  );
+  await state(page, 'ended');
+  const first = 62;
+  for (const [at, [operation, body, said, then]] of MISTAKES.entries()) {
+    await page.locator(`.requests button[data-number="${first + at}"]`, { hasText: operation }).evaluate((row) => row.click());
+    const details = page.locator(`.details[aria-label="Request ${first + at}"]`);
+    await details.locator('.remarks', { hasText: said }).waitFor({ timeout: 10_000 }).catch(async () => assert.fail(`${JSON.stringify(body)}: “${said}” is not in ${await details.innerText()}`));
+    if (then !== 'sent') continue;
+    await details.getByRole('button', { name: 'Try it' }).first().click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.locator('.answer').waitFor();
+    assert.equal(await page.locator('.answer').getAttribute('data-refused'), 'false', `${JSON.stringify(body)}: ${await page.locator('.answer').innerText()}`);
+    await tab('Code');
+  }
+});
+
 test('an expression shows its parts, its fault, and what it gives for items', async () => {
   page = await chromium.open();
   await choose(page, 'Why does my filter cost so much?');
@@ -355,6 +497,8 @@ test('a narrow screen needs no scrolling sideways', async () => {
     await tab(name);
     const [width, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
     assert.ok(width <= seen, `${name}: ${width} of ${seen} pixels`);
+    const clipped = await page.evaluate(() => [...document.querySelectorAll('.tab-body')].filter(({ clientWidth, scrollWidth }) => scrollWidth > clientWidth).length);
+    assert.equal(clipped, 0, `${name}: a panel is wider than the screen`);
   }
 });
 

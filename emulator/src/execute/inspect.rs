@@ -20,6 +20,8 @@ pub struct ItemsQuery<'a> {
     pub partition: Option<u64>,
     /// The key after which the page starts.
     pub after: Option<Key>,
+    /// How many items to skip before the page.
+    pub skip: usize,
     /// The maximum number of items; a page also ends after 1 MB.
     pub limit: usize,
 }
@@ -46,6 +48,8 @@ pub struct KeyPlacement {
 pub struct ItemsPage {
     /// The items, in the order of tokens and keys.
     pub items: Vec<StoredItem>,
+    /// How many items were skipped: fewer than requested if there are no more.
+    pub skipped: usize,
     /// The key after which the next page starts; `None` if this is the last.
     pub next: Option<Key>,
 }
@@ -118,10 +122,17 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         let walk = Walk {
             range: &range,
             forward: true,
-            limit: PageLimit::new(Some(query.limit)),
+            limit: match query.skip {
+                0 => PageLimit::new(Some(query.limit)),
+                skip => PageLimit {
+                    items: skip.saturating_add(query.limit),
+                    bytes: usize::MAX,
+                },
+            },
             fetch: None,
         };
-        let page = page(&table, &shape, index, &walk, now);
+        let mut page = page(&table, &shape, index, &walk, now);
+        let skipped = page.skip(query.skip);
         let key_of = |item: &Item| {
             let base = Key::read(&shape.definition.key, item)?;
             match index {
@@ -140,6 +151,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         };
         Ok(ItemsPage {
             items: page.items.into_iter().filter_map(stored).collect(),
+            skipped,
             next,
         })
     }

@@ -23,6 +23,8 @@ pub struct WaitingItem {
     pub key: Option<Map>,
     /// The token of the table's partition key, if known.
     pub token: Option<u64>,
+    /// When the item expires, for a deletion by time to live.
+    pub expires: Option<Moment>,
 }
 
 /// Pending work of one kind: how much there is, when the next of it is due, and the first entries.
@@ -77,17 +79,19 @@ impl PendingWork {
     }
 }
 
-fn deletions(table: &Table, definition: &Definition, most: usize) -> PendingWork {
+fn deletions(table: &Table, shape: &Shape, most: usize) -> PendingWork {
     let (mut first, mut count) = (Vec::new(), 0);
     for partition in table.partitions() {
         let contents = partition.read();
-        let deletion = |expiry: &Expiry| WaitingItem {
-            due: expiry.due,
-            action: "delete",
-            key: contents
-                .get(&expiry.key)
-                .map(|item| key::key_attributes(item, &definition.key, None)),
-            token: Some(expiry.key.token),
+        let deletion = |expiry: &Expiry| {
+            let item = contents.get(&expiry.key);
+            WaitingItem {
+                due: expiry.due,
+                action: "delete",
+                key: item.map(|item| key::key_attributes(item, &shape.definition.key, None)),
+                token: Some(expiry.key.token),
+                expires: item.and_then(|item| shape.expires(item)).map(Moment::from_seconds),
+            }
         };
         count += contents.expiries().len();
         first.extend(contents.expiries().take(most.max(1)).map(deletion));
@@ -111,6 +115,7 @@ fn transactions(table: &Table, definition: &Definition, most: usize) -> PendingW
                 action,
                 key: item.map(|item| key::key_attributes(item, &definition.key, None)),
                 token: Some(held.token),
+                expires: None,
             }
         };
         count += contents.holds().len();
@@ -131,6 +136,7 @@ fn arrivals(table: &Table, definition: &Definition, most: usize) -> PendingWork 
                 action: if arrival.item.is_some() { "put" } else { "delete" },
                 key: item.map(|item| key::key_attributes(item, &definition.key, None)),
                 token: Some(arrival.key.token),
+                expires: None,
             }));
         }
     }
@@ -149,6 +155,7 @@ fn index_change(definition: &Definition, index: &Index, change: &QueuedChange<It
         action,
         key: item.map(|item| key::key_attributes(item, &definition.key, Some(index))),
         token: base.map(|key| key.token),
+        expires: None,
     }
 }
 
@@ -181,6 +188,7 @@ fn records(shape: &Shape, now: Moment, most: usize) -> PendingWork {
             action: record.event.action(),
             token: Key::read(&shape.definition.key, &keys).map(|key| key.token),
             key: Some(keys.filter(|_| true)),
+            expires: None,
         }
     });
     PendingWork::of(first.collect(), records.len(), most.max(1))
@@ -204,7 +212,7 @@ impl Pending {
             table: table.name.clone(),
             next: None,
             status: status(&shape, now),
-            time_to_live: deletions(table, definition, most),
+            time_to_live: deletions(table, &shape, most),
             transactions: transactions(table, definition, most),
             indexes: indexes(&shape, most),
             stream: records(&shape, now, most),

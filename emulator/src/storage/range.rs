@@ -227,6 +227,22 @@ impl Page {
         page
     }
 
+    /// Removes the first items, up to `count`, ends the rest at 1 MB, and returns how many were removed.
+    pub fn skip(&mut self, count: usize) -> usize {
+        let skipped = count.min(self.items.len());
+        self.items.drain(..skipped);
+        let mut bytes = 0;
+        let full = |item: &Item| {
+            bytes += item.size();
+            bytes >= limits::PAGE_SIZE
+        };
+        if let Some(last) = self.items.iter().position(full) {
+            self.items.truncate(last + 1);
+            self.cut = true;
+        }
+        skipped
+    }
+
     /// A page of at most one item.
     pub fn of_item(item: Option<Item>, limit: PageLimit) -> Page {
         let bytes = item.as_ref().map_or(0, Item::size);

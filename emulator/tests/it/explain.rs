@@ -206,7 +206,7 @@ fn explanations_have_the_reason_of_a_failure() {
     while twin.send("PutItem", &large).0 == 200 {}
     says(
         &twin,
-        "TableWriteKeyRangeThroughputExceeded: of arn:aws:dynamodb:us-east-1:000000000000:table/Orders, the partition of this key",
+        "The partition of this key in table/Orders serves no more write units per second: the key is hot, or on-demand capacity has not grown yet (TableWriteKeyRangeThroughputExceeded).",
     );
 
     twin.engine.set_conditions(Conditions::CALM).unwrap();

@@ -556,6 +556,8 @@ export interface StoredItem {
 
 export interface ItemsPage {
   items: StoredItem[];
+  /** How many items were skipped: fewer than `skip` if there are no more. */
+  skipped: number;
   /** The cursor of the next page; absent from the last one. */
   next?: string;
 }
@@ -569,6 +571,8 @@ export interface WaitingItem {
   key?: Attributes;
   /** The token of the table's partition key. */
   token?: string;
+  /** When the item expires, of a deletion by TTL. */
+  expires?: string;
 }
 
 export interface Waiting {
@@ -1197,7 +1201,7 @@ export const getPending = ({ table, ...query }: { table: string; limit?: number 
   call('GET', `/tables/${segment(table)}/pending${search(query)}`);
 
 /** Lists items of a table, or entries of an index, page by page. */
-export const listItems = ({ table, ...query }: { table: string; after?: string; limit?: number; partition?: number; index?: string }): Call<ItemsPage> =>
+export const listItems = ({ table, ...query }: { table: string; after?: string; skip?: number; limit?: number; partition?: number; index?: string }): Call<ItemsPage> =>
   call('GET', `/tables/${segment(table)}/items${search(query)}`);
 
 /** Explains how an expression is parsed and bound, where it fails, and its results for items. */

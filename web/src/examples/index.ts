@@ -22,14 +22,14 @@ export interface Example {
 export const OPENING: Example = {
   id: 'opening',
   title: 'A shop under load',
-  about: 'Five baskets a second meet a table that takes four. An index follows with a lag, and baskets expire after 15 seconds.',
+  about: 'Five baskets a second meet a table that takes four. An index follows with a lag. Baskets expire after 3 seconds, and are deleted later.',
   kind: 'start',
   load: async () => opening,
   seed: 7,
   conditions: {
     base: 'calm',
     indexPropagation: { typical: 1.2, longest: 3 },
-    timeToLive: { typical: 6, longest: 20 },
+    timeToLive: { typical: 4, longest: 12 },
     capacity: { burst: 4 },
   },
 };
@@ -67,7 +67,7 @@ export const EXAMPLES: Example[] = [
   lesson('hot-keys', 'A hot partition key', 'All writes of a day go to one key, and its partition throttles while the table is idle.'),
   lesson('rate-limit', 'A rate limit by an index', 'Counting through an index lets too many calls through, since the index lags.'),
   lesson('jobs', 'A job that must run once', 'A lookup in an index does not keep a job from running twice; a conditional write does.'),
-  lesson('tokens', 'Transactions and client tokens', 'The answer to a payment is lost and the application pays again. A client token makes it one payment.'),
+  lesson('tokens', 'Transactions and client tokens', 'The answers to a payment are lost and the application pays again. A client token makes it one payment.'),
   lesson('regions', 'Two regions, one balance', 'A version check in each of two regions lets both deposits pass, and one is lost. Deposits that are items of their own all arrive.'),
   lesson('retries', 'A retry meets its own write', 'The answer to a conditional put is lost. The SDK sends it again, and the condition fails because of the first attempt.'),
 ];

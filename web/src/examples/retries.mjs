@@ -39,8 +39,8 @@ await client.send(new CreateTableCommand({
 await waitUntilTableExists({ client, maxWaitTime: 600, minDelay: 1, maxDelay: 2 }, { TableName });
 
 for (const [name, run] of Object.entries({ wrong, right })) {
-  // The emulator loses the answer to the next put, after it was carried out.
-  const rule = { verdict: "answerLost", operation: "PutItem", partition: `ORDER#${name}`, first: 1 };
+  // The emulator loses the next four answers; the puts are carried out, unless they are throttled.
+  const rule = { verdict: "answerLost", operation: "PutItem", partition: `ORDER#${name}`, first: 4 };
   await fetch("http://localhost:8000/_dynatwin/faults", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(rule),
   });

@@ -41,14 +41,17 @@ export function overPort(port: MessagePort): Send {
 /** Sends requests to the server that serves the page, which delivers its answers itself. */
 export function overFetch(base: string, fetch: typeof globalThis.fetch): Send {
   const lost = new LostAnswers(base, fetch);
-  return async (method, path, headers, body) => {
-    const { host: _, ...sent } = headers;
+  return async (method, path, given, body) => {
+    const { host: __, ...sent } = given;
     const ended = new AbortController();
     const forget = await lost.expect(sent, () => ended.abort());
     try {
       const response = await fetch(base + path, { method, headers: sent, body: method === 'GET' ? undefined : (body as BodyInit), credentials: 'omit', signal: ended.signal });
       const received = new Uint8Array(await response.arrayBuffer());
-      return { status: response.status, headers: Object.fromEntries(response.headers), body: received, at: 0, delivery: { kind: 'whole' } };
+      // The server dates its answers by the machine's clock. The SDK would take the difference to the emulator's clock for skew, and
+      // retry every error.
+      const { date: _, ...headers } = Object.fromEntries(response.headers);
+      return { status: response.status, headers, body: received, at: 0, delivery: { kind: 'whole' } };
     } catch {
       return { status: 0, headers: {}, body: new Uint8Array(), at: 0, delivery: { kind: ended.signal.aborted ? 'lost' : 'reset' } };
     } finally {

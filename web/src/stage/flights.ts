@@ -1,9 +1,11 @@
 // Motion on the stage: requests to their partitions, changes to their indexes and replicas. One canvas over the boxes.
 import { effect } from '@preact/signals';
 import type { App } from '../app';
-import type { EngineEvent } from '../feed';
+import type { TableView } from '../tables';
+import type { EngineEvent, WaitingItem } from '../transport/control';
 
-type Kind = 'read' | 'write' | 'refused' | 'throttled';
+const KINDS = ['read', 'write', 'refused', 'throttled', 'expired'] as const;
+type Kind = (typeof KINDS)[number];
 
 interface Flight {
   from: string;
@@ -32,6 +34,8 @@ export class Flights {
   #flights: Flight[] = [];
   #changes = new Map<string, Change>();
   #anchors = new Map<string, { x: number; y: number; w: number; h: number }>();
+  /** The expired items that have dropped. */
+  #expired = new Set<string>();
   #frame = 0;
   #measured = 0;
   #closing: (() => void)[] = [];
@@ -61,7 +65,7 @@ export class Flights {
   #event(event: EngineEvent): void {
     if (!this.#concerns(event)) return;
     const at = event.partition === undefined ? 'table' : `partition-${event.partition}`;
-    if (event.kind === 'expiry') this.#fly({ from: at, to: 'ttl', kind: 'refused', start: performance.now(), offset: Math.random() });
+    if (event.kind === 'expiry') this.#flash('ttl', 'expired');
     if (event.kind === 'streamRecord') this.#fly({ from: at, to: 'stream', kind: 'write', start: performance.now() + FLIGHT, offset: Math.random() });
     if (event.kind === 'replication') this.#setOut(event);
     if (event.kind === 'replicationArrival') this.#fly({ from: `replica-${event.from}`, to: at, kind: event.applied ? 'write' : 'refused', start: performance.now(), offset: Math.random() });
@@ -120,6 +124,7 @@ export class Flights {
   #followChanges(): void {
     const table = this.app.tables.current.value;
     const there = new Set<string>();
+    if (table) this.#dropExpired(table);
     const now = this.app.now.peek();
     for (const { index, first, paused } of table?.pending?.indexes ?? []) {
       for (const [at, item] of first.slice(0, 40).entries()) {
@@ -136,6 +141,20 @@ export class Flights {
       this.#flash(to, 'write');
     }
     this.#wake();
+  }
+
+  // An item that expires drops into the waiting area of time to live.
+  #dropExpired(table: TableView): void {
+    const partitions = table.heat?.resources.find(({ index }) => index === undefined)?.partitions ?? [];
+    const expired = new Set<string>();
+    for (const { key, token = '', due } of expiredOf(table, this.app.now.peek())) {
+      const name = `${table.id} ${JSON.stringify(key)} ${due}`;
+      expired.add(name);
+      if (this.#expired.has(name)) continue;
+      const at = partitions.findLastIndex(({ first }) => first <= token);
+      this.#fly({ from: at < 0 ? 'table' : `partition-${at}`, to: 'ttl', kind: 'expired', start: performance.now(), offset: Math.random() });
+    }
+    this.#expired = expired;
   }
 
   #wake(): void {
@@ -156,7 +175,7 @@ export class Flights {
       this.#anchors.set(element.dataset['anchor'] ?? '', { x: left - own.left, y: top - own.top, w, h });
     }
     const style = getComputedStyle(this.host);
-    for (const kind of ['read', 'write', 'refused', 'throttled']) this.#colors[kind] = style.getPropertyValue(`--${kind}`).trim();
+    for (const kind of [...KINDS, 'panel']) this.#colors[kind] = style.getPropertyValue(`--${kind}`).trim();
   }
 
   #draw(): void {
@@ -168,12 +187,12 @@ export class Flights {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     const now = performance.now();
-    for (const flight of this.#flights) this.#drawFlight(context, flight, now);
     this.#flights = this.#flights.filter((flight) => {
       const over = now - flight.start > FLIGHT * (flight.kind === 'throttled' ? 1.8 : 1);
       if (over && flight.kind !== 'throttled') this.#flash(flight.to, flight.kind);
       return !over;
     });
+    for (const flight of this.#flights) this.#drawFlight(context, flight, now);
     if (!this.#calm.matches) for (const change of this.#changes.values()) this.#drawChange(context, change);
     if (this.#flights.length > 0 || (this.#changes.size > 0 && this.app.playing.peek() && !this.#calm.matches)) this.#wake();
   }
@@ -204,8 +223,12 @@ export class Flights {
     dot(context, head.x, head.y, 4.5, color);
     if (label && part > 0.85) {
       context.font = '600 11px system-ui, sans-serif';
+      context.fillStyle = this.#colors['panel'] ?? 'white';
+      context.beginPath();
+      context.roundRect(head.x + 6, head.y - 9, context.measureText(label).width + 8, 18, 5);
+      context.fill();
       context.fillStyle = color;
-      context.fillText(label, head.x + 8, head.y + 4);
+      context.fillText(label, head.x + 10, head.y + 4);
     }
   }
 
@@ -238,6 +261,11 @@ export class Flights {
     const color = this.#colors[kind] || `var(--${kind})`;
     element?.animate([{ boxShadow: `0 0 0 2px ${color}` }, { boxShadow: '0 0 0 2px transparent' }], { duration: 420 });
   }
+}
+
+/** The items of a table that have expired and are not deleted yet, the first to be deleted first. */
+export function expiredOf({ pending }: TableView, now: number): WaitingItem[] {
+  return pending?.timeToLive.first.filter(({ expires }) => expires !== undefined && Date.parse(expires) <= now) ?? [];
 }
 
 function kindOf({ verdict, act }: EngineEvent): Kind {

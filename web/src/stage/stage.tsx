@@ -5,9 +5,9 @@ import { ownerOf, type App } from '../app';
 import { Icon } from '../ui/icon';
 import { keyText } from '../value';
 import { bytes, count, length, units } from '../words';
-import type { Direction, HeatPartition, Replication, Resource } from '../transport/control';
-import type { IndexView, TableView, WaitingItem } from '../tables';
-import { Flights } from './flights';
+import type { Direction, HeatPartition, Replication, Resource, WaitingItem } from '../transport/control';
+import type { IndexView, TableView } from '../tables';
+import { expiredOf, Flights } from './flights';
 
 export function Stage({ app }: { app: App }) {
   const host = useRef<HTMLDivElement>(null);
@@ -57,6 +57,7 @@ function StageHead({ app }: { app: App }) {
         <li class="write">write</li>
         <li class="refused">condition failed</li>
         <li class="throttled">throttled</li>
+        <li class="expired">expired</li>
       </ul>
     </div>
   );
@@ -138,9 +139,7 @@ function PartitionBox({ partition, at, all, enforced }: { partition: HeatPartiti
       <span class="heat" title={`${units(used)} units were spent here, on ${bytes(partition.bytes)}`}>
         <span style={{ transform: `scaleX(${used / most})` }} />
       </span>
-      <small>
-        {units(Math.round(used))} units
-      </small>
+      <small>{count(Math.round(used), 'unit')}</small>
       <small>{enforced && throttled > 0 ? <b class="bad">{throttled} throttled</b> : bytes(partition.bytes)}</small>
     </div>
   );
@@ -222,18 +221,19 @@ function Conflicts({ app, table }: { app: App; table: TableView }) {
 
 function Waiting({ app, table }: { app: App; table: TableView }) {
   const { timeToLive, transactions } = table.pending ?? {};
+  const expired = expiredOf(table, app.now.value);
   return (
     <div class="waiting">
       <div class="ttl" data-anchor="ttl" data-off={!table.ttl}>
         <header>
           <Icon name="clock" /> <b>Time to live</b>
-          <small>{table.ttl ? `by ${table.ttl}: ${count(timeToLive?.count ?? 0, 'item')} will be deleted` : 'off for this table'}</small>
+          <small>{table.ttl ? `by ${table.ttl}: ${expiry(table, expired.length)}` : 'off for this table'}</small>
           {table.ttl && app.controlled.value && (timeToLive?.count ?? 0) > 0 && (
             <button type="button" class="small" onClick={() => void app.act({ do: 'expire', account: ownerOf(table), table: table.name })} title="Deletes what has expired, without the service’s lag">Expire now</button>
           )}
         </header>
-        <ol class="chips" aria-label="Items that time to live will delete">
-          {(timeToLive?.first ?? []).slice(0, 6).map((item) => <Chip key={keyText(item.key)} item={item} now={app.now.value} />)}
+        <ol class="chips" aria-label="Expired items that are not deleted yet">
+          {expired.slice(0, 6).map((item) => <Chip key={keyText(item.key)} item={item} now={app.now.value} act="deleted " />)}
         </ol>
       </div>
       {(transactions?.count ?? 0) > 0 && (
@@ -251,10 +251,17 @@ function Waiting({ app, table }: { app: App; table: TableView }) {
   );
 }
 
-function Chip({ item, now }: { item: WaitingItem; now: number }) {
+/** What time to live is about to do, in words. */
+function expiry({ pending }: TableView, expired: number): string {
+  const { count: all = 0, first = [] } = pending?.timeToLive ?? {};
+  if (expired === 0) return `${count(all, 'item')} will expire`;
+  return `${expired}${expired === first.length && expired < all ? '+' : ''} of ${count(all, 'item')} expired, and can be read until deleted`;
+}
+
+function Chip({ item, now, act = '' }: { item: WaitingItem; now: number; act?: string }) {
   return (
     <li>
-      <span>{keyText(item.key)}</span> <small>in {length(Math.max(0, Date.parse(item.due) - now))}</small>
+      <span>{keyText(item.key)}</span> <small>{act}in {length(Math.max(0, Date.parse(item.due) - now))}</small>
     </li>
   );
 }

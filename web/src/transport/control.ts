@@ -11,22 +11,28 @@ export type {
   Conditions,
   ConditionsOption as ConditionsChange,
   Direction,
+  Event as EngineEvent,
   ExplainedExpression,
   Explanation,
   ExpressionNode,
   FaultReport,
   Heat,
   Lag,
+  ItemsPage,
   Level,
   Outage,
   Overview,
   Partition as HeatPartition,
+  Pending,
+  RegionalWrite,
   Replication,
   Request as SeenRequest,
   Resource,
   Rule,
+  StoredItem,
   Table as TableEntry,
   Touch,
+  WaitingItem,
 } from '../../../wasm/npm/src/controls';
 
 export type ExplainedEntry = controls.Explanation['entries'][number];
@@ -75,6 +81,11 @@ export class Control {
   startOutage = (outage: controls.Outage) => this.call(controls.startOutage(outage));
   removeFault = (id: number) => this.call(controls.removeFault({ id }));
   watch = () => this.call(controls.watch({ bodies: true, events: true }));
+  events = (after: number, limit: number) => this.call(controls.listEvents({ after, limit }));
+  requests = (query: { after: number; limit?: number; bodies?: boolean }) => this.call(controls.listRequests(query)).then(({ requests }) => requests);
+  request = (number: number) => this.call(controls.getRequest({ number }));
+  pending = (table: string) => this.call(controls.getPending({ table, limit: 100 }));
+  items = (query: Parameters<typeof controls.listItems>[0]) => this.call(controls.listItems(query));
   heat = (table: string) => this.call(controls.getHeat({ table }));
   pauseIndex = (table: string, index: string) => this.call(controls.pauseIndex({ table, index }));
   resumeIndex = (table: string, index: string) => this.call(controls.resumeIndex({ table, index }));
@@ -89,9 +100,9 @@ export class Control {
   explain = (number: number) => this.call(controls.explainRequest({ number }));
 
   /** Explains an expression, and evaluates it for some items of a table or index. */
-  explainExpression({ kind, text, names, values }: Expression, table: string, index = '', limit = 20): Promise<controls.ExplainedExpression> {
+  explainExpression({ kind, text, names, values }: Expression, table: string, index = ''): Promise<controls.ExplainedExpression> {
     const json = (members?: object) => (members && Object.keys(members).length > 0 ? JSON.stringify(members) : undefined);
-    const expression = { kind, expression: text, names: json(names), values: json(values), index: index || undefined, limit };
+    const expression = { kind, expression: text, names: json(names), values: json(values), index: index || undefined, limit: 20 };
     return this.call(controls.explainExpression({ table, ...expression }));
   }
 
@@ -99,10 +110,6 @@ export class Control {
   async call<Answer>(call: controls.Call<Answer>): Promise<Answer> {
     const said = textOf(await this.#handled(call));
     return (said ? JSON.parse(said) : {}) as Answer;
-  }
-
-  get<T>(path: string): Promise<T> {
-    return this.call<T>({ method: 'GET', path });
   }
 
   async #handled({ method, path, body }: controls.Call<unknown>): Promise<Reply> {

@@ -22,7 +22,7 @@ const theme = EditorView.theme({
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '-2px', borderRadius: '6px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55', overflow: 'auto' },
   '.cm-content': { caretColor: 'var(--ink)', padding: '10px 0' },
-  '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--quiet)', border: 'none', paddingLeft: '4px' },
+  '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--quiet)', border: 'none', minWidth: '36px', justifyContent: 'end' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--line-active)' },
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--selection)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },

@@ -68,7 +68,9 @@ function Output({ app }: { app: App }) {
   const lines = app.output.value;
   useEffect(() => {
     const element = list.current;
-    if (element) element.scrollTop = element.scrollHeight;
+    const last = element?.lastElementChild as HTMLElement | null;
+    // A text that is longer than the list shows its beginning.
+    if (element && last) element.scrollTop = last.offsetHeight > element.clientHeight ? last.offsetTop : element.scrollHeight;
   }, [lines]);
   return (
     <ol class="output" ref={list} tabIndex={0} aria-label="Output of the code">

@@ -14,7 +14,7 @@ const sent: { list: Sent[] } = { list: [] };
 /** Reads the bodies of the latest requests, so that they can be copied at once. */
 export async function rememberRequests(app: App): Promise<void> {
   const after = Math.max(0, (app.feed.requests.value.at(-1)?.number ?? 0) - 30);
-  const { requests } = await app.control.get<{ requests: { operation: string; request?: { body: string; truncated: boolean } }[] }>(`/requests?after=${after}&bodies=true`);
+  const requests = await app.control.requests({ after, bodies: true });
   sent.list = requests.flatMap(({ operation, request }) => {
     if (!request || request.truncated || operation.startsWith('Describe')) return [];
     try {

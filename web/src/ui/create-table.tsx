@@ -12,8 +12,11 @@ interface KeyFields {
 }
 
 interface IndexFields extends KeyFields {
+  kind: 'global' | 'local';
   name: string;
   projection: string;
+  /** The attributes that are projected besides keys, separated by commas. */
+  included: string;
 }
 
 interface Fields extends KeyFields {
@@ -34,14 +37,22 @@ const VIEWS = ['NEW_AND_OLD_IMAGES', 'NEW_IMAGE', 'OLD_IMAGE', 'KEYS_ONLY'];
 
 const schema = ({ hash, range }: KeyFields) => [{ AttributeName: hash, KeyType: 'HASH' }, ...(range ? [{ AttributeName: range, KeyType: 'RANGE' }] : [])];
 
+const projection = ({ projection: ProjectionType, included }: IndexFields) => ({
+  ProjectionType,
+  ...(ProjectionType === 'INCLUDE' ? { NonKeyAttributes: included.split(',').map((name) => name.trim()).filter(Boolean) } : {}),
+});
+
 function creation({ name, provisioned, read, write, stream, indexes, ...keys }: Fields): Record<string, unknown> {
   const types = new Map<string, string>();
-  for (const { hash, hashType, range, rangeType } of [keys, ...indexes]) {
+  const placed = indexes.map((index) => (index.kind === 'local' ? { ...index, hash: keys.hash, hashType: keys.hashType } : index));
+  for (const { hash, hashType, range, rangeType } of [keys, ...placed]) {
     types.set(hash, types.get(hash) ?? hashType);
     if (range) types.set(range, types.get(range) ?? rangeType);
   }
   const throughput = provisioned ? { ProvisionedThroughput: { ReadCapacityUnits: Number(read), WriteCapacityUnits: Number(write) } } : {};
-  const globals = indexes.map((index) => ({ IndexName: index.name, KeySchema: schema(index), Projection: { ProjectionType: index.projection }, ...throughput }));
+  const ofKind = (kind: IndexFields['kind'], more: object) => placed.filter((index) => index.kind === kind).map((index) => ({ IndexName: index.name, KeySchema: schema(index), Projection: projection(index), ...more }));
+  const globals = ofKind('global', throughput);
+  const locals = ofKind('local', {});
   return {
     TableName: name,
     BillingMode: provisioned ? 'PROVISIONED' : 'PAY_PER_REQUEST',
@@ -49,6 +60,7 @@ function creation({ name, provisioned, read, write, stream, indexes, ...keys }: 
     AttributeDefinitions: Array.from(types, ([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
     KeySchema: schema(keys),
     ...(globals.length > 0 ? { GlobalSecondaryIndexes: globals } : {}),
+    ...(locals.length > 0 ? { LocalSecondaryIndexes: locals } : {}),
     ...(stream ? { StreamSpecification: { StreamEnabled: true, StreamViewType: stream } } : {}),
   };
 }
@@ -115,40 +127,44 @@ export function CreateTable({ app, onClose }: { app: App; onClose: () => void })
         </label>
         {indexes.map((index, at) => (
           <fieldset key={at}>
-            <legend>Global index {at + 1} <button type="button" class="small" onClick={() => set({ indexes: indexes.filter((_, other) => other !== at) })}>Remove</button></legend>
+            <legend>{index.kind === 'global' ? 'Global' : 'Local'} index {at + 1} <button type="button" class="small" onClick={() => set({ indexes: indexes.filter((_, other) => other !== at) })}>Remove</button></legend>
             <label class="field">
               <span>Name</span>
               <input required spellcheck={false} value={index.name} onInput={(event) => setIndex(at, { name: event.currentTarget.value.trim() })} />
             </label>
-            <KeyInputs of={` of index ${at + 1}`} keys={index} onChange={(change) => setIndex(at, change)} />
+            <KeyInputs of={` of index ${at + 1}`} keys={index} local={index.kind === 'local'} onChange={(change) => setIndex(at, change)} />
             <label class="field">
               <span>Projection</span>
               <select value={index.projection} onChange={(event) => setIndex(at, { projection: event.currentTarget.value })}>
                 <option>ALL</option>
                 <option>KEYS_ONLY</option>
+                <option>INCLUDE</option>
               </select>
+              {index.projection === 'INCLUDE' && <input required aria-label={`Projected attributes of index ${at + 1}`} placeholder="attributes, separated by commas" spellcheck={false} value={index.included} onInput={(event) => setIndex(at, { included: event.currentTarget.value })} />}
             </label>
           </fieldset>
         ))}
         {!app.tables.shared.value && (
           <div class="field">
-            <span>Owner</span>
+            <span>{app.isTab ? 'Region' : 'Owner'}</span>
             {!app.isTab && <label class="line">access key <input required spellcheck={false} value={accessKey} onInput={(event) => set({ accessKey: event.currentTarget.value.trim() })} /></label>}
-            <label class="line">region <input required spellcheck={false} value={region} onInput={(event) => set({ region: event.currentTarget.value.trim() })} /></label>
+            <label class="line">{app.isTab ? <span class="unseen">region</span> : 'region'} <input required spellcheck={false} value={region} onInput={(event) => set({ region: event.currentTarget.value.trim() })} /></label>
           </div>
         )}
         {!app.tables.shared.value && !app.isTab && <p class="quiet">Each access key and region has its own tables. Enter those that your application uses.</p>}
         {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
         <div class="tools">
           <button type="submit" class="primary">Create table</button>
-          <button type="button" onClick={() => set({ indexes: [...indexes, { ...KEYS, name: '', projection: 'ALL' }] })}><Icon name="plus" /> Add global index</button>
+          {(['global', 'local'] as const).map((kind) => (
+            <button key={kind} type="button" onClick={() => set({ indexes: [...indexes, { ...KEYS, kind, name: '', projection: 'ALL', included: '' }] })}><Icon name="plus" /> Add {kind} index</button>
+          ))}
         </div>
       </form>
     </dialog>
   );
 }
 
-function KeyInputs({ of, keys, onChange }: { of: string; keys: KeyFields; onChange: (change: Partial<KeyFields>) => void }) {
+function KeyInputs({ of, keys, local = false, onChange }: { of: string; keys: KeyFields; local?: boolean; onChange: (change: Partial<KeyFields>) => void }) {
   const type = (label: string, value: string, change: (type: string) => void) => (
     <select aria-label={`Type of ${label}${of}`} value={value} onChange={(event) => change(event.currentTarget.value)}>
       {TYPES.map(([letter, word]) => <option key={letter} value={letter}>{word}</option>)}
@@ -156,14 +172,16 @@ function KeyInputs({ of, keys, onChange }: { of: string; keys: KeyFields; onChan
   );
   return (
     <>
-      <div class="field">
-        <span>Partition key</span>
-        <input required aria-label={`Partition key${of}`} spellcheck={false} value={keys.hash} onInput={(event) => onChange({ hash: event.currentTarget.value.trim() })} />
-        {type('the partition key', keys.hashType, (hashType) => onChange({ hashType }))}
-      </div>
+      {!local && (
+        <div class="field">
+          <span>Partition key</span>
+          <input required aria-label={`Partition key${of}`} spellcheck={false} value={keys.hash} onInput={(event) => onChange({ hash: event.currentTarget.value.trim() })} />
+          {type('the partition key', keys.hashType, (hashType) => onChange({ hashType }))}
+        </div>
+      )}
       <div class="field">
         <span>Sort key</span>
-        <input aria-label={`Sort key${of}`} placeholder="none if empty" spellcheck={false} value={keys.range} onInput={(event) => onChange({ range: event.currentTarget.value.trim() })} />
+        <input required={local} aria-label={`Sort key${of}`} placeholder={local ? '' : 'none if empty'} spellcheck={false} value={keys.range} onInput={(event) => onChange({ range: event.currentTarget.value.trim() })} />
         {type('the sort key', keys.rangeType, (rangeType) => onChange({ rangeType }))}
       </div>
     </>

@@ -1,17 +1,20 @@
 // The items of a table: a virtual list over pages, and an editor for one item.
 import { signal, useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ownerOf, words, type App } from '../app';
-import type { Attributes } from '../transport/control';
+import type { Attributes, StoredItem } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
-import type { ItemsPage, StoredItem, TableView } from '../tables';
+import type { TableView } from '../tables';
 import { brief, keyText, plainItem, typedItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
 import { Icon } from './icon';
 import { TableChoice } from './table-choice';
 
 const ROW = 34;
-const PAGE = 500;
+/** How many rows are drawn above and below those that are seen. */
+const BEYOND = 8;
+/** The most rows that are read at once. */
+const BLOCK = 200;
 
 /** Changes that can be taken back: what was there before, the latest last. */
 interface Change {
@@ -67,104 +70,129 @@ export function ItemsPanel({ app }: { app: App }) {
   );
 }
 
-/** Pages that have been read, each with the cursor it begins at. */
-interface Loaded {
-  after: string | undefined;
-  items: StoredItem[];
-  next: string | undefined;
+/** Which rows are on the screen. */
+interface Shown {
+  from: number;
+  to: number;
 }
 
-function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; index: string; onOpen: (item: StoredItem) => void }) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [pages, setPages] = useState<Loaded[]>([]);
-  const [view, setView] = useState({ top: 0, height: 320 });
+/** The rows of a table or index: those that are shown are read by their position, and again when items may have changed. */
+function useRows(app: App, table: TableView, index: string, { from, to }: Shown) {
+  const rows = useRef(new Map<number, StoredItem>());
+  const read = useRef(new Set<number>());
+  const end = useRef<number | undefined>(undefined);
   const busy = useRef(false);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const latest = useRef<Loaded[]>([]);
-  latest.current = pages;
+  const latest = useRef({ from, to });
+  latest.current = { from, to };
+  const [, redraw] = useState(0);
+  const block = blockOf(table);
+  const version = app.tables.version.value;
 
-  const read = async (after: string | undefined): Promise<Loaded> => {
-    const query = new URLSearchParams({ limit: String(PAGE) });
-    if (after) query.set('after', after);
-    if (index) query.set('index', index);
-    const page = await app.control.of(ownerOf(table)).get<ItemsPage>(`/tables/${encodeURIComponent(table.name)}/items?${query}`);
-    return { after, items: page.items, next: page.next };
+  const readBlock = async (number: number) => {
+    const start = number * block;
+    const found: StoredItem[] = [];
+    for (;;) {
+      const page = await app.control.of(ownerOf(table)).items({ table: table.name, skip: start + found.length, limit: block - found.length, ...(index ? { index } : {}) });
+      found.push(...page.items);
+      if (page.next === undefined) return { start, found, end: page.skipped + page.items.length };
+      if (found.length >= block || page.items.length === 0) return { start, found, end: undefined };
+    }
   };
 
-  // Reads the pages on the screen again, and as many behind them as the screen shows.
-  const refresh = async () => {
+  const load = async () => {
     if (busy.current) return;
     busy.current = true;
     try {
-      const old = latest.current;
-      const fresh: Loaded[] = [];
-      const end = (scroller.current?.scrollTop ?? 0) + (scroller.current?.clientHeight ?? 320) + 10 * ROW;
-      let rows = 0;
-      let after: string | undefined;
-      for (let at = 0; ; at += 1) {
-        const known = old[at];
-        const above = known && known.after === after && known.next !== undefined && (rows + known.items.length) * ROW < (scroller.current?.scrollTop ?? 0) - 10 * ROW;
-        const page = above ? known : await read(after);
-        fresh.push(page);
-        rows += page.items.length;
-        after = page.next;
-        if (!page.next || rows * ROW > end) break;
+      for (;;) {
+        const wanted = [];
+        for (let at = Math.floor(latest.current.from / block); at * block < latest.current.to; at += 1) if (!read.current.has(at)) wanted.push(at);
+        if (wanted.length === 0) return;
+        for (const at of wanted) read.current.add(at);
+        for (const { start, found, end: last } of await Promise.all(wanted.map(readBlock))) {
+          for (let at = start; at < start + block; at += 1) {
+            const row = found[at - start];
+            if (row) rows.current.set(at, row);
+            else rows.current.delete(at);
+          }
+          if (last !== undefined) end.current = last;
+          else if (end.current !== undefined && end.current < start + found.length) end.current = undefined;
+        }
+        redraw((times) => times + 1);
       }
-      // What lies behind stays, if the pages before it still lead there.
-      const rest = old.slice(fresh.length);
-      if (after !== undefined && rest[0]?.after === after) fresh.push(...rest);
-      setPages(fresh);
     } catch {
-      setPages([]);
+      rows.current.clear();
+      read.current.clear();
+      end.current = 0;
+      redraw((times) => times + 1);
     } finally {
       busy.current = false;
     }
   };
 
-  const version = app.tables.version.value;
+  useEffect(() => void load(), [from, to]);
   useEffect(() => {
     if (soon.current !== undefined) return;
-    soon.current = setTimeout(() => ((soon.current = undefined), void refresh()), latest.current.length === 0 ? 0 : 150);
-  }, [version, table.id, index]);
+    soon.current = setTimeout(() => {
+      soon.current = undefined;
+      read.current.clear();
+      void load();
+    }, 150);
+  }, [version]);
   useEffect(() => () => clearTimeout(soon.current), []);
 
-  const rows = useMemo(() => pages.flatMap(({ items }) => items), [pages]);
-  const total = pages.at(-1)?.next === undefined ? rows.length : Math.max(rows.length, index ? 0 : table.items);
-  const from = Math.max(0, Math.floor(view.top / ROW) - 6);
-  const shown = rows.slice(from, from + Math.ceil(view.height / ROW) + 12);
+  // An index has at most one entry of each item; how many it has is known once its end has been read.
+  return { rows: rows.current, total: index ? (end.current ?? table.items) : table.items };
+}
+
+/** How many rows are read at once: few if they are large. */
+const blockOf = ({ items, bytes }: TableView) => Math.max(20, Math.min(BLOCK, Math.floor(1e6 / (bytes / items || 1))));
+
+function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; index: string; onOpen: (item: StoredItem) => void }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [shown, setShown] = useState<Shown>({ from: 0, to: 30 });
+  const { rows, total } = useRows(app, table, index, shown);
   const keys = [...table.keys, ...(table.indexes.find(({ name }) => name === index)?.keys ?? [])].filter((key, at, all) => all.findIndex(({ name }) => name === key.name) === at);
+  const names = keys.map(({ name }) => name);
 
-  const scrolled = (element: HTMLElement) => {
-    setView({ top: element.scrollTop, height: element.clientHeight });
-    const loaded = latest.current.reduce((sum, { items }) => sum + items.length, 0);
-    if (latest.current.at(-1)?.next !== undefined && (element.scrollTop + element.clientHeight + 10 * ROW) / ROW > loaded) void refresh();
+  const look = () => {
+    const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
+    const first = Math.floor(scrollTop / ROW);
+    const from = Math.max(0, first - BEYOND);
+    const to = first + Math.ceil(clientHeight / ROW) + BEYOND;
+    setShown((before) => (before.from === from && before.to === to ? before : { from, to }));
   };
-
   useEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => setView({ top: element.scrollTop, height: element.clientHeight }));
+    const observer = new ResizeObserver(look);
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
 
+  const to = Math.min(shown.to, total);
+  const from = Math.min(shown.from, to);
+  const space = (count: number) => count > 0 && <tr aria-hidden="true" style={{ height: `${count * ROW}px` }} />;
   return (
-    <div class="grid" ref={scroller} onScroll={(event) => scrolled(event.currentTarget)} tabIndex={0} role="region" aria-label={`Items of ${table.name}`}>
+    <div class="grid rows" ref={scroller} onScroll={look} tabIndex={0} role="region" aria-label={`Items of ${table.name}`}>
       <table aria-rowcount={total + 1}>
         <thead>
           <tr>
-            {keys.map(({ name }) => <th key={name} scope="col">{name}</th>)}
+            {names.map((name) => <th key={name} class="key" scope="col">{name}</th>)}
             <th scope="col">Other attributes</th>
             <th scope="col" class="number">Size</th>
             <th scope="col" class="number">Partition</th>
           </tr>
         </thead>
         <tbody>
-          {from > 0 && <tr aria-hidden="true" style={{ height: `${from * ROW}px` }} />}
-          {shown.map((stored, at) => (
-            <Row key={keyText(stored.key)} stored={stored} keys={keys.map(({ name }) => name)} first={rows[from + at - 1]?.token !== stored.token} ttl={table.ttl} now={app.now.value} onOpen={() => onOpen(stored)} />
-          ))}
-          {total > from + shown.length && <tr aria-hidden="true" style={{ height: `${(total - from - shown.length) * ROW}px` }} />}
+          {space(from)}
+          {Array.from({ length: to - from }, (_, at) => {
+            const stored = rows.get(from + at);
+            if (!stored) return <tr key={from + at} aria-hidden="true"><td class="unread" colSpan={names.length + 3} /></tr>;
+            const expired = table.ttl !== undefined && isExpired(stored, table.ttl, app.now.value);
+            return <Row key={keyText(stored.key)} stored={stored} names={names} first={rows.get(from + at - 1)?.token !== stored.token} expired={expired} onOpen={onOpen} />;
+          })}
+          {space(total - to)}
         </tbody>
       </table>
       {total === 0 && <p class="quiet empty">No items.</p>}
@@ -172,35 +200,51 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   );
 }
 
-function Row({ stored, keys, first, ttl, now, onOpen }: { stored: StoredItem; keys: string[]; first: boolean; ttl: string | undefined; now: number; onOpen: () => void }) {
-  const { item } = stored;
-  const expires = ttl && item[ttl] && 'N' in item[ttl] ? Number(item[ttl]['N']) * 1000 : undefined;
-  const expired = expires !== undefined && expires <= now;
-  // Short values first: a long one would hide what comes after it.
-  const others = Object.entries(item)
-    .filter(([name]) => !keys.includes(name))
-    .map(([name, value]) => ({ name, text: brief(value) }))
-    .sort((one, other) => Math.min(one.text.length, 60) - Math.min(other.text.length, 60));
+function isExpired({ item }: StoredItem, ttl: string, now: number): boolean {
+  const expires = item[ttl]?.['N'];
+  return expires !== undefined && Number(expires) * 1000 <= now;
+}
+
+interface RowProps {
+  stored: StoredItem;
+  names: string[];
+  first: boolean;
+  expired: boolean;
+  onOpen: (item: StoredItem) => void;
+}
+
+function Row({ stored, names, first, expired, onOpen }: RowProps) {
+  const { item, bytes: size, partition } = stored;
+  const keys = names.map((name) => brief(item[name]));
   return (
     <tr data-first={first} data-expired={expired}>
-      {keys.map((name, at) => (
-        <td key={name}>
-          {at === 0 ? <button type="button" class="link" onClick={onOpen}>{brief(item[name])}</button> : brief(item[name])}
+      {keys.map((text, at) => (
+        <td key={at} title={text}>
+          {at === 0 ? <button type="button" class="link" onClick={() => onOpen(stored)}>{text}</button> : text}
         </td>
       ))}
       <td class="others">
         {expired && <b class="tag">expired</b>}
-        {others.slice(0, 8).map(({ name, text }) => (
-          <span key={name}><i>{name}</i> {text.slice(0, 60)}</span>
+        {others(stored, names).map(({ name, text }) => (
+          <span key={name}><i>{name}</i> {text}</span>
         ))}
       </td>
-      <td class="number">{bytes(stored.bytes)}</td>
-      <td class="number">{stored.partition}</td>
+      <td class="number">{bytes(size)}</td>
+      <td class="number">{partition}</td>
     </tr>
   );
 }
 
-function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView; item: StoredItem | undefined; onClose: () => void }) {
+/** Attributes other than the keys, short values first: a long one would hide what comes after it. */
+function others({ item }: StoredItem, keys: string[]): { name: string; text: string }[] {
+  const texts = Object.entries(item).filter(([name]) => !keys.includes(name)).map(([name, value]) => ({ name, text: brief(value).slice(0, 60) }));
+  return texts.sort((one, other) => one.text.length - other.text.length).slice(0, 8);
+}
+
+/** An item, with its size and place where they are known. */
+export type EditedItem = Pick<StoredItem, 'key' | 'item'> & Partial<StoredItem>;
+
+export function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView; item: EditedItem | undefined; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const raw = useSignal(false);
   const start = item?.item ?? Object.fromEntries(table.keys.map(({ name, type }) => [name, { [type]: type === 'N' ? '0' : '' }]));
@@ -235,6 +279,13 @@ function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView;
       trouble.value = error instanceof SyntaxError ? `This is not JSON: ${error.message}` : words(error);
     }
   };
+  const renamed = () => {
+    try {
+      return item !== undefined && keyText(keyOf(parsed())) !== keyText(item.key);
+    } catch {
+      return false;
+    }
+  };
   const size = item?.bytes ?? 0;
   const write = Math.max(1, Math.ceil(size / 1024));
   const read = Math.max(1, Math.ceil(size / 4096));
@@ -244,7 +295,7 @@ function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView;
         <h2 id="item-title">{item ? keyText(item.key) : `New item of ${table.name}`}</h2>
         <button type="button" class="small" onClick={onClose}>Close</button>
       </header>
-      {item && (
+      {item?.bytes !== undefined && (
         <p class="quiet">
           {bytes(size)} in partition {item.partition} · a write costs {units(write)} WCU, a strongly consistent read {units(read)} RCU · a million writes {dollars(write * PRICE.write)} on demand
         </p>
@@ -252,7 +303,7 @@ function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView;
       <textarea aria-label={raw.value ? 'Item as DynamoDB JSON' : 'Item as JSON'} spellcheck={false} rows={14} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
       <div class="tools">
-        <button type="button" class="primary" onClick={() => void send('PutItem')}>Save</button>
+        <button type="button" class="primary" onClick={() => void send('PutItem')}>{renamed() ? 'Save as a new item' : 'Save'}</button>
         {item && <button type="button" onClick={() => void send('DeleteItem')}>Delete</button>}
         <span class="spring" />
         <label class="check"><input type="checkbox" checked={raw.value} onChange={turn} /> DynamoDB JSON</label>

@@ -1,37 +1,26 @@
 // A request in detail: what it did, why, at which cost, and its bodies.
 import { useEffect, useState } from 'preact/hooks';
 import type { App } from '../app';
-import { bodyOf, explain, expressionsOf, type Remark, type Sent } from '../explain';
-import type { ExplainedExpression, Explanation, SeenRequest } from '../transport/control';
+import { bodyOf, explain, expressionsOf, type Knowledge, type Remark, type Sent } from '../explain';
+import type { ExplainedExpression, Explanation, ExpressionKind, SeenRequest } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
 import { count, units } from '../words';
 import { showRequest } from './code-pane';
 import { Fault, Tree } from './expression-tree';
 
-interface Body {
-  body: string;
-  bytes: number;
-  truncated: boolean;
-}
-
-interface FullRequest extends SeenRequest {
-  request?: Body;
-  response?: Body;
-}
-
 interface Known {
-  request: FullRequest;
+  request: SeenRequest;
   explanation?: Explanation | undefined;
   expressions: { sent: Sent; explained: ExplainedExpression }[];
 }
 
 /** What the engine knows of a request. */
 async function know({ control }: App, seen: SeenRequest): Promise<Known> {
-  const request = await control.get<FullRequest>(`/requests/${seen.number}`).catch((): FullRequest => seen);
+  const request = await control.request(seen.number).catch(() => seen);
   const explanation = await control.explain(seen.number).catch(() => undefined);
   const expressions = [];
   for (const sent of expressionsOf(bodyOf(request))) {
-    const explained = await control.of(seen.caller).explainExpression(sent.expression, sent.table, sent.index, 1).catch(() => undefined);
+    const explained = await control.of(seen.caller).explainExpression(sent.expression, sent.table, sent.index).catch(() => undefined);
     if (explained) expressions.push({ sent, explained });
   }
   return { request, explanation, expressions };
@@ -46,8 +35,17 @@ export function Details({ app, request, onClose, onExpression }: { app: App; req
       gone = true;
     };
   }, []);
-  const filter = known?.expressions.find(({ sent }) => sent.expression.kind === 'FilterExpression')?.explained.nodes ?? [];
-  const remarks = known ? explain(known.request, known.explanation, filter, app.tables.list.value, app.conditions.value, app.feed.ages.value.get(request.number), app.feed.conflicts.value) : [];
+  const ofKind = (kind: ExpressionKind) => known?.expressions.find(({ sent }) => sent.expression.kind === kind)?.explained;
+  const knowledge: Knowledge = {
+    explanation: known?.explanation,
+    filter: ofKind('FilterExpression'),
+    condition: ofKind('KeyConditionExpression'),
+    tables: app.tables.list.value.filter(({ accessKey, region }) => accessKey === undefined || (accessKey === request.caller.accessKey && region === request.caller.region)),
+    conditions: app.conditions.value,
+    age: app.feed.ages.value.get(request.number),
+    conflicts: app.feed.conflicts.value,
+  };
+  const remarks = known ? explain(known.request, knowledge) : [];
   return (
     <div class="details" role="region" aria-label={`Request ${request.number}`}>
       <header>
@@ -104,8 +102,8 @@ function RemarkLine({ remark }: { remark: Remark }) {
   );
 }
 
-function Bodies({ full }: { full: FullRequest | undefined }) {
-  const part = (title: string, body: Body | undefined) =>
+function Bodies({ full }: { full: SeenRequest | undefined }) {
+  const part = (title: string, body: SeenRequest['request']) =>
     body && (
       <details open={title === 'Request'}>
         <summary>{title} <small>{count(body.bytes, 'byte')}</small></summary>

@@ -6,6 +6,7 @@ import { start } from '../dynatwin.js';
 
 const ITEMS = 100_000;
 const BATCH = 25;
+const ENTRIES = ITEMS / 4;
 
 async function call(server, operation, body) {
   const response = await fetch(server.address, {
@@ -25,14 +26,15 @@ async function fill(server) {
   await call(server, 'CreateTable', {
     TableName: 'Large',
     BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }, { AttributeName: 'SK', AttributeType: 'N' }],
+    AttributeDefinitions: ['PK', 'team'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })).concat({ AttributeName: 'SK', AttributeType: 'N' }),
     KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }, { AttributeName: 'SK', KeyType: 'RANGE' }],
+    GlobalSecondaryIndexes: [{ IndexName: 'by-team', KeySchema: [{ AttributeName: 'team', KeyType: 'HASH' }], Projection: { ProjectionType: 'KEYS_ONLY' } }],
   });
   let batch = 0;
   const write = async () => {
     while (batch < ITEMS / BATCH) {
       const first = BATCH * batch++;
-      const puts = Array.from({ length: BATCH }, (_, at) => ({ PutRequest: { Item: { PK: { S: `USER#${first % 500}` }, SK: { N: String(first + at) }, name: { S: 'Ada Lovelace' } } } }));
+      const puts = Array.from({ length: BATCH }, (_, at) => ({ PutRequest: { Item: { PK: { S: `USER#${first % 500}` }, SK: { N: String(first + at) }, name: { S: 'Ada Lovelace' }, ...((first + at) % 4 === 0 ? { team: { S: `team-${first % 7}` } } : {}) } } }));
       await call(server, 'BatchWriteItem', { RequestItems: { Large: puts } });
     }
   };
@@ -56,6 +58,20 @@ const scroll = (page, step) =>
     return { frames: frames.sort((one, other) => one - other), rows };
   }, step);
 
+/** Scrolls to a row, and waits until what is seen has been read: returns how long that takes, and how many reads. */
+const jump = (page, row) =>
+  page.evaluate(async (top) => {
+    const grid = document.querySelector('.grid');
+    const reads = () => performance.getEntriesByType('resource').filter(({ name }) => name.includes('/items?')).length;
+    performance.setResourceTimingBufferSize(10_000);
+    const [start, before] = [performance.now(), reads()];
+    grid.scrollTop = top;
+    const unread = () => document.querySelector('.grid .unread') !== null;
+    do await new Promise(requestAnimationFrame);
+    while (unread());
+    return { wait: performance.now() - start, reads: reads() - before };
+  }, row * 34);
+
 test('100,000 items scroll, with no more rows in the document than are seen', async () => {
   const server = await start();
   const chromium = await browser(`${server.address}/_dynatwin/ui/`);
@@ -68,12 +84,22 @@ test('100,000 items scroll, with no more rows in the document than are seen', as
     const { frames, rows } = await scroll(page, 90);
     console.log(`# frames: median ${frames[150].toFixed(1)} ms, 95th percentile ${frames[285].toFixed(1)} ms`);
     assert.ok(rows < 60, `${rows} rows`);
-    await page.evaluate(() => {
-      const grid = document.querySelector('.grid');
-      grid.scrollTop = grid.scrollHeight;
-    });
-    // The last row is an item, not the space of those that are yet to be read.
-    await page.locator('.grid tbody tr:last-child:not([aria-hidden])').waitFor({ timeout: 120_000 });
+    for (const [index, rows] of [['', ITEMS], ['by-team', ENTRIES]]) {
+      await page.getByLabel('Show').selectOption(index);
+      await page.locator('.grid tbody tr').nth(5).waitFor();
+      for (const at of [0.5, 0.99, 0.1, 1]) {
+        const { reads, wait } = await jump(page, Math.floor(at * ITEMS));
+        console.log(`# ${index || 'table'}: rows at ${at * 100}% of 100,000 are there after ${wait.toFixed(0)} ms and ${reads} reads`);
+        assert.ok(reads <= 5, `${reads} reads`);
+      }
+      // The last row is the last item.
+      const { items } = await (await fetch(`${server.address}/_dynatwin/tables/Large/items?skip=${rows - 1}&index=${index}`.replace(/&index=$/, ''))).json();
+      assert.equal(items.length, 1);
+      const texts = Object.values(items[0].key).map((value) => Object.values(value)[0]);
+      for (const text of texts) await page.locator('.grid tbody tr:last-child td', { hasText: text }).first().waitFor();
+    }
+    await page.getByLabel('Show').selectOption('');
+    await jump(page, ITEMS);
     const back = await scroll(page, -9_000);
     assert.ok(back.rows < 60, `${back.rows} rows`);
     quiet(page);

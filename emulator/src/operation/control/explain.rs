@@ -204,21 +204,22 @@ fn limit(reason: &str, resource: &str) -> String {
         return format!("{reason} of {resource}.");
     };
     let units = if writes { "write" } else { "read" };
+    let resource = resource.rsplit(':').next().unwrap_or(resource);
     let meaning = match exceeded {
         Exceeded::ProvisionedThroughput => {
-            format!("its provisioned {units} units are used up, with what was saved of the last five minutes")
-        }
-        Exceeded::KeyRangeThroughput => {
             format!(
-                "the partition of this key serves no more {units} units a second: the key is hot, or on-demand capacity has not grown yet"
+                "The provisioned {units} units of {resource} are used up, with those saved in the last five minutes"
             )
         }
-        Exceeded::AccountLimit => format!("the account may use no more {units} units of it"),
+        Exceeded::KeyRangeThroughput => format!(
+            "The partition of this key in {resource} serves no more {units} units per second: the key is hot, or on-demand capacity has not grown yet"
+        ),
+        Exceeded::AccountLimit => format!("The account's limit of {units} units for {resource} is reached"),
         Exceeded::MaxOnDemandThroughput => {
-            format!("the maximum of on-demand {units} units that was configured is reached")
+            format!("The configured maximum of on-demand {units} units of {resource} is reached")
         }
     };
-    format!("{reason}: of {resource}, {meaning}.")
+    format!("{meaning} ({reason}).")
 }
 
 fn better(touch: &Touch, read: &BetterRead) -> String {

@@ -34,6 +34,7 @@ impl ControlRequest<'_> {
                 index: query.text("index"),
                 partition: None,
                 after: query.text("after").map(read_cursor).transpose()?,
+                skip: 0,
                 limit,
             },
         )?;

@@ -20,6 +20,9 @@ impl ControlRequest<'_> {
                 index: query.text("index"),
                 partition: query.whole("partition")?,
                 after: query.text("after").map(read_cursor).transpose()?,
+                skip: query
+                    .whole("skip")?
+                    .map_or(0, |skip| usize::try_from(skip).unwrap_or(usize::MAX)),
                 limit: query.limit()?,
             },
         )?;
@@ -34,6 +37,7 @@ impl ControlRequest<'_> {
             object.close();
         }
         list.close();
+        object.integer("skipped", page.skipped as i64);
         if let Some(next) = &page.next {
             object.string("next", &cursor(next));
         }
@@ -136,6 +140,9 @@ fn write_waiting_item(item: &WaitingItem, mut object: Object<'_>) {
     }
     if let Some(token) = item.token {
         object.string("token", &hex(token));
+    }
+    if let Some(expires) = item.expires {
+        object.string("expires", &expires.to_string());
     }
     object.close();
 }

@@ -195,9 +195,9 @@ def get_pending(table: str, *, limit: int | None = None) -> Call:
     return Call("GET", f"/tables/{_segment(table)}/pending{_search(limit=limit)}")
 
 
-def list_items(table: str, *, after: str | None = None, limit: int | None = None, partition: int | None = None, index: str | None = None) -> Call:
+def list_items(table: str, *, after: str | None = None, skip: int | None = None, limit: int | None = None, partition: int | None = None, index: str | None = None) -> Call:
     """Lists items of a table, or entries of an index, page by page."""
-    return Call("GET", f"/tables/{_segment(table)}/items{_search(after=after, limit=limit, partition=partition, index=index)}")
+    return Call("GET", f"/tables/{_segment(table)}/items{_search(after=after, skip=skip, limit=limit, partition=partition, index=index)}")
 
 
 def explain_expression(table: str, *, kind: str, expression: str, names: str | None = None, values: str | None = None, index: str | None = None, after: str | None = None, limit: int | None = None) -> Call:

@@ -80,6 +80,63 @@ fn pages_of_items_are_those_of_a_scan_and_cost_nothing() {
 }
 
 #[test]
+fn a_page_starts_after_skipped_items() {
+    let mut twin = orders(20);
+    for (query, order) in [
+        ("", walk(&mut twin, "")),
+        ("&index=by-date", walk(&mut twin, "index=by-date")),
+    ] {
+        for (skip, limit, rest) in [
+            (0, 3, true),
+            (1, 3, true),
+            (17, 2, true),
+            (18, 2, true),
+            (19, 2, false),
+            (25, 2, false),
+        ] {
+            let page = get(
+                &mut twin,
+                &format!("tables/Orders/items?skip={skip}&limit={limit}{query}"),
+            );
+            let start = skip.min(20);
+            let end = (skip + limit).min(20).max(start);
+            assert_eq!(
+                page["items"].as_array().unwrap().as_slice(),
+                &order[start..end],
+                "{skip}{query}"
+            );
+            assert_eq!(
+                (&page["skipped"], page["next"].is_string()),
+                (&json!(start), rest),
+                "{skip}{query}"
+            );
+        }
+    }
+    let after = get(&mut twin, "tables/Orders/items?limit=4")["next"].clone();
+    let page = get(
+        &mut twin,
+        &format!("tables/Orders/items?skip=2&after={}", after.as_str().unwrap()),
+    );
+    assert_eq!(page["items"].as_array().unwrap().as_slice(), &walk(&mut twin, "")[6..]);
+}
+
+#[test]
+fn a_page_after_skipped_items_ends_at_1_mb() {
+    let mut twin = orders(0);
+    for number in 0..8 {
+        let item = json!({"id": {"S": number.to_string()}, "text": {"S": "x".repeat(300_000)}});
+        assert_eq!(
+            twin.operation("me", "PutItem", &json!({"TableName": "Orders", "Item": item}))
+                .0,
+            200
+        );
+    }
+    let page = get(&mut twin, "tables/Orders/items?skip=1");
+    assert_eq!(page["items"].as_array().unwrap().len(), 4);
+    assert!(page["next"].is_string());
+}
+
+#[test]
 fn queries_that_are_refused() {
     let mut twin = orders(1);
     for (path, status) in [
@@ -88,6 +145,7 @@ fn queries_that_are_refused() {
         ("tables/Orders/items?limit=-1", 400),
         ("tables/Orders/items?limits=1", 400),
         ("tables/Orders/items?after=xyz", 400),
+        ("tables/Orders/items?skip=-1", 400),
         ("tables/Orders/items?partition=4", 404),
         ("tables/Orders/items?partition=a", 400),
         ("tables/Orders/items?index=by-name", 404),
@@ -139,9 +197,11 @@ fn pending_work_is_listed_until_it_is_applied() {
         "first": [change("put", arrives, json!({"id": {"S": "a"}, "date": {"S": "d"}}))]
     });
     let nothing = json!({"count": 0, "first": []});
+    let mut deletion = change("delete", deleted, key.clone());
+    deletion["expires"] = json!("2026-01-01T00:00:01.000Z");
     let expect = json!({
         "table": "Orders", "accessKey": "me", "region": "us-east-1", "next": arrives,
-        "timeToLive": waits(change("delete", deleted, key.clone())),
+        "timeToLive": waits(deletion),
         "transactions": nothing,
         "streamRecords": waits(change("insert", readable, key.clone())),
         "arrivals": nothing,
