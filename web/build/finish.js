@@ -17,7 +17,7 @@ const files = all(DIST).map((path) => relative(DIST, path)).filter((path) => pat
 const hash = createHash('sha256');
 let size = 0;
 // What is fetched before the editor is touched and another panel is shown.
-const FIRST = /^[^/]*$|^assets\/(index|app|jsxRuntime|engine-worker|dynatwin_bg|code-worker|dist-es)/;
+const FIRST = /^[^/]*$|^assets\/(index-|app|jsxRuntime|engine-worker|dynatwin_bg|code-worker|dist-es)/;
 let first = 0;
 for (const file of files) {
   const content = readFileSync(join(DIST, file));

@@ -255,7 +255,7 @@ function Waiting({ app, table }: { app: App; table: TableView }) {
 function expiry({ pending }: TableView, expired: number): string {
   const { count: all = 0, first = [] } = pending?.timeToLive ?? {};
   if (expired === 0) return `${count(all, 'item')} will expire`;
-  return `${expired}${expired === first.length && expired < all ? '+' : ''} of ${count(all, 'item')} expired, and can be read until deleted`;
+  return `${expired}${expired === first.length && expired < all ? '+' : ''} of ${count(all, 'item')} expired, not deleted yet`;
 }
 
 function Chip({ item, now, act = '' }: { item: WaitingItem; now: number; act?: string }) {
