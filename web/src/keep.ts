@@ -24,3 +24,21 @@ async function within<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore)
 
 export const keep = (name: string, value: unknown) => within('readwrite', (store) => store.put(value, name));
 export const kept = (name: string) => within<unknown>('readonly', (store) => store.get(name));
+
+/** A setting of the page, read before the first paint; without storage there is none. */
+export function setting(name: string): string | undefined {
+  try {
+    return localStorage.getItem(`dynatwin-${name}`) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a setting; without storage it holds until the page is left. */
+export function keepSetting(name: string, value: string): void {
+  try {
+    localStorage.setItem(`dynatwin-${name}`, value);
+  } catch {
+    // Nothing is kept.
+  }
+}

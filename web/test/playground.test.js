@@ -473,6 +473,46 @@ test('focus survives refreshes', async () => {
   assert.equal(await page.evaluate(() => document.activeElement.dataset.number), number);
 });
 
+test('by the keyboard alone, focus returns from a dialog to what opened it', async () => {
+  page = await chromium.open();
+  const focused = () => page.evaluate(() => document.activeElement?.textContent.trim());
+  await page.keyboard.press('Tab');
+  assert.equal(await focused(), 'Skip to the stage');
+  await pause(page);
+  const opens = async (name, keys) => {
+    await page.getByRole('button', { name, exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('dialog').waitFor();
+    for (const key of keys) await page.keyboard.press(key);
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    assert.equal(await focused(), name);
+  };
+  await opens('Share', ['Enter']); // its first button closes it
+  await opens('Share', ['Escape']);
+  await page.getByRole('tab', { name: 'Requests', exact: true }).focus();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await focused(), 'Tables');
+  await opens('Create table', ['Escape']);
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('ArrowRight');
+  await opens('Add item', ['Escape']);
+});
+
+test('the stage makes room for tables and items', async () => {
+  page = await chromium.open({ viewport: { width: 1280, height: 720 } });
+  await pause(page);
+  await tab('Items');
+  await rows().nth(2).waitFor();
+  const before = await rows().count();
+  await page.getByRole('button', { name: 'Hide', exact: true }).click();
+  await page.locator('.stage-body').waitFor({ state: 'detached' });
+  await rows().nth(before).waitFor();
+  await page.waitForTimeout(600); // the session is written a moment later
+  await page.reload();
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.locator('.table-box', { hasText: 'Shop' }).waitFor();
+});
+
 test('axe finds nothing, in both themes and on every tab', async () => {
   for (const colorScheme of ['light', 'dark']) {
     await page?.context().close();

@@ -1,13 +1,16 @@
 // The stage: where requests go, what lags behind, what runs out. Boxes are HTML; what flies between them is drawn above.
-import { useComputed } from '@preact/signals';
+import { signal, useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ownerOf, type App } from '../app';
+import { keepSetting, setting } from '../keep';
 import { Icon } from '../ui/icon';
 import { keyText } from '../value';
 import { bytes, count, length, units } from '../words';
 import type { Direction, HeatPartition, Replication, Resource, WaitingItem } from '../transport/control';
 import type { IndexView, TableView } from '../tables';
 import { expiredOf, Flights } from './flights';
+
+const folded = signal(setting('stage') === 'folded');
 
 export function Stage({ app }: { app: App }) {
   const host = useRef<HTMLDivElement>(null);
@@ -18,12 +21,12 @@ export function Stage({ app }: { app: App }) {
     if (!host.current || !canvas.current) return;
     const flights = new Flights(app, host.current, canvas.current);
     return () => flights.close();
-  }, []);
+  }, [folded.value]);
 
   return (
     <section class="pane stage" id="stage" aria-label="Stage">
       <StageHead app={app} />
-      <div class="stage-body" ref={host}>
+      {!folded.value && <div class="stage-body" ref={host}>
         <Sender app={app} />
         {table ? <TableBox app={app} table={table} /> : <div class="empty-table">No tables yet. Tables that the code creates appear here.</div>}
         <div class="followers">
@@ -34,9 +37,15 @@ export function Stage({ app }: { app: App }) {
         </div>
         {table && <Waiting app={app} table={table} />}
         <canvas ref={canvas} aria-hidden="true" />
-      </div>
+      </div>}
     </section>
   );
+}
+
+// Without the stage, tables and items have the room.
+function fold(): void {
+  folded.value = !folded.value;
+  keepSetting('stage', folded.value ? 'folded' : 'open');
 }
 
 function StageHead({ app }: { app: App }) {
@@ -59,6 +68,7 @@ function StageHead({ app }: { app: App }) {
         <li class="throttled">throttled</li>
         <li class="expired">expired</li>
       </ul>
+      <button type="button" class="small" aria-expanded={!folded.value} onClick={fold}>{folded.value ? 'Show' : 'Hide'}</button>
     </div>
   );
 }

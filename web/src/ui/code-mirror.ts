@@ -80,7 +80,9 @@ export function openEditor(root: ShadowRoot, { text, selection: [anchor, head], 
   const view = new EditorView({ state: EditorState.create({ doc: text, selection: { anchor: Math.min(anchor, text.length), head: Math.min(head, text.length) }, extensions }), parent, root });
   return {
     show(next: string) {
-      if (next !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
+      if (next === view.state.doc.toString()) return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
+      view.scrollDOM.scrollTo(0, 0);
     },
     focus: () => view.focus(),
     close: () => view.destroy(),

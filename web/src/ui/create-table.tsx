@@ -1,8 +1,8 @@
 // The form for a new table.
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import { words, type App } from '../app';
 import { Icon } from './icon';
+import { useModal } from './modal';
 
 interface KeyFields {
   hash: string;
@@ -66,10 +66,9 @@ function creation({ name, provisioned, read, write, stream, indexes, ...keys }: 
 }
 
 export function CreateTable({ app, onClose }: { app: App; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const fields = useSignal<Fields>({ name: '', ...KEYS, hash: 'PK', range: 'SK', provisioned: false, read: '5', write: '5', ttl: '', stream: '', indexes: [], ...app.account.value });
   const trouble = useSignal('');
-  useEffect(() => dialog.current?.showModal(), []);
   const set = (change: Partial<Fields>) => (fields.value = { ...fields.value, ...change });
   const { name, provisioned, read, write, ttl, stream, indexes, accessKey, region } = fields.value;
   const setIndex = (at: number, change: Partial<IndexFields>) => set({ indexes: indexes.map((index, other) => (other === at ? { ...index, ...change } : index)) });

@@ -8,6 +8,7 @@ import type { TableView } from '../tables';
 import { brief, keyText, plainItem, typedItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
 import { Icon } from './icon';
+import { useModal } from './modal';
 import { TableChoice } from './table-choice';
 
 const ROW = 34;
@@ -245,12 +246,11 @@ function others({ item }: StoredItem, keys: string[]): { name: string; text: str
 export type EditedItem = Pick<StoredItem, 'key' | 'item'> & Partial<StoredItem>;
 
 export function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView; item: EditedItem | undefined; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const raw = useSignal(false);
   const start = item?.item ?? Object.fromEntries(table.keys.map(({ name, type }) => [name, { [type]: type === 'N' ? '0' : '' }]));
   const text = useSignal(JSON.stringify(plainItem(start), undefined, 2));
   const trouble = useSignal('');
-  useEffect(() => dialog.current?.showModal(), []);
 
   const parsed = (): Attributes => {
     const value = JSON.parse(text.value) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 // A link to this session, and files: sessions, snapshots, data models of NoSQL Workbench.
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { words, type App } from '../app';
 import { digest } from '../digest';
 import { toFragment } from '../session';
@@ -8,17 +8,15 @@ import { count, length } from '../words';
 import { modelOf } from '../workbench';
 import { download } from './download';
 import { Icon } from './icon';
+import { useModal } from './modal';
 
 /** The longest link that is offered: messengers cut longer ones. */
 const LONGEST = 60_000;
 
 export function ShareDialog({ app, onClose }: { app: App; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const trouble = useSignal('');
-  useEffect(() => {
-    app.halt();
-    dialog.current?.showModal();
-  }, []);
+  useEffect(() => app.halt(), []);
   const open = async (file: File | undefined) => {
     if (!file) return;
     try {

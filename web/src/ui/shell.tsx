@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { App } from '../app';
 import { EXAMPLES } from '../examples';
+import { keepSetting } from '../keep';
 import { Stage } from '../stage/stage';
 import { CodePane } from './code-pane';
 import { Icon } from './icon';
@@ -80,11 +81,7 @@ function ThemeButton() {
     dark.value = !dark.value;
     const theme = dark.value ? 'dark' : 'light';
     document.documentElement.dataset['theme'] = theme;
-    try {
-      localStorage.setItem('dynatwin-theme', theme);
-    } catch {
-      // Without storage it holds until the page is left.
-    }
+    keepSetting('theme', theme);
   };
   return (
     <button type="button" class="icon-button" aria-label={dark.value ? 'Light theme' : 'Dark theme'} title={dark.value ? 'Light theme' : 'Dark theme'} onClick={turn}>

@@ -1,6 +1,5 @@
 // All tables, and what is done with a table as a whole.
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import { ownerOf, words, type App } from '../app';
 import { allItems, exported, imported, writeItems } from '../bulk';
 import type { TableView } from '../tables';
@@ -8,6 +7,7 @@ import { bytes, count } from '../words';
 import { CreateTable } from './create-table';
 import { download } from './download';
 import { Icon } from './icon';
+import { useModal } from './modal';
 
 export function TablesPanel({ app, onItems }: { app: App; onItems: () => void }) {
   const creating = useSignal(false);
@@ -111,8 +111,7 @@ async function remove(app: App, table: TableView): Promise<void> {
 }
 
 function Confirm({ table, act, onConfirm, onClose }: { table: TableView; act: 'empty' | 'delete'; onConfirm: (table: TableView, act: 'empty' | 'delete') => void; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const dialog = useModal();
   return (
     <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title" onClose={onClose}>
       <h2 id="confirm-title">{act === 'empty' ? `Delete all items of ${table.name}?` : `Delete the table ${table.name}?`}</h2>
