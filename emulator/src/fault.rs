@@ -12,46 +12,13 @@ pub use crate::error::Exceeded;
 pub use modelled::MODELLED;
 pub use ordinals::Ordinals;
 pub use outage::Outage;
-pub use rule::{InvalidRule, JobFault, KeyMatch, KmsFault, Rule, Trigger, Verdict, When, Window};
+pub use rule::{FaultSubject, InvalidRule, JobFault, KeyMatch, KmsFault, Rule, Trigger, Verdict, When, Window};
 
 use crate::chance;
 use crate::clock::Moment;
-use crate::schema::Index;
+
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use ordinals::OrdinalCounts;
-
-/// What a rule is held against: one entry of a request.
-#[derive(Clone, Copy, Debug)]
-pub struct FaultSubject<'a> {
-    pub operation: &'a str,
-    pub table: &'a str,
-    /// The index that is read, if one is.
-    pub index: Option<&'a str>,
-    /// The global indexes that a write may reach.
-    pub feeds: &'a [Index],
-    pub caller: &'a str,
-    /// The region that the request is sent to.
-    pub region: &'a str,
-    /// When the request is executed.
-    pub now: Moment,
-    /// A hash of the table's owner.
-    pub owner: u64,
-    /// The partition key as text; `None` if the entry has none, or it is binary.
-    pub partition: Option<&'a str>,
-}
-
-impl FaultSubject<'_> {
-    /// A hash of the key that a decision is about, with what is decided and its number.
-    fn id(&self, seed: u64, what: &str, number: u64) -> u64 {
-        let name = chance::StableHash::new(seed).bytes(what.as_bytes()).word(number);
-        let of = name.bytes(self.table.as_bytes()).bytes(self.operation.as_bytes());
-        of.bytes(self.partition.unwrap_or_default().as_bytes()).finish()
-    }
-
-    fn touches(&self, index: &str) -> bool {
-        self.index == Some(index) || self.feeds.iter().any(|fed| fed.name == index)
-    }
-}
 
 /// Whether a share has it that the `ordinal`-th decision of this id is a yes.
 fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {

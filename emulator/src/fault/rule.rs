@@ -3,11 +3,46 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::Outage;
 use super::modelled::{can_answer, is_modelled, is_operation};
-use super::{FaultSubject, Outage};
+use crate::chance;
 use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::error::{ErrorKind, Exceeded};
+use crate::schema::Index;
+
+/// What a rule is held against: one entry of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultSubject<'a> {
+    pub operation: &'a str,
+    pub table: &'a str,
+    /// The index that is read, if one is.
+    pub index: Option<&'a str>,
+    /// The global indexes that a write may reach.
+    pub feeds: &'a [Index],
+    pub caller: &'a str,
+    /// The region that the request is sent to.
+    pub region: &'a str,
+    /// When the request is executed.
+    pub now: Moment,
+    /// A hash of the table's owner.
+    pub owner: u64,
+    /// The partition key as text; `None` if the entry has none, or it is binary.
+    pub partition: Option<&'a str>,
+}
+
+impl FaultSubject<'_> {
+    /// A hash of the key that a decision is about, with what is decided and its number.
+    pub(super) fn id(&self, seed: u64, what: &str, number: u64) -> u64 {
+        let name = chance::StableHash::new(seed).bytes(what.as_bytes()).word(number);
+        let of = name.bytes(self.table.as_bytes()).bytes(self.operation.as_bytes());
+        of.bytes(self.partition.unwrap_or_default().as_bytes()).finish()
+    }
+
+    fn touches(&self, index: &str) -> bool {
+        self.index == Some(index) || self.feeds.iter().any(|fed| fed.name == index)
+    }
+}
 
 /// What becomes of a request that a rule meets.
 ///

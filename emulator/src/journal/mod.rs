@@ -285,6 +285,7 @@ mod tests {
 
     use super::*;
     use crate::answer::Delivery;
+    use crate::capacity::units::Units;
     use crate::clock::Moment;
     use crate::value::{AttributeValue, Map};
 

@@ -9,6 +9,11 @@ use crate::limits;
 use crate::request::Substitutions;
 use crate::value::{Map, Name, Text};
 
+/// The text of a member with an enumeration, if the request has the member.
+pub fn one_of(word: Option<&Text>) -> Option<&str> {
+    word.map(Text::as_str)
+}
+
 /// How long a table that is being deleted still answers calls on time to live, backups and insights (measured: 1 to 1.6 s).
 pub const FOUND_AFTER_DELETION: Duration = Duration::from_secs(1);
 

@@ -162,11 +162,6 @@ pub static OPERATIONS: &[Operation] = operations! {
     "UpdateTimeToLive" => tables::update_time_to_live,
 };
 
-/// Returns the value of an enumeration, if it is one that the request may use.
-fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
-    word.map(crate::value::Text::as_str)
-}
-
 /// Finds a service's operation by name.
 pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
     of_name(name).filter(|operation| operation.service == service)

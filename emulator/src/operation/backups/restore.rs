@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::{ApiError, Violations};
 use crate::limits;
 use crate::operation::check;
-use crate::operation::one_of;
+use crate::operation::check::one_of;
 use crate::operation::tables::create_table::quota::ThroughputOwner;
 use crate::operation::tables::create_table::{self, Extras, definition, shape, vector};
 use crate::operation::tables::description::{self, TableView};

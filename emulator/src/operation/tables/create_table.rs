@@ -14,9 +14,7 @@ use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::Verdicts;
-use crate::operation::check;
 use crate::operation::drive::Stages;
-use crate::operation::one_of;
 use crate::operation::policies;
 use crate::operation::tables::account;
 use crate::operation::tables::description::{self, TableView};
@@ -265,6 +263,3 @@ pub(super) fn plan_table(
     };
     (identity, settings)
 }
-
-/// `check` is named so that both halves of the validation can find it.
-pub(super) use check::words;

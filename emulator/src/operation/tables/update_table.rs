@@ -1,6 +1,7 @@
 //! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
 
 mod backfill;
+mod edit;
 mod indexes;
 pub(in crate::operation) mod replicas;
 mod request;
@@ -12,31 +13,19 @@ mod warm;
 
 use std::sync::Arc;
 
-use compact_str::CompactString;
-
-use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
 use crate::execute::{self, Verdicts};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
-use crate::operation::tables::description::{self, GlobalView, TableView};
+use crate::operation::tables::description::{self, TableView};
 use crate::plan::{self, Access, ControlAccess, RegionActions, Target};
 use crate::request::UpdateTable;
-use crate::schema::Definition;
-use crate::storage::{Job, JobKind, Shape, Table, TableSettings};
 use crate::wire::encode::Writer;
+use edit::{Outcome, TableUpdate, check_active};
 
 pub struct Operation;
-
-/// The result of the update.
-pub struct Outcome {
-    shape: Arc<Shape>,
-    now: Moment,
-    /// The table's replicas before the change, if it changes them.
-    replicas: Option<GlobalView>,
-}
 
 impl Stages for Operation {
     type Request = UpdateTable;
@@ -109,29 +98,6 @@ impl Stages for Operation {
     }
 }
 
-/// Rejects changes of a table that is being created or deleted.
-fn check_active(table: &Table, shape: &TableSettings, now: Moment) -> Result<(), ApiError> {
-    let name = &table.name;
-    if shape.is_deleting() {
-        return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
-    }
-    if shape.is_restoring(now) || (now < shape.active_at && table.is_replica()) {
-        return Err(ApiError::table_not_found_named(name));
-    }
-    if now < shape.active_at {
-        return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
-    }
-    Ok(())
-}
-
-/// A change of a table's settings, under all locks of the table. If it fails nothing is changed.
-struct TableUpdate<'e> {
-    context: &'e Context<'e>,
-    table: &'e Table,
-    shape: &'e mut TableSettings,
-    request: &'e UpdateTable,
-}
-
 impl TableUpdate<'_> {
     fn run(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
@@ -147,48 +113,13 @@ impl TableUpdate<'_> {
         self.vectors()?;
         self.stream()
     }
-
-    fn definition(&mut self) -> &mut Definition {
-        Arc::make_mut(&mut self.shape.definition)
-    }
-
-    /// Whether changes take time and have a cooldown.
-    fn takes_time(&self) -> bool {
-        self.shape.takes_time()
-    }
-
-    /// When a change completes that takes `times` times as long as the creation of a table (measured: about 6 s).
-    fn after(&self, what: &str, times: f64) -> Moment {
-        self.shape.later(self.context.now, what, &self.table.name, times)
-    }
-
-    fn begin(&mut self, work: JobKind, until: Moment) {
-        self.shape.jobs.push(Job { work, until });
-    }
-
-    /// The names of the indexes whose jobs match.
-    fn indexes_in(&self, matches: impl Fn(&JobKind) -> bool) -> Option<String> {
-        let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
-        let names: Vec<&str> = jobs.filter_map(Job::index).map(CompactString::as_str).collect();
-        (!names.is_empty()).then(|| names.join(", "))
-    }
-
-    /// The indexes for which the service is still allocating resources.
-    fn allocating(&self) -> Option<String> {
-        let now = self.context.now;
-        self.indexes_in(|work| matches!(work, JobKind::CreateIndex { allocated, .. } if *allocated > now))
-    }
-
-    /// The indexes that are being deleted.
-    fn deleting(&self) -> Option<String> {
-        self.indexes_in(|work| matches!(work, JobKind::DeleteIndex { .. } | JobKind::DeleteVectorIndex { .. }))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::caller::Caller;
+    use crate::clock::Moment;
     use crate::conditions::Conditions;
     use crate::context::EngineState;
     use crate::error::ErrorKind;

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::quota::{self, ThroughputOwner};
-use super::{one_of, shape, vector};
+use super::{shape, vector};
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::limits;
+use crate::operation::check::one_of;
 use crate::operation::tables::kms;
 use crate::operation::tags;
 use crate::request::{

@@ -1,7 +1,7 @@
 //! The model's constraints on a CreateTable: names, lengths, enumerations and bounds, collected.
 
-use super::{one_of, words};
 use crate::error::{ApiError, Violations, constraint};
+use crate::operation::check::{one_of, words};
 use crate::operation::{check, streams};
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SearchSchemaElement,

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::definition::{self, Types};
-use super::one_of;
 use crate::error::ApiError;
 use crate::limits;
+use crate::operation::check::one_of;
 use crate::request::{SearchSchemaElement, VectorIndex as ReturnMembers};
 use crate::schema::{BillingMode, Distance, SearchAttribute, VectorIndex};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::TableUpdate;
+use super::edit::TableUpdate;
 use super::request::ONE_ONLINE_INDEX;
 use super::throughput::{ThroughputOwner, check_changes, raise_warm};
 use crate::clock::Moment;

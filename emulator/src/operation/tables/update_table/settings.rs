@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::TableUpdate;
+use super::edit::TableUpdate;
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::operation::tables::create_table::definition;
-use crate::storage::JobKind;
+use crate::storage::{Job, JobKind};
 
 pub(super) const PROTECTION_COOLDOWN: Duration = Duration::from_secs(15);
 const CLASS_WINDOW: Duration = Duration::from_hours(30 * 24);
@@ -120,7 +120,7 @@ impl TableUpdate<'_> {
             }
             _ => {}
         }
-        let changes = |job: &super::Job| matches!(job.work, JobKind::Encryption { .. });
+        let changes = |job: &Job| matches!(job.work, JobKind::Encryption { .. });
         if self.shape.jobs.iter().any(changes) {
             if wanted.is_some() && there == wanted {
                 // Measured: an identical request is accepted without effect.

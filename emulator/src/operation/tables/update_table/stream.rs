@@ -1,10 +1,10 @@
 //! Enabling and disabling a stream (docs/behavior: 04 4.1 and 5.3).
 
-use super::TableUpdate;
+use super::edit::TableUpdate;
 use crate::error::ApiError;
 use crate::request::StreamSpecification;
 use crate::schema::StreamView;
-use crate::storage::{JobKind, TableStream};
+use crate::storage::{Job, JobKind, TableStream};
 
 /// Measured: 4 to 5 s.
 const SWITCH: f64 = 0.75;
@@ -109,7 +109,7 @@ impl TableUpdate<'_> {
         }
         // A change of billing in this request can be combined with a stream.
         let own = self.request.billing_mode.is_some();
-        let busy = |job: &super::Job| job.is_throughput() && !(own && matches!(job.work, JobKind::Billing));
+        let busy = |job: &Job| job.is_throughput() && !(own && matches!(job.work, JobKind::Billing));
         if self.shape.jobs.iter().any(busy) {
             return Err(ApiError::in_use(format_args!(
                 "Can't enable or disable stream while table IOPS are being updated. Table: {}",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::TableUpdate;
+use super::edit::TableUpdate;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::operation::tables::create_table::definition::throughput_of;
@@ -10,7 +10,7 @@ use crate::operation::tables::create_table::quota;
 pub(super) use crate::operation::tables::create_table::quota::ThroughputOwner;
 use crate::request::OnDemandThroughput as OnDemandRequest;
 use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
-use crate::storage::JobKind;
+use crate::storage::{Job, JobKind};
 
 /// Measured: 1 to 2 s.
 const UNITS: f64 = 0.25;
@@ -108,7 +108,7 @@ impl TableUpdate<'_> {
 
     /// Rejects a second change of throughput or billing while the first is in progress.
     pub(super) fn refuse_while_units_change(&self) -> Result<(), ApiError> {
-        if !self.shape.jobs.iter().any(super::Job::is_throughput) {
+        if !self.shape.jobs.iter().any(Job::is_throughput) {
             return Ok(());
         }
         Err(ApiError::in_use(format_args!(
@@ -242,8 +242,8 @@ impl TableUpdate<'_> {
             return Ok(());
         };
         let switched = self.request.billing_mode.is_some();
-        let changes_class = |job: &super::Job| matches!(job.work, JobKind::Class { .. });
-        let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
+        let changes_class = |job: &Job| matches!(job.work, JobKind::Class { .. });
+        let busy = if !switched && self.shape.jobs.iter().any(Job::is_throughput) {
             Some("BillingMode update is in progress".to_owned())
         } else if self.shape.jobs.iter().any(changes_class) {
             Some("TableClass update is in progress".to_owned())

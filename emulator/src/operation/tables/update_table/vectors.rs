@@ -1,6 +1,6 @@
 //! The creation and deletion of vector indexes (docs/behavior: 04 4.1 and 14.2).
 
-use super::TableUpdate;
+use super::edit::TableUpdate;
 use super::indexes::{DELETION, prune_types};
 use crate::clock::Moment;
 use crate::error::ApiError;

@@ -1,6 +1,6 @@
 //! Warm throughput, of the table or of an index: it can only be raised (docs/behavior: 04 5.2).
 
-use super::TableUpdate;
+use super::edit::TableUpdate;
 use super::throughput::ThroughputOwner;
 use crate::error::ApiError;
 use crate::operation::tables::create_table::quota;

@@ -11,7 +11,7 @@ pub(super) use check::{check_members, check_together};
 pub(in crate::operation) use delete::only_one_replica;
 
 use self::check::{ReplicaChangeKind, ReplicaChanges, region_of};
-use super::Outcome;
+use super::edit::Outcome;
 use super::settings::PROTECTION_COOLDOWN;
 use crate::clock::Moment;
 use crate::context::Context;
@@ -74,7 +74,7 @@ pub(super) fn check_settings(context: &Context<'_>, table: &Table, request: &Upd
         return Ok(());
     };
     let shape = table.shape();
-    super::check_active(table, &shape, context.now)?;
+    super::edit::check_active(table, &shape, context.now)?;
     if request.stream_specification.is_some() && state.consistency == Consistency::Eventual {
         return Err(ApiError::invalid(
             "Disabling Stream is not allowed for a Global Table replica.",
@@ -236,7 +236,7 @@ impl GroupUpdate<'_> {
                 self.table.name, self.context.region
             )));
         }
-        super::check_active(self.table, &self.shape, now)
+        super::edit::check_active(self.table, &self.shape, now)
     }
 
     /// Rejects a change while another one is in progress.
