@@ -50,6 +50,8 @@ pub const FAULT_RULES: usize = 1000;
 pub const OWN_CONDITIONS: usize = 10_000;
 /// Bytes of an expression's text (Developer Guide).
 pub const EXPRESSION_SIZE: usize = 4096;
+/// Bytes of the names and values, with their placeholders, of a request's expressions (Developer Guide).
+pub const SUBSTITUTIONS_SIZE: usize = 2 * 1024 * 1024;
 /// Operators and functions of an expression (Developer Guide).
 pub const EXPRESSION_OPERATORS: usize = 300;
 /// Elements of a document path (measured).

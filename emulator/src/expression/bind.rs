@@ -20,6 +20,7 @@ use super::{ExpressionKind, check, error};
 use crate::error::ApiError;
 use crate::limits;
 use crate::request::Substitutions;
+use crate::size;
 use crate::value::{AttributeValue, Name};
 
 const NAMES: &str = "ExpressionAttributeNames";
@@ -230,7 +231,8 @@ pub struct Bindings<'r> {
 }
 
 impl<'r> Bindings<'r> {
-    /// The scope of these substitutions: checks that neither map is empty, and the syntax and length of each placeholder.
+    /// The scope of these substitutions: checks that neither map is empty, and the syntax and length of each placeholder,
+    /// and the size of all together.
     pub fn new(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Bindings<'r>, ApiError> {
         Bindings::checked(substitutions, cache, false)
     }
@@ -260,6 +262,7 @@ impl<'r> Bindings<'r> {
                 .iter()
                 .try_for_each(|(key, _)| check_placeholder(VALUES, key, b':'))?;
         }
+        check_size(substitutions).map_err(envelope)?;
         Ok(Bindings {
             cache,
             names: Table::new(substitutions.names.as_ref()),
@@ -358,6 +361,23 @@ fn grammar(kind: ExpressionKind) -> Grammar {
         | ExpressionKind::KeyCondition
         | ExpressionKind::SearchCondition => Grammar::Condition,
     }
+}
+
+fn check_size(substitutions: &Substitutions) -> Result<(), ApiError> {
+    let names = substitutions.names.iter().flatten();
+    let names: usize = names.map(|(key, name)| key.len() + name.len()).sum();
+    let values = substitutions.values.iter().flatten();
+    let values: usize = values.map(|(key, value)| size::of_attribute(key, value)).sum();
+    let what = if names > limits::SUBSTITUTIONS_SIZE {
+        NAMES
+    } else if values > limits::SUBSTITUTIONS_SIZE {
+        VALUES
+    } else if names + values > limits::SUBSTITUTIONS_SIZE {
+        "Combined size of ExpressionAttributeNames and ExpressionAttributeValues"
+    } else {
+        return Ok(());
+    };
+    Err(ApiError::substitutions_too_large(what))
 }
 
 fn check_aliased(key: &str, name: &str, moved: bool) -> Result<(), ApiError> {

@@ -251,6 +251,11 @@ impl ApiError {
         ))
     }
 
+    /// Names or values that are too large, or both together.
+    pub(super) fn substitutions_too_large(what: &str) -> ApiError {
+        ApiError::validation(format!("{what} exceeds max size"))
+    }
+
     /// An alias whose value is empty.
     pub(super) fn alias_of_empty(key: &str) -> ApiError {
         ApiError::validation(format!(
