@@ -367,6 +367,11 @@ fn check_size(substitutions: &Substitutions) -> Result<(), ApiError> {
     let names = substitutions.names.iter().flatten();
     let names: usize = names.map(|(key, name)| key.len() + name.len()).sum();
     let values = substitutions.values.iter().flatten();
+    let values: usize = values.map(|(key, value)| key.len() + at_most(value)).sum();
+    if names + values <= limits::SUBSTITUTIONS_SIZE {
+        return Ok(());
+    }
+    let values = substitutions.values.iter().flatten();
     let values: usize = values.map(|(key, value)| size::of_attribute(key, value)).sum();
     let what = if names > limits::SUBSTITUTIONS_SIZE {
         NAMES
@@ -378,6 +383,14 @@ fn check_size(substitutions: &Substitutions) -> Result<(), ApiError> {
         return Ok(());
     };
     Err(ApiError::substitutions_too_large(what))
+}
+
+/// The bytes a value counts for, or a little more: the digits of a number are not counted.
+fn at_most(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::N(_) => 21,
+        _ => size::of_value(value),
+    }
 }
 
 fn check_aliased(key: &str, name: &str, moved: bool) -> Result<(), ApiError> {

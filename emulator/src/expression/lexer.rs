@@ -141,14 +141,14 @@ fn name_or_keyword(word: &str) -> TokenKind {
 }
 
 /// What a syntax error says about the token at fault and its surroundings: the source from the start of the token before
-/// it to the end of the token after it (compared with DynamoDB Local, about 100 probes).
+/// it, or of the source, to the end of the token after it (compared with DynamoDB Local, about 100 probes).
 pub(super) fn syntax_error(source: &str, before: Option<Token>, fault: Token) -> String {
     let shown = if fault.kind == TokenKind::End {
         "<EOF>"
     } else {
         fault.text(source)
     };
-    let start = before.map_or(fault.start, |before| before.start);
+    let start = before.map_or(0, |before| before.start);
     // The service counts UTF-16 units: of a character outside the basic plane the second half is the token after it.
     let end = if fault.kind == TokenKind::End || fault.text(source).chars().any(|c| c.len_utf16() == 2) {
         fault.end

@@ -165,8 +165,12 @@ pub struct KeySelection {
     pub restricts_range: bool,
 }
 
-/// Matches a key condition to the schema of the table or index that is queried.
-pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result<KeySelection, ApiError> {
+/// Matches a key condition to the schema of the table, or of the index, that is queried.
+pub fn key_selection(
+    schema: &KeySchema,
+    index: Option<&Index>,
+    condition: &KeyCondition<'_>,
+) -> Result<KeySelection, ApiError> {
     let clauses = &condition.clauses;
     let limit = schema.hash.len() + schema.range.len();
     let clause_of = |name: &str| clauses.iter().find(|clause| clause.name == name);
@@ -187,7 +191,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     for attribute in &schema.hash {
         match clause_of(&attribute.name).map(|clause| &clause.operator) {
             Some(KeyOperator::Eq(value)) => {
-                check_operand(attribute, value)?;
+                check_operand(index, attribute, value)?;
                 key::push_component(&mut hash, value);
             }
             Some(_) if schema.hash.len() == 1 => return Err(condition_not_supported()),
@@ -211,7 +215,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
         };
         restricts_range = true;
         for value in clause.operator.values() {
-            check_operand(attribute, value)?;
+            check_operand(index, attribute, value)?;
         }
         let KeyOperator::Eq(value) = &clause.operator else {
             let range = range_of(token, &prefix, &clause.operator);
@@ -284,13 +288,14 @@ fn check_range_prefix<'c, 'v: 'c>(
     )))
 }
 
-fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), ApiError> {
+fn check_operand(index: Option<&Index>, attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), ApiError> {
     if !attribute.kind.fits(value) {
         return Err(ApiError::invalid("Condition parameter type does not match schema type"));
     }
-    match key::empty_key_type(value) {
-        Some(kind) => Err(ApiError::empty_key(&attribute.name, kind)),
-        None => Ok(()),
+    match (key::empty_key_type(value), index) {
+        (None, _) => Ok(()),
+        (Some(kind), None) => Err(ApiError::empty_key(&attribute.name, kind)),
+        (Some(kind), Some(index)) => Err(ApiError::empty_index_key(&attribute.name, kind, &index.name)),
     }
 }
 

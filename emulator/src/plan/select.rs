@@ -266,5 +266,5 @@ fn selection<'r>(
         Some(KeyClause { name, operator })
     });
     let clauses = hash.into_iter().chain(range).collect();
-    super::key_selection(schema, &KeyCondition { clauses }).map(|selection| selection.range)
+    super::key_selection(schema, None, &KeyCondition { clauses }).map(|selection| selection.range)
 }

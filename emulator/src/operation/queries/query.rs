@@ -54,6 +54,7 @@ impl Stages for Operation {
         let keys = key_condition(request, &mut scope)?;
         // A table's own key has two attributes at most; the number of an index is in its schema.
         if !on_index && keys.clauses.len() > 2 {
+            check_unused(request, &mut scope)?;
             return Err(ApiError::too_many_conditions(keys.clauses.len(), 2));
         }
         Ok(Checked {
@@ -79,25 +80,25 @@ impl Stages for Operation {
         } = checked;
         let target = plan::table(context, check::text(request.table_name.as_ref()))?;
         let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
+        let projection = match &request.projection_expression {
+            Some(text) => Some(scope.projection(text)?),
+            None => legacy_projection,
+        };
+        scope.check_all_used()?;
         let consistent = request.consistent_read.unwrap_or(false);
         reading::check_index(index, consistent, select)?;
         let schema = index.map_or(&target.definition().key, |index| &index.key);
         let start = request.exclusive_start_key.as_ref();
         let start = reading::start_key(&target, index, start, ApiError::start_key_invalid)?;
-        let selection = plan::key_selection(schema, &keys)?;
+        let selection = plan::key_selection(schema, index, &keys)?;
         if let (Some(start), Some(attributes)) = (&start, &request.exclusive_start_key) {
             plan::check_start(index, schema, &selection, start, attributes)?;
         }
         let forward = request.scan_index_forward.unwrap_or(true);
         check_filter(&target, index, filter.as_ref(), request.query_filter.is_some())?;
-        let projection = match &request.projection_expression {
-            Some(text) => Some(scope.projection(text)?),
-            None => legacy_projection,
-        };
         if let (Some(index), Some(projection)) = (index, &projection) {
             plan::check_projected(target.definition(), index, projection)?;
         }
-        scope.check_all_used()?;
         let range = PageRange {
             keys: match start {
                 Some(key) => selection.range.starting_after(key, forward),
@@ -142,11 +143,7 @@ fn key_condition<'r>(request: &'r Query, scope: &mut Bindings<'r>) -> Result<Key
         (Some(text), _) => {
             let keys = scope.key_condition_and_shape(text)?;
             if keys.is_err() {
-                // Placeholders that no expression uses are reported first.
-                if let Some(text) = &request.projection_expression {
-                    scope.projection(text)?;
-                }
-                scope.check_all_used()?;
+                check_unused(request, scope)?;
             }
             keys
         }
@@ -155,6 +152,14 @@ fn key_condition<'r>(request: &'r Query, scope: &mut Bindings<'r>) -> Result<Key
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
         )),
     }
+}
+
+/// Placeholders that no expression uses are reported before key conditions that cannot be those of a table.
+fn check_unused<'r>(request: &'r Query, scope: &mut Bindings<'r>) -> Result<(), ApiError> {
+    if let Some(text) = &request.projection_expression {
+        scope.projection(text)?;
+    }
+    scope.check_all_used()
 }
 
 /// The model's constraints: an empty table name is reported with the violations of numbers, and before those of enumerations.

@@ -75,6 +75,11 @@ impl Stages for Operation {
         } = checked;
         let target = plan::table(context, check::text(request.table_name.as_ref()))?;
         let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
+        let projection = match &request.projection_expression {
+            Some(text) => Some(scope.projection(text)?),
+            None => legacy_projection,
+        };
+        scope.check_all_used()?;
         let consistent = request.consistent_read.unwrap_or(false);
         reading::check_index(index, consistent, select)?;
         let mut keys = KeyRange::of_segment(segment);
@@ -92,14 +97,9 @@ impl Stages for Operation {
             let mut paths = filter.paths();
             paths.try_for_each(|path| reading::check_below_keys(target.definition(), index, path))?;
         }
-        let projection = match &request.projection_expression {
-            Some(text) => Some(scope.projection(text)?),
-            None => legacy_projection,
-        };
         if let (Some(index), Some(projection)) = (index, &projection) {
             plan::check_projected(target.definition(), index, projection)?;
         }
-        scope.check_all_used()?;
         let range = PageRange {
             keys,
             partition: SmallVec::new(),

@@ -42,7 +42,7 @@ impl<'r> Filter<'r> {
             None => None,
             Some(text) => {
                 let conditions = scope.key_condition(text)?;
-                Some(plan::key_selection(&definition.key, &conditions)?.range)
+                Some(plan::key_selection(&definition.key, None, &conditions)?.range)
             }
         };
         if let (Some(_), Some(condition)) = (&keys, &condition) {
