@@ -206,3 +206,118 @@ fn a_snapshot_keeps_the_replicas() {
     twin.update("us-east-1", &json!({"Delete": {"RegionName": "eu-west-1"}}));
     assert_eq!(twin.replicas("us-east-1"), []);
 }
+
+/// A replica that is disassociated keeps its table, which is written alone from then on, and can begin a global table of its own.
+#[test]
+fn a_disassociated_replica_is_a_table_of_its_own() {
+    let (us, eu, ap, sa) = ("us-east-1", "eu-west-1", "ap-south-1", "sa-east-1");
+    let twin = Twin::new();
+    twin.put(us, "a");
+    twin.add_replica(us, eu);
+    twin.add_replica(us, ap);
+    let keys = |region: &str| -> Vec<String> {
+        let found = twin.must(region, "Scan", &json!({"TableName": "tab"}));
+        let items = found["Items"].as_array().unwrap().iter();
+        let mut keys: Vec<String> = items.map(|item| item["pk"]["S"].as_str().unwrap().to_owned()).collect();
+        keys.sort_unstable();
+        keys
+    };
+    let regions =
+        |region: &str| -> Vec<String> { twin.replicas(region).into_iter().map(|(region, _)| region).collect() };
+    let leave = |region: &str| {
+        let unprotected = json!({"TableName": "tab", "DisassociationProtectionEnabled": false});
+        twin.must(region, "UpdateTable", &unprotected);
+        assert_eq!(twin.describe(region)["DisassociationProtectionEnabled"], false);
+        let update = json!({"Disassociate": {"RegionName": region, "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+        twin.update(region, &update);
+        twin.check();
+    };
+    // What waits is replicated first, in both directions.
+    let lag = Some(dynatwin_engine::Lag::Fixed(std::time::Duration::from_secs(60)));
+    let caller = |region: &str| Caller {
+        access_key: "test".into(),
+        region: region.into(),
+    };
+    twin.engine
+        .account(&caller(us))
+        .set_replication_lag("tab", eu, lag)
+        .unwrap();
+    twin.put(us, "waits");
+    leave(us);
+    twin.put(us, "later");
+    assert_eq!(
+        (regions(us), twin.describe(us)["TableStatus"].clone()),
+        (vec![eu.into(), ap.into()], json!("UPDATING"))
+    );
+    twin.engine.advance(std::time::Duration::from_secs(60));
+    assert_eq!(
+        (regions(us), regions(eu), regions(ap)),
+        (vec![], vec![ap.into()], vec![eu.into()])
+    );
+    let described = twin.describe(us);
+    assert_eq!(
+        (&described["TableStatus"], &described["GlobalTableVersion"]),
+        (&json!("ACTIVE"), &Value::Null)
+    );
+    assert_eq!(described["StreamSpecification"]["StreamEnabled"], true);
+    assert_eq!(
+        (keys(us).len(), keys(eu), keys(ap)),
+        (3, vec!["a".into(), "waits".into()], keys(eu))
+    );
+    // Its writes and those of the others are apart.
+    twin.put(eu, "b");
+    assert_eq!((keys(us).len(), keys(eu).len(), keys(ap).len()), (3, 3, 3));
+    twin.check();
+    let snapshot = twin.engine.snapshot();
+    twin.engine.restore(&snapshot).unwrap();
+    assert_eq!((regions(us), regions(eu)), (vec![], vec![ap.into()]));
+    twin.add_replica(us, sa);
+    twin.put(us, "c");
+    twin.put(ap, "d");
+    assert_eq!(
+        (regions(us), regions(sa), regions(ap)),
+        (vec![sa.into()], vec![us.into()], vec![eu.into()])
+    );
+    assert_eq!(
+        (keys(sa).len(), keys(us).len(), keys(eu).len(), keys(ap).len()),
+        (4, 4, 4, 4)
+    );
+    // Of two replicas both become tables of their own.
+    leave(ap);
+    assert_eq!(
+        (regions(ap), regions(eu), regions(sa)),
+        (vec![], vec![], vec![us.into()])
+    );
+    twin.put(ap, "e");
+    assert_eq!((keys(ap).len(), keys(eu).len()), (5, 4));
+    twin.add_replica(eu, "us-west-2");
+    assert_eq!(regions(eu), ["us-west-2"]);
+}
+
+/// While replication is paused and writes wait, a replica stays in its global table.
+#[test]
+fn a_replica_is_not_disassociated_before_its_writes_have_arrived() {
+    let twin = Twin::new();
+    twin.add_replica("us-east-1", "eu-west-1");
+    let caller = Caller {
+        access_key: "test".into(),
+        region: "us-east-1".into(),
+    };
+    twin.engine.account(&caller).pause_replication("tab", None).unwrap();
+    twin.put("us-east-1", "a");
+    twin.must(
+        "us-east-1",
+        "UpdateTable",
+        &json!({"TableName": "tab", "DisassociationProtectionEnabled": false}),
+    );
+    let leave = json!({"Disassociate": {"RegionName": "us-east-1", "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+    twin.update("us-east-1", &leave);
+    assert_eq!(twin.replicas("us-east-1").len(), 1);
+    twin.engine.account(&caller).resume_replication("tab", None).unwrap();
+    twin.update("us-east-1", &leave);
+    assert_eq!(
+        (twin.replicas("us-east-1"), twin.replicas("eu-west-1")),
+        (vec![], vec![])
+    );
+    twin.check();
+}

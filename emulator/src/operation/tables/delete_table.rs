@@ -121,7 +121,11 @@ fn check_replica(context: &Context<'_>, table: &Table) -> Result<Option<GroupSta
     state.drop_gone(now);
     if let Some(replica) = state.replica_mut(table.ordinal) {
         let gone_at = now.plus(deletion_time(&shape, table));
-        replica.removal = Some(Removal { shows_at: now, gone_at });
+        replica.removal = Some(Removal {
+            shows_at: now,
+            gone_at,
+            keeps_table: false,
+        });
     }
     Ok(Some(state))
 }

@@ -61,6 +61,9 @@ impl Stages for Operation {
         if request.replica_updates.is_some() {
             return replicas::change(context, table, request);
         }
+        if let Some(enabled) = request.disassociation_protection_enabled {
+            return replicas::set_protection(context, table, enabled);
+        }
         let now = context.now;
         replicas::check_settings(context, table, request)?;
         let before = table.shape();

@@ -73,16 +73,20 @@ pub struct Replica {
     pub copied_until: Option<Moment>,
     /// When it becomes `ACTIVE`: never, while its source's items are being copied.
     pub active_at: Moment,
-    /// Its deletion, once requested. From then on it takes no more writes.
+    /// Its deletion or disassociation, once requested. From then on it takes no more writes.
     pub removal: Option<Removal>,
+    /// Whether its protection from disassociation is disabled.
+    pub unprotected: bool,
 }
 
-/// The deletion of a replica.
+/// The deletion or disassociation of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removal {
     pub shows_at: Moment,
     /// When the replica is removed.
     pub gone_at: Moment,
+    /// Whether it is disassociated: its table stays, and replicates nothing from then on.
+    pub keeps_table: bool,
 }
 
 impl Replica {
@@ -104,6 +108,16 @@ impl Replica {
     fn is_changing(&self, now: Moment) -> bool {
         self.removal
             .map_or(self.is_creating(now), |removal| now < removal.gone_at)
+    }
+
+    /// Whether its table is leaving the group, or has left it.
+    fn is_disassociated(&self) -> bool {
+        self.removal.is_some_and(|removal| removal.keeps_table)
+    }
+
+    /// Whether its table is in the group as seen from itself at `now`. One that is deleted remains in it.
+    fn sees_group(&self, now: Moment) -> bool {
+        !self.is_disassociated() || self.is_there(now)
     }
 
     /// Whether it belongs to the group at `now`.
@@ -128,6 +142,7 @@ impl GroupState {
                 copied_until: None,
                 active_at: now,
                 removal: None,
+                unprotected: false,
             }],
             witness: None,
             updating_until: now,
@@ -232,6 +247,9 @@ impl ReplicaGroup {
     /// [`CommitLog::begin`](super::CommitLog::begin), it returns the same for a write as a replay of its commit.
     pub fn peers(&self, of: TableId) -> Vec<Arc<Table>> {
         let view = self.tables.read();
+        if view.state.replica(of).is_none_or(Replica::is_disassociated) {
+            return Vec::new();
+        }
         let replicas = view.state.replicas.iter().zip(&view.tables);
         let peers = replicas.filter(|(replica, _)| replica.table != of && replica.removal.is_none());
         peers.filter_map(|(_, table)| table.upgrade()).collect()
@@ -343,6 +361,9 @@ impl Table {
     /// The state of the table's group, if it has other replicas at `now`.
     pub fn global_state(&self, now: Moment) -> Option<Arc<GroupState>> {
         let state = self.replica_group()?.state();
-        state.is_global(now).then_some(state)
+        let sees_group = state
+            .replica(self.ordinal)
+            .is_some_and(|replica| replica.sees_group(now));
+        (sees_group && state.is_global(now)).then_some(state)
     }
 }

@@ -254,6 +254,20 @@ impl Inbox {
         source.last.get(key).map(|(arrives, _)| (*arrives).max(source.resumed))
     }
 
+    /// When all queued changes from a region have arrived: never, if some wait while replication is paused.
+    pub fn settled_at(&self, source: &str) -> Moment {
+        let sources = self.sources.lock();
+        let waiting = sources.get(source).filter(|source| !source.waiting.is_empty());
+        let end = |source: &RegionQueue| {
+            let last = source.waiting.keys().next_back();
+            last.map(|(arrives, _)| (*arrives).max(source.resumed))
+        };
+        match waiting {
+            Some(source) if source.paused => Moment::NEVER,
+            waiting => waiting.and_then(end).unwrap_or(Moment::FIRST),
+        }
+    }
+
     /// All queued changes, by region.
     pub fn save(&self) -> Vec<SavedInbox> {
         let sources = self.sources.lock();

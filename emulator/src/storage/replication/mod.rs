@@ -223,6 +223,13 @@ impl Table {
         partitions.map(|partition| partition.inbox.waiting(source)).sum()
     }
 
+    /// When all queued changes from a region have arrived: never, if some wait while replication is paused.
+    pub fn settled_at(&self, source: &str) -> Moment {
+        let partitions = self.partitions().iter();
+        let settled = partitions.map(|partition| partition.inbox.settled_at(source));
+        settled.max().unwrap_or(Moment::FIRST)
+    }
+
     /// Restores the versions of items from a checkpoint.
     pub(super) fn restore_versions(&self, _: &Committed<'_>, versions: &[(Key, ReplicaVersion)]) {
         for (key, version) in versions {

@@ -51,7 +51,7 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
     if request.global_table_source_arn.is_some() {
         return Err(ApiError::invalid(
-            "GlobalTableSourceArn: replicas are not served by this endpoint yet",
+            "GlobalTableSourceArn: global tables of several accounts are not supported by this endpoint",
         ));
     }
     let class = request.table_class.as_ref().map(table_class).transpose()?;

@@ -14,6 +14,8 @@ pub struct GlobalView {
     replicas: Vec<ReplicaView>,
     strong: bool,
     witness: Option<(Witness, &'static str)>,
+    /// Whether the table is protected from disassociation.
+    protected: bool,
 }
 
 /// A replica, with the settings that differ from those of the table that lists it.
@@ -56,6 +58,7 @@ impl GlobalView {
             replicas: listed.map(view).collect(),
             strong: state.consistency == Consistency::Strong,
             witness,
+            protected: state.replica(table.ordinal).is_none_or(|replica| !replica.unprotected),
         }
     }
 
@@ -85,6 +88,8 @@ impl GlobalView {
         object.string("GlobalTableSettingsReplicationMode", MODE);
         if self.strong {
             object.string("MultiRegionConsistency", "STRONG");
+        } else {
+            object.boolean("DisassociationProtectionEnabled", self.protected);
         }
     }
 }

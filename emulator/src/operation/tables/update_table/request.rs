@@ -113,6 +113,10 @@ fn requested(request: &UpdateTable) -> Vec<&'static str> {
             "DeletionProtectionEnabled",
             request.deletion_protection_enabled.is_some(),
         ),
+        (
+            "DisassociationProtectionEnabled",
+            request.disassociation_protection_enabled.is_some(),
+        ),
         ("OnDemandThroughput", request.on_demand_throughput.is_some()),
         ("WarmThroughput", request.warm_throughput.is_some()),
         ("TableClass", request.table_class.is_some()),
@@ -152,7 +156,7 @@ fn check_something(request: &UpdateTable) -> Result<(), ApiError> {
 }
 
 /// Changes that cannot be combined, in the order in which the service checks for them.
-const ALONE: [(&str, &str); 5] = [
+const ALONE: [(&str, &str); 6] = [
     (
         "SSESpecification",
         "Server-Side Encryption modification must be the only operation in the request",
@@ -164,6 +168,10 @@ const ALONE: [(&str, &str); 5] = [
     (
         "DeletionProtectionEnabled",
         "DeletionProtection modification must be the only operation in the request",
+    ),
+    (
+        "DisassociationProtectionEnabled",
+        "DisassociationProtection modification must be the only operation in the request",
     ),
     (
         "WarmThroughput",

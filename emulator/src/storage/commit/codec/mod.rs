@@ -24,7 +24,7 @@ use super::{Commit, Mutation};
 use crate::clock::Moment;
 
 /// The version of the encoding, which increases with every change of a value's form.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Bytes that are not the encoding of a commit.
 ///

@@ -63,8 +63,8 @@ structures! {
     Scaling { region index minimum maximum role_arn policy }
     ScalingPolicy { name target scale_in_cooldown scale_out_cooldown disable_scale_in }
     Witness { region active_at }
-    Replica { region table source added shows_at appears_at copied_until active_at removal }
-    Removal { shows_at gone_at }
+    Replica { region table source added shows_at appears_at copied_until active_at removal unprotected }
+    Removal { shows_at gone_at keeps_table }
     BackupRecord { arn name kind created available expires table_name table_id table_arn table_created count }
     Progress { end failure counts cancelled }
     TransferCounts { processed written failed bytes table_bytes global_bytes local_bytes vector_bytes }

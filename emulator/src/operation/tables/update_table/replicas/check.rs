@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::disassociate;
+
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check::words;
@@ -224,6 +226,9 @@ pub(super) fn check_regions(context: &Context<'_>, table: &str, changes: &Replic
         return Err(ApiError::validation(
             "Cannot add a witness in the same region as an existing replica when creating a global table with MultiRegionConsistency set to STRONG.",
         ));
+    }
+    if changes.kind == Some(ReplicaChangeKind::Disassociate) {
+        return disassociate::check_region(context, changes);
     }
     for region in changes.regions() {
         if region == context.region {

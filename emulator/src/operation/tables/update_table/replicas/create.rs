@@ -177,6 +177,7 @@ impl GroupUpdate<'_> {
             copied_until: None,
             active_at: Moment::NEVER,
             removal: None,
+            unprotected: false,
         });
         if let Some(witness) = self.changes.new_witnesses.first() {
             let active_at = self.after("witness", witness, WITH_WITNESS);

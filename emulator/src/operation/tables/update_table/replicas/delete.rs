@@ -92,11 +92,16 @@ impl GroupUpdate<'_> {
             Removal {
                 shows_at: gone_at,
                 gone_at,
+                keeps_table: false,
             }
         } else {
             let gone_at = self.after("replica removal", region, REMOVAL);
             let shows_at = self.after("replica removal", region, SHOWS);
-            Removal { shows_at, gone_at }
+            Removal {
+                shows_at,
+                gone_at,
+                keeps_table: false,
+            }
         };
         let forgotten = if self.is_strong() {
             removal.gone_at

@@ -3,12 +3,14 @@
 mod check;
 mod create;
 mod delete;
+mod disassociate;
 mod overrides;
 
 use std::sync::Arc;
 
 pub(super) use check::{check_members, check_together};
 pub(in crate::operation) use delete::only_one_replica;
+pub(super) use disassociate::set_protection;
 
 use self::check::{ReplicaChangeKind, ReplicaChanges, region_of};
 use super::edit::Outcome;
@@ -45,6 +47,7 @@ pub(super) fn needed_actions(context: &Context<'_>, request: &UpdateTable) -> Ve
             "BatchWriteItem",
         ],
         Some(ReplicaChangeKind::Delete) => &["DeleteTable", "DeleteTableReplica"],
+        Some(ReplicaChangeKind::Disassociate) => &["DisassociateTableReplica"],
         _ => &[],
     };
     let on = |region: &str, actions| RegionActions {
@@ -173,8 +176,8 @@ pub(super) fn change(context: &Context<'_>, table: &Arc<Table>, request: &Update
         Some(ReplicaChangeKind::Create) => update.create()?,
         Some(ReplicaChangeKind::Delete) => update.delete()?,
         Some(ReplicaChangeKind::Update) => update.set_overrides()?,
-        // The service's answers are not recorded.
-        Some(ReplicaChangeKind::Disassociate) | None => return Err(update.not_members()),
+        Some(ReplicaChangeKind::Disassociate) => update.disassociate()?,
+        None => return Err(update.not_members()),
     }
     let strong = update.changes.is_strong();
     Ok(Outcome {
