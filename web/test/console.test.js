@@ -110,6 +110,30 @@ test('tables and items are managed as in an administration tool', async () => {
   await page.locator('.grid').getByText('No items.').waitFor();
 });
 
+test('what can be done with a table is in reach, however long its name is', async () => {
+  const many = await start('--shared-db');
+  try {
+    page = await chromium.open({ url: `${many.address}/_dynatwin/ui/` });
+    const TableName = 'a-table-with-quite-a-long-name-for-the-sessions-of-an-application';
+    await page.getByRole('tab', { name: 'Request', exact: true }).click();
+    await page.getByLabel('Operation', { exact: true }).fill('CreateTable');
+    await page.getByLabel('Body of the request').first().fill(JSON.stringify({
+      TableName, BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }], StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
+    }));
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const row = page.locator('.tables tr', { hasText: TableName });
+    await row.waitFor();
+    for (const width of [1440, 1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const [button, panel] = await row.evaluate((element) => [element.querySelector('.actions').lastElementChild, element.closest('.grid')].map((one) => one.getBoundingClientRect().right));
+      assert.ok(button <= panel, `at ${width} the last button ends at ${button}, and the panel at ${panel}`);
+    }
+  } finally {
+    many.stop();
+  }
+});
+
 test('its policy is strict, and its files are the console’s alone', async () => {
   const headers = (await fetch(`${server.address}/_dynatwin/ui/`)).headers;
   assert.match(headers.get('content-security-policy'), /default-src 'none'; script-src 'self' blob:;/);

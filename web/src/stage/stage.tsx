@@ -53,6 +53,7 @@ function StageHead({ app }: { app: App }) {
   return (
     <div class="stage-head">
       <h2>Stage</h2>
+      <button type="button" class="small" aria-expanded={!folded.value} onClick={fold}>{folded.value ? 'Show' : 'Hide'}</button>
       {list.value.length > 1 && (
         <label class="choice">
           <span>Table</span>
@@ -61,14 +62,13 @@ function StageHead({ app }: { app: App }) {
           </select>
         </label>
       )}
-      <ul class="legend" aria-label="Colors">
+      {!folded.value && <ul class="legend" aria-label="Colors">
         <li class="read">read</li>
         <li class="write">write</li>
         <li class="refused">condition failed</li>
         <li class="throttled">throttled</li>
         <li class="expired">expired</li>
-      </ul>
-      <button type="button" class="small" aria-expanded={!folded.value} onClick={fold}>{folded.value ? 'Show' : 'Hide'}</button>
+      </ul>}
     </div>
   );
 }

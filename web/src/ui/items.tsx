@@ -176,7 +176,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   const space = (count: number) => count > 0 && <tr aria-hidden="true" style={{ height: `${count * ROW}px` }} />;
   return (
     <div class="grid rows" ref={scroller} onScroll={look} tabIndex={0} role="region" aria-label={`Items of ${table.name}`}>
-      <table aria-rowcount={total + 1}>
+      <table aria-rowcount={total + 1} style={{ '--keys': names.length }}>
         <thead>
           <tr>
             {names.map((name) => <th key={name} class="key" scope="col">{name}</th>)}

@@ -59,7 +59,7 @@ export function TablesPanel({ app, onItems }: { app: App; onItems: () => void })
           <tbody>
             {list.value.map((table) => (
               <tr key={table.id} aria-current={table.id === current.value?.id}>
-                <td><button type="button" class="link" onClick={() => show(table)}>{app.tables.label(table)}</button></td>
+                <td class="name" title={app.tables.label(table)}><button type="button" class="link" onClick={() => show(table)}>{app.tables.label(table)}</button></td>
                 <td>{table.keys.map(({ name, type }) => `${name} ${type}`).join(', ')}</td>
                 <td class="number">{table.items.toLocaleString('en')}</td>
                 <td class="number">{bytes(table.bytes)}</td>
