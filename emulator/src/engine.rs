@@ -4,7 +4,6 @@ mod access;
 mod snapshot;
 mod watch;
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +26,7 @@ use crate::fault::{Faults, InvalidRule, Outage, ResponseEffects, Rule, RuleId};
 use crate::journal::RequestEnd;
 use crate::operation::{self, Allowed, Operation};
 use crate::reclaim::{Reclaim, Reclaimer};
+use crate::sorted::SortedMap;
 use crate::storage::{Checkpoint, CommitSink, Replay};
 use crate::transfer::ObjectStore;
 use crate::value::Item;
@@ -75,7 +75,7 @@ pub struct Engine {
     allowed: Allowed,
     health_check: HealthCheck,
     /// The keys of signatures that are verified without access control; nothing if they are not.
-    signing_keys: Option<BTreeMap<String, SigningKey>>,
+    signing_keys: Option<SortedMap<String, SigningKey>>,
     ids: RequestIds,
 }
 

@@ -47,6 +47,8 @@ mod reclaim;
 mod request;
 mod schema;
 mod size;
+mod sort;
+mod sorted;
 mod storage;
 mod sync;
 mod transfer;

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use compact_str::CompactString;
 
 use crate::number::Number;
+use crate::sort;
 pub use item::{Attributes, Item, PartialItem, SentItem};
 
 /// The name of an attribute. Short names, as nearly all are, are stored inline.
@@ -111,7 +112,7 @@ impl AttributeValue {
 
     /// A string set from members in any order; `None` if one repeats.
     pub fn string_set(mut members: Vec<Text>) -> Option<AttributeValue> {
-        members.sort_unstable();
+        sort::sort(&mut members);
         members
             .is_sorted_by(|left, right| left < right)
             .then_some(AttributeValue::Ss(members))
@@ -119,7 +120,7 @@ impl AttributeValue {
 
     /// A number set from members in any order; `None` if one repeats by value.
     pub fn number_set(mut members: Vec<Number>) -> Option<AttributeValue> {
-        members.sort_unstable();
+        sort::sort(&mut members);
         members
             .is_sorted_by(|left, right| left < right)
             .then_some(AttributeValue::Ns(members))
@@ -127,7 +128,7 @@ impl AttributeValue {
 
     /// A binary set from members in any order; `None` if one repeats.
     pub fn binary_set(mut members: Vec<Box<[u8]>>) -> Option<AttributeValue> {
-        members.sort_unstable();
+        sort::sort(&mut members);
         members
             .is_sorted_by(|left, right| left < right)
             .then_some(AttributeValue::Bs(members))
@@ -271,7 +272,7 @@ impl Map {
             return Map(entries);
         }
         let mut map = Map(entries);
-        map.0.sort_by(|left, right| left.0.cmp(&right.0)); // stable: the last of equals is the last written
+        sort::sort_by(&mut map.0, |left, right| left.0.cmp(&right.0)); // stable: the last of equals is the last written
         if map.0.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             map.0.reverse();
             map.0.dedup_by(|earlier, kept| earlier.0 == kept.0);

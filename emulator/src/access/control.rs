@@ -1,6 +1,5 @@
 //! Access control as the requests of an engine share it: the configuration, and the sessions issued since.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use super::secret::Secret;
 use crate::chance;
 use crate::clock::Moment;
 use crate::error::ApiError;
+use crate::sorted::SortedMap;
 use crate::sync::{AtomicBool, Ordering, RwLock};
 use crate::wire::policy::Node;
 
@@ -32,7 +32,7 @@ pub struct AccessControl {
 struct Configured {
     directory: Arc<Directory>,
     /// Sessions that were issued since, by access key id.
-    issued: BTreeMap<String, Credential>,
+    issued: SortedMap<String, Credential>,
     count: u64,
     /// The configuration that [`AccessControl::restore`] restores.
     initial: Option<Arc<Directory>>,
@@ -265,7 +265,7 @@ impl AccessControl {
             .member("role")
             .and_then(Node::text)
             .ok_or("session needs role.")?;
-        let (id, secret, read) = read::session(session, "session", &BTreeMap::new(), now)?;
+        let (id, secret, read) = read::session(session, "session", &SortedMap::new(), now)?;
         let expires = read.expires;
         self.state.write().add(id, secret, role, read)?;
         Ok((id.to_owned(), expires))

@@ -1,6 +1,5 @@
 //! Accounts, principals, access keys and policies: the configuration of access control.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::document::PolicyKind;
@@ -9,6 +8,7 @@ use super::keys::ConditionKeys;
 use super::principal::{Subject, SubjectKind};
 use super::secret::Secret;
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 
 /// The configured principals, their keys and policies, read by [`Directory::read`].
 ///
@@ -25,9 +25,9 @@ use crate::clock::Moment;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
-    pub(super) accounts: BTreeMap<String, Account>,
-    pub(super) endpoints: BTreeMap<String, Endpoint>,
-    pub(super) credentials: BTreeMap<String, Credential>,
+    pub(super) accounts: SortedMap<String, Account>,
+    pub(super) endpoints: SortedMap<String, Endpoint>,
+    pub(super) credentials: SortedMap<String, Credential>,
     /// `aws:SourceIp` of requests without one.
     pub(super) source_ip: Option<String>,
     /// `aws:SecureTransport` of requests without one.

@@ -1,6 +1,5 @@
 //! The configuration of access control, read from JSON.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use super::principal::{SubjectKind, is_account};
 use super::secret::Secret;
 use crate::chance::StableHash;
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 use crate::wire::policy::Node;
 
 /// The levels of a configuration that are read.
@@ -33,7 +33,7 @@ const AWS_MANAGED: &[(&str, &str)] = &[
 
 type Read<T> = Result<T, String>;
 /// Documents of managed policies by ARN.
-type Managed = BTreeMap<String, String>;
+type Managed = SortedMap<String, String>;
 
 impl Directory {
     /// Reads a configuration; sessions without an expiry begin at `now`. The error is a sentence that says what is wrong, and
@@ -130,7 +130,7 @@ struct AccountReader<'a> {
     id: &'a str,
     place: String,
     managed: &'a Managed,
-    credentials: &'a mut BTreeMap<String, Credential>,
+    credentials: &'a mut SortedMap<String, Credential>,
     now: Moment,
 }
 
@@ -232,8 +232,8 @@ impl AccountReader<'_> {
         Ok(policies)
     }
 
-    fn groups(&self, members: &PolicyMembers<'_>) -> Read<BTreeMap<String, Vec<AttachedPolicy>>> {
-        let mut groups = BTreeMap::new();
+    fn groups(&self, members: &PolicyMembers<'_>) -> Read<SortedMap<String, Vec<AttachedPolicy>>> {
+        let mut groups = SortedMap::new();
         for (name, node) in members.named("groups")? {
             let group = PolicyMembers::of(node, &format!("{}.groups.{name}", self.place), &["policies"])?;
             groups.insert(name.to_owned(), self.identity(&group, INLINE_OF_GROUP)?);
@@ -245,7 +245,7 @@ impl AccountReader<'_> {
         &mut self,
         name: &str,
         node: &Node,
-        groups: &BTreeMap<String, Vec<AttachedPolicy>>,
+        groups: &SortedMap<String, Vec<AttachedPolicy>>,
     ) -> Read<Arc<Principal>> {
         let place = format!("{}.users.{name}", self.place);
         let known = [

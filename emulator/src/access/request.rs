@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::sort;
 use crate::value::{Name, Text};
 
 /// One IAM action on one resource that a request needs to be allowed. A request with several entries has one for each entry,
@@ -87,14 +88,12 @@ impl<'a> AccessRequest<'a> {
         if let (Some(values), Some(others)) = (&mut self.partition_keys, other.partition_keys) {
             for (values, others) in values.iter_mut().zip(others) {
                 values.extend(others);
-                values.sort_unstable();
-                values.dedup();
+                sort::sort_unique(values);
             }
         }
         if let (Some(names), Some(others)) = (&mut self.attributes, other.attributes) {
             names.extend(others);
-            names.sort_unstable();
-            names.dedup();
+            sort::sort_unique(names);
         }
     }
 }

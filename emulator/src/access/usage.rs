@@ -1,12 +1,14 @@
 //! The permissions that a principal has used, and the statements that allow them and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use crate::sorted::SortedMap;
 
 /// The actions and resources that a principal has used, with the values of condition keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The used condition keys, by resource and action.
-    used: BTreeMap<(String, String), UsedKeys>,
+    used: SortedMap<(String, String), UsedKeys>,
 }
 
 /// One use of an action on a resource. A condition key that is `None` is absent or unknown.
@@ -93,8 +95,7 @@ impl Usage {
     pub fn add(&mut self, permission: &UsedPermission<'_>) {
         let used = self
             .used
-            .entry((permission.resource.to_owned(), permission.action.to_owned()))
-            .or_default();
+            .get_or_default(&(permission.resource.to_owned(), permission.action.to_owned()));
         let one = |value: Option<&'_ str>| value.map(|value| vec![value.to_owned()]);
         let all = |values: &Option<Vec<&str>>| {
             let values = values.as_ref()?.iter();
@@ -115,7 +116,7 @@ impl Usage {
 
     /// The statements that allow what was used, restricted to the values of condition keys.
     pub fn statements(&self, keys: ReportedKeys) -> Vec<UsedStatement> {
-        let mut by_resource: BTreeMap<UsedStatement, Vec<String>> = BTreeMap::new();
+        let mut by_resource: SortedMap<UsedStatement, Vec<String>> = SortedMap::new();
         for ((resource, action), used) in &self.used {
             let of = |wanted: bool, values: &Option<BTreeSet<String>>| {
                 values.as_ref().filter(|_| wanted).and_then(restriction)
@@ -128,15 +129,14 @@ impl Usage {
                 return_values: of(keys.attributes, &used.return_values),
                 resources: vec![resource.clone()],
             };
-            let actions = by_resource.entry(statement).or_default();
+            let actions = by_resource.get_or_default(&statement);
             actions.push(format!("dynamodb:{action}"));
         }
-        let mut by_actions: BTreeMap<UsedStatement, Vec<String>> = BTreeMap::new();
+        let mut by_actions: SortedMap<UsedStatement, Vec<String>> = SortedMap::new();
         for (mut statement, actions) in by_resource {
             let resources = std::mem::take(&mut statement.resources);
             by_actions
-                .entry(UsedStatement { actions, ..statement })
-                .or_default()
+                .get_or_default(&UsedStatement { actions, ..statement })
                 .extend(resources);
         }
         let statements = by_actions.into_iter();

@@ -3,6 +3,7 @@
 use super::Exceeded;
 use super::bucket::Level;
 use super::units::Units;
+use crate::sort;
 use crate::value::{AttributeValue, Name};
 
 /// Units spent, and requests throttled.
@@ -175,7 +176,7 @@ impl HotKeys {
 
     pub(super) fn hottest(&self) -> Vec<(AttributeValue, Units)> {
         let mut keys = self.0.clone();
-        keys.sort_by_key(|(_, units)| std::cmp::Reverse(*units));
+        sort::sort_by_key(&mut keys, |(_, units)| std::cmp::Reverse(*units));
         keys
     }
 }

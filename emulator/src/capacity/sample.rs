@@ -1,6 +1,7 @@
 //! Where a partition's heat lies: a bounded sample of the most requested tokens.
 
 use super::units::Units;
+use crate::sort;
 
 const MOST: usize = 32;
 
@@ -23,7 +24,7 @@ impl Sample {
     /// The token before which a split leaves the most even halves; `None` if all heat is one key's, which no split divides.
     pub fn split(&self) -> Option<u64> {
         let mut sorted = self.0.clone();
-        sorted.sort_unstable_by_key(|(token, _)| *token);
+        sort::sort_by_key(&mut sorted, |(token, _)| *token);
         let total: Units = sorted.iter().map(|(_, units)| *units).sum();
         let mut before = Units::ZERO;
         let cuts = sorted.windows(2).map(|pair| {

@@ -5,6 +5,7 @@ use crate::expression::{Condition, ConditionPart, KeyClause, KeyOperator, Names}
 use crate::journal::{BetterRead, FilterTrace};
 use crate::plan::{PageRange, PageRead, ReadSource};
 use crate::schema::{Index, KeySchema, Projection};
+use crate::sort;
 use crate::value::Name;
 
 /// The maximum number of better reads recorded for a page.
@@ -47,7 +48,7 @@ pub(super) fn filter_trace(read: &PageRead<'_>, range: &PageRange<'_>, now: Mome
         .filter_map(|(index, schema)| better_read(index, schema, &clauses, used, queried))
         .collect();
     // Those that restrict more attributes come first.
-    better.sort_by_key(|read| std::cmp::Reverse(read.key.len()));
+    sort::sort_by_key(&mut better, |read| std::cmp::Reverse(read.key.len()));
     better.truncate(MOST_BETTER);
     Some(FilterTrace {
         attributes: names.iter().map(|name| Name::new(name)).collect(),

@@ -1,7 +1,5 @@
 //! The fourth step of every entry: spends capacity for all that it touches, or for none of it.
 
-use std::collections::BTreeMap;
-
 use smallvec::SmallVec;
 
 use crate::capacity::units::Units;
@@ -12,6 +10,7 @@ use crate::context::Context;
 use crate::error::{ApiError, Throttle};
 use crate::journal::EventKind;
 use crate::schema::BillingMode;
+use crate::sorted::SortedMap;
 use crate::storage::Table;
 use crate::value::{AttributeValue, Item, Name};
 
@@ -47,11 +46,11 @@ pub(super) fn reserve_write(
 
 /// The demands of a transaction, grouped by table.
 #[derive(Default)]
-pub(super) struct TransactionDemands<'a>(BTreeMap<u64, (Option<&'a Table>, Demands<'a>)>);
+pub(super) struct TransactionDemands<'a>(SortedMap<u64, (Option<&'a Table>, Demands<'a>)>);
 
 impl<'a> TransactionDemands<'a> {
     fn demands(&mut self, table: &'a Table) -> &mut Demands<'a> {
-        let (there, demands) = self.0.entry(table.ordinal).or_default();
+        let (there, demands) = self.0.get_or_default(&table.ordinal);
         *there = Some(table);
         demands
     }
@@ -88,8 +87,8 @@ impl<'a> TransactionDemands<'a> {
     pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), Vec<Option<ApiError>>> {
         let tables = self
             .0
-            .into_values()
-            .filter_map(|(table, demands)| Some((table?, demands)));
+            .into_iter()
+            .filter_map(|(_, (table, demands))| Some((table?, demands)));
         let mut locked: Vec<_> = tables
             .filter(|(table, _)| table.capacity.is_counted())
             .map(|(table, demands)| (table, demands, table.capacity.lock()))

@@ -1,6 +1,5 @@
 //! The emulator's controls: what a test does to it, and no request of the API can.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use crate::clock::{Clock, Moment};
 use crate::conditions::Conditions;
 use crate::context::EngineState;
 use crate::journal::Metric;
+use crate::sort;
 use crate::storage::{AppendError, Region, RestoreError, Scope, StateSnapshot, Table, TableSettings};
 
 /// The error of a control that names a missing table or index.
@@ -315,14 +315,16 @@ impl Controls {
     }
 
     /// Every scope that has or had tables, or was recorded, in order.
-    pub(crate) fn scopes(&self) -> BTreeSet<Scope> {
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
         let seen = self.state.journal().owners().into_iter();
         let seen = seen.map(|owner| Scope {
             account: owner.access_key,
             region: owner.region,
         });
         let there = self.state.catalog().scopes().into_iter();
-        there.map(|(scope, _)| scope).chain(seen).collect()
+        let mut scopes: Vec<Scope> = there.map(|(scope, _)| scope).chain(seen).collect();
+        sort::sort_unique(&mut scopes);
+        scopes
     }
 
     /// The counters and gauges of a scope, by their names and dimensions in CloudWatch, sorted.
@@ -338,7 +340,9 @@ impl Controls {
             due::run_due(&table, now);
             gauges(&table, now, &mut metrics);
         }
-        metrics.sort_by(|left, right| (left.name, &left.dimensions).cmp(&(right.name, &right.dimensions)));
+        sort::sort_by(&mut metrics, |left, right| {
+            (left.name, &left.dimensions).cmp(&(right.name, &right.dimensions))
+        });
         metrics
     }
 }

@@ -10,6 +10,7 @@ use super::due;
 use crate::clock::Moment;
 use crate::key::{self, Key};
 use crate::schema::{Definition, Index};
+use crate::sort;
 use crate::storage::{Expiry, PendingTransaction, QueuedChange, Scope, Shape, Table};
 use crate::value::{Item, Map, Name};
 
@@ -69,7 +70,7 @@ pub struct Pending {
 impl PendingWork {
     /// The first `most` entries of several ordered lists.
     fn of(mut first: Vec<WaitingItem>, count: usize, most: usize) -> PendingWork {
-        first.sort_by_key(|item| item.due);
+        sort::sort_by_key(&mut first, |item| item.due);
         first.truncate(most);
         PendingWork {
             count,

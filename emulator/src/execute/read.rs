@@ -7,6 +7,7 @@ use super::{due, stale, strong, trace};
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::plan::Get;
+use crate::sort;
 use crate::storage::EarlierState;
 use crate::value::Item;
 
@@ -77,7 +78,7 @@ pub fn transact_get(
         .try_for_each(|get| strong::admit_transaction(&get.target.table))?;
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
     let mut partitions: Vec<_> = gets.iter().map(|get| (place(get), get)).collect();
-    partitions.sort_by_key(|(place, _)| *place);
+    sort::sort_by_key(&mut partitions, |(place, _)| *place);
     partitions.dedup_by_key(|(place, _)| *place);
     let guards: Vec<_> = partitions
         .iter()

@@ -18,6 +18,7 @@ use crate::conditions::Lag;
 use crate::context::Context;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
 use crate::plan::Write;
+use crate::sort;
 use crate::storage::{Mutation, Origin, PendingTransaction, Shape};
 
 /// Executes all writes or none, now or at [`Context::done_at`]. An entry that could not be planned carries its error:
@@ -63,7 +64,7 @@ fn carry_out(
         )
     };
     let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
-    places.sort_by_key(|(place, _)| *place);
+    sort::sort_by_key(&mut places, |(place, _)| *place);
     places.dedup_by_key(|(place, _)| *place);
     let mut locked = Vec::with_capacity(places.len());
     for (place, write) in places {

@@ -21,6 +21,7 @@ use crate::error::ApiError;
 use crate::limits;
 use crate::request::Substitutions;
 use crate::size;
+use crate::sort;
 use crate::value::{AttributeValue, Name};
 
 const NAMES: &str = "ExpressionAttributeNames";
@@ -216,7 +217,7 @@ impl<'r, V> Table<'r, V> {
 /// Sorts keys as a Java `HashSet` iterates over them that was made of a map of `total` keys (docs/behavior: 02 4).
 fn sort_by_hash(keys: &mut [&str], total: usize) {
     let buckets = (total * 4 / 3 + 1).next_power_of_two().max(16) as u32;
-    keys.sort_by_key(|key| {
+    sort::sort_by_key(keys, |key| {
         let units = key.encode_utf16().map(u32::from);
         let hash = units.fold(0_u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit));
         (hash ^ (hash >> 16)) & (buckets - 1)

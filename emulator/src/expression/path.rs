@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::ast::{Element, Span};
 use super::bind::Bound;
 use super::error;
+use crate::sort;
 use crate::value::{AttributeValue, Map, Name};
 
 /// One element of a path: `a`, or `[1]`. Positions sort before names.
@@ -191,7 +192,7 @@ pub(super) fn sorted(
     let paths: SmallVec<[Path<'_>; 8]> = spans.map(|span| Path::new(bound, span)).collect();
     let mut order: SmallVec<[u32; 8]> = (0..paths.len() as u32).collect();
     let path = |at: u32| paths[at as usize];
-    order.sort_unstable_by(|left, right| path(*left).cmp(&path(*right)).then(left.cmp(right)));
+    sort::sort_by(&mut order, |left, right| path(*left).cmp(&path(*right)));
     let apart = |pair: &[u32]| relation(&path(pair[0]), &path(pair[1])) == Relation::Apart;
     if order.windows(2).all(apart) {
         return Ok(order);

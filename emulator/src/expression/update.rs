@@ -16,6 +16,7 @@ use crate::error::ApiError;
 use crate::limits;
 use crate::number::Number;
 use crate::size;
+use crate::sort;
 use crate::value::{AttributeValue, Item, Map, Name};
 
 /// An update bound to a request's names and values.
@@ -229,7 +230,7 @@ impl<'r> Update<'r> {
     /// The part of the old or the new item that the update's paths address: UPDATED_OLD and UPDATED_NEW.
     pub fn touched(&self, item: &Item) -> Map {
         let mut paths: SmallVec<[Path<'_>; 8]> = self.actions().iter().map(|action| self.path(action.target)).collect();
-        paths.sort_unstable();
+        sort::sort(&mut paths);
         project_item(item, &paths)
     }
 
@@ -253,7 +254,7 @@ impl<'r> Update<'r> {
             };
             names.push(target.path.name());
         }
-        names.sort_unstable();
+        sort::sort(&mut names);
         names.dedup();
         let written = new.pick(&names);
         let sizes = written.iter().map(|(name, value)| size::of_attribute(name, value));
@@ -301,8 +302,7 @@ fn appended(left: &[AttributeValue], right: &[AttributeValue]) -> AttributeValue
 /// The union of sorted sets.
 fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {
     let mut all: Vec<T> = left.iter().chain(right).cloned().collect();
-    all.sort(); // two sorted runs: the stable sort merges them
-    all.dedup();
+    sort::sort_unique(&mut all);
     all
 }
 
@@ -350,7 +350,7 @@ impl<'a> UpdateWork<'a> {
         if !(self.inner.is_empty() && self.appended.is_empty() && self.removed.is_empty()) {
             self.finish_nested(base);
         }
-        self.attributes.sort_unstable_by(|left, right| left.0.cmp(right.0));
+        sort::sort_by(&mut self.attributes, |left, right| left.0.cmp(right.0));
         self.attributes
     }
 
@@ -358,8 +358,7 @@ impl<'a> UpdateWork<'a> {
     fn finish_nested(&mut self, base: &Map) {
         let written = self.inner.iter().chain(&self.appended).map(|(path, _)| path);
         let mut names: Vec<&'a str> = written.chain(&self.removed).map(Path::name).collect();
-        names.sort_unstable();
-        names.dedup();
+        sort::sort_unique(&mut names);
         names.retain(|name| base.contains(name));
         let copies = names.iter().zip(names.iter().filter_map(|name| base.get(name)));
         let mut map: Map = copies.map(|(name, value)| (Name::new(name), value.clone())).collect();
@@ -376,15 +375,16 @@ impl<'a> UpdateWork<'a> {
                 _ => {}
             }
         }
-        self.appended.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+        sort::sort_by(&mut self.appended, |left, right| left.0.cmp(&right.0));
         for (path, value) in self.appended.drain(..) {
             if let Some((AttributeValue::L(parent), _)) = inside(&mut map, &path) {
                 parent.push(value.into_owned());
             }
         }
         // The deepest first, so that no path's way is moved; then what one parent loses, in one sweep.
-        self.removed
-            .sort_unstable_by(|left, right| right.len().cmp(&left.len()).then_with(|| left.cmp(right)));
+        sort::sort_by(&mut self.removed, |left, right| {
+            right.len().cmp(&left.len()).then_with(|| left.cmp(right))
+        });
         let parent = |path: &Path<'a>| path.split_last().map(|(parent, _)| parent);
         for group in self.removed.chunk_by(|left, right| parent(left) == parent(right)) {
             remove(&mut map, group);

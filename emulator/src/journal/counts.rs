@@ -1,10 +1,9 @@
 //! Counters, as CloudWatch divides them.
 
-use std::collections::BTreeMap;
-
 use super::metric::{Dimension, Metric, Samples, dimension};
 use crate::capacity::units::Units;
 use crate::error::Exceeded;
+use crate::sorted::SortedMap;
 use crate::value::Name;
 
 /// What a table or a global index has spent.
@@ -36,20 +35,20 @@ pub struct Spent {
 
 /// The value of a key; one that is not there needs room.
 pub(super) fn slot<'m, K: Ord + Clone, V: Default>(
-    map: &'m mut BTreeMap<K, V>,
+    map: &'m mut SortedMap<K, V>,
     key: &K,
     room: &mut usize,
 ) -> Option<&'m mut V> {
     if !map.contains_key(key) {
         *room = room.checked_sub(1)?;
     }
-    Some(map.entry(key.clone()).or_default())
+    Some(map.get_or_default(key))
 }
 
 /// Adds all values of `from`, as far as there is room for new keys.
 fn add_all<K: Ord + Clone, V: Default>(
-    to: &mut BTreeMap<K, V>,
-    from: &BTreeMap<K, V>,
+    to: &mut SortedMap<K, V>,
+    from: &SortedMap<K, V>,
     room: &mut usize,
     mut add: impl FnMut(&mut V, &V, &mut usize),
 ) {
@@ -64,17 +63,17 @@ fn add_all<K: Ord + Clone, V: Default>(
 #[derive(Clone, Debug, Default)]
 pub struct AccountCounts {
     pub user_errors: u64,
-    tables: BTreeMap<Name, TableCounts>,
+    tables: SortedMap<Name, TableCounts>,
     /// System errors of requests that have named no table, by operation.
-    lost: BTreeMap<Name, u64>,
+    lost: SortedMap<Name, u64>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct TableCounts {
     own: ResourceCounts,
-    indexes: BTreeMap<Name, ResourceCounts>,
-    operations: BTreeMap<Name, OperationCounts>,
-    streams: BTreeMap<Name, StreamCounts>,
+    indexes: SortedMap<Name, ResourceCounts>,
+    operations: SortedMap<Name, OperationCounts>,
+    streams: SortedMap<Name, StreamCounts>,
     pub failed_conditions: u64,
     pub conflicts: u64,
     /// Whether the request under way was throttled here.
@@ -110,7 +109,7 @@ pub struct StreamCounts {
 
 impl AccountCounts {
     pub fn table(&mut self, table: &Name) -> &mut TableCounts {
-        self.tables.entry(table.clone()).or_default()
+        self.tables.get_or_default(table)
     }
 
     /// A request was throttled, in the tables where its entries were.
@@ -123,7 +122,7 @@ impl AccountCounts {
     /// A request has failed that has named these tables.
     pub fn fail(&mut self, tables: &[Name], operation: &Name) {
         if tables.is_empty() {
-            *self.lost.entry(operation.clone()).or_default() += 1;
+            *self.lost.get_or_default(operation) += 1;
         }
         for table in tables {
             self.table(table).operation(operation).system_errors += 1;
@@ -138,7 +137,7 @@ impl AccountCounts {
     }
 
     pub fn spent(&self) -> Vec<Spent> {
-        let of_table = |(table, counts): (&Name, &TableCounts)| {
+        let of_table = |(table, counts): &(Name, TableCounts)| {
             let resources = counts.resources().map(|(index, resource)| Spent {
                 table: table.clone(),
                 index: index.cloned(),
@@ -186,16 +185,16 @@ impl TableCounts {
     pub fn resource(&mut self, index: Option<&Name>) -> &mut ResourceCounts {
         match index {
             None => &mut self.own,
-            Some(index) => self.indexes.entry(index.clone()).or_default(),
+            Some(index) => self.indexes.get_or_default(index),
         }
     }
 
     pub fn operation(&mut self, operation: &Name) -> &mut OperationCounts {
-        self.operations.entry(operation.clone()).or_default()
+        self.operations.get_or_default(operation)
     }
 
     pub fn stream(&mut self, label: &str) -> &mut StreamCounts {
-        self.streams.entry(label.into()).or_default()
+        self.streams.get_or_default(&label.into())
     }
 
     fn resources(&self) -> impl Iterator<Item = (Option<&Name>, &ResourceCounts)> {

@@ -8,6 +8,7 @@ use super::request::{Request, Touch};
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::size;
+use crate::sort;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::{Map, Name};
 
@@ -323,7 +324,7 @@ impl Drop for EventBatch<'_> {
         ring.batches -= 1;
         if ring.batches == 0 {
             let mut batch = std::mem::take(&mut ring.batch);
-            batch.sort_by_key(|event| event.at);
+            sort::sort_by_key(&mut batch, |event| event.at);
             ring.push_all(batch);
         }
     }

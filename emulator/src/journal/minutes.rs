@@ -1,10 +1,10 @@
 //! Counters by the minute of the emulator's clock.
 
-use std::collections::BTreeMap;
-
 use super::counts::{self, AccountCounts};
 use super::metric::{Datapoint, Metric};
 use crate::clock::Moment;
+use crate::sort;
+use crate::sorted::SortedMap;
 use crate::value::Name;
 
 /// The number of retained minutes with activity: a day's worth.
@@ -15,13 +15,13 @@ const MOST_COUNTERS: usize = 20_000;
 /// What was counted in each minute, by owner.
 #[derive(Debug, Default)]
 pub(super) struct Minutes {
-    minutes: BTreeMap<i64, Minute>,
+    minutes: SortedMap<i64, Minute>,
     counters: usize,
 }
 
 #[derive(Debug, Default)]
 struct Minute {
-    accounts: BTreeMap<(Name, Name), AccountCounts>,
+    accounts: SortedMap<(Name, Name), AccountCounts>,
     counters: usize,
 }
 
@@ -35,7 +35,7 @@ impl Minutes {
         }
         let mut room = MOST_COUNTERS.saturating_sub(self.counters);
         let before = room;
-        let minute = self.minutes.entry(number).or_default();
+        let minute = self.minutes.get_or_default(&number);
         if let Some(account) = counts::slot(&mut minute.accounts, owner, &mut room) {
             account.add(counts, &mut room);
         }
@@ -55,7 +55,7 @@ impl Minutes {
     /// All that is known of an owner, oldest first.
     pub fn of(&self, owner: &(Name, Name)) -> Vec<Datapoint> {
         let minutes = self.minutes.iter();
-        let there = minutes.filter_map(|(number, minute)| Some((number, minute.accounts.get(owner)?)));
+        let there = minutes.filter_map(|(number, minute)| Some((*number, minute.accounts.get(owner)?)));
         there
             .flat_map(|(number, account)| {
                 let start = Moment::from_seconds(number.saturating_mul(60));
@@ -89,9 +89,8 @@ fn datapoints(start: Moment, account: &AccountCounts) -> Vec<Datapoint> {
         })
         .collect();
     points.extend(measured);
-    points.sort_by(|left, right| {
-        let key = |point: &Datapoint| (point.metric.name, point.metric.dimensions.clone());
-        key(left).cmp(&key(right))
+    sort::sort_by_key(&mut points, |point| {
+        (point.metric.name, point.metric.dimensions.clone())
     });
     points
 }

@@ -11,7 +11,7 @@ mod metric;
 mod minutes;
 mod request;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use counts::Spent;
@@ -24,6 +24,7 @@ pub use request::{
 };
 
 use crate::caller::Caller;
+use crate::sorted::SortedMap;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::Name;
 use counts::AccountCounts;
@@ -52,7 +53,7 @@ pub struct Journal {
 
 #[derive(Debug, Default)]
 struct JournalState {
-    accounts: BTreeMap<(Name, Name), AccountCounts>,
+    accounts: SortedMap<(Name, Name), AccountCounts>,
     counters: usize,
     minutes: Minutes,
     requests: VecDeque<Arc<Request>>,

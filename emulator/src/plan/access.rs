@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::expression::{Condition, Names, Projection};
 use crate::partiql::Returning;
 use crate::schema::KeySchema;
+use crate::sort;
 use crate::storage::{Shape, Table};
 use crate::value::{AttributeValue, Map, Name, Text};
 
@@ -358,8 +359,7 @@ impl<'a> ItemAccess<'a, '_> {
                 names.extend(search.projection.iter().flat_map(Projection::top_level_names));
             }
         }
-        names.sort_unstable();
-        names.dedup();
+        sort::sort_unique(&mut names);
         names.into_iter().map(Name::new).collect()
     }
 }

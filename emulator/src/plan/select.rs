@@ -8,6 +8,7 @@ use crate::expression::{Condition, ConditionPart, KeyClause, KeyCondition, KeyOp
 use crate::key::{self, KeyBytes};
 use crate::partiql::{self, Branch, Select};
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
+use crate::sort;
 use crate::storage::{KeyRange, Segment};
 use crate::value::{AttributeValue, Name};
 
@@ -219,7 +220,7 @@ fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<Par
             Some((bytes, value, branch))
         })
         .collect();
-    sorted.sort_by(|left, right| left.0.cmp(&right.0));
+    sort::sort_by(&mut sorted, |left, right| left.0.cmp(&right.0));
     let groups = sorted.chunk_by(|left, right| left.0 == right.0);
     groups
         .map(|group| {
@@ -241,7 +242,7 @@ fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<Par
                 })
                 .collect::<Result<Vec<KeyRange>, ApiError>>()?;
             ranges.retain(|range| !range.is_empty());
-            ranges.sort_by(KeyRange::compare_lower);
+            sort::sort_by(&mut ranges, KeyRange::compare_lower);
             if ranges.windows(2).any(|pair| pair[0].overlaps(&pair[1])) {
                 return Err(ApiError::overlapping_conditions());
             }

@@ -9,7 +9,7 @@ use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// The number of passes for which a scope counts as recently used: a request may change something long after it has
 /// found its table.
-const LOOKS: u32 = 8;
+const LOOKS: u64 = 8;
 /// Every pass with this period examines all scopes.
 const LOOKS_AT_ALL: u64 = 240;
 
@@ -48,7 +48,7 @@ pub struct Agenda {
 struct ScopeSchedule {
     count: u64,
     /// The number of passes that still examine each recently used scope.
-    active: BTreeMap<Scope, u32>,
+    active: BTreeMap<Scope, u64>,
     /// When the next work is due in each of the other scopes that have any.
     quiet: BTreeMap<Scope, Moment>,
     /// The contents of `quiet`, ordered by time.
@@ -115,7 +115,7 @@ impl Agenda {
 
 impl ScopeSchedule {
     /// Schedules a scope for this pass and the next ones, `looks` in total.
-    fn wake(&mut self, scope: Scope, looks: u32) {
+    fn wake(&mut self, scope: Scope, looks: u64) {
         if let Some(due) = self.quiet.remove(&scope) {
             self.due.remove(&(due, scope.clone()));
         }

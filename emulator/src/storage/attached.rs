@@ -2,11 +2,11 @@
 //!
 //! Each computes its visible state for a moment, so that no work is due when a change of it completes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 use crate::value::{Name, Text};
 
 /// How long a disabled Kinesis destination remains visible (measured: minutes).
@@ -22,7 +22,7 @@ pub struct Attachments {
     /// Resource policies, of the table and of its streams.
     pub policies: Vec<AttachedResourcePolicy>,
     /// The tags of the table's streams, by label. The table's own are in its definition.
-    pub stream_tags: BTreeMap<Text, Vec<(String, String)>>,
+    pub stream_tags: SortedMap<Text, Vec<(String, String)>>,
 }
 
 impl Attachments {

@@ -1,7 +1,6 @@
 //! Backups: snapshots that outlive their tables.
 
-use std::collections::BTreeMap;
-use std::ops::{Bound, Deref};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::catalog::Scope;
@@ -10,6 +9,7 @@ use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use super::snapshot::Snapshot;
 use super::table::Table;
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard};
 use crate::value::Name;
 
@@ -121,7 +121,7 @@ fn place(arn: &str) -> BackupOrder {
     (id.to_owned(), arn.to_owned())
 }
 
-pub(super) type BackupsByTime = BTreeMap<BackupOrder, Arc<Backup>>;
+pub(super) type BackupsByTime = SortedMap<BackupOrder, Arc<Backup>>;
 
 /// The backups of an account in a region.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl Backups {
                 record: Box::new(record.clone()),
             }]
         })?;
-        backups.retain(|_, there| there.expires.is_none_or(|end| now < end));
+        backups.retain(|there| there.expires.is_none_or(|end| now < end));
         Ok(insert(&committed, &mut backups, record, table.snapshot_of(&guards)))
     }
 
@@ -246,9 +246,8 @@ impl Backups {
 
     /// The first `most` matching backups after `start`, oldest first.
     pub fn list(&self, start: Option<&str>, most: usize, matches: impl Fn(&Backup) -> bool) -> Vec<Arc<Backup>> {
-        let lower = start.map_or(Bound::Unbounded, |start| Bound::Excluded(place(start)));
         let backups = self.by_place.read();
-        let found = backups.range((lower, Bound::Unbounded)).map(|(_, backup)| backup);
+        let found = backups.after(start.map(place).as_ref()).map(|(_, backup)| backup);
         found.filter(|backup| matches(backup)).take(most).cloned().collect()
     }
 }

@@ -1,7 +1,6 @@
 //! All tables, by account and region, then by name.
 
-use std::collections::BTreeMap;
-use std::ops::{Bound, Deref};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +22,8 @@ use crate::caller::Caller;
 use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::conditions::Conditions;
+use crate::sort;
+use crate::sorted::SortedMap;
 use crate::sync::{AtomicU64, Hint, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Name;
 
@@ -53,21 +54,21 @@ impl Scope {
 
 /// The tables of a region by name, in the order of ListTables.
 #[derive(Debug, Default)]
-pub struct Tables(RwLock<BTreeMap<Name, Arc<Table>>>);
+pub struct Tables(RwLock<SortedMap<Name, Arc<Table>>>);
 
 /// The tables of a region, locked for writing.
-pub struct TablesGuard<'t>(RwLockWriteGuard<'t, BTreeMap<Name, Arc<Table>>>);
+pub struct TablesGuard<'t>(RwLockWriteGuard<'t, SortedMap<Name, Arc<Table>>>);
 
 impl Deref for TablesGuard<'_> {
-    type Target = BTreeMap<Name, Arc<Table>>;
+    type Target = SortedMap<Name, Arc<Table>>;
 
-    fn deref(&self) -> &BTreeMap<Name, Arc<Table>> {
+    fn deref(&self) -> &SortedMap<Name, Arc<Table>> {
         &self.0
     }
 }
 
 impl Tables {
-    pub fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Name, Arc<Table>>> {
+    pub fn read(&self) -> RwLockReadGuard<'_, SortedMap<Name, Arc<Table>>> {
         self.0.read()
     }
 
@@ -122,13 +123,13 @@ impl TablesGuard<'_> {
 
 /// The streams of the existing and former tables of a region, by ARN. No lock is acquired under this lock but a stream's own.
 #[derive(Debug, Default)]
-pub struct Streams(RwLock<BTreeMap<String, Arc<Stream>>>);
+pub struct Streams(RwLock<SortedMap<String, Arc<Stream>>>);
 
 impl Streams {
     /// Adds a stream. It can be found until it has been closed for a day.
     pub(super) fn add(&self, stream: &Arc<Stream>) {
         let mut streams = self.0.write();
-        streams.entry(stream.arn.clone()).or_insert_with(|| Arc::clone(stream));
+        streams.get_or_insert(stream.arn.clone(), Arc::clone(stream));
     }
 
     /// Finds the stream of an ARN.
@@ -219,7 +220,7 @@ impl Region {
     pub fn stream_label(&self, table_arn: &str, now: Moment) -> Moment {
         let prefix = format!("{table_arn}/stream/");
         let streams = self.streams.0.read();
-        let there = streams.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+        let there = streams.after(Some(prefix.as_str()));
         there
             .take_while(|(arn, _)| arn.starts_with(&prefix))
             .map(|(_, stream)| stream.created.plus(Duration::from_millis(1)))
@@ -238,9 +239,8 @@ impl Region {
 
     /// The streams whose ARNs come after this one, in order.
     pub fn streams_after(&self, arn: Option<&str>, now: Moment) -> Vec<Arc<Stream>> {
-        let lower = arn.map_or(Bound::Unbounded, Bound::Excluded);
         let streams = self.streams.0.read();
-        let there = streams.range::<str, _>((lower, Bound::Unbounded));
+        let there = streams.after(arn);
         there
             .map(|(_, stream)| stream)
             .filter(|stream| !stream.is_gone(now))
@@ -258,7 +258,7 @@ impl Region {
             stream.rotate_due(now);
         }
         let mut streams = self.streams.0.write();
-        streams.retain(|_, stream| !stream.is_gone(now));
+        streams.retain(|stream| !stream.is_gone(now));
         streams.values().for_each(|stream| stream.trim(now));
     }
 
@@ -459,7 +459,7 @@ impl Catalog {
             .iter()
             .map(|entry| (entry.key().clone(), Arc::clone(entry.value())))
             .collect();
-        scopes.sort_by(|left, right| left.0.cmp(&right.0));
+        sort::sort_by(&mut scopes, |left, right| left.0.cmp(&right.0));
         scopes
     }
 

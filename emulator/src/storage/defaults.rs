@@ -1,17 +1,16 @@
 //! The conditions of tables: common ones, and those of single tables, existing or not.
 
-use std::collections::BTreeMap;
-
 use super::catalog::Scope;
 use super::commit::Committed;
 use crate::conditions::Conditions;
+use crate::sorted::SortedMap;
 use crate::sync::RwLock;
 use crate::value::Name;
 
 #[derive(Debug, Default)]
 pub struct Defaults {
     conditions: RwLock<Conditions>,
-    tables: RwLock<BTreeMap<(Scope, Name), Conditions>>,
+    tables: RwLock<SortedMap<(Scope, Name), Conditions>>,
 }
 
 impl Defaults {
@@ -43,7 +42,7 @@ impl Defaults {
     }
 
     /// The conditions of single tables.
-    pub(super) fn tables(&self) -> BTreeMap<(Scope, Name), Conditions> {
+    pub(super) fn tables(&self) -> SortedMap<(Scope, Name), Conditions> {
         self.tables.read().clone()
     }
 

@@ -1,7 +1,7 @@
 //! The history of a partition for point-in-time recovery: each item before each change, newest last, so that the
 //! partition can be rolled back to any moment of the recovery period. Recorded only while recovery is enabled.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::commit::Committed;
@@ -13,6 +13,7 @@ use crate::clock::Moment;
 use crate::key::Key;
 use crate::limits;
 use crate::reclaim::Reclaimer;
+use crate::sort;
 use crate::sync::{AtomicI64, Mutex, Ordering};
 use crate::value::Item;
 
@@ -166,13 +167,13 @@ impl RecoveryLog {
     }
 
     /// The change of each item from `from` on and before `to`. Items inserted and removed in between are left out.
-    pub fn between(&self, items: &Items, from: Moment, to: Moment) -> BTreeMap<Key, ItemChange> {
+    pub fn between(&self, items: &Items, from: Moment, to: Moment) -> Vec<(Key, ItemChange)> {
         let mut items = items.clone();
         self.roll_back(&mut items, |at| at >= to);
-        let mut touched: BTreeMap<Key, Moment> = BTreeMap::new();
-        for version in self.back().filter(|version| version.at >= from && version.at < to) {
-            touched.entry(version.key.clone()).or_insert(version.at);
-        }
+        let versions = self.back().filter(|version| version.at >= from && version.at < to);
+        let mut touched: Vec<(Key, Moment)> = versions.map(|version| (version.key.clone(), version.at)).collect();
+        sort::sort_by(&mut touched, |left, right| left.0.cmp(&right.0));
+        touched.dedup_by(|later, kept| later.0 == kept.0);
         let mut before = items.clone();
         self.roll_back(&mut before, |at| at >= from);
         let changes = touched.into_iter().filter_map(|(key, at)| {

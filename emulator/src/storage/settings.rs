@@ -1,6 +1,5 @@
 //! The settings of a table: everything about it that is neither items nor derived from them, as plain data.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use crate::conditions::{Conditions, Lag, Shards, TimeToLive};
 use crate::key::Key;
 use crate::limits;
 use crate::schema::{Definition, StreamView};
+use crate::sorted::SortedMap;
 use crate::value::{AttributeValue, Item, Name};
 
 /// The latest stream of a table, open or closed.
@@ -54,9 +54,9 @@ pub struct TableSettings {
     pub time_to_live_changed: Option<Moment>,
     pub conditions: Conditions,
     /// How long writes take to reach those of its global indexes that differ from `conditions`.
-    pub index_lags: BTreeMap<Name, Lag>,
+    pub index_lags: SortedMap<Name, Lag>,
     /// How long writes take to reach those of the table's replicas that differ from `conditions`, by region.
-    pub replication_lags: BTreeMap<Name, Lag>,
+    pub replication_lags: SortedMap<Name, Lag>,
     /// The seed of the table's decisions.
     pub seed: u64,
     /// From when on the table is `ACTIVE`.

@@ -1,6 +1,5 @@
 //! A table at one moment, and the origin of a restored table.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::items::Items;
@@ -56,10 +55,10 @@ impl Snapshot {
     }
 
     /// The changes of items from `from` on and before `to`, partition by partition.
-    pub fn changes(&self, from: Moment, to: Moment) -> Vec<BTreeMap<Key, ItemChange>> {
+    pub fn changes(&self, from: Moment, to: Moment) -> Vec<Vec<(Key, ItemChange)>> {
         let changes = |part: &PartitionSnapshot| match &part.log {
             Some(log) => log.between(&part.items, from, to),
-            None => BTreeMap::new(),
+            None => Vec::new(),
         };
         self.partitions.iter().map(changes).collect()
     }

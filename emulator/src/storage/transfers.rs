@@ -1,7 +1,6 @@
 //! Exports, imports and bulk operations: their requests and their progress.
 
-use std::collections::BTreeMap;
-use std::ops::{Bound, Deref};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use crate::clock::Moment;
 use crate::limits;
 use crate::request::{ExportTableToPointInTime, ImportTable, StartBulkPutItems};
+use crate::sorted::SortedMap;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard};
 use crate::transfer::Failure;
 use crate::value::Name;
@@ -41,7 +41,7 @@ impl TransferRequest {
 }
 
 /// Bytes written to each index.
-pub type IndexBytes = BTreeMap<Name, u64>;
+pub type IndexBytes = SortedMap<Name, u64>;
 
 /// The counters of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,9 +86,9 @@ impl Progress {
             failed: 0,
             bytes: 0,
             table_bytes: 0,
-            global_bytes: BTreeMap::new(),
-            local_bytes: BTreeMap::new(),
-            vector_bytes: BTreeMap::new(),
+            global_bytes: SortedMap::new(),
+            local_bytes: SortedMap::new(),
+            vector_bytes: SortedMap::new(),
         },
         cancelled: None,
     };
@@ -212,7 +212,7 @@ fn place(kind: TransferKind, arn: &str) -> TransferOrder {
     (kind, id.to_owned(), arn.to_owned())
 }
 
-pub(super) type TransfersByTime = BTreeMap<TransferOrder, Arc<Transfer>>;
+pub(super) type TransfersByTime = SortedMap<TransferOrder, Arc<Transfer>>;
 
 /// The exports, imports and bulk operations of an account in a region.
 #[derive(Debug)]
@@ -240,7 +240,7 @@ impl Transfers {
     ) -> Result<StartOutcome, AppendError> {
         let kind = record.about.kind();
         let mut transfers = self.by_place.write();
-        transfers.retain(|_, there| is_kept(there, record.start));
+        transfers.retain(|there| is_kept(there, record.start));
         let token = record.token.as_ref();
         let same_token = |there: &&Arc<Transfer>| {
             let theirs = there.token.as_ref().map(|(token, _)| token);
@@ -323,10 +323,11 @@ impl Transfers {
     ) -> Vec<Arc<Transfer>> {
         // Ids begin with a digit: `~` follows all of them.
         let upper = (kind, start.unwrap_or("~").to_owned(), String::new());
-        let lower = (kind, String::new(), String::new());
         let transfers = self.by_place.read();
-        let found = transfers.range((Bound::Included(lower), Bound::Excluded(upper)));
-        let found = found.rev().map(|(_, transfer)| transfer);
+        let before = transfers.iter().rev().skip_while(|(place, _)| *place >= upper);
+        let found = before
+            .take_while(|(place, _)| place.0 == kind)
+            .map(|(_, transfer)| transfer);
         found.filter(|there| matches(there)).take(most).cloned().collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::clock::Moment;
 use crate::number::Number;
+use crate::sort;
 use crate::value::{AttributeValue, Item, Map, json};
 
 /// Writes JSON. Commas are derived from what was written last, so callers write only names and values.
@@ -247,7 +248,7 @@ fn hashed_map(map: &Map) -> Map {
 fn by_hash<'n>(numbers: impl IntoIterator<Item = &'n Number>) -> Vec<&'n Number> {
     let mut numbers: Vec<&Number> = numbers.into_iter().collect();
     let buckets = (numbers.len() * 4).div_ceil(3).next_power_of_two().max(16) as u32;
-    numbers.sort_by_key(|number| {
+    sort::sort_by_key(&mut numbers, |number| {
         let hash = number.java_hash() as u32;
         (hash ^ (hash >> 16)) & (buckets - 1)
     });

@@ -54,7 +54,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the order of a transaction's locks",
         file: "src/execute/transact.rs",
-        locked: "    places.sort_by_key(|(place, _)| *place);\n",
+        locked: "    sort::sort_by_key(&mut places, |(place, _)| *place);\n",
         unlocked: "",
         models: &["transactions_in_opposite_order_do_not_block_each_other"],
     },
@@ -190,8 +190,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of an inbox, between a change of it and what is known of the next arrival",
         file: "src/storage/replication/inbox.rs",
-        locked: "        let result = change(sources.entry(source.clone()).or_default());\n        self.publish(&sources);\n        result\n",
-        unlocked: "        let result = change(sources.entry(source.clone()).or_default());\n        let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
+        locked: "        let result = change(sources.get_or_default(source));\n        self.publish(&sources);\n        result\n",
+        unlocked: "        let result = change(sources.get_or_default(source));\n        let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
         models: &["nothing_that_arrives_is_missed"],
     },
     Patch {

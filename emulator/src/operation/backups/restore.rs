@@ -16,6 +16,7 @@ use crate::request::{
     KeySchemaElement, Overrides, Projection as ProjectionRequest, SecondaryIndex, VectorIndex as VectorIndexRequest,
 };
 use crate::schema::{Adjustments, BillingMode, Definition, Index, Projection, Throughput, VectorIndex};
+use crate::sort;
 use crate::storage::{Items, Region, Restored, Table};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
@@ -220,7 +221,7 @@ fn is_same(requested: &SecondaryIndex, index: &Index) -> bool {
 fn is_same_projection(requested: Option<&ProjectionRequest>, there: &Projection) -> bool {
     let requested = requested.cloned().unwrap_or_default();
     let mut names = requested.non_key_attributes.unwrap_or_default();
-    names.sort_unstable();
+    sort::sort(&mut names);
     match (there, one_of(requested.projection_type.as_ref())) {
         (Projection::All, Some("ALL")) | (Projection::KeysOnly, Some("KEYS_ONLY")) => names.is_empty(),
         (Projection::Include(kept), Some("INCLUDE")) => names == *kept,

@@ -1,12 +1,11 @@
 //! Least-privilege policies of recorded requests.
 
-use std::collections::BTreeMap;
-
 use super::ControlRequest;
 use crate::access::{ReportedKeys, Usage, UsedPermission, UsedStatement};
 use crate::error::ErrorKind;
 use crate::journal::{ItemAction, Request, Touch};
 use crate::plan::key_text;
+use crate::sorted::SortedMap;
 use crate::storage::Table;
 use crate::value::{Name, Text};
 use crate::wire::control::ControlResult;
@@ -23,11 +22,11 @@ impl ControlRequest<'_> {
         };
         let journal = self.twin.state.journal();
         let requests = journal.requests();
-        let mut principals: BTreeMap<&str, Usage> = BTreeMap::new();
+        let mut principals: SortedMap<&str, Usage> = SortedMap::new();
         for request in &requests {
             let name = request.principal.as_deref().unwrap_or(&request.caller.access_key);
             if principal.is_none_or(|principal| principal == name) {
-                add(self, principals.entry(name).or_default(), request);
+                add(self, principals.get_or_default(&name), request);
             }
         }
         let mut object = Object::open(writer);

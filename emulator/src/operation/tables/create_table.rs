@@ -5,7 +5,6 @@ pub(in crate::operation) mod quota;
 pub(in crate::operation) mod shape;
 pub(in crate::operation) mod vector;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::operation::tables::description::{self, TableView};
 use crate::plan::{Access, ControlAccess, RequestTags};
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
+use crate::sorted::SortedMap;
 use crate::storage::{Attachments, RecentChanges, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
 use crate::value::Name;
 use crate::wire::encode::Writer;
@@ -122,7 +122,7 @@ pub(in crate::operation) fn check_quota(
     context: &Context<'_>,
     name: &Name,
     definition: &Definition,
-    tables: &BTreeMap<Name, Arc<Table>>,
+    tables: &SortedMap<Name, Arc<Table>>,
 ) -> Result<(), ApiError> {
     account::check_new(context, (name.as_str(), definition), tables.values())?;
     if context
@@ -232,8 +232,8 @@ pub(super) fn plan_table(
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
-        index_lags: BTreeMap::new(),
-        replication_lags: BTreeMap::new(),
+        index_lags: SortedMap::new(),
+        replication_lags: SortedMap::new(),
         seed,
         active_at,
         deleted_at: fails_at,

@@ -1,7 +1,5 @@
 //! [ListTables](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
 
-use std::ops::Bound;
-
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
 use crate::execute::Verdicts;
@@ -44,12 +42,11 @@ impl Stages for Operation {
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
         let limit = plan.limit.unwrap_or(MOST) as usize;
         let start = plan.exclusive_start_table_name.as_ref();
-        let lower = start.map_or(Bound::Unbounded, Bound::Excluded);
         let region = context.engine.catalog().region(&context.scope);
         let tables = region.as_ref().map(|region| region.tables.read());
         let mut names = tables
             .iter()
-            .flat_map(|tables| tables.range::<Name, _>((lower, Bound::Unbounded)))
+            .flat_map(|tables| tables.after(start))
             .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
             .filter(|(_, table)| !table.is_hidden(context.now))
             .map(|(name, _)| name.clone());

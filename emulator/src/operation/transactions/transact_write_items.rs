@@ -15,6 +15,7 @@ use crate::operation::output;
 use crate::operation::transactions::transaction::{self, Attempt, TransactionItems};
 use crate::plan::{self, Access, Get, ItemAccess, Target, Write, WriteAction, WriteCondition};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
+use crate::sort;
 use crate::value::{Item, Map, SentItem, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -447,10 +448,10 @@ fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
         ];
         for each in substitutions.into_iter().flatten() {
             if let Some(names) = &mut each.names {
-                names.sort_unstable();
+                sort::sort(names);
             }
             if let Some(values) = &mut each.values {
-                values.sort_by(|left, right| left.0.cmp(&right.0));
+                sort::sort_by(values, |left, right| left.0.cmp(&right.0));
             }
         }
     }

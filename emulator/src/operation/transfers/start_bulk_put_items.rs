@@ -317,7 +317,7 @@ impl BulkLoad<'_> {
 
     fn count(&mut self, change: &Change) {
         let add = |bytes: &mut IndexBytes, name: &Name, item: Option<&Item>| {
-            *bytes.entry(name.clone()).or_default() += item.map_or(0, Item::size) as u64;
+            *bytes.get_or_default(name) += item.map_or(0, Item::size) as u64;
         };
         self.counts.written += 1;
         self.units += change.consumed(&self.target.table.name).total().as_f64();
@@ -331,7 +331,7 @@ impl BulkLoad<'_> {
             add(&mut self.counts.local_bytes, &arm.name, item);
         }
         for arm in &change.vectors {
-            *self.counts.vector_bytes.entry(arm.name.clone()).or_default() += arm.bytes;
+            *self.counts.vector_bytes.get_or_default(&arm.name) += arm.bytes;
         }
     }
 }

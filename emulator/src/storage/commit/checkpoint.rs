@@ -1,12 +1,13 @@
 //! The whole state as commits: the shortest list that recreates it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use super::{Commit, Mutation, Origin, TableId};
 use crate::clock::Moment;
 use crate::key::Key;
+use crate::sort;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{
@@ -278,7 +279,7 @@ impl Catalog {
     fn checkpoint_of(&self, scopes: &[(Scope, Arc<Region>)], now: Moment) -> Option<Checkpoint> {
         let listed: Vec<_> = scopes.iter().map(|(_, region)| region.tables.read()).collect();
         let mut tables: Vec<&Arc<Table>> = listed.iter().flat_map(|tables| tables.values()).collect();
-        tables.sort_by_key(|table| table.ordinal);
+        sort::sort_by_key(&mut tables, |table| table.ordinal);
         let locked: Vec<_> = tables.iter().map(|table| table.read_all()).collect();
         let transfers: Vec<_> = scopes.iter().map(|(_, region)| region.transfers.lock()).collect();
         let backups: Vec<_> = scopes.iter().map(|(_, region)| region.backups.lock()).collect();
@@ -313,8 +314,10 @@ impl Catalog {
             }
         }
         let groups = tables.iter().filter_map(|table| table.global_state(now));
-        let groups: BTreeMap<_, _> = groups.map(|state| (state.id, state)).collect();
-        for group in groups.into_values() {
+        let mut groups: Vec<_> = groups.collect();
+        sort::sort_by_key(&mut groups, |group| group.id);
+        groups.dedup_by_key(|group| group.id);
+        for group in groups {
             let mut group = GroupState::clone(&group);
             group.drop_gone(now);
             checkpoint.push(replica::mutation(&group));

@@ -1,11 +1,12 @@
 //! The state as the fold of its commits.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Commit, Committed, Mutation, TableId};
 use crate::clock::Moment;
+use crate::sort;
+use crate::sorted::SortedMap;
 use crate::storage::replica;
 use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Table, TableSettings};
 use crate::value::Name;
@@ -62,7 +63,7 @@ impl std::error::Error for ReplayError {}
 /// ```
 pub struct Replay<'c> {
     catalog: &'c Catalog,
-    tables: BTreeMap<TableId, Arc<Table>>,
+    tables: SortedMap<TableId, Arc<Table>>,
 }
 
 impl<'c> Replay<'c> {
@@ -89,8 +90,10 @@ impl<'c> Replay<'c> {
     /// Ends the replay at `now`: completes work that no commit has completed, and recounts capacity.
     pub fn finish(self, now: Moment) {
         let groups = self.tables.values().filter_map(|table| table.replica_group());
-        let groups: BTreeMap<_, _> = groups.map(|group| (group.state().id, group)).collect();
-        for group in groups.values() {
+        let mut groups: Vec<_> = groups.map(|group| (group.state().id, group)).collect();
+        sort::sort_by_key(&mut groups, |(id, _)| *id);
+        groups.dedup_by_key(|(id, _)| *id);
+        for (_, group) in groups {
             group.finish(&Committed::replayed(now));
         }
         for table in self.tables.values() {

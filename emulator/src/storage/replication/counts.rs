@@ -1,11 +1,11 @@
 //! The cost and latency of replication to a table.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::capacity::units::Units;
 use crate::change::Change;
 use crate::journal::Samples;
+use crate::sorted::SortedMap;
 use crate::sync::Mutex;
 use crate::value::Name;
 
@@ -16,9 +16,9 @@ pub struct ReplicationCounts(Mutex<ReplicationTotals>);
 #[derive(Debug, Default)]
 struct ReplicationTotals {
     /// Milliseconds from the write to its arrival, by region.
-    latencies: BTreeMap<Name, Samples>,
+    latencies: SortedMap<Name, Samples>,
     /// Replicated write units of the table, and write units of its global indexes.
-    units: BTreeMap<Option<Name>, Units>,
+    units: SortedMap<Option<Name>, Units>,
 }
 
 impl ReplicationCounts {
@@ -26,10 +26,10 @@ impl ReplicationCounts {
     pub fn add(&self, source: &Name, latency: Duration, change: Option<&Change>) {
         let mut counts = self.0.lock();
         let milliseconds = latency.as_secs_f64() * 1000.0;
-        counts.latencies.entry(source.clone()).or_default().add(milliseconds);
+        counts.latencies.get_or_default(source).add(milliseconds);
         let Some(change) = change else { return };
         for part in change.cost() {
-            *counts.units.entry(part.global.cloned()).or_default() += part.units;
+            *counts.units.get_or_default(&part.global.cloned()) += part.units;
         }
     }
 

@@ -6,6 +6,8 @@ use super::super::delay::{Delays, Propagation};
 use super::version::{ReplicaVersion, Stamp};
 use crate::clock::Moment;
 use crate::key::Key;
+use crate::sort;
+use crate::sorted::SortedMap;
 use crate::sync::{AtomicI64, Mutex, Ordering};
 use crate::value::{Item, Name};
 
@@ -72,7 +74,7 @@ pub struct SavedInbox {
 pub struct Inbox {
     /// When the next change arrives, in microseconds; changed under the lock.
     next: AtomicI64,
-    sources: Mutex<BTreeMap<Name, RegionQueue>>,
+    sources: Mutex<SortedMap<Name, RegionQueue>>,
 }
 
 impl Default for Inbox {
@@ -137,13 +139,13 @@ impl Inbox {
     /// Changes the queue of a region, and publishes when the next change arrives.
     fn with<R>(&self, source: &Name, change: impl FnOnce(&mut RegionQueue) -> R) -> R {
         let mut sources = self.sources.lock();
-        let result = change(sources.entry(source.clone()).or_default());
+        let result = change(sources.get_or_default(source));
         self.publish(&sources);
         result
     }
 
     /// Publishes when the next change arrives; called with the lock held.
-    fn publish(&self, sources: &BTreeMap<Name, RegionQueue>) {
+    fn publish(&self, sources: &SortedMap<Name, RegionQueue>) {
         let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);
         self.next.store(next.micros(), Ordering::Release);
     }
@@ -242,7 +244,7 @@ impl Inbox {
             waiting.collect::<Vec<_>>()
         };
         let mut first: Vec<_> = sources.values().flat_map(of).collect();
-        first.sort_by_key(|(arrives, _)| arrives.unwrap_or(Moment::NEVER));
+        sort::sort_by_key(&mut first, |(arrives, _)| arrives.unwrap_or(Moment::NEVER));
         first.truncate(most);
         first
     }

@@ -24,6 +24,7 @@ use crate::change::Change;
 use crate::clock::Moment;
 use crate::limits;
 use crate::schema::{KeySchema, StreamView};
+use crate::sort;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::value::Name;
 use lineage::Lineage;
@@ -372,7 +373,7 @@ impl Stream {
             });
         }
         // Ids begin with a number that increases with every shard.
-        shards.sort_by(|left, right| left.id.cmp(&right.id));
+        sort::sort_by(&mut shards, |left, right| left.id.cmp(&right.id));
         shards
     }
 
@@ -428,7 +429,7 @@ impl Stream {
         for lineage in &self.lineages {
             records.extend(lineage.lock().unreadable(now).cloned());
         }
-        records.sort_by_key(|record| (record.arrived, record.sequence));
+        sort::sort_by_key(&mut records, |record| (record.arrived, record.sequence));
         records
     }
 

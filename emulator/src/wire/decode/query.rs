@@ -6,6 +6,7 @@ use super::{Decoder, Read, ValuePosition};
 use crate::request::{
     BatchGetItem, BatchKey, BatchWriteItem, DeleteRequest, KeysAndAttributes, PutRequest, Query, Scan, WriteRequest,
 };
+use crate::sort;
 use crate::value::{Map, Text};
 
 requests! {
@@ -94,7 +95,7 @@ impl Decoder<'_> {
             decoder.numbers = Some(Vec::new());
             let attributes = decoder.attributes_element()?;
             let mut numbers = decoder.numbers.take().unwrap_or_default();
-            numbers.sort_unstable();
+            sort::sort(&mut numbers);
             Ok(BatchKey {
                 attributes,
                 numbers,

@@ -4,6 +4,7 @@ use compact_str::CompactString;
 
 use super::scalar::UNEXPECTED_OBJECT;
 use super::{DecodeStop, Decoder, Read, StructureShape, ValuePosition};
+use crate::sort;
 use crate::wire::reader::Token;
 
 /// The package of the service's classes.
@@ -166,14 +167,14 @@ pub(super) fn last_of_equals<T>(mut map: Vec<(CompactString, T)>) -> Vec<(Compac
         return map;
     }
     let mut order: Vec<usize> = (0..map.len()).collect();
-    order.sort_by(|left, right| map[*left].0.cmp(&map[*right].0)); // stable: equals stay in the order sent
+    sort::sort_by(&mut order, |left, right| map[*left].0.cmp(&map[*right].0)); // stable: equals stay in the order sent
     let mut dropped: Vec<usize> = order
         .windows(2)
         .filter(|pair| map[pair[0]].0 == map[pair[1]].0)
         .map(|pair| pair[0])
         .collect();
     if !dropped.is_empty() {
-        dropped.sort_unstable();
+        sort::sort(&mut dropped);
         let mut at = 0;
         map.retain(|_| {
             at += 1;

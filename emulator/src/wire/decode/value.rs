@@ -1,7 +1,6 @@
 //! Attribute values, checked while they are read.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use compact_str::CompactString;
 use smallvec::SmallVec;
@@ -14,6 +13,7 @@ use crate::error::ApiError;
 use crate::limits;
 use crate::number::{Number, NumberError};
 use crate::request::ValueSubstitutions;
+use crate::sort;
 use crate::value::{AttributeValue, Map, Name, SentItem, Text, Type};
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
@@ -397,9 +397,8 @@ fn type_named(name: &str) -> Option<Type> {
 fn collection(start: Reader<'_>, older: bool, separator: &str, order: impl Fn(&str) -> Vec<u8>) -> String {
     let mut members = strings_again(start).unwrap_or_default();
     if !older {
-        let mut seen = BTreeSet::new();
-        let repeat = members.iter().position(|member| !seen.insert(order(member)));
-        members[..repeat.unwrap_or(0)].sort_by_key(|member| order(member));
+        let repeat = sort::first_repeat(members.iter().map(|member| order(member)));
+        sort::sort_by_key(&mut members[..repeat.unwrap_or(0)], |member| order(member));
     }
     let members: Vec<String> = members
         .into_iter()

@@ -14,6 +14,7 @@ use super::credentials::{parameter, percent_decoded};
 use crate::answer::HttpRequest;
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
+use crate::sort;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "dynamodb";
@@ -249,7 +250,7 @@ impl<'r> Signed<'r> {
         let mut pairs: Vec<(String, String)> = pairs
             .map(|(name, value)| (encoded(&percent_decoded(name)), encoded(&percent_decoded(value))))
             .collect();
-        pairs.sort();
+        sort::sort(&mut pairs);
         let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
         pairs.join("&")
     }

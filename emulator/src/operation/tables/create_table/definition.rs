@@ -1,8 +1,6 @@
 //! The definition in a CreateTable request: billing, keys, indexes, in the order in which the service checks them
 //! (recorded on AWS, us-east-1 and us-west-2, October 2026).
 
-use std::collections::BTreeSet;
-
 use super::quota::{self, ThroughputOwner};
 use super::{shape, vector};
 use crate::context::Context;
@@ -19,6 +17,7 @@ use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
     ScalarType, StreamView, Throughput, VectorIndex, initial_warm,
 };
+use crate::sort;
 use crate::value::{Name, Text};
 
 /// The maximum number of units in a request.
@@ -326,7 +325,8 @@ fn global_key(elements: &[KeySchemaElement], types: &Types) -> Result<KeySchema,
             )));
         }
     }
-    let names: BTreeSet<Name> = elements.iter().map(element_name).collect();
+    let mut names: Vec<Name> = elements.iter().map(element_name).collect();
+    sort::sort_unique(&mut names);
     if names.len() < elements.len() {
         return Err(ApiError::validation(
             "The KeySchema contains multiple key attributes with the same name",
@@ -447,7 +447,7 @@ pub(super) fn projection(requested: Option<&ProjectionRequest>) -> Result<Projec
     let word = one_of(requested.projection_type.as_ref());
     match (word, requested.non_key_attributes) {
         (Some("INCLUDE"), Some(mut names)) => {
-            names.sort_unstable();
+            sort::sort(&mut names);
             if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
                 return Err(ApiError::invalid(format_args!(
                     "Duplicate element in NonKeyAttributes: {twice}"
@@ -473,14 +473,12 @@ pub(in crate::operation) fn check_names(
     locals: &[Index],
     vectors: &[VectorIndex],
 ) -> Result<(), ApiError> {
-    let mut names = BTreeSet::new();
     let keyed = globals.iter().chain(locals).map(|index| &index.name);
-    for name in keyed.chain(vectors.iter().map(|index| &index.name)) {
-        if !names.insert(name) {
-            return Err(ApiError::invalid(format_args!("Duplicate index name: {name}")));
-        }
+    let names: Vec<&Name> = keyed.chain(vectors.iter().map(|index| &index.name)).collect();
+    match sort::first_repeat(names.iter()) {
+        Some(at) => Err(ApiError::invalid(format_args!("Duplicate index name: {}", names[at]))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
@@ -532,12 +530,13 @@ fn check_all_used(
 ) -> Result<(), ApiError> {
     let indexes = || globals.iter().chain(locals);
     let searched = vectors.iter().flat_map(|index| &index.search);
-    let used: BTreeSet<&Name> = key
+    let mut used: Vec<&Name> = key
         .attributes()
         .chain(indexes().flat_map(|index| index.key.attributes()))
         .map(|each| &each.name)
         .chain(searched.map(|each| &each.name))
         .collect();
+    sort::sort_unique(&mut used);
     if used.len() == types.len() {
         return Ok(());
     }

@@ -1,13 +1,12 @@
 //! Vector indexes as CreateTable and UpdateTable define them (docs/behavior: 04 14.1).
 
-use std::collections::BTreeSet;
-
 use super::definition::{self, Types};
 use crate::error::ApiError;
 use crate::limits;
 use crate::operation::check::one_of;
 use crate::request::{SearchSchemaElement, VectorIndex as ReturnMembers};
 use crate::schema::{BillingMode, Distance, SearchAttribute, VectorIndex};
+use crate::sort;
 
 pub(super) fn read(
     requested: Option<&[ReturnMembers]>,
@@ -105,10 +104,11 @@ fn search_attributes(elements: &[SearchSchemaElement], types: &Types) -> Result<
             )));
         }
     }
-    let names: BTreeSet<&str> = elements
+    let mut names: Vec<&str> = elements
         .iter()
         .filter_map(|each| each.attribute_name.as_deref())
         .collect();
+    sort::sort_unique(&mut names);
     if names.len() < elements.len() {
         return Err(ApiError::invalid("SearchSchema contains a duplicate AttributeName"));
     }

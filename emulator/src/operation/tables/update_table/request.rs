@@ -1,13 +1,12 @@
 //! Checks of an UpdateTable that need only the request: the model's constraints, and which changes can be combined
 //! (docs/behavior: 04 5.1).
 
-use std::collections::BTreeSet;
-
 use super::replicas;
 use super::stream;
 use crate::error::{ApiError, Violations};
 use crate::operation::tables::create_table::shape;
 use crate::request::{IndexUpdate, OnDemandThroughput, UpdateTable, VectorIndexUpdate, WarmThroughput};
+use crate::sorted::SortedMap;
 
 /// The possible changes, as the service lists them.
 const CHANGES: [&str; 12] = [
@@ -240,7 +239,7 @@ fn online(request: &UpdateTable) -> impl Iterator<Item = ()> {
 
 fn check_indexes(updates: Option<&[IndexUpdate]>) -> Result<(), ApiError> {
     let updates = updates.unwrap_or_default();
-    let mut names = BTreeSet::new();
+    let mut names = SortedMap::new();
     for element in updates {
         let mut actions = [&element.update, &element.create, &element.delete]
             .into_iter()
@@ -256,7 +255,7 @@ fn check_indexes(updates: Option<&[IndexUpdate]>) -> Result<(), ApiError> {
             ));
         }
         let name = action.index_name.as_deref().unwrap_or_default();
-        if !names.insert(name) {
+        if names.insert(name, ()).is_some() {
             return Err(ApiError::invalid(format_args!(
                 "Only one global secondary index update per index is allowed simultaneously. Index: {name}"
             )));

@@ -89,7 +89,7 @@ pub(super) fn of(snapshot: &Snapshot, span: ExportRange, filter: &Filter<'_>) ->
         }
         ExportRange::Incremental { from, to, old_images } => {
             let definition = &snapshot.shape.definition;
-            let mut line = |(key, change): (&Key, &ItemChange)| {
+            let mut line = |(key, change): &(Key, ItemChange)| {
                 let shown = change.new.as_ref().or(change.old.as_ref())?;
                 bytes += [&change.new, &change.old]
                     .into_iter()

@@ -22,6 +22,7 @@ use smallvec::{Array, SmallVec};
 
 use super::{Commit, Mutation};
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 
 /// The version of the encoding, which increases with every change of a value's form.
 const VERSION: u8 = 2;
@@ -420,6 +421,28 @@ impl<K: Binary + Ord, V: Binary> Binary for BTreeMap<K, V> {
         for _ in 0..input.length()? {
             let key = K::read(input)?;
             if map.last_key_value().is_some_and(|(last, _)| *last >= key) {
+                return Err(DecodeError("a map is out of order"));
+            }
+            map.insert(key, V::read(input)?);
+        }
+        Ok(map)
+    }
+}
+
+impl<K: Binary + Ord, V: Binary> Binary for SortedMap<K, V> {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.len().write(out);
+        for (key, value) in self {
+            key.write(out);
+            value.write(out);
+        }
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<SortedMap<K, V>, DecodeError> {
+        let mut map = SortedMap::new();
+        for _ in 0..input.length()? {
+            let key = K::read(input)?;
+            if map.iter().next_back().is_some_and(|(last, _)| *last >= key) {
                 return Err(DecodeError("a map is out of order"));
             }
             map.insert(key, V::read(input)?);

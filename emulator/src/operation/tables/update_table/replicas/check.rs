@@ -1,13 +1,11 @@
 //! Checks of `ReplicaUpdates` that need only the request (docs/behavior: 08 4).
 
-use std::collections::BTreeMap;
-
 use super::disassociate;
-
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check::words;
 use crate::request::{RegionOnly, ReplicaAction, ReplicaUpdate, UpdateTable};
+use crate::sorted::SortedMap;
 
 /// The regions of replicas (AWS General Reference). The order in which the service lists them was not recorded.
 const REGIONS: [&str; 34] = [
@@ -187,9 +185,9 @@ pub(in super::super) fn check_together(request: &UpdateTable) -> Result<(), ApiE
     if elements().any(|actions| actions.len() > 1) {
         return refuse(MIXED);
     }
-    let mut kinds = BTreeMap::new();
+    let mut kinds = SortedMap::new();
     for (action, kind) in &all {
-        if *kinds.entry(region_of(action)).or_insert(*kind) != *kind {
+        if *kinds.get_or_insert(region_of(action), *kind) != *kind {
             return refuse(ONE_REGION);
         }
     }
