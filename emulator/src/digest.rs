@@ -1,4 +1,5 @@
-//! MD5, of which the service makes the order of a Scan. It protects nothing here.
+//! MD5, of which the service makes the order of a Scan, and CRC-32, the checksum of answers, gzip members and snapshots. Neither
+//! protects anything here.
 
 /// The initial state of a digest (RFC 1321).
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
@@ -79,6 +80,54 @@ fn compress(start: [u32; 4], block: &[u8; BLOCK]) -> [u32; 4] {
     ]
 }
 
+/// The CRC-32 of `bytes`, as gzip has it.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    #[cfg(target_arch = "wasm32")]
+    return small::crc32(bytes);
+    #[cfg(not(target_arch = "wasm32"))]
+    crc32fast::hash(bytes)
+}
+
+/// CRC-32 from tables that are made when they are first needed. Those of `crc32fast` take 16 KB of a wasm module, even compressed.
+#[cfg(any(test, target_arch = "wasm32"))]
+mod small {
+    use crate::sync::Once;
+
+    /// By how many bytes follow in a chunk, and by the byte.
+    type Tables = [[u32; 256]; 8];
+
+    static TABLES: Once<Box<Tables>> = Once::new();
+
+    fn tables() -> Box<Tables> {
+        let mut tables = Box::new([[0; 256]; 8]);
+        for byte in 0..256 {
+            let shifted = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & 0_u32.wrapping_sub(crc & 1));
+            tables[0][byte] = (0..8).fold(byte as u32, shifted);
+        }
+        for following in 1..8 {
+            for byte in 0..256 {
+                let before = tables[following - 1][byte];
+                tables[following][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
+            }
+        }
+        tables
+    }
+
+    pub fn crc32(bytes: &[u8]) -> u32 {
+        let tables = TABLES.get_or_init(tables);
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        let mut crc = u32::MAX;
+        for chunk in chunks {
+            let word = u64::from_le_bytes(*chunk) ^ u64::from(crc);
+            crc = (0..8).fold(0, |crc, at| crc ^ tables[7 - at][(word >> (at * 8) & 0xff) as usize]);
+        }
+        for byte in rest {
+            crc = (crc >> 8) ^ tables[0][((crc ^ u32::from(*byte)) & 0xff) as usize];
+        }
+        !crc
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +164,12 @@ mod tests {
     fn the_prefix_is_part_of_the_digest() {
         // The digest of "abcdefghijklmnopqrstuvwxyz" is c3fcd3d76192e4007dfb496cca67e13b.
         assert_eq!(md5_start(*b"abcdefgh", b"ijklmnopqrstuvwxyz"), 0xc3fc_d3d7_6192_e400);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn both_checksums_are_equal(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..100)) {
+            proptest::prop_assert_eq!(small::crc32(&bytes), crc32(&bytes));
+        }
     }
 }

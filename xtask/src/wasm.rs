@@ -111,7 +111,8 @@ fn module(module: &Module) -> Outcome<()> {
     }
     let optimized = package.join("dynatwin_bg.wasm");
     run(command("node_modules/.bin/wasm-opt", "wasm/npm")
-        .args(["-Oz", "--strip-target-features"])
+        // The first KB of memory is the end of the stack: without addresses there, more of them fold into loads and stores.
+        .args(["-Oz", "--low-memory-unused", "--strip-target-features"])
         .arg(&optimized)
         .arg("-o")
         .arg(&optimized))
@@ -178,6 +179,11 @@ fn finish(module: &Module, cargo: &mut Command, folder: &str) -> Outcome<PathBuf
         "--profile",
         module.profile,
     ]);
+    // SHA-256 without unrolled loops: only signatures need it.
+    cargo.env(
+        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
+        "--cfg sha2_backend_soft=\"compact\"",
+    );
     run(cargo.arg("--target-dir").arg(&folder))?;
     let file = format!("{}.wasm", module.package.replace('-', "_"));
     Ok(folder.join(TARGET).join(module.profile).join(file))

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{AppendError, Checkpoint, Commit, Mutation, Origin, Replay, ReplayError};
 use crate::clock::Moment;
+use crate::digest::crc32;
 use crate::storage::Catalog;
 
 /// The first bytes of a snapshot, which include the version of the encoding.
@@ -130,7 +131,7 @@ impl StateSnapshot {
                 return None;
             }
         }
-        let checksum = crc32fast::hash(&bytes);
+        let checksum = crc32(&bytes);
         bytes.extend_from_slice(&checksum.to_le_bytes());
         (bytes.len() <= most).then_some(bytes)
     }
@@ -142,7 +143,7 @@ impl StateSnapshot {
             .strip_prefix(MAGIC)
             .ok_or(InvalidSnapshot("it begins otherwise, or its version is unknown"))?;
         let (rest, checksum) = rest.split_last_chunk::<4>().ok_or_else(damaged)?;
-        if crc32fast::hash(&bytes[..bytes.len() - 4]) != u32::from_le_bytes(*checksum) {
+        if crc32(&bytes[..bytes.len() - 4]) != u32::from_le_bytes(*checksum) {
             return Err(damaged());
         }
         let (now, mut rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;

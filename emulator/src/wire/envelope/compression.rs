@@ -1,18 +1,18 @@
 //! gzip and deflate, both ways.
 
 use std::borrow::Cow;
-use std::io::{Read, Write};
 
-use flate2::bufread::GzDecoder;
-use flate2::write::{GzEncoder, ZlibEncoder};
-use flate2::{Compression, Decompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
+use crate::digest::crc32;
 use crate::limits::REQUEST_BODY;
 
 /// Shorter answers are not compressed (measured: between 4,000 and 4,096 bytes).
 const LEAST_COMPRESSED: usize = 4096;
 /// Members of a gzip body that are inflated: an empty one is 20 bytes and costs about as much as any small one.
 const MOST_MEMBERS: usize = 1024;
+/// The header of a gzip member: deflated, without flags, fast, on an unknown system.
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 /// How much is inflated in one step.
 const STEP: usize = 32 * 1024;
 
@@ -60,47 +60,83 @@ impl InflatedBody {
 /// All members of a gzip file, concatenated; trailing garbage is ignored, as the service does.
 fn gunzipped(body: &[u8]) -> Result<Vec<u8>, InflateError> {
     let mut out = InflatedBody(Vec::new());
-    let mut step = vec![0; STEP];
     let mut rest = body;
     for _ in 0..MOST_MEMBERS {
-        let is_first = rest.len() == body.len();
-        let mut decoder = GzDecoder::new(rest);
-        loop {
-            match decoder.read(&mut step) {
-                Ok(0) => break,
-                Ok(count) => out.take_in(&step[..count])?,
-                // What has no whole header is no member, though it begins like one.
-                Err(_) if !is_first && decoder.header().is_none() => return Ok(out.0),
-                Err(_) => return Err(InflateError::Broken),
-            }
+        let Some(header) = header_length(rest) else {
+            // What has no whole header is no member, though it begins like one.
+            let is_first = rest.len() == body.len();
+            return if is_first { Err(InflateError::Broken) } else { Ok(out.0) };
+        };
+        let before = out.0.len();
+        let length = header + inflate(&rest[header..], false, &mut out)?;
+        let (trailer, behind) = rest[length..].split_first_chunk().ok_or(InflateError::Broken)?;
+        if *trailer != trailer_of(&out.0[before..]) {
+            return Err(InflateError::Broken);
         }
-        rest = decoder.into_inner();
-        if !rest.starts_with(&[0x1f, 0x8b]) {
+        rest = behind;
+        if !rest.starts_with(&GZIP_HEADER[..2]) {
             return Ok(out.0);
         }
     }
     Err(InflateError::Broken)
 }
 
+/// The length of a gzip member's header (RFC 1952); `None` if it is not one.
+fn header_length(bytes: &[u8]) -> Option<usize> {
+    const CHECKSUM: u8 = 2;
+    const EXTRA: u8 = 4;
+    const TEXTS: [u8; 2] = [8, 16];
+    const RESERVED: u8 = 0xe0;
+    let number = |at: usize| Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let mut at = GZIP_HEADER.len();
+    let flags = *bytes.get(..at)?.strip_prefix(&GZIP_HEADER[..3])?.first()?;
+    if flags & RESERVED != 0 {
+        return None;
+    }
+    if flags & EXTRA != 0 {
+        at += 2 + usize::from(number(at)?);
+    }
+    for _ in TEXTS.iter().filter(|text| flags & **text != 0) {
+        at += 1 + bytes.get(at..)?.iter().position(|byte| *byte == 0)?;
+    }
+    if flags & CHECKSUM != 0 {
+        if number(at)? != crc32(&bytes[..at]) as u16 {
+            return None;
+        }
+        at += 2;
+    }
+    (at <= bytes.len()).then_some(at)
+}
+
+/// What follows the deflated bytes of a gzip member: the checksum of the plain ones, and how many they are.
+fn trailer_of(plain: &[u8]) -> [u8; 8] {
+    let trailer = u64::from(crc32(plain)) | (plain.len() as u64) << 32;
+    trailer.to_le_bytes()
+}
+
 /// One zlib stream and nothing behind it.
 fn undeflated(body: &[u8]) -> Result<Vec<u8>, InflateError> {
     let mut out = InflatedBody(Vec::new());
+    if inflate(body, true, &mut out)? < body.len() {
+        return Err(InflateError::Broken);
+    }
+    Ok(out.0)
+}
+
+/// Inflates the stream at the beginning of `bytes`, with zlib's header and trailer or without. Returns its length.
+fn inflate(bytes: &[u8], zlib: bool, out: &mut InflatedBody) -> Result<usize, InflateError> {
     let mut step = vec![0; STEP];
-    let mut decoder = Decompress::new(true);
+    let mut decoder = Decompress::new(zlib);
     loop {
-        let rest = usize::try_from(decoder.total_in())
-            .ok()
-            .and_then(|at| body.get(at..))
-            .ok_or(InflateError::Broken)?;
         let before = (decoder.total_in(), decoder.total_out());
+        let rest = bytes.get(before.0 as usize..).ok_or(InflateError::Broken)?;
         let status = decoder
             .decompress(rest, &mut step, FlushDecompress::None)
             .map_err(|_| InflateError::Broken)?;
         let count = (decoder.total_out() - before.1) as usize;
         out.take_in(step.get(..count).ok_or(InflateError::Broken)?)?;
         match status {
-            Status::StreamEnd if decoder.total_in() == body.len() as u64 => return Ok(out.0),
-            Status::StreamEnd => return Err(InflateError::Broken),
+            Status::StreamEnd => return Ok(decoder.total_in() as usize),
             _ if before == (decoder.total_in(), decoder.total_out()) => return Err(InflateError::Broken),
             _ => {}
         }
@@ -119,18 +155,23 @@ pub(super) fn compress(body: &mut Vec<u8>, accept: Option<&[u8]>) -> Option<&'st
         return None;
     }
     let coding = negotiated(accept?)?;
-    let room = Vec::with_capacity(body.len() / 2);
-    let written = match coding {
-        Coding::Gzip => {
-            let mut encoder = GzEncoder::new(room, Compression::fast());
-            encoder.write_all(body).and_then(|()| encoder.finish())
+    let mut written = Vec::with_capacity(body.len() / 2);
+    if coding == Coding::Gzip {
+        written.extend(GZIP_HEADER);
+    }
+    let mut encoder = Compress::new(Compression::fast(), coding == Coding::Deflate);
+    loop {
+        written.reserve(STEP);
+        let rest = body.get(encoder.total_in() as usize..)?;
+        let status = encoder.compress_vec(rest, &mut written, FlushCompress::Finish).ok()?;
+        if status == Status::StreamEnd {
+            break;
         }
-        Coding::Deflate => {
-            let mut encoder = ZlibEncoder::new(room, Compression::fast());
-            encoder.write_all(body).and_then(|()| encoder.finish())
-        }
-    };
-    *body = written.ok()?;
+    }
+    if coding == Coding::Gzip {
+        written.extend(trailer_of(body));
+    }
+    *body = written;
     Some(match coding {
         Coding::Gzip => "gzip",
         Coding::Deflate => "deflate",
@@ -185,6 +226,11 @@ fn quality(parameters: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::write::{GzEncoder, ZlibEncoder};
+    use flate2::{Crc, GzBuilder};
+
     use super::*;
 
     #[test]
@@ -258,6 +304,54 @@ mod tests {
         assert_eq!(inflated(b"{}", Some(b" Identity ")).unwrap(), &b"{}"[..]);
         let mut short = vec![b'a'; LEAST_COMPRESSED - 1];
         assert_eq!(compress(&mut short, Some(b"gzip")), None);
+    }
+
+    #[test]
+    fn both_directions_match_the_library() {
+        let plain = b"1234567890".repeat(1000);
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(&plain).unwrap();
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+        zlib.write_all(&plain).unwrap();
+        for (coding, expect) in [("gzip", gzip.finish().unwrap()), ("deflate", zlib.finish().unwrap())] {
+            let mut body = plain.clone();
+            compress(&mut body, Some(coding.as_bytes()));
+            assert!(body == expect, "{coding}");
+        }
+    }
+
+    #[test]
+    fn a_member_may_have_a_long_header() {
+        let of_file = || {
+            GzBuilder::new()
+                .extra("extra")
+                .filename("file")
+                .comment("comment")
+                .mtime(7)
+        };
+        let mut encoder = of_file().write(Vec::new(), Compression::fast());
+        encoder.write_all(b"{}").unwrap();
+        let mut member = encoder.finish().unwrap();
+        assert_eq!(inflated(&member, Some(b"gzip")).unwrap(), &b"{}"[..]);
+        let header = header_length(&member).unwrap();
+        for cut in 0..member.len() {
+            assert_eq!(header_length(&member[..cut]), (cut >= header).then_some(header));
+            assert_eq!(inflated(&member[..cut], Some(b"gzip")), Err(InflateError::Broken));
+        }
+        let mut reserved = member.clone();
+        reserved[3] |= 0x20;
+        assert_eq!(inflated(&reserved, Some(b"gzip")), Err(InflateError::Broken));
+        member[3] |= 2;
+        let mut sum = Crc::new();
+        sum.update(&member[..header]);
+        let sum = (sum.sum() as u16).to_le_bytes();
+        for (sum, expect) in [(sum, true), (sum.map(|byte| !byte), false)] {
+            let member = [&member[..header], &sum, &member[header..]].concat();
+            assert_eq!(inflated(&member, Some(b"gzip")).is_ok(), expect);
+        }
+        let last = member.len() - 1;
+        member[last] ^= 1;
+        assert_eq!(inflated(&member, Some(b"gzip")), Err(InflateError::Broken));
     }
 
     #[test]

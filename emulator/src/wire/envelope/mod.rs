@@ -20,6 +20,7 @@ use super::reader::check_syntax;
 use crate::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
 use crate::caller::Caller;
 use crate::clock::Moment;
+use crate::digest::crc32;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use compression::{InflateError, compress, inflated};
@@ -237,7 +238,7 @@ pub fn close(form: &AnswerFormat<'_>, status: u16, mut body: Vec<u8>, ids: &Requ
         headers.push(("content-type", CompactString::const_new(content_type)));
     }
     headers.push(("x-amzn-requestid", ids.next()));
-    headers.push(("x-amz-crc32", crc32fast::hash(&body).to_compact_string()));
+    headers.push(("x-amz-crc32", crc32(&body).to_compact_string()));
     if let Some(encoding) = encoding {
         headers.push(("content-encoding", CompactString::const_new(encoding)));
     }
