@@ -32,7 +32,9 @@ pub fn sort_by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
 /// Sorts a list by a total order of its elements. Equal elements stay in their order.
 pub fn sort_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let length = list.len();
-    sort_list(&mut Comparing { list, compare }, length);
+    if length > 1 {
+        sort_list(&mut Comparing { list, compare }, length);
+    }
 }
 
 /// A list whose elements are addressed by their positions.
