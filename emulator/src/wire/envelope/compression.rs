@@ -155,6 +155,16 @@ pub(super) fn compress(body: &mut Vec<u8>, accept: Option<&[u8]>) -> Option<&'st
         return None;
     }
     let coding = negotiated(accept?)?;
+    *body = compressed(body, coding)?;
+    Some(match coding {
+        Coding::Gzip => "gzip",
+        Coding::Deflate => "deflate",
+    })
+}
+
+/// The compressed body. Never inlined: it needs 64 KB of stack, which its callers would touch in every request.
+#[inline(never)]
+fn compressed(body: &[u8], coding: Coding) -> Option<Vec<u8>> {
     let mut written = Vec::with_capacity(body.len() / 2);
     if coding == Coding::Gzip {
         written.extend(GZIP_HEADER);
@@ -171,11 +181,7 @@ pub(super) fn compress(body: &mut Vec<u8>, accept: Option<&[u8]>) -> Option<&'st
     if coding == Coding::Gzip {
         written.extend(trailer_of(body));
     }
-    *body = written;
-    Some(match coding {
-        Coding::Gzip => "gzip",
-        Coding::Deflate => "deflate",
-    })
+    Some(written)
 }
 
 /// The encoding an `Accept-Encoding` asks for, by the service's own reading of it (measured): the largest q wins, of

@@ -40,7 +40,8 @@ impl RequestIds {
                 bits >>= 5;
             }
         }
-        CompactString::from_utf8_lossy(&id)
+        // All of it is ASCII.
+        CompactString::from(std::str::from_utf8(&id).unwrap_or_default())
     }
 }
 
