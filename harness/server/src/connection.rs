@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
 use hyper::body::Incoming;
-use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN,
-};
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -30,9 +28,6 @@ use crate::web::{HeadSummary, is_control};
 
 /// Where snapshots are got and restored.
 const SNAPSHOT_PATH: &str = "/_dynatwin/snapshot";
-
-static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
-static DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
 /// The maximum number of bytes of a connection that are read but not yet parsed.
 const READ_BUFFER: usize = 128 * 1024;
@@ -145,7 +140,9 @@ impl<D: Backend> ConnectionState<D> {
         {
             answer = internal_error(self.shared.backend.clock().now());
         }
-        self.allow_origin(&request, &mut answer.headers);
+        if summary.from_page {
+            self.allow_origin(&request, &mut answer.headers);
+        }
         wait_for_delivery(self.shared.backend.clock(), answer.at, answer.still).await;
         self.report(&request, &answer, started);
         if is_event_page(&answer)
@@ -162,7 +159,7 @@ impl<D: Backend> ConnectionState<D> {
         let requested = HttpRequest {
             method: request.method().as_str(),
             target: target(request),
-            headers: &Head(request.headers()),
+            headers: &Head::new(request.headers()),
             body,
         };
         (!backend.may_take_long(&requested)).then(|| handle(backend, &requested))
@@ -176,7 +173,7 @@ impl<D: Backend> ConnectionState<D> {
             let requested = HttpRequest {
                 method: method.as_str(),
                 target: &target,
-                headers: &Head(&headers),
+                headers: &Head::new(&headers),
                 body: body.bytes(),
             };
             handle(&*backend, &requested)
@@ -284,26 +281,50 @@ fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
 }
 
 /// hyper's headers as the engine's [`Headers`](dynatwin_engine::http::Headers).
-pub(crate) struct Head<'a>(pub(crate) &'a HeaderMap);
+pub(crate) struct Head<'a> {
+    all: &'a HeaderMap,
+    /// The values of the headers that most requests read: one pass over a head costs less than several lookups by hash.
+    known: [Option<&'a [u8]>; 7],
+}
+
+/// Returns the position of a header among the known ones.
+#[inline]
+fn known_header(name: &str) -> Option<usize> {
+    Some(match name {
+        "x-amz-target" => 0,
+        "authorization" => 1,
+        "x-amz-date" => 2,
+        "content-type" => 3,
+        "accept-encoding" => 4,
+        "content-encoding" => 5,
+        "origin" => 6,
+        _ => return None,
+    })
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn new(all: &'a HeaderMap) -> Head<'a> {
+        let mut known = [None; 7];
+        for (name, value) in all {
+            if let Some(at) = known_header(name.as_str()) {
+                // The first of several values.
+                known[at].get_or_insert(value.as_bytes());
+            }
+        }
+        Head { all, known }
+    }
+}
 
 impl Headers for Head<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        // Known names are not parsed for each request.
-        let value = match name {
-            "authorization" => self.0.get(AUTHORIZATION),
-            "content-type" => self.0.get(CONTENT_TYPE),
-            "content-encoding" => self.0.get(CONTENT_ENCODING),
-            "accept-encoding" => self.0.get(ACCEPT_ENCODING),
-            "origin" => self.0.get(ORIGIN),
-            "x-amz-target" => self.0.get(&TARGET),
-            "x-amz-date" => self.0.get(&DATE),
-            other => self.0.get(other),
-        };
-        value.map(HeaderValue::as_bytes)
+        match known_header(name) {
+            Some(at) => self.known[at],
+            None => self.all.get(name).map(HeaderValue::as_bytes),
+        }
     }
 
     fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let mut values = self.0.get_all(name).iter();
+        let mut values = self.all.get_all(name).iter();
         let first = values.next()?.as_bytes();
         let mut rest = values.peekable();
         if rest.peek().is_none() {

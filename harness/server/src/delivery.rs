@@ -226,7 +226,7 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
         let value = match value.as_str() {
             "application/x-amz-json-1.0" => HeaderValue::from_static("application/x-amz-json-1.0"),
             "Server" => HeaderValue::from_static("Server"),
-            other => match HeaderValue::from_str(other) {
+            _ => match HeaderValue::try_from(value.into_string()) {
                 Ok(value) => value,
                 Err(_) => continue,
             },

@@ -95,7 +95,7 @@ impl<D: Backend> EventStream<D> {
             &HttpRequest {
                 method: "GET",
                 target: &self.target,
-                headers: &Head(&self.headers),
+                headers: &Head::new(&self.headers),
                 body: b"",
             },
         );

@@ -166,7 +166,7 @@ pub(crate) fn is_control(path: &str) -> bool {
 pub(crate) struct HeadSummary {
     /// The bytes of the request line and the headers.
     pub(crate) size: usize,
-    /// Whether a browser has sent it for a page.
+    /// Whether a browser has sent it for a page, as every request with an `Origin`.
     pub(crate) from_page: bool,
 }
 
