@@ -1,6 +1,7 @@
 //! The phase of each connection and its start, so that one sweep can end stalled connections: a timer for each request
 //! would cost every request.
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +10,14 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+
+/// Up to this size, head and body of an answer are copied together: `send` of one buffer takes less processor time than
+/// `writev` of two (measured: 0.3 µs less, at 10 KB 0.5 µs).
+const JOINED: usize = 16 * 1024;
+
+thread_local! {
+    static JOINING: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(JOINED));
+}
 
 /// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +168,17 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        let length = bufs.iter().map(|part| part.len()).sum::<usize>();
+        let stream = Pin::new(&mut self.stream);
+        let count = ready!(if length <= JOINED {
+            JOINING.with_borrow_mut(|joined| {
+                joined.clear();
+                bufs.iter().for_each(|part| joined.extend_from_slice(part));
+                stream.poll_write(cx, joined)
+            })
+        } else {
+            stream.poll_write_vectored(cx, bufs)
+        })?;
         self.watch.sent(count);
         Poll::Ready(Ok(count))
     }
