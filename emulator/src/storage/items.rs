@@ -1,6 +1,8 @@
 //! The items of a partition, in order: in chunks shared with snapshots, so that the first write after a snapshot copies
 //! one chunk and not the partition.
 
+use std::cmp::Ordering;
+use std::hint;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -168,7 +170,22 @@ impl Items {
 
 /// The position of a key in a chunk, or where it would be inserted.
 fn position(chunk: &[(Key, Item)], key: &Key) -> Result<usize, usize> {
-    chunk.binary_search_by(|(other, _)| other.cmp(key))
+    let (mut start, mut length) = (0, chunk.len());
+    while length > 1 {
+        let middle = start + length / 2;
+        length -= length / 2;
+        // Reads both entries that the next step may compare. Most are not in the processor's cache, and a step that began
+        // to read its entry only after the one before would wait for each of them.
+        for next in [start, middle] {
+            hint::black_box(chunk[next + length / 2].0.token);
+        }
+        start = hint::select_unpredictable(chunk[middle].0 <= *key, middle, start);
+    }
+    match chunk.get(start).map(|(other, _)| other.cmp(key)) {
+        Some(Ordering::Equal) => Ok(start),
+        Some(Ordering::Less) => Err(start + 1),
+        Some(Ordering::Greater) | None => Err(start),
+    }
 }
 
 /// The position of the first entry within a lower bound.

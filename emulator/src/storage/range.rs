@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Bound;
 
+use smallvec::SmallVec;
+
 use super::history::Versions;
 use super::items::Items;
 use crate::key::{Key, KeyBytes};
@@ -255,17 +257,25 @@ impl Page {
         }
     }
 
-    /// Adds items until the page is full; `sized` returns the counted size of an item.
-    pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
+    /// Adds items until the page is full.
+    pub(super) fn fill<'a>(&mut self, mut items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
         // Reserves room for a small page: growing step by step costs more than reading it.
         self.items.reserve(limit.items.min(SMALL_PAGE));
-        for item in items {
-            self.items.push(item.clone());
-            self.bytes += item.size();
-            if self.items.len() >= limit.items || self.bytes >= limit.bytes {
-                self.cut = true;
+        while !self.cut {
+            // Sizes first: the processor reads several items at once, but none while it clones one, which is atomic.
+            let mut next: SmallVec<[&Item; SMALL_PAGE]> = SmallVec::new();
+            for item in items.by_ref().take(SMALL_PAGE) {
+                next.push(item);
+                self.bytes += item.size();
+                if self.items.len() + next.len() >= limit.items || self.bytes >= limit.bytes {
+                    self.cut = true;
+                    break;
+                }
+            }
+            if next.is_empty() {
                 return;
             }
+            self.items.extend(next.into_iter().cloned());
         }
     }
 
