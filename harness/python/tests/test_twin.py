@@ -515,7 +515,7 @@ def test_the_same_seed_decides_the_same_in_each_fork(twin: Twin) -> None:
 
 
 def test_a_declared_control_needs_no_method(twin: Twin) -> None:
-    assert twin.control(controls.list_items("Orders", limit=1)) == {"items": []}
+    assert twin.control(controls.list_items("Orders", limit=1)) == {"items": [], "skipped": 0}
     with pytest.raises(ValueError, match="limit is from 1 to 1000"):
         twin.control(controls.list_items("Orders", limit=0))
     with pytest.raises(KeyError, match="There is no table a/b"):
