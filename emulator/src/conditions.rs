@@ -51,6 +51,15 @@ impl Lag {
         }
     }
 
+    /// The length that half of all lags are at most.
+    pub fn typical(self) -> Duration {
+        match self {
+            Lag::None => Duration::ZERO,
+            Lag::Fixed(lag) => lag,
+            Lag::Seeded { typical, .. } | Lag::LongTail { typical, .. } => typical,
+        }
+    }
+
     /// Whether there is no lag.
     pub fn is_none(self) -> bool {
         self.longest().is_zero()

@@ -123,9 +123,18 @@ impl TableSettings {
     /// When a change completes that begins at `now` and takes `times` times as long as the creation of a table
     /// (measured: about 6 s); `what` names the change and `subject` what is changed.
     pub fn later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
+        scaled(now, self.table_status(what, subject), times)
+    }
+
+    /// As [`TableSettings::later`], but never sooner than if the creation of a table took its typical time.
+    pub fn much_later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
+        let typical = self.conditions.table_status.typical();
+        scaled(now, self.table_status(what, subject).max(typical), times)
+    }
+
+    fn table_status(&self, what: &str, subject: &str) -> Duration {
         let decision = chance::decide(self.seed, what, subject.as_bytes(), self.epoch);
-        let status = self.conditions.table_status.of(decision).as_secs_f64();
-        now.plus(Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX))
+        self.conditions.table_status.of(decision)
     }
 
     /// Whether changes take time and have a cooldown.
@@ -238,4 +247,8 @@ impl TableSettings {
     pub fn is_active(&self, now: Moment) -> bool {
         now >= self.active_at && self.deleted_at.is_none()
     }
+}
+
+fn scaled(now: Moment, length: Duration, times: f64) -> Moment {
+    now.plus(Duration::try_from_secs_f64(length.as_secs_f64() * times).unwrap_or(Duration::MAX))
 }

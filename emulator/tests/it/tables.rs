@@ -315,6 +315,36 @@ fn a_new_index_contains_existing_items() {
 }
 
 #[test]
+fn an_empty_index_is_filled_for_minutes() {
+    for seed in 0..32 {
+        let clock = Clock::settable(Moment::START);
+        let twin = Twin(Engine::new(Settings {
+            clock,
+            seed,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }));
+        twin.ok(
+            "CreateTable",
+            definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+        );
+        twin.0.set_conditions(Conditions::AWS).unwrap();
+        twin.ok("UpdateTable", create_index("by-g", json!({})));
+        let status = |seconds| {
+            twin.0.advance(Duration::from_secs(seconds));
+            let table = twin.describe();
+            let index = &table["GlobalSecondaryIndexes"][0];
+            (index["IndexStatus"].clone(), index["Backfilling"].clone())
+        };
+        let creating = |backfilling: bool| (json!("CREATING"), json!(backfilling));
+        assert_eq!(status(24), creating(false), "seed {seed}");
+        assert_eq!(status(40), creating(true), "seed {seed}");
+        assert_eq!(status(440), creating(true), "seed {seed}");
+        assert_eq!(status(600), (json!("ACTIVE"), Value::Null), "seed {seed}");
+    }
+}
+
+#[test]
 fn an_index_is_created_and_deleted_over_time() {
     let twin = Twin::slow();
     twin.put("a", json!({"S": "x"}));

@@ -157,10 +157,11 @@ impl TableUpdate<'_> {
 
     /// The job that creates an index. It ends when the index has been filled, but not before `earliest`.
     pub(super) fn creation(&self, name: &Name) -> JobKind {
+        let after = |times| (self.shape).much_later(self.context.now, "index", &self.table.name, times);
         JobKind::CreateIndex {
             index: name.clone(),
-            allocated: self.after("index", ALLOCATION),
-            earliest: self.after("index", CREATION),
+            allocated: after(ALLOCATION),
+            earliest: after(CREATION),
         }
     }
 
