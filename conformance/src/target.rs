@@ -183,9 +183,10 @@ impl fmt::Display for Kind {
 
 /// The program that an environment variable names, or else the one of this name on `PATH`.
 fn installed(variable: &str, name: &str) -> Result<PathBuf, Absence> {
-    let told = std::env::var_os(variable).map(PathBuf::from);
+    let configured = std::env::var_os(variable).map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
-    told.or_else(|| places.find(|place| place.is_file()))
+    configured
+        .or_else(|| places.find(|place| place.is_file()))
         .ok_or_else(|| Absence::NotHere(format!("{name} is neither on PATH nor named by {variable}")))
 }

@@ -335,7 +335,7 @@ export class App {
   async #snapshotted(): Promise<{ base: Base; script: Step[]; until: number }> {
     const bytes = await this.control.snapshot();
     const until = Math.round(this.#moment - START);
-    const rules = this.faults.value.map(({ told }): Step => ({ at: until, act: { do: 'fault', rule: told } }));
+    const rules = this.faults.value.map(({ definition }): Step => ({ at: until, act: { do: 'fault', rule: definition } }));
     return { base: { snapshot: await packed(bytes), definitions: this.tables.definitions, opened: this.#base?.opened ?? false }, script: rules, until };
   }
 

@@ -49,7 +49,7 @@ pub(super) fn history(seed: u64) -> Vec<Request> {
             let scan = json!({"TableName": table.name, "IndexName": index.name});
             requests.push(("Scan".to_owned(), scan));
         }
-        if table.told {
+        if table.has_stream {
             requests.push((RECORDS.to_owned(), json!({"TableName": table.name})));
         }
     }

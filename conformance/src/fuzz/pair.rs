@@ -300,7 +300,10 @@ async fn records(side: &Side, request: &Value) -> Outcome<Reply> {
                 let ends = iterator.is_null() || records.is_empty();
                 for record in records {
                     let key = loose::settled(&record["dynamodb"]["Keys"]);
-                    by_key.entry(key.to_string()).or_default().push(told(&record));
+                    by_key
+                        .entry(key.to_string())
+                        .or_default()
+                        .push(without_position(&record));
                 }
                 if ends {
                     break;
@@ -316,8 +319,8 @@ async fn records(side: &Side, request: &Value) -> Outcome<Reply> {
     })
 }
 
-/// What a record tells, without its number and its moment.
-fn told(record: &Value) -> Value {
+/// The content of a record, without its number and its moment.
+fn without_position(record: &Value) -> Value {
     let mut change = record["dynamodb"].clone();
     if let Some(members) = change.as_object_mut() {
         members.remove("ApproximateCreationDateTime");

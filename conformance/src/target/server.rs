@@ -83,8 +83,8 @@ impl Target for Server {
 }
 
 fn binary() -> Outcome<PathBuf> {
-    if let Some(told) = std::env::var_os("DYNATWIN_BIN") {
-        return Ok(told.into());
+    if let Some(binary) = std::env::var_os("DYNATWIN_BIN") {
+        return Ok(binary.into());
     }
     build()
 }

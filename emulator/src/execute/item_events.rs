@@ -125,7 +125,7 @@ pub(super) fn record_due(table: &Table, shape: &Shape, change: &Change, (at, now
         at,
         match change.cause {
             Cause::TimeToLive => EventKind::Expiry(subject),
-            Cause::Request | Cause::Replication => EventKind::TransactionLanding(subject),
+            Cause::Request | Cause::Replication => EventKind::TransactionApplied(subject),
         },
     );
     consequences(shape, change, now, |kind| events.tell(at, kind));

@@ -85,7 +85,7 @@ pub enum EventKind {
     /// A transaction holds an item until this moment.
     TransactionHold(EventSubject, Moment),
     /// A pending transaction is applied to an item.
-    TransactionLanding(EventSubject),
+    TransactionApplied(EventSubject),
     /// An item was written that expires at the first moment, and that time to live deletes at the second.
     ExpirySchedule(EventSubject, Moment, Moment),
     /// Time to live has deleted an item.
@@ -150,7 +150,7 @@ impl Event {
             EventKind::IndexChange(_, subject, _)
             | EventKind::IndexArrival(_, subject)
             | EventKind::TransactionHold(subject, _)
-            | EventKind::TransactionLanding(subject)
+            | EventKind::TransactionApplied(subject)
             | EventKind::ExpirySchedule(subject, _, _)
             | EventKind::Expiry(subject)
             | EventKind::StreamRecord(subject, _)

@@ -192,7 +192,7 @@ fn events_cover_a_transaction_from_lock_to_application() {
             "00:00.000Z transactionHold check b 00:04.000Z",
             "00:00.000Z request TransactionConflictException",
             "00:00.000Z entry a conflict TransactionConflictException",
-            "00:04.000Z transactionLanding put a",
+            "00:04.000Z transactionApplied put a",
             "00:04.000Z streamRecord insert a",
         ]
     );

@@ -528,8 +528,8 @@ fn default_seed() -> u64 {
 
 /// Returns the seed in `DYNATWIN_SEED`. An invalid one panics instead of being ignored: the run would not repeat the
 /// intended one.
-fn seed_from(told: Option<&str>) -> Option<u64> {
-    let text = told.map(str::trim).filter(|text| !text.is_empty())?;
+fn seed_from(variable: Option<&str>) -> Option<u64> {
+    let text = variable.map(str::trim).filter(|text| !text.is_empty())?;
     match text.parse() {
         Ok(seed) => Some(seed),
         Err(error) => panic!("DYNATWIN_SEED is {text:?}, but a seed is a 64-bit whole number: {error}"),
@@ -551,13 +551,13 @@ mod tests {
 
     #[test]
     fn the_environment_tells_a_seed() {
-        for (told, expect) in [
+        for (variable, expect) in [
             (None, None),
             (Some(""), None),
             (Some(" 7\n"), Some(7)),
             (Some("18446744073709551615"), Some(u64::MAX)),
         ] {
-            assert_eq!(seed_from(told), expect, "{told:?}");
+            assert_eq!(seed_from(variable), expect, "{variable:?}");
         }
     }
 

@@ -49,7 +49,7 @@ impl PyEngine {
         shared_tables: bool,
         buckets: Option<std::path::PathBuf>,
     ) -> PyResult<PyEngine> {
-        let conditions = Json::read(conditions).and_then(|told| controls::read_conditions(&told, &Conditions::CALM));
+        let conditions = Json::read(conditions).and_then(|json| controls::read_conditions(&json, &Conditions::CALM));
         let conditions = conditions.map_err(refused)?;
         let start = start.map(controls::moment).transpose().map_err(refused)?;
         let clock = match (settable, start, speed) {

@@ -501,7 +501,7 @@ export interface FaultReport {
   id: number;
   /** The rule as text. */
   rule: string;
-  told: Rule;
+  definition: Rule;
   /** The start of its window. */
   from?: string;
   /** The end of its window. */
@@ -825,14 +825,14 @@ export interface Event {
   id: number;
   /** The moment of the event. */
   at: string;
-  /** `request`: a request was answered; the events of its entries and consequences follow. `entry`: an item or key range that it accessed. `indexChange`: a change is sent to an index; `indexArrival`: it arrives, later than it was sent. `transactionHold`: a transaction locks an item; `transactionLanding`: it is applied to the item. `expirySchedule`: an item that expires was written; `expiry`: TTL has deleted it. `streamRecord`: the stream has a new record. `replication`: a change is sent to another region; `replicationArrival`: one has arrived from there. `replicationConflict`: two regions have written an item concurrently; `won` has replaced `lost`. `partitionSplit`, `shardSplit`: a capacity partition, or a shard of the stream, was split at a token. */
+  /** `request`: a request was answered; the events of its entries and consequences follow. `entry`: an item or key range that it accessed. `indexChange`: a change is sent to an index; `indexArrival`: it arrives, later than it was sent. `transactionHold`: a transaction locks an item; `transactionApplied`: it is applied to the item. `expirySchedule`: an item that expires was written; `expiry`: TTL has deleted it. `streamRecord`: the stream has a new record. `replication`: a change is sent to another region; `replicationArrival`: one has arrived from there. `replicationConflict`: two regions have written an item concurrently; `won` has replaced `lost`. `partitionSplit`, `shardSplit`: a capacity partition, or a shard of the stream, was split at a token. */
   kind:
     | 'request'
     | 'entry'
     | 'indexChange'
     | 'indexArrival'
     | 'transactionHold'
-    | 'transactionLanding'
+    | 'transactionApplied'
     | 'expirySchedule'
     | 'expiry'
     | 'streamRecord'

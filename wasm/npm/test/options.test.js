@@ -163,10 +163,10 @@ test('what is not known is refused in a sentence', () => {
 
 test('fault rules are counted, reported and taken out', () => {
   const { faults } = new Dynatwin();
-  const told = { verdict: 'throttle', operation: 'PutItem', table: 'Orders', first: 2 };
-  const id = faults.add(told);
+  const definition = { verdict: 'throttle', operation: 'PutItem', table: 'Orders', first: 2 };
+  const id = faults.add(definition);
   assert.deepEqual(faults.report(), [
-    { id, rule: 'Throttle(None) on PutItem, Orders, First(2)', told, matched: 0, fired: 0 },
+    { id, rule: 'Throttle(None) on PutItem, Orders, First(2)', definition, matched: 0, fired: 0 },
   ]);
   for (const verdict of ['internalServerError', 'serviceUnavailable', 'reset', 'answerLost', { wait: 1 }, { truncate: 3 },
     { throttle: 'KeyRangeThroughput' }]) faults.add({ verdict, partitionPrefix: 'a', everyNth: 2 });

@@ -13,7 +13,7 @@ pub(super) struct Table {
     pub(super) range: Option<&'static str>,
     pub(super) indexes: Vec<Index>,
     /// Whether it has a stream initially.
-    pub(super) told: bool,
+    pub(super) has_stream: bool,
     view: &'static str,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn tables(random: &mut Random) -> Vec<Table> {
             hash,
             range,
             indexes,
-            told: random.percent(25),
+            has_stream: random.percent(25),
             view: random.pick(&views),
         }
     })
@@ -105,7 +105,7 @@ impl Table {
             }
         }
         request["AttributeDefinitions"] = self.definitions(names);
-        if self.told {
+        if self.has_stream {
             request["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": self.view});
         }
         ("CreateTable".to_owned(), request)

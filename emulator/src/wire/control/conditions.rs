@@ -21,22 +21,22 @@ pub fn moment(text: &str) -> ControlResult<Moment> {
 }
 
 /// A length of time in seconds.
-pub fn seconds(what: &str, told: f64) -> ControlResult<Duration> {
-    let told_length = if told.is_finite() && told > LONGEST.as_secs_f64() {
+pub fn seconds(what: &str, sent: f64) -> ControlResult<Duration> {
+    let length = if sent.is_finite() && sent > LONGEST.as_secs_f64() {
         Ok(LONGEST)
     } else {
-        Duration::try_from_secs_f64(told)
+        Duration::try_from_secs_f64(sent)
     };
-    told_length.map_err(|_| {
+    length.map_err(|_| {
         ControlError::malformed(format!(
-            "{what} takes a number of seconds from 0 on, and {told} is none."
+            "{what} takes a number of seconds from 0 on, and {sent} is none."
         ))
     })
 }
 
 /// Reads a name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
-pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Conditions> {
-    if let Some(name) = told.text() {
+pub fn read_conditions(sent: &Json, current: &Conditions) -> ControlResult<Conditions> {
+    if let Some(name) = sent.text() {
         return named(name);
     }
     let known = [
@@ -62,14 +62,14 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Condi
         "internalErrors",
         "throttles",
     ];
-    let members = Members::of("conditions", told, &known)?;
+    let members = Members::of("conditions", sent, &known)?;
     let mut conditions = match members.text("base")? {
         Some(name) => named(name)?,
         None => *current,
     };
     match members.get("timeToLive") {
-        Some(told) if told.text() == Some("off") => conditions.time_to_live = TimeToLive::Off,
-        Some(told) => conditions.time_to_live = TimeToLive::Deletes(read_lag("timeToLive", told)?),
+        Some(sent) if sent.text() == Some("off") => conditions.time_to_live = TimeToLive::Off,
+        Some(sent) => conditions.time_to_live = TimeToLive::Deletes(read_lag("timeToLive", sent)?),
         None => {}
     }
     for (name, lag) in [
@@ -81,12 +81,12 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Condi
         ("streamLag", &mut conditions.stream_lag),
         ("tableStatus", &mut conditions.table_status),
     ] {
-        if let Some(told) = members.get(name) {
-            *lag = read_lag(name, told)?;
+        if let Some(sent) = members.get(name) {
+            *lag = read_lag(name, sent)?;
         }
     }
-    if let Some(told) = members.get("streamShards") {
-        conditions.stream_shards = read_shards(told)?;
+    if let Some(sent) = members.get("streamShards") {
+        conditions.stream_shards = read_shards(sent)?;
     }
     if let Some(age) = members.number("statisticsAge")? {
         conditions.statistics_age = seconds("statisticsAge", age)?;
@@ -97,15 +97,15 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Condi
         ("streamBytes", &mut conditions.stream_bytes),
         ("recoveryBytes", &mut conditions.recovery_bytes),
     ] {
-        if let Some(told) = members.get(name) {
-            *limit = read_limit(name, told)?;
+        if let Some(sent) = members.get(name) {
+            *limit = read_limit(name, sent)?;
         }
     }
-    if let Some(told) = members.get("capacity") {
-        conditions.capacity = read_capacity(told, conditions.capacity)?;
+    if let Some(sent) = members.get("capacity") {
+        conditions.capacity = read_capacity(sent, conditions.capacity)?;
     }
-    if let Some(told) = members.get("latency") {
-        conditions.latency = read_latency(told, conditions.latency)?;
+    if let Some(sent) = members.get("latency") {
+        conditions.latency = read_latency(sent, conditions.latency)?;
     }
     conditions.monotonic_reads = members.flag("monotonicReads")?.unwrap_or(conditions.monotonic_reads);
     conditions.stale_reads = members.share("staleReads")?.unwrap_or(conditions.stale_reads);
@@ -180,8 +180,8 @@ fn named(name: &str) -> ControlResult<Conditions> {
 }
 
 /// A number of bytes, or `"unlimited"`.
-fn read_limit(name: &str, told: &Json) -> ControlResult<Option<u64>> {
-    match (told.text(), told.number()) {
+fn read_limit(name: &str, sent: &Json) -> ControlResult<Option<u64>> {
+    match (sent.text(), sent.number()) {
         (Some("unlimited"), _) => Ok(None),
         (_, Some(bytes)) if bytes >= 1.0 && bytes.fract() == 0.0 => Ok(Some(bytes as u64)),
         _ => Err(ControlError::malformed(format!(
@@ -198,9 +198,9 @@ fn write_limit(limit: Option<u64>, name: &str, object: &mut Object<'_>) {
 }
 
 /// A number of shards, or `"throughput"`.
-fn read_shards(told: &Json) -> ControlResult<Shards> {
+fn read_shards(sent: &Json) -> ControlResult<Shards> {
     let most = f64::from(Shards::MOST);
-    match (told.text(), told.number()) {
+    match (sent.text(), sent.number()) {
         (Some("throughput"), _) => Ok(Shards::ByThroughput),
         (_, Some(count)) if (1.0..=most).contains(&count) && count.fract() == 0.0 => Ok(Shards::Fixed(count as u32)),
         _ => Err(ControlError::malformed(format!(
@@ -211,8 +211,8 @@ fn read_shards(told: &Json) -> ControlResult<Shards> {
 
 /// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or the service's limits if nothing is
 /// enforced.
-fn read_capacity(told: &Json, current: Capacity) -> ControlResult<Capacity> {
-    match told.text() {
+fn read_capacity(sent: &Json, current: Capacity) -> ControlResult<Capacity> {
+    match sent.text() {
         Some("reported") => return Ok(Capacity::Reported),
         Some("enforced") => return Ok(Capacity::Enforced(Enforcement::AWS)),
         Some(other) => {
@@ -233,12 +233,12 @@ fn read_capacity(told: &Json, current: Capacity) -> ControlResult<Capacity> {
         "growth",
         "shardReaders",
     ];
-    let members = Members::of("capacity", told, &known)?;
+    let members = Members::of("capacity", sent, &known)?;
     let mut rules = match current {
         Capacity::Reported => Enforcement::AWS,
         Capacity::Enforced(rules) => rules,
     };
-    let length = |name: &str| members.number(name)?.map(|told| seconds(name, told)).transpose();
+    let length = |name: &str| members.number(name)?.map(|sent| seconds(name, sent)).transpose();
     rules.burst = length("burst")?.unwrap_or(rules.burst);
     rules.growth = length("growth")?.unwrap_or(rules.growth);
     rules.adaptive = members.flag("adaptive")?.unwrap_or(rules.adaptive);
@@ -249,7 +249,7 @@ fn read_capacity(told: &Json, current: Capacity) -> ControlResult<Capacity> {
     let readers = readers.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     rules.shard_readers = readers.unwrap_or(rules.shard_readers);
     match members.get("heatSplit") {
-        Some(told) if told.text() == Some("never") => rules.heat_split = None,
+        Some(sent) if sent.text() == Some("never") => rules.heat_split = None,
         Some(_) => rules.heat_split = length("heatSplit")?,
         None => {}
     }
@@ -288,16 +288,16 @@ fn classes(latency: &mut Latency) -> [(&'static str, &mut Lag); 5] {
 }
 
 /// `"none"`, or an object whose members replace those of `current`, or of the service if requests take no time.
-fn read_latency(told: &Json, current: Option<Latency>) -> ControlResult<Option<Latency>> {
-    if told.text() == Some("none") {
+fn read_latency(sent: &Json, current: Option<Latency>) -> ControlResult<Option<Latency>> {
+    if sent.text() == Some("none") {
         return Ok(None);
     }
     let known = ["read", "write", "query", "transaction", "control", "perKilobyte"];
-    let members = Members::of("latency", told, &known)?;
+    let members = Members::of("latency", sent, &known)?;
     let mut latency = current.unwrap_or(Latency::AWS);
     for (name, lag) in classes(&mut latency) {
-        if let Some(told) = members.get(name) {
-            *lag = read_lag(name, told)?;
+        if let Some(sent) = members.get(name) {
+            *lag = read_lag(name, sent)?;
         }
     }
     if let Some(length) = members.number("perKilobyte")? {
@@ -320,8 +320,8 @@ fn write_latency(latency: Option<Latency>, writer: &mut Writer) {
 }
 
 /// A number of seconds, `{ typical, longest }` or `{ typical, p99, longest }` in seconds; `what` names it.
-pub fn read_lag(what: &str, told: &Json) -> ControlResult<Lag> {
-    if let Json::Number(length) = told {
+pub fn read_lag(what: &str, sent: &Json) -> ControlResult<Lag> {
+    if let Json::Number(length) = sent {
         let length = seconds(what, *length)?;
         return Ok(if length.is_zero() {
             Lag::None
@@ -329,7 +329,7 @@ pub fn read_lag(what: &str, told: &Json) -> ControlResult<Lag> {
             Lag::Fixed(length)
         });
     }
-    let members = Members::of(what, told, &["typical", "p99", "longest"])?;
+    let members = Members::of(what, sent, &["typical", "p99", "longest"])?;
     let p99 = members.number("p99")?;
     match (members.number("typical")?, members.number("longest")?) {
         (Some(typical), Some(longest))
@@ -377,8 +377,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str, current: &Conditions) -> Result<Conditions, String> {
-        let told = Json::read(text.as_bytes()).unwrap();
-        read_conditions(&told, current).map_err(|refusal| refusal.to_string())
+        let sent = Json::read(text.as_bytes()).unwrap();
+        read_conditions(&sent, current).map_err(|refusal| refusal.to_string())
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub fn write_event(event: &Event, writer: &mut Writer) {
             write_subject(subject, &mut object);
             write_moment("until", *until, &mut object);
         }
-        EventKind::TransactionLanding(subject) | EventKind::Expiry(subject) => write_subject(subject, &mut object),
+        EventKind::TransactionApplied(subject) | EventKind::Expiry(subject) => write_subject(subject, &mut object),
         EventKind::ExpirySchedule(subject, expires, due) => {
             write_subject(subject, &mut object);
             write_moment("expires", *expires, &mut object);
@@ -99,7 +99,7 @@ fn kind(event: &Event) -> &'static str {
         EventKind::IndexChange(..) => "indexChange",
         EventKind::IndexArrival(..) => "indexArrival",
         EventKind::TransactionHold(..) => "transactionHold",
-        EventKind::TransactionLanding(_) => "transactionLanding",
+        EventKind::TransactionApplied(_) => "transactionApplied",
         EventKind::ExpirySchedule(..) => "expirySchedule",
         EventKind::Expiry(_) => "expiry",
         EventKind::StreamRecord(..) => "streamRecord",

@@ -12,8 +12,8 @@ const MOST_DEPTH: usize = 20;
 /// ```
 /// use dynatwin_engine::controls::Json;
 ///
-/// let told = Json::read(br#"{"seconds": 1.5}"#).unwrap();
-/// assert_eq!(told, Json::Object(vec![("seconds".to_owned(), Json::Number(1.5))]));
+/// let sent = Json::read(br#"{"seconds": 1.5}"#).unwrap();
+/// assert_eq!(sent, Json::Object(vec![("seconds".to_owned(), Json::Number(1.5))]));
 /// assert_eq!(Json::read(b"{,}").unwrap_err().to_string(), "The body is not valid JSON: see line 1, column 1.");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -163,8 +163,8 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, JsonError> {
 /// ```
 /// use dynatwin_engine::controls::{Json, Members};
 ///
-/// let told = Json::read(br#"{"secnods": 5}"#).unwrap();
-/// let refusal = Members::of("advance", &told, &["seconds"]).err().unwrap();
+/// let sent = Json::read(br#"{"secnods": 5}"#).unwrap();
+/// let refusal = Members::of("advance", &sent, &["seconds"]).err().unwrap();
 /// assert_eq!(refusal.to_string(), "advance has no member \"secnods\": there are seconds.");
 /// ```
 pub struct Members<'a> {
@@ -174,8 +174,8 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// The members of an object, called `what` in errors, if all of them are known.
-    pub fn of(what: &'a str, told: &'a Json, known: &[&str]) -> ControlResult<Members<'a>> {
-        let Json::Object(members) = told else {
+    pub fn of(what: &'a str, sent: &'a Json, known: &[&str]) -> ControlResult<Members<'a>> {
+        let Json::Object(members) = sent else {
             let known = known.join(", ");
             return Err(ControlError::malformed(format!(
                 "{what} is an object with some of {known}."
@@ -216,7 +216,7 @@ impl<'a> Members<'a> {
 
     /// The member `name` as a boolean; `None` if it is absent or null, an error if it has another type.
     pub fn flag(&self, name: &str) -> ControlResult<Option<bool>> {
-        let flag = |told: &Json| match told {
+        let flag = |sent: &Json| match sent {
             Json::Flag(flag) => Some(*flag),
             _ => None,
         };
@@ -226,13 +226,13 @@ impl<'a> Members<'a> {
     /// A whole number from 1 on.
     pub fn count(&self, name: &str) -> ControlResult<Option<u64>> {
         let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
-        let count = |told: &Json| told.number().filter(whole).map(|number| number as u64);
+        let count = |sent: &Json| sent.number().filter(whole).map(|number| number as u64);
         self.read(name, count, "a whole number from 1 on")
     }
 
     /// A number from 0 to 1.
     pub fn share(&self, name: &str) -> ControlResult<Option<f64>> {
-        let share = |told: &Json| told.number().filter(|share| (0.0..=1.0).contains(share));
+        let share = |sent: &Json| sent.number().filter(|share| (0.0..=1.0).contains(share));
         self.read(name, share, "a number from 0 to 1")
     }
 }
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn members_are_what_they_should_be() {
-        let told = Json::read(br#"{"a": 1, "a": 2.5, "b": null, "c": "x"}"#).unwrap();
-        let members = Members::of("it", &told, &["a", "b", "c"]).unwrap();
+        let sent = Json::read(br#"{"a": 1, "a": 2.5, "b": null, "c": "x"}"#).unwrap();
+        let members = Members::of("it", &sent, &["a", "b", "c"]).unwrap();
         assert_eq!(members.number("a"), Ok(Some(2.5)));
         assert_eq!(members.text("b"), Ok(None));
         for (refused, expect) in [
@@ -286,7 +286,7 @@ mod tests {
             (members.number("c").err(), "it.c is a number."),
             (members.flag("c").err(), "it.c is true or false."),
             (
-                Members::of("it", &told, &["a", "b"]).err(),
+                Members::of("it", &sent, &["a", "b"]).err(),
                 "it has no member \"c\": there are a, b.",
             ),
             (

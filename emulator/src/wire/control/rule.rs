@@ -24,10 +24,10 @@ const SCOPE: [&str; 10] = [
     "for",
 ];
 
-pub fn read_rule(told: &Json) -> ControlResult<Rule> {
+pub fn read_rule(sent: &Json) -> ControlResult<Rule> {
     let mut known = vec!["verdict", "first", "nth", "everyNth", "share", "movesClock"];
     known.extend(SCOPE);
-    let members = Members::of("rule", told, &known)?;
+    let members = Members::of("rule", sent, &known)?;
     let verdict = read_verdict(members.get("verdict").unwrap_or(&Json::Null))?;
     let mut rule = read_scope("rule", &members, verdict)?;
     rule.trigger = read_occasion(&members)?;
@@ -36,10 +36,10 @@ pub fn read_rule(told: &Json) -> ControlResult<Rule> {
 }
 
 /// Reads a named outage, with a rule for what it matches and when.
-pub fn read_outage(told: &Json) -> ControlResult<(Outage, Rule)> {
+pub fn read_outage(sent: &Json) -> ControlResult<(Outage, Rule)> {
     let mut known = vec!["outage"];
     known.extend(SCOPE);
-    let members = Members::of("outage", told, &known)?;
+    let members = Members::of("outage", sent, &known)?;
     let name = members.text("outage")?.unwrap_or_default();
     let outage = Outage::named(name).ok_or_else(|| {
         let name = shortened(name);
@@ -156,7 +156,7 @@ pub fn write_report(report: &RuleReport, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("id", report.id.0 as i64);
     object.string("rule", &report.rule.to_string());
-    write_rule(&report.rule, object.member("told"));
+    write_rule(&report.rule, object.member("definition"));
     for (name, moment) in [("from", report.from), ("until", report.until)] {
         if moment != Moment::FIRST && moment != Moment::NEVER {
             object.string(name, &moment.to_string());

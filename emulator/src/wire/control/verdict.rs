@@ -76,8 +76,8 @@ pub fn exceeded_name(exceeded: Exceeded) -> &'static str {
 }
 
 /// A verdict: a name, or an object with one member.
-pub(super) fn read_verdict(told: &Json) -> ControlResult<Verdict> {
-    match told {
+pub(super) fn read_verdict(sent: &Json) -> ControlResult<Verdict> {
+    match sent {
         Json::Text(word) => {
             let found = NAMED.iter().find(|(name, _)| name == word);
             return found.map(|(_, verdict)| *verdict).ok_or_else(|| {
@@ -89,7 +89,7 @@ pub(super) fn read_verdict(told: &Json) -> ControlResult<Verdict> {
         _ => return Err(ControlError::malformed(format!("A rule needs a verdict: {VERDICTS}"))),
     }
     let known = ["throttle", "exception", "kms", "wait", "truncate", "failJob"];
-    let members = Members::of("verdict", told, &known)?;
+    let members = Members::of("verdict", sent, &known)?;
     let mut there = known.into_iter().filter(|name| members.get(name).is_some());
     let (Some(name), None) = (there.next(), there.next()) else {
         return Err(ControlError::malformed(format!("A verdict says one thing: {VERDICTS}")));
@@ -119,10 +119,10 @@ fn read_exception(name: &str) -> ControlResult<Verdict> {
     })
 }
 
-fn read_wait(told: &Json) -> ControlResult<Verdict> {
-    Ok(match told {
+fn read_wait(sent: &Json) -> ControlResult<Verdict> {
+    Ok(match sent {
         Json::Number(length) => Verdict::Wait(seconds("verdict.wait", *length)?),
-        _ => Verdict::WaitAbout(read_lag("verdict.wait", told)?),
+        _ => Verdict::WaitAbout(read_lag("verdict.wait", sent)?),
     })
 }
 

@@ -289,7 +289,7 @@ impl<'w> Client<'w> {
     }
 
     /// Records the item before and after the last write, as shown in the answer.
-    pub fn told(&mut self, old: Option<Value>, new: Option<Value>) {
+    pub fn answered(&mut self, old: Option<Value>, new: Option<Value>) {
         if let Some(written) = self.facts.written.last_mut() {
             (written.old, written.new) = (old, new);
         }

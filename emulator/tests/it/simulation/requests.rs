@@ -42,7 +42,7 @@ impl Client<'_> {
             } else {
                 (Some(shown), None)
             };
-            self.told(old, new);
+            self.answered(old, new);
             return Ok(());
         }
         if ["ConditionalCheckFailedException", "DuplicateItemException"].contains(&call.kind().as_str()) {
@@ -70,7 +70,7 @@ impl Client<'_> {
         body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD".into();
         self.call("ExecuteStatement", body, |client, call| {
             client.single(call, &write, &Value::Null, false)?;
-            client.told(None, None);
+            client.answered(None, None);
             Ok(())
         })
     }

@@ -7,7 +7,7 @@
 mod capacity;
 mod ends;
 mod order;
-mod told;
+mod stream_records;
 
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ pub fn verify(world: &World, mut facts: Facts) -> Result<Figures, String> {
     let mut lines = Vec::new();
     for table in 0..2 {
         let written = facts.written.iter().filter(|written| written.write.table == table);
-        lines.push(told::lines(world, &world.records(table)?, written.collect())?);
+        lines.push(stream_records::lines(world, &world.records(table)?, written.collect())?);
     }
     for line in lines.iter().flatten() {
         order::writes(line)?;

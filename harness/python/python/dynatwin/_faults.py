@@ -154,7 +154,7 @@ class Faults:
         scope = _scope(operation, table, index, caller, partition, partition_prefix, region, after, until, lasting)
         occasion = {"first": first, "nth": nth, "every_nth": every_nth, "share": share}
         rule = {"verdict": _verdict(verdict), **scope, **occasion}
-        return Fault(self._control, self._control(controls.add_fault(_words.told(rule)))["id"])
+        return Fault(self._control, self._control(controls.add_fault(_words.camel_cased(rule)))["id"])
 
     def start_outage(
         self,
@@ -173,7 +173,7 @@ class Faults:
     ) -> list[Fault]:
         """Starts an outage: adds its rules after the existing ones. The other arguments are those of :meth:`add`."""
         scope = _scope(operation, table, index, caller, partition, partition_prefix, region, after, until, lasting)
-        started = self._control(controls.start_outage(_words.told({"outage": outage, **scope})))
+        started = self._control(controls.start_outage(_words.camel_cased({"outage": outage, **scope})))
         return [Fault(self._control, report.id) for report in _reports(started["rules"])]
 
     def clear(self) -> None:

@@ -106,9 +106,9 @@ class Twin:
         seed = _seed() if seed is None else seed
         if not 0 <= seed < 1 << 64:
             raise ValueError("A seed is a whole number from 0 to 2^64 - 1.")
-        told = json.dumps(_words.told(conditions)).encode()
+        text = json.dumps(_words.camel_cased(conditions)).encode()
         configuration = None if iam is None else _access.text_of(iam)
-        self._begin((seed, told, settable, start, speed, shared_tables, buckets), watch, configuration)
+        self._begin((seed, text, settable, start, speed, shared_tables, buckets), watch, configuration)
 
     def _begin(self, settings: _Settings, watch: bool, iam: str | None) -> None:
         self._settings = settings
@@ -305,7 +305,7 @@ class Twin:
     def set_conditions(self, conditions: ConditionsOption) -> None:
         """Sets the conditions of all tables without their own: a name, or members that replace those of `base`, or the
         current ones."""
-        self.control(controls.set_conditions(_words.told(conditions)))
+        self.control(controls.set_conditions(_words.camel_cased(conditions)))
 
     def set_table_conditions(
         self,
@@ -319,7 +319,7 @@ class Twin:
         if conditions is None:
             call = controls.clear_table_conditions(table)
         else:
-            call = controls.set_table_conditions(table, _words.told(conditions))
+            call = controls.set_table_conditions(table, _words.camel_cased(conditions))
         self.control(call, region=region, access_key=access_key)
 
     def indexes(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.IndexState]:
@@ -342,7 +342,7 @@ class Twin:
         if lag is None:
             call = controls.clear_index_lag(table, index)
         else:
-            call = controls.set_index_lag(table, index, _words.told(lag))
+            call = controls.set_index_lag(table, index, _words.camel_cased(lag))
         self.control(call, region=region, access_key=access_key)
 
     def replication(
@@ -379,7 +379,7 @@ class Twin:
         if lag is None:
             call = controls.clear_replication_lag(table, other)
         else:
-            call = controls.set_replication_lag(table, other, _words.told(lag))
+            call = controls.set_replication_lag(table, other, _words.camel_cased(lag))
         self.control(call, region=region, access_key=access_key)
 
     # Recorded requests
@@ -732,13 +732,13 @@ def announce(twin: Twin, error: BaseException) -> None:
 
 
 def _seed() -> int:
-    told = os.environ.get("DYNATWIN_SEED", "").strip()
-    if not told:
+    text = os.environ.get("DYNATWIN_SEED", "").strip()
+    if not text:
         return secrets.randbits(32)
     try:
-        return int(told)
+        return int(text)
     except ValueError:
-        raise ValueError(f"DYNATWIN_SEED is {told!r}, but a seed is a whole number.") from None
+        raise ValueError(f"DYNATWIN_SEED is {text!r}, but a seed is a whole number.") from None
 
 
 def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:

@@ -21,10 +21,10 @@ def snake(word: str) -> str:
     return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda letter: "_" + letter.group().lower(), word)
 
 
-def told(value: Any) -> Any:
+def camel_cased(value: Any) -> Any:
     """Converts a value to a control's JSON: names in camelCase, durations in seconds, moments as text."""
     if isinstance(value, Mapping):
-        return {camel(name): told(member) for name, member in value.items() if member is not None}
+        return {camel(name): camel_cased(member) for name, member in value.items() if member is not None}
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, datetime):

@@ -90,7 +90,7 @@ impl<'f> Explained<'f> {
         };
         let write = &written.write;
         if write.key != transition.key || written.outcome == Outcome::NotDone {
-            return Err("a write that was not done is told".into());
+            return Err("the stream has a record of a write that was not done".into());
         }
         let old = transition.old.as_ref();
         if !write.may(old) || write.apply(old) != transition.new {
@@ -116,7 +116,7 @@ impl<'f> Explained<'f> {
         let write = number(&new["v"]).unwrap_or_default();
         let written = self.puts.get(&write).copied();
         if !self.shown.insert(write) {
-            return Err("a write is told twice".into());
+            return Err("the stream has two records of one write".into());
         }
         written.ok_or_else(|| "nobody has written this".into())
     }
@@ -126,14 +126,14 @@ impl<'f> Explained<'f> {
     fn deletion(&mut self, transition: &mut Transition) -> Result<(), String> {
         let old = transition.old.as_ref();
         let candidates = self.deletions.entry(transition.key.clone()).or_default();
-        let told = |written: &&Written| written.old.as_ref().filter(|old| !old.is_null()).cloned();
+        let known_old = |written: &&Written| written.old.as_ref().filter(|old| !old.is_null()).cloned();
         let may = |written: &&Written| {
-            let other = written.old.is_some() && told(written).as_ref() != old;
+            let other = written.old.is_some() && known_old(written).as_ref() != old;
             written.outcome != Outcome::NotDone && !other && written.write.may(old)
         };
         let exact = candidates
             .iter()
-            .position(|written| may(written) && told(written).is_some());
+            .position(|written| may(written) && known_old(written).is_some());
         if let Some(at) = exact {
             let written = candidates.remove(at);
             transition.window = written.window;
