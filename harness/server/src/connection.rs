@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
 use hyper::body::Incoming;
@@ -78,13 +78,10 @@ pub(crate) async fn serve<D: Backend>(shared: Arc<Shared<D>>, socket: Watched) {
         return;
     };
     let ended = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
-    let stream = connection.into_parts().io.into_inner().stream;
+    let socket = connection.into_parts().io.into_inner();
     match ended {
-        Some(Ended::Reset) => {
-            // Closing with a linger time of zero resets the connection.
-            let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO));
-        }
-        Some(Ended::Lost) => drain(&stream).await,
+        Some(Ended::Reset) => socket.watch.reset(),
+        Some(Ended::Lost) => drain(&socket.stream).await,
         Some(Ended::Unreceived) | None => {}
     }
 }

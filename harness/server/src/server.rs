@@ -50,8 +50,8 @@ pub struct Limits {
     /// The maximum bytes of bodies being received and of large answers being sent, over all connections; beyond them
     /// 503.
     pub bodies: usize,
-    /// The maximum number of connections. A further one replaces the one that has been idle for longest, and gets 503
-    /// if none is idle.
+    /// The maximum number of connections. A further one replaces the one that has been idle for longest, or else the one
+    /// that has been sending a body for longest, and gets 503 if there is none.
     pub connections: usize,
     /// The maximum time to receive a head, including a new connection's first one.
     pub head_time: Duration,
@@ -63,8 +63,8 @@ pub struct Limits {
     pub answer_bytes: usize,
     /// The maximum idle time between two requests.
     pub idle_time: Duration,
-    /// The time for which a connection must have been idle, or have sent nothing since it was opened, before another
-    /// may replace it.
+    /// The time for which a connection must have been idle, have sent nothing since it was opened, or have been sending a
+    /// body, before another may replace it.
     pub eviction_time: Duration,
     /// The maximum time that a stop waits for running requests.
     pub stop_time: Duration,

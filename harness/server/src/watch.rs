@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -57,6 +59,8 @@ pub(crate) struct Watch {
     phase: AtomicU8,
     since: AtomicU32,
     cut: AtomicBool,
+    /// Whether the connection is to be reset when it is dropped.
+    resets: AtomicBool,
     /// Whether the answer is a stream.
     streaming: AtomicBool,
     /// The bytes of an answer sent since the phase was last entered.
@@ -74,6 +78,7 @@ impl Watch {
             phase: AtomicU8::new(Phase::New as u8),
             since: AtomicU32::new(ticks.load(Relaxed)),
             cut: AtomicBool::new(false),
+            resets: AtomicBool::new(false),
             streaming: AtomicBool::new(false),
             sent: AtomicUsize::new(0),
             progress,
@@ -99,6 +104,11 @@ impl Watch {
     /// Ends the connection after the written bytes are sent.
     pub(crate) fn cut(&self) {
         self.cut.store(true, Relaxed);
+    }
+
+    /// Makes the end of the connection a reset, which discards what the kernel has buffered.
+    pub(crate) fn reset(&self) {
+        self.resets.store(true, Relaxed);
     }
 
     /// Records whether the answer is a stream.
@@ -143,6 +153,15 @@ impl Watch {
 pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
     pub(crate) watch: Arc<Watch>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if self.watch.resets.load(Relaxed) {
+            // Closing with a linger time of zero resets the connection.
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
+    }
 }
 
 impl AsyncRead for Watched {

@@ -5,6 +5,7 @@
 //! At the maximum number of connections, a new one replaces an idle one. If no worker has an idle connection, the new
 //! one is answered with 503 and closed.
 
+use std::cmp::Reverse;
 use std::io;
 use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
@@ -245,18 +246,20 @@ impl<D: Backend> Connections<D> {
         })
     }
 
-    /// Closes the connection that has been idle for longest, if one has been idle for long enough.
+    /// Closes the connection that has been idle for longest, if one has been idle for long enough, and otherwise the one
+    /// that has been sending a body for longest.
     fn evict(&mut self) -> bool {
-        let mut oldest: Option<(u32, usize)> = None;
-        for (at, connection) in self.open.iter().enumerate() {
+        let candidates = self.open.iter().enumerate().filter_map(|(at, connection)| {
+            let idle = match connection.watch.phase() {
+                Phase::New | Phase::Head | Phase::Idle => true,
+                Phase::Body => false,
+                _ => return None,
+            };
             let age = connection.watch.age();
-            let idle = matches!(connection.watch.phase(), Phase::New | Phase::Head | Phase::Idle);
-            let idle = idle && !connection.task.is_finished();
-            if idle && age >= self.patience.eviction && oldest.is_none_or(|(most, _)| age > most) {
-                oldest = Some((age, at));
-            }
-        }
-        let evicted = oldest.map(|(_, at)| self.open.swap_remove(at));
+            let is_candidate = age >= self.patience.eviction && !connection.task.is_finished();
+            is_candidate.then_some((idle, age, Reverse(at)))
+        });
+        let evicted = candidates.max().map(|(.., Reverse(at))| self.open.swap_remove(at));
         evicted.is_some_and(|connection| {
             connection.task.abort();
             true
@@ -332,6 +335,10 @@ impl Patience {
                 Phase::Busy | Phase::Lost | Phase::Streaming => u32::MAX,
             };
             if connection.watch.age() > most {
+                if connection.watch.phase() == Phase::Answering {
+                    // A reader that is too slow could otherwise be sent what the kernel has buffered for hours.
+                    connection.watch.reset();
+                }
                 connection.task.abort();
             }
             !connection.task.is_finished()
