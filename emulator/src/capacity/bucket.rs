@@ -93,9 +93,14 @@ impl Bucket {
 
     /// Brings the level up to `now`; between the two moments of `shared` only half of the rate is added.
     pub fn settle_shared(&mut self, shared: (Moment, Moment), now: Moment) {
-        let (from, until) = (self.at.max(shared.0), now.min(shared.1));
+        self.settle(now.min(shared.0));
+        let until = now.min(shared.1);
+        if until > self.at {
+            let come = accrued(self.rate, until.since(self.at)) / 2;
+            self.level = (self.level + come).min(self.most);
+            self.at = until;
+        }
         self.settle(now);
-        self.level -= accrued(self.rate, until.since(from)) / 2;
     }
 
     /// Changes the rate from `now` on. The level stays, up to the new limit.
@@ -204,6 +209,30 @@ mod tests {
         ] {
             assert_eq!(left(steps), expect, "{steps:?}");
         }
+    }
+
+    /// A bucket of 10 units a second with a limit of 30, of which half goes to something else from second 2 to 12.
+    #[test]
+    fn half_is_shared_until_the_end() {
+        let shared = (after(2.0), after(12.0));
+        for (times, expect) in [
+            (&[1.0][..], 10.0),
+            (&[3.0], 15.0 + 10.0),
+            (&[12.0], 30.0),
+            (&[13.0], 30.0),
+            (&[100.0], 30.0),
+            (&[1.0, 2.5, 3.0, 100.0], 30.0),
+        ] {
+            let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
+            bucket.spend(Units::whole(10));
+            times.iter().for_each(|time| bucket.settle_shared(shared, after(*time)));
+            assert_eq!(bucket.left().as_f64(), expect, "{times:?}");
+        }
+        let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
+        bucket.settle_shared(shared, after(12.0));
+        bucket.spend(Units::whole(30));
+        bucket.settle_shared(shared, after(14.0));
+        assert_eq!(bucket.left(), Units::whole(20), "all is for requests after the end");
     }
 
     #[test]
