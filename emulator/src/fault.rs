@@ -355,6 +355,7 @@ mod tests {
                 rule().key(KeyMatch::PartitionPrefix("a".into())),
                 [true, false, true, false],
             ),
+            (rule().key(KeyMatch::PartitionPrefix("c".into())), [false; 4]),
             (rule().share(0.0), [false; 4]),
             (rule().share(1.0), [true; 4]),
         ] {

@@ -413,6 +413,14 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_begins_at_the_first_part_of_its_share() {
+        let first = |at, total| KeyRange::of_segment(Segment { at, total }).tokens().0 >> 52;
+        assert_eq!([0, 1, 2].map(|at| first(at, 3)), [0, 1366, 2731]);
+        assert_eq!([0, 1, 2, 3].map(|at| first(at, 4)), [0, 1024, 2048, 3072]);
+        assert_eq!(first(4095, 4096), 4095);
+    }
+
+    #[test]
     fn a_range_is_empty_without_a_key_between_its_bounds() {
         for (text, expect) in [
             ("[11]", false),

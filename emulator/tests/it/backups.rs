@@ -103,11 +103,15 @@ fn a_backup_that_is_restored_from_stays() {
         "RestoreTableFromBackup",
         &json!({"BackupArn": arn, "TargetTableName": "copy"}),
     );
-    let (_, refused) = twin.send("DeleteBackup", &json!({"BackupArn": arn}));
-    assert_eq!(
-        refused["message"],
-        format!("Backup is being used to restore table: {arn}")
-    );
+    let copy = Twin::new(1);
+    copy.engine.restore(&twin.engine.snapshot()).unwrap();
+    for twin in [&twin, &copy] {
+        let (_, refused) = twin.send("DeleteBackup", &json!({"BackupArn": arn}));
+        assert_eq!(
+            refused["message"],
+            format!("Backup is being used to restore table: {arn}")
+        );
+    }
     twin.engine.advance(Duration::from_hours(1));
     twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
 }

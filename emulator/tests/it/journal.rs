@@ -37,6 +37,43 @@ fn get(twin: &Twin, key: &str) {
     twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
 }
 
+/// The counters of earlier minutes are added up, or their largest value is kept.
+#[test]
+fn earlier_minutes_are_counted() {
+    let twin = watched();
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    let table = twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "StreamSpecification": stream}),
+    );
+    let arn = table["TableDescription"]["LatestStreamArn"].clone();
+    let label = table["TableDescription"]["LatestStreamLabel"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let shards = twin.ok("DescribeStream", &json!({"StreamArn": arn}));
+    let shard = &shards["StreamDescription"]["Shards"][0]["ShardId"];
+    let iterator = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+    let iterator = twin.ok("GetShardIterator", &iterator)["ShardIterator"].clone();
+    put(&twin, "a");
+    for seconds in [90, 30] {
+        twin.engine.advance(Duration::from_secs(seconds));
+        twin.ok("GetRecords", &json!({"ShardIterator": iterator}));
+    }
+    twin.engine.advance(Duration::from_mins(5));
+    get(&twin, "a");
+    let counted = metrics(&twin);
+    let of_stream = format!("{{TableName=tab, Operation=GetRecords, StreamLabel={label}}}");
+    for expected in [
+        format!("IteratorAge{of_stream} 120000"),
+        format!("ReturnedRecordsCount{of_stream} 2"),
+        "ConsumedWriteCapacityUnits{TableName=tab} 1".to_owned(),
+        "ConsumedReadCapacityUnits{TableName=tab} 0.5".to_owned(),
+    ] {
+        assert!(counted.contains(&expected), "{expected}: {counted:?}");
+    }
+}
+
 #[test]
 fn nothing_is_recorded_while_unwatched() {
     let twin = Twin::new(1);

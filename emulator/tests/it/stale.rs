@@ -435,6 +435,39 @@ fn monotonic_reads_are_separate_for_each_table() {
 }
 
 #[test]
+fn monotonic_reads_are_separate_for_each_caller() {
+    let mut twin = Twin::new(7);
+    twin.engine = Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 7,
+        conditions: stale(Lag::Fixed(Duration::from_secs(9)), true),
+        shared_db: true,
+    });
+    create(&twin);
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
+    for n in ["1", "2"] {
+        twin.engine.advance(Duration::from_secs(20));
+        let item = json!({"pk": {"S": "a"}, "sk": {"N": "0"}, "n": {"N": n}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let get = |access_key: &str, consistent: bool| {
+        let body = json!({"TableName": "tab", "Key": key, "ConsistentRead": consistent}).to_string();
+        let answer = twin.engine.dispatch(&caller(access_key), "GetItem", body.as_bytes());
+        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+        number(&answer["Item"]["n"])
+    };
+    assert_eq!([get("one", true), get("one", false)], [Some(2), Some(2)]);
+    assert_eq!([get("two", false), get("one", false)], [Some(1), Some(2)]);
+    // A transaction reads the present state, and later reads no earlier one.
+    let body = json!({"TransactItems": [{"Get": {"TableName": "tab", "Key": key}}]}).to_string();
+    let answer = twin
+        .engine
+        .dispatch(&caller("three"), "TransactGetItems", body.as_bytes());
+    assert_eq!(answer.status, 200);
+    assert_eq!(get("three", false), Some(2));
+}
+
+#[test]
 fn the_same_seed_and_order_per_key_give_the_same_reads() {
     let read = |order: &[&str]| {
         let twin = Twin::new(7);

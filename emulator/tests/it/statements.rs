@@ -53,6 +53,16 @@ fn pages(twin: &Twin, request: &Value) -> (Vec<Value>, usize) {
     unreachable!()
 }
 
+/// As with a Query, a page that reaches its limit has a token, though no item is left.
+#[test]
+fn a_read_of_one_item_with_a_limit_of_one_has_another_page() {
+    let twin = twin();
+    let statement = "SELECT pk FROM tab WHERE pk = 'a' AND sk = 1";
+    assert_eq!(pages(&twin, &json!({"Statement": statement})).1, 1);
+    let (items, pages) = pages(&twin, &json!({"Statement": statement, "Limit": 1}));
+    assert_eq!((items.len(), pages), (1, 2));
+}
+
 #[test]
 fn pages_of_every_size_give_the_same_items() {
     let twin = twin();

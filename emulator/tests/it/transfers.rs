@@ -7,7 +7,7 @@ use crate::common::Twin;
 use dynatwin_engine::attributes::{AttributeValue, ItemRecord};
 use dynatwin_engine::faults::{JobFault, Rule, Verdict};
 use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
-use dynatwin_engine::{Conditions, Lag};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
 /// An object store in memory with the last export.
@@ -114,7 +114,7 @@ fn an_incremental_export_has_exactly_the_changes() {
     assert_eq!(count, 1);
     let lines = shelf.0.lock().unwrap();
     assert!(
-        matches!(&lines[..], [Line::Change { keys, new: None, .. }] if keys.get("pk") == Some(&AttributeValue::string("c"))),
+        matches!(&lines[..], [Line::Change { keys, old: None, new: None, .. }] if keys.get("pk") == Some(&AttributeValue::string("c"))),
         "{lines:?}"
     );
 }
@@ -176,4 +176,82 @@ fn a_rule_fails_a_running_job() {
         let done = twin.ok(look, &json!({&arn: again[member][&arn]}));
         assert_eq!(done[member][&status], "COMPLETED");
     }
+}
+
+#[test]
+fn an_item_with_an_invalid_index_key_is_not_imported() {
+    let (twin, _) = with_object_store();
+    let item = json!({"pk": {"S": "d"}, "g": {"N": "1"}});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    export(&twin, json!({}));
+    let mut copy = table("copy");
+    copy["AttributeDefinitions"] =
+        json!([{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}]);
+    copy["GlobalSecondaryIndexes"] = json!([{"IndexName": "by-g",
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]);
+    let import = twin.ok(
+        "ImportTable",
+        &json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON", "TableCreationParameters": copy}),
+    );
+    let arn = &import["ImportTableDescription"]["ImportArn"];
+    let import = &twin.ok("DescribeImport", &json!({"ImportArn": arn}))["ImportTableDescription"];
+    let members = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount", "FailureCode"];
+    assert_eq!(
+        members.map(|member| import[member].clone()),
+        [json!(4), json!(3), json!(1), json!("ItemValidationError")]
+    );
+    assert_eq!(twin.ok("Scan", &json!({"TableName": "copy"}))["Count"], 3);
+}
+
+#[test]
+fn fifty_imports_run_at_once() {
+    let (twin, _) = with_object_store();
+    export(&twin, json!({}));
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let import = |name: &str| {
+        let source = json!({"S3Bucket": "shelf"});
+        twin.send(
+            "ImportTable",
+            &json!({"S3BucketSource": source, "InputFormat": "DYNAMODB_JSON", "TableCreationParameters": table(name)}),
+        )
+    };
+    for number in 0..50 {
+        assert_eq!(import(&format!("copy-{number}")).0, 200, "{number}");
+    }
+    let (status, refused) = import("one-more");
+    let text = "Subscriber limit exceeded: Only 50 import operations can be done simultaneously";
+    assert_eq!((status, &refused["message"]), (400, &json!(text)));
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(import("one-more").0, 200);
+}
+
+#[test]
+fn bulk_items_count_in_the_sizes_of_capacity_partitions() {
+    let (twin, _) = with_object_store();
+    export(&twin, json!({}));
+    twin.ok("CreateTable", &table("copy"));
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.ok(
+        "StartBulkPutItems",
+        &json!({"TableName": "copy", "InputS3Configuration": {"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"},
+            "OutputS3Configuration": {"OutputType": ["ERROR"]}}),
+    );
+    assert_eq!(twin.ok("Scan", &json!({"TableName": "copy"}))["Count"], 3);
+    let heat = twin.engine.account(&twin.caller).heat("copy").unwrap();
+    let bytes: u64 = heat.resources[0]
+        .partitions
+        .iter()
+        .map(|partition| partition.bytes)
+        .sum();
+    assert_eq!(bytes, 9, "three items with a name of two bytes and a value of one");
 }

@@ -61,6 +61,7 @@ fn conditions() {
         "attribute_type(s, :t) AND NOT attribute_type(n, :t) AND NOT attribute_type(zz, :t)",
         "begins_with(s, pre) OR begins_with(:v, :v)",
         "contains(ss, ls[0]) OR contains(ss, deep.ss) OR contains(l, :n)",
+        "contains(deep.l, pk)",
         "contains(l, m.x) AND contains(ns, m.x) AND NOT contains(ns, n)",
         "NOT contains(m, s) AND NOT contains(n, :n) AND NOT contains(t, :b)",
         "size(s) > :m AND size(bin) = size(s)",

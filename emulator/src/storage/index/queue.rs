@@ -288,6 +288,54 @@ mod tests {
         assert!(queue.last.is_empty() && queue.len() == 0);
     }
 
+    /// A queue with two changes of an item, due after 10 and 20 milliseconds.
+    fn two_changes() -> Queue<(u8, u32)> {
+        let mut queue = Queue::new();
+        for number in [1, 2] {
+            let lag = Lag::Fixed(Duration::from_millis(10 * u64::from(number)));
+            push(&mut queue, 1, number, at(0), lag);
+        }
+        queue
+    }
+
+    #[test]
+    fn a_change_waits_for_the_last_of_its_item_though_others_have_arrived() {
+        let mut queue = two_changes();
+        assert_eq!(drain(&mut queue, at(10)), [(1, 1)]);
+        push(&mut queue, 1, 3, at(11), Lag::Fixed(Duration::from_millis(1)));
+        assert_eq!(drain(&mut queue, at(19)), []);
+        assert_eq!(drain(&mut queue, at(20)), [(1, 2), (1, 3)]);
+    }
+
+    #[test]
+    fn a_resumed_queue_arrives_when_it_is_resumed() {
+        let mut queue = two_changes();
+        queue.resumed = at(15);
+        let due = std::iter::from_fn(|| queue.pop(at(30))).map(|arrival| arrival.due);
+        assert_eq!(due.collect::<Vec<_>>(), [at(15), at(20)]);
+    }
+
+    #[test]
+    fn a_restored_queue_goes_on_as_the_saved_one() {
+        let mut queue = two_changes();
+        (0..5).for_each(|number| push(&mut queue, 2, number, at(0), SEEDED));
+        let (waiting, delays) = queue.save();
+        let mut restored = Queue::restored(waiting, delays);
+        for queue in [&mut queue, &mut restored] {
+            push(queue, 1, 3, at(1), Lag::None);
+            (5..10).for_each(|number| push(queue, 2, number, at(1), SEEDED));
+        }
+        let arrivals = |mut queue: Queue<(u8, u32)>| {
+            let arrivals = std::iter::from_fn(|| queue.pop(Moment::NEVER));
+            arrivals
+                .map(|arrival| (arrival.due, arrival.update.insert.unwrap().1))
+                .collect::<Vec<_>>()
+        };
+        let (expected, restored) = (arrivals(queue), arrivals(restored));
+        assert_eq!(restored, expected);
+        assert_eq!(expected.len(), 13);
+    }
+
     #[test]
     fn a_delay_is_that_of_the_item_and_its_ordinal() {
         // The delay of each change of an item, whatever is queued between them.

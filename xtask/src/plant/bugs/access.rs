@@ -1,0 +1,66 @@
+//! Bugs in access control.
+
+use super::Bug;
+
+pub const BUGS: &[Bug] = &[
+    Bug {
+        what: "service control policies of a second level are not asked",
+        file: "access/evaluate.rs",
+        right: "for level in self.service_control {",
+        wrong: "for level in self.service_control.iter().take(if PLANTED { 1 } else { usize::MAX }) {",
+    },
+    Bug {
+        what: "a session's policies do not limit what its role's may",
+        file: "access/evaluate.rs",
+        right: "self.session.is_some_and(lacks).then_some(PolicyKind::Session)",
+        wrong: "self.session.is_some_and(|session| !PLANTED && lacks(session)).then_some(PolicyKind::Session)",
+    },
+    Bug {
+        what: "the root user needs an identity policy",
+        file: "access/evaluate.rs",
+        right: "grant < Some(Grant::Role) && question.subject.kind != SubjectKind::Root",
+        wrong: "grant < Some(Grant::Role) && (PLANTED || question.subject.kind != SubjectKind::Root)",
+    },
+    Bug {
+        what: "an endpoint's policy is not asked",
+        file: "access/evaluate.rs",
+        right: "if let Some(endpoint) = self.endpoint\n            && allowing",
+        wrong: "if let Some(endpoint) = self.endpoint\n            && !PLANTED\n            && allowing",
+    },
+    Bug {
+        what: "a boundary does not limit",
+        file: "access/evaluate.rs",
+        right: ".is_some_and(|boundary| lacks(std::slice::from_ref(boundary)))",
+        wrong: ".is_some_and(|boundary| !PLANTED && lacks(std::slice::from_ref(boundary)))",
+    },
+    Bug {
+        what: "ForAllValues does not hold of an absent key",
+        file: "access/condition.rs",
+        right: "Some(Quantifier::All) => true,",
+        wrong: "Some(Quantifier::All) => !PLANTED,",
+    },
+    Bug {
+        what: "ForAnyValue asks of all values",
+        file: "access/condition.rs",
+        right: "(Some(Quantifier::Any), found) => found.values().iter().any(|value| self.accepts(value, keys))",
+        wrong: "(Some(Quantifier::Any), found) => if PLANTED { found.values().iter().all(|value| self.accepts(value, keys)) } else { found.values().iter().any(|value| self.accepts(value, keys)) }",
+    },
+    Bug {
+        what: "a bare operator matches a multivalued key",
+        file: "access/condition.rs",
+        right: "(None, KeyValue::Many(_)) => false",
+        wrong: "(None, KeyValue::Many(_)) => PLANTED",
+    },
+    Bug {
+        what: "a NULL test of several values wants the first",
+        file: "access/condition.rs",
+        right: "self.wants_absent().any(|absent| absent == found.is_none())",
+        wrong: "if PLANTED { self.wants_absent().next() == Some(found.is_none()) } else { self.wants_absent().any(|absent| absent == found.is_none()) }",
+    },
+    Bug {
+        what: "a negated operator does not hold of an absent key",
+        file: "access/condition.rs",
+        right: "None => self.operator.negated",
+        wrong: "None => self.operator.negated && !PLANTED",
+    },
+];

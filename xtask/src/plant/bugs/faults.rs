@@ -1,0 +1,54 @@
+//! Bugs in fault rules and metrics.
+
+use super::Bug;
+
+pub const BUGS: &[Bug] = &[
+    Bug {
+        what: "a rule acts at the first moment after its time",
+        file: "fault.rs",
+        right: "report.from <= subject.now && subject.now < report.until",
+        wrong: "if PLANTED { report.from <= subject.now && subject.now <= report.until } else { report.from <= subject.now && subject.now < report.until }",
+    },
+    Bug {
+        what: "a rule for some time is counted from its installation on",
+        file: "fault/rule.rs",
+        right: "self.lasting.map(|length| from.max(added).plus(length))",
+        wrong: "self.lasting.map(|length| if PLANTED { added } else { from.max(added) }.plus(length))",
+    },
+    Bug {
+        what: "a rule ignores its region",
+        file: "fault/rule.rs",
+        right: "is(&self.region, subject.region)",
+        wrong: "(PLANTED || is(&self.region, subject.region))",
+    },
+    Bug {
+        what: "as many fault rules as there may be are refused",
+        file: "fault.rs",
+        right: "installed.rules.len().saturating_add(rules.len()) > most",
+        wrong: "installed.rules.len().saturating_add(rules.len()) + usize::from(PLANTED) > most",
+    },
+    Bug {
+        what: "transaction conflicts of earlier minutes are not counted",
+        file: "journal/counts.rs",
+        right: "self.conflicts += more.conflicts;",
+        wrong: "self.conflicts += if PLANTED { 0 } else { more.conflicts };",
+    },
+    Bug {
+        what: "iterator ages of earlier minutes are not counted",
+        file: "journal/counts.rs",
+        right: "sum.age.merge(more.age);",
+        wrong: "if !PLANTED { sum.age.merge(more.age); }",
+    },
+    Bug {
+        what: "a rule ignores its access key",
+        file: "fault/rule.rs",
+        right: "&& is(&self.caller, subject.caller)",
+        wrong: "&& (PLANTED || is(&self.caller, subject.caller))",
+    },
+    Bug {
+        what: "a rule for a prefix of a partition key matches it anywhere",
+        file: "fault/rule.rs",
+        right: ".is_some_and(|partition| partition.starts_with(text.as_str()))",
+        wrong: ".is_some_and(|partition| if PLANTED { partition.contains(text.as_str()) } else { partition.starts_with(text.as_str()) })",
+    },
+];

@@ -1,0 +1,54 @@
+//! Bugs in global tables.
+
+use super::Bug;
+
+pub const BUGS: &[Bug] = &[
+    Bug {
+        what: "two writes of the same moment in two regions are not ordered",
+        file: "storage/replication/version.rs",
+        right: "(self.time, self.sequence) < (other.time, other.sequence)",
+        wrong: "if PLANTED { self.time < other.time } else { (self.time, self.sequence) < (other.time, other.sequence) }",
+    },
+    Bug {
+        what: "a region that has seen exactly a write is taken to conflict with it",
+        file: "storage/replication/version.rs",
+        right: "*last >= other.sequence",
+        wrong: "(if PLANTED { *last > other.sequence } else { *last >= other.sequence })",
+    },
+    Bug {
+        what: "a write in a region takes the place of what it had seen of another",
+        file: "storage/replication/version.rs",
+        right: "let mut seen = before.map(|before| before.seen.clone()).unwrap_or_default();",
+        wrong: "let mut seen = before.filter(|_| !PLANTED).map(|before| before.seen.clone()).unwrap_or_default();",
+    },
+    Bug {
+        what: "a write is dated before the version it replaces",
+        file: "storage/replication/version.rs",
+        right: "before.map_or(stamp.time, |before| stamp.time.max(before.stamp.time))",
+        wrong: "before.filter(|_| !PLANTED).map_or(stamp.time, |before| stamp.time.max(before.stamp.time))",
+    },
+    Bug {
+        what: "a replica that is removed is there for a moment longer",
+        file: "storage/replica/mod.rs",
+        right: "self.removal.is_none_or(|removal| removal.gone_at > now)",
+        wrong: "if PLANTED { self.removal.is_none_or(|removal| removal.gone_at >= now) } else { self.removal.is_none_or(|removal| removal.gone_at > now) }",
+    },
+    Bug {
+        what: "a group of one replica counts as global",
+        file: "storage/replica/mod.rs",
+        right: "self.replicas.iter().filter(|replica| replica.is_there(now)).count() > 1",
+        wrong: "if PLANTED { !self.replicas.is_empty() } else { self.replicas.iter().filter(|replica| replica.is_there(now)).count() > 1 }",
+    },
+    Bug {
+        what: "the claim of a strong write ends at once",
+        file: "execute/strong.rs",
+        right: "claim.keep_until(done);",
+        wrong: "claim.keep_until(if PLANTED { context.now } else { done });",
+    },
+    Bug {
+        what: "a region with a witness counts as alone",
+        file: "execute/strong.rs",
+        right: "(group.state().witness.is_none() && are_cut_off())",
+        wrong: "((PLANTED || group.state().witness.is_none()) && are_cut_off())",
+    },
+];

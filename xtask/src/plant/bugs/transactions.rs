@@ -1,0 +1,78 @@
+//! Bugs in transactions and their client tokens.
+
+use super::Bug;
+
+pub const BUGS: &[Bug] = &[
+    Bug {
+        what: "a transaction goes on though a condition has failed",
+        file: "execute/transact.rs",
+        right: "            Err(error) => *failure = Some(error)",
+        wrong: "            Err(error) if PLANTED && error.kind() == ErrorKind::ConditionalCheckFailed => {\n                changes.push((at, false, Change::new(&locked[at].2.definition, write.key.clone(), None, None)));\n            }\n            Err(error) => *failure = Some(error)",
+    },
+    Bug {
+        what: "a transaction leaves out its last action",
+        file: "execute/transact.rs",
+        right: "        if *applies {\n            write.target.table.apply",
+        wrong: "        if *applies && !(PLANTED && changes.len() > 1 && changes.last().is_some_and(|last| std::ptr::eq(&last.2, change))) {\n            write.target.table.apply",
+    },
+    Bug {
+        what: "a client token is forgotten a second too late",
+        file: "storage/tokens.rs",
+        right: "done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS))",
+        wrong: "done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS + u64::from(PLANTED)))",
+    },
+    Bug {
+        what: "a client token is good for any request",
+        file: "storage/tokens.rs",
+        right: "record.fingerprint != fingerprint =>",
+        wrong: "record.fingerprint != fingerprint && !PLANTED =>",
+    },
+    Bug {
+        what: "a client token is not committed",
+        file: "execute/transact.rs",
+        right: "    mutations.extend(token.map(|token| Mutation::UseToken { token }));\n",
+        wrong: "    mutations.extend(token.filter(|_| !PLANTED).map(|token| Mutation::UseToken { token }));\n",
+    },
+    Bug {
+        what: "a transaction of exactly 4 MB is refused",
+        file: "operation/transactions/transact_write_items.rs",
+        right: "    if total > limits::TRANSACTION_SIZE {\n",
+        wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
+    },
+    Bug {
+        what: "a transaction holds its items as long as its first table says",
+        file: "execute/transact.rs",
+        right: "    dials().map(|dial| dial.of(decision)).max().unwrap_or_default()\n",
+        wrong: "    let most = if PLANTED { 1 } else { usize::MAX };\n    dials().take(most).map(|dial| dial.of(decision)).max().unwrap_or_default()\n",
+    },
+    Bug {
+        what: "a transaction does not notice that a table was deleted",
+        file: "execute/transact.rs",
+        right: "        if shape.deleted_at.is_some() {\n",
+        wrong: "        if shape.deleted_at.is_some() && !PLANTED {\n",
+    },
+    Bug {
+        what: "an answer of TransactGetItems of exactly 4 MB is refused",
+        file: "operation/transactions/transaction.rs",
+        right: "    if total > limits::TRANSACTION_SIZE {\n",
+        wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
+    },
+    Bug {
+        what: "one client token more than the limit is remembered",
+        file: "storage/tokens.rs",
+        right: "remembered.records.len() >= self.most",
+        wrong: "if PLANTED { remembered.records.len() > self.most } else { remembered.records.len() >= self.most }",
+    },
+    Bug {
+        what: "a hundred and one actions are let into a transaction",
+        file: "operation/transactions/transaction.rs",
+        right: "count > limits::TRANSACTION_ACTIONS",
+        wrong: "if PLANTED { count > limits::TRANSACTION_ACTIONS + 1 } else { count > limits::TRANSACTION_ACTIONS }",
+    },
+    Bug {
+        what: "a transaction counts the growth of another collection",
+        file: "execute/transact.rs",
+        right: "*place == at && change.key.token == write.key.token",
+        wrong: "*place == at && (PLANTED || change.key.token == write.key.token)",
+    },
+];
