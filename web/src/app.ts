@@ -31,6 +31,7 @@ const MOST_REPLAYED = 3_000;
 export const PENDING = 0;
 /** What every file of a snapshot begins with. */
 const SNAPSHOT = 'dynatwin snapshot';
+const SILENT = 'The server does not answer.';
 const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
 
 export class App {
@@ -616,6 +617,7 @@ export class App {
       this.#lastFrame = frame;
       try {
         if (!document.hidden) {
+          if (this.failure.value === SILENT) await this.#reconnect();
           if (this.playing.value && this.settable.value && !this.moving.value) {
             await this.advanceTo(this.#moment + Math.max(1, Math.round(passed * this.speed.value)));
           } else if (!this.settable.value) this.#take(await this.control.clock());
@@ -624,7 +626,7 @@ export class App {
           await this.#checkpointed();
         }
       } catch (error) {
-        if (!this.isTab) this.failure.value = 'The server does not answer.';
+        if (!this.isTab) this.failure.value = SILENT;
         else throw error;
       }
       // A lesson runs as fast as it can: to show each moment would slow it down.
@@ -633,6 +635,15 @@ export class App {
     };
     this.#lastFrame = performance.now();
     void beat();
+  }
+
+  // A server that answers again may have been started anew, with other tables and an empty log.
+  async #reconnect(): Promise<void> {
+    await this.#look();
+    if (this.controlled.value) await this.control.watch();
+    this.feed.clear();
+    this.tables.clear();
+    this.failure.value = undefined;
   }
 
   /** Reads what is true of the engine as a whole. */

@@ -134,6 +134,29 @@ test('what can be done with a table is in reach, however long its name is', asyn
   }
 });
 
+test('when the server is started again, the console shows its tables', async () => {
+  const first = await start('--shared-db');
+  let second;
+  try {
+    page = await chromium.open({ url: `${first.address}/_dynatwin/ui/` });
+    await run(page, GUIDE);
+    await printed(page, 'counted three requests');
+    first.stop();
+    await page.getByText('The server does not answer.').waitFor();
+    second = await start('--shared-db', '--port', new URL(first.address).port);
+    await page.getByText('The server does not answer.').waitFor({ state: 'detached' });
+    await page.getByText('No tables yet.').first().waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.locator('.table-box', { hasText: 'items' }).waitFor();
+    await page.getByRole('tab', { name: 'Requests', exact: true }).click();
+    await page.locator('.requests button', { hasText: 'CreateTable' }).waitFor();
+    page.trouble = page.trouble.filter((message) => !message.includes('ERR_CONNECTION_REFUSED'));
+  } finally {
+    first.stop();
+    second?.stop();
+  }
+});
+
 test('its policy is strict, and its files are the console’s alone', async () => {
   const headers = (await fetch(`${server.address}/_dynatwin/ui/`)).headers;
   assert.match(headers.get('content-security-policy'), /default-src 'none'; script-src 'self' blob:;/);
