@@ -58,6 +58,8 @@ export class Tables {
   /** Requests about tables that have not been looked at. */
   #changes: SeenRequest[] = [];
   #definitions = new Map<string, Definition>();
+  /** Tables without a known definition: in a tab, their requests may be yet to be read. */
+  #unknown = new Set<string>();
   #hidden = new Set<string>();
   /** Whether all callers share their tables. */
   readonly shared = signal(false);
@@ -109,6 +111,7 @@ export class Tables {
     this.#dirty = true;
     this.list.value = [];
     this.#changes = [];
+    this.#unknown.clear();
     this.#definitions.clear();
   }
 
@@ -142,7 +145,7 @@ export class Tables {
 
   async #look({ id, table: name, accessKey, region, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
     const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
-    const definition = this.#definitions.get(id) ?? (this.app.isTab ? this.#ofReplica(id) : undefined) ?? (await this.#describe(id, name, account));
+    const definition = this.#definitions.get(id) ?? (this.app.isTab ? this.#ofReplica(id) : undefined) ?? (this.#isNew(id) ? undefined : await this.#describe(id, name, account));
     if (!definition) return undefined;
     const view: TableView = { ...definition, id, name, accessKey, region, items, bytes, status: 'ACTIVE', heat: undefined, pending: undefined, replicas: [] };
     if (!closely) return view;
@@ -168,6 +171,14 @@ export class Tables {
       if (definition) this.#definitions.set(one, definition);
       else this.#definitions.delete(one);
     }
+  }
+
+  /** Whether a table in a tab is seen for the first time: the next refresh may know its definition from a request, without one of the app's own. */
+  #isNew(id: string): boolean {
+    if (!this.app.isTab || this.#unknown.has(id)) return false;
+    this.#unknown.add(id);
+    this.touch();
+    return true;
   }
 
   #replicasOf(id: string): string[] {
