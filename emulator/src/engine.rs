@@ -157,13 +157,13 @@ impl Engine {
         Engine { health_check, ..self }
     }
 
-    /// The same engine, with buckets for exports and imports. Without, no bucket is there.
+    /// Adds the buckets of exports and imports. Without an object store no bucket exists.
     pub fn with_object_store(mut self, object_store: Arc<dyn ObjectStore>) -> Engine {
         self.controls.state.set_object_store(object_store);
         self
     }
 
-    /// The same engine, with a host that frees large values, such as the items of a deleted table. Without, they are freed
+    /// Adds a host that frees large values, such as the items of a deleted table. Without a host they are freed
     /// by the request that lets go of them.
     pub fn with_reclaimer(mut self, host: Arc<dyn Reclaim>) -> Engine {
         self.controls.state.set_reclaimer(Reclaimer::new(host));

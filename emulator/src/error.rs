@@ -200,7 +200,7 @@ impl ApiError {
         }))
     }
 
-    /// The same error, carrying more.
+    /// Adds a detail to the error.
     pub fn with(mut self, detail: Detail) -> ApiError {
         self.0.detail = detail;
         self
@@ -215,7 +215,7 @@ impl ApiError {
         self.0.message.as_deref()
     }
 
-    /// The same error as ExecuteStatement answers it.
+    /// Converts the error to the form in which ExecuteStatement answers it.
     pub fn of_statement(mut self) -> ApiError {
         if let Detail::Item(item) = self.0.detail {
             self.0.detail = Detail::StatementItem(item);
@@ -238,7 +238,7 @@ impl ApiError {
         ApiError::validation(format!("One or more parameter values were invalid: {rest}"))
     }
 
-    /// The same error in the envelope of the moved validation layer, if it is a `ValidationException`.
+    /// Adds the envelope of the newer validation framework, if it is a `ValidationException`.
     pub fn enveloped(mut self) -> ApiError {
         if self.0.kind == ErrorKind::Validation {
             let text = self.0.message.take().unwrap_or_default();

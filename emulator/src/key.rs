@@ -115,7 +115,7 @@ impl Key {
         may_be_indexed(index, item).then_some(key)
     }
 
-    /// The same for attributes that need not be an entry's: a start key names a place, whether or not anything is there.
+    /// The position of a start key in an index, where an entry need not exist.
     pub fn place(index: &Index, attributes: &impl Attributes, base: &Key) -> Option<Key> {
         let mut key = Key::read(&index.key, attributes)?;
         if index.local {

@@ -66,7 +66,7 @@ impl<'a> AccessRequest<'a> {
         }
     }
 
-    /// The same without borrowing; the table is left out.
+    /// A copy that borrows nothing and omits the table.
     pub fn into_owned(self) -> AccessRequest<'static> {
         AccessRequest {
             resource: Cow::Owned(self.resource.into_owned()),

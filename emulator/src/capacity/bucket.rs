@@ -111,7 +111,7 @@ impl Bucket {
         self.level = self.level.min(self.most);
     }
 
-    /// The same where the rate has grown evenly until `now`.
+    /// Changes rate and size, as if the rate had grown evenly until `now`.
     pub fn grow(&mut self, rate: u64, keeps: Duration, now: Moment) {
         let average = u64::midpoint(self.rate, rate);
         self.rate = average;

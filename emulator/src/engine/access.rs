@@ -66,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// The same engine, which verifies the signature of each request over HTTP with these keys, by access key id, for as long
+    /// Makes the engine verify the signature of each request over HTTP with these keys, by access key id, for as long
     /// as access control is not configured. With access control the configured keys are used instead.
     ///
     /// ```

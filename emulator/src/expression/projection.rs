@@ -75,7 +75,7 @@ pub(super) fn project(item: &Map, paths: &[Path<'_>]) -> Map {
     Map::from_entries(named_parts(paths, 0, |name| item.get(name)))
 }
 
-/// The same for a stored item, of which only the attributes that the paths begin with are decoded.
+/// Projects a stored item, of which only the attributes that the paths begin with are decoded.
 pub(super) fn project_item(item: &Item, paths: &[Path<'_>]) -> Map {
     let mut names = Names::new();
     paths.iter().for_each(|path| names.add(path.name()));

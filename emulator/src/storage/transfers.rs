@@ -198,7 +198,7 @@ impl Transfer {
 pub enum StartOutcome {
     /// The token is new: the transfer has begun.
     New(Arc<Transfer>),
-    /// The same transfer has been started before.
+    /// An identical transfer has been started before.
     Same(Arc<Transfer>),
     /// The token was used for a different request.
     Other,

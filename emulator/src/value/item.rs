@@ -264,7 +264,7 @@ impl fmt::Debug for Item {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SentItem {
     pub attributes: Map,
-    /// The same as an item.
+    /// The attributes as an item.
     pub item: Item,
 }
 

@@ -71,7 +71,7 @@ impl Condition {
         }
     }
 
-    /// The same in parentheses where there is something to hold together: doubled ones are refused.
+    /// Adds parentheses only where they group something: doubled ones are refused.
     pub fn nested(&self, values: &mut Map<String, Value>) -> String {
         let text = self.text(values);
         match self {

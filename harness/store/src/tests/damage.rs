@@ -27,7 +27,7 @@ fn closed() -> SimDisk {
     disk
 }
 
-/// The same, but the last process was killed.
+/// A damaged log whose last process was killed.
 fn killed() -> SimDisk {
     let disk = closed();
     let (store, ..) = open(&disk).unwrap();
