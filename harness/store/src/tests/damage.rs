@@ -27,7 +27,7 @@ fn closed() -> SimDisk {
     disk
 }
 
-/// A damaged log whose last process was killed.
+/// A store whose last process was killed.
 fn killed() -> SimDisk {
     let disk = closed();
     let (store, ..) = open(&disk).unwrap();
