@@ -233,7 +233,7 @@ fn a_disassociated_replica_is_a_table_of_its_own() {
         twin.check();
     };
     // What waits is replicated first, in both directions.
-    let lag = Some(dynatwin_engine::Lag::Fixed(std::time::Duration::from_secs(60)));
+    let lag = Some(dynatwin_engine::Lag::Fixed(std::time::Duration::from_mins(1)));
     let caller = |region: &str| Caller {
         access_key: "test".into(),
         region: region.into(),
@@ -249,7 +249,7 @@ fn a_disassociated_replica_is_a_table_of_its_own() {
         (regions(us), twin.describe(us)["TableStatus"].clone()),
         (vec![eu.into(), ap.into()], json!("UPDATING"))
     );
-    twin.engine.advance(std::time::Duration::from_secs(60));
+    twin.engine.advance(std::time::Duration::from_mins(1));
     assert_eq!(
         (regions(us), regions(eu), regions(ap)),
         (vec![], vec![ap.into()], vec![eu.into()])
