@@ -165,7 +165,7 @@ impl Account {
     }
 
     /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
-    /// sent: meanwhile all tables behave as under [`Conditions::CALM`].
+    /// sent: meanwhile all tables behave as under [`Conditions::CALM`](dynatwin_engine::Conditions::CALM).
     ///
     /// The file is JSON, YAML, CSV, a CloudFormation, SAM or Terraform document, a NoSQL Workbench model, a jest-dynamodb
     /// configuration, or a directory with an export; `TABLE=FILE` names the table of a file that only has items.
