@@ -69,8 +69,8 @@ def fault(verdict, **rule):
     try:
         yield report
     finally:
-        told = control("DELETE", f"faults/{number}")
-        report.matched, report.fired = told["matched"], told["fired"]
+        removed = control("DELETE", f"faults/{number}")
+        report.matched, report.fired = removed["matched"], removed["fired"]
 
 
 def advance(seconds):
