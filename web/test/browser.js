@@ -77,16 +77,24 @@ export const choose = (page, title) => page.getByLabel('Example').selectOption({
 
 /** Puts code into the editor, and runs it from the start. */
 export async function run(page, code) {
+  await write(page, code);
+  const stop = page.getByRole('button', { name: 'Stop', exact: true });
+  if (await stop.isVisible()) await stop.click();
+  await page.getByRole('button', { name: /^Run from the start|^Run$/ }).click();
+}
+
+/**
+ * Replaces the text of the editor of the open tab, by pasting. It waits for CodeMirror, which would otherwise replace the
+ * text field while it is filled.
+ */
+export async function write(page, text) {
   await page.locator('.code-pane .editor').hover();
   const editor = page.locator('.cm-content').first();
   await editor.waitFor();
   await editor.click();
   await page.keyboard.press('Control+A');
-  await page.evaluate((text) => navigator.clipboard.writeText(text), code);
+  await page.evaluate((pasted) => navigator.clipboard.writeText(pasted), text);
   await page.keyboard.press('Control+V');
-  const stop = page.getByRole('button', { name: 'Stop', exact: true });
-  if (await stop.isVisible()) await stop.click();
-  await page.getByRole('button', { name: /^Run from the start|^Run$/ }).click();
 }
 
 /** Creates a table in the panel of tables, fills it from a file, exports, empties and deletes it. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, afterEach, before, test } from 'node:test';
 import { start } from './dynatwin.js';
-import { browser, manageTable, printed, quiet, run, state, violations } from './browser.js';
+import { browser, manageTable, printed, quiet, run, state, violations, write } from './browser.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
 let server;
@@ -101,7 +101,7 @@ test('tables and items are managed as in an administration tool', async () => {
 
   // PartiQL, as the owner of the selected table.
   await page.getByRole('tab', { name: 'PartiQL', exact: true }).click();
-  await page.getByLabel('PartiQL statement').fill(`SELECT amount FROM "Orders" WHERE PK = 'CUSTOMER#ada'`);
+  await write(page, `SELECT amount FROM "Orders" WHERE PK = 'CUSTOMER#ada'`);
   await page.getByRole('button', { name: 'Run statement' }).click();
   await page.locator('.answer', { hasText: '"N": "13"' }).waitFor();
 
@@ -117,7 +117,7 @@ test('what can be done with a table is in reach, however long its name is', asyn
     const TableName = 'a-table-with-quite-a-long-name-for-the-sessions-of-an-application';
     await page.getByRole('tab', { name: 'Request', exact: true }).click();
     await page.getByLabel('Operation', { exact: true }).fill('CreateTable');
-    await page.getByLabel('Body of the request').first().fill(JSON.stringify({
+    await write(page, JSON.stringify({
       TableName, BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }],
       AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }], StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
     }));
