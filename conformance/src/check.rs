@@ -144,7 +144,7 @@ pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Resul
     Err(Failure::new("the transaction was cancelled a thousand times by others"))
 }
 
-/// Runs `count` racers concurrently, and returns their results in the order of their numbers.
+/// Runs `count` tasks concurrently, and returns their results in the order of their numbers.
 pub async fn race<T, F>(count: usize, racer: impl Fn(usize) -> F) -> Outcome<Vec<T>>
 where
     T: Send + 'static,
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failures_say() {
+    fn failures_have_their_texts() {
         assert_eq!(equal("count", 1, 1), Ok(()));
         assert_eq!(equal("count", 1, 2), Err(Failure::new("count: expected 2, got 1")));
         assert_eq!(present::<u8>("item", None), Err(Failure::new("item is missing")));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn racers_keep_their_order_and_a_failure_is_handed_on() {
+    async fn concurrent_tasks_keep_their_order_and_failures_are_returned() {
         let all = race(4, |at| async move { Ok(at) }).await;
         assert_eq!(all, Ok(vec![0, 1, 2, 3]));
         let failed = race(4, |at| async move { equal("at", at, 0) }).await;

@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_list_reads_back() {
+    fn a_written_list_is_read_again() {
         let text = to_text(&list().record(&Report::new(1)));
         let path = std::env::temp_dir().join(format!("dynatwin-differences-{}.json", std::process::id()));
         std::fs::write(&path, &text).unwrap();

@@ -1,4 +1,4 @@
-//! Plain HTTP for the SDK: hyper without TLS, which is all that local endpoints need.
+//! Plain HTTP for the SDK: hyper without TLS, which local endpoints do not need.
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -16,7 +16,7 @@ use hyper_util::rt::TokioExecutor;
 
 use crate::check::Outcome;
 
-/// An HTTP client without TLS, with a pool of connections of its own.
+/// An HTTP client without TLS, with its own connection pool.
 ///
 /// ```
 /// let config = aws_sdk_dynamodb::Config::builder()
@@ -27,20 +27,20 @@ use crate::check::Outcome;
 pub struct PlainHttp(Client<connect::HttpConnector, Full<Bytes>>);
 
 impl PlainHttp {
-    /// A client without connections yet.
+    /// A client without open connections.
     pub fn new() -> PlainHttp {
         let mut connector = connect::HttpConnector::new();
         connector.set_nodelay(true);
         PlainHttp(Client::builder(TokioExecutor::new()).build(connector))
     }
 
-    /// Sends a request as it is; gives the status and the whole body.
+    /// Sends a request unchanged; returns the status and the complete body.
     pub async fn post(&self, request: http::Request<Vec<u8>>) -> Outcome<(u16, Bytes)> {
         let response = self.whole(request).await?;
         Ok((response.status().as_u16(), response.into_body()))
     }
 
-    /// Sends a request as it is; gives the whole answer.
+    /// Sends a request unchanged; returns the complete response.
     pub async fn whole(&self, request: http::Request<Vec<u8>>) -> Outcome<http::Response<Bytes>> {
         let request = request.map(|body| Full::new(body.into()));
         let (head, body) = self.0.request(request).await?.into_parts();

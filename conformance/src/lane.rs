@@ -1,4 +1,4 @@
-//! Carrying cases out, one after the other, on tables that are made for them.
+//! Runs cases sequentially, on tables that are created for them.
 
 mod names;
 
@@ -15,16 +15,16 @@ use crate::target::Target;
 
 use names::{Names, has_room, table_name, valid_name};
 
-/// How often a lane looks whether a table is `ACTIVE`, or gone.
+/// The maximum number of checks of whether a table is `ACTIVE` or deleted.
 const PATIENCE: u32 = 600;
 
-/// Cases that run one after the other on a target. Tables and items of a file are made once, and again after a case that
-/// changed something; all tables are deleted in the end, and none that was not made here.
+/// Runs cases sequentially on a target. The tables and items of a file are created once, and again after a case that
+/// changed something. At the end all tables that were created here are deleted, and no others.
 pub struct Lane {
     target: Arc<dyn Target>,
     account: String,
     stage: Option<Stage>,
-    /// How many stages there were.
+    /// The number of stages so far.
     stages: usize,
 }
 
@@ -33,19 +33,19 @@ struct Stage {
     file: String,
     raw_client: RawClient,
     names: Names,
-    /// Whether the account is others' too: then only what was certainly made here is deleted.
+    /// Whether the account is shared with others: then only tables that were created here are deleted.
     shared: bool,
-    /// Tables that were made, or may have been, and their regions.
+    /// Tables that were or may have been created, and their regions.
     made: Vec<(String, Option<String>)>,
-    /// Tables that this target does not make, or not fill, and what it said.
+    /// Tables that the target refused to create or fill, and its error.
     refused: Vec<(String, Failure)>,
     changed: bool,
-    /// Whether there is what outlives its table, and is the account's.
+    /// Whether something remains in the account that outlives its table.
     left: bool,
 }
 
 impl Lane {
-    /// A lane on a target that keeps cases at all.
+    /// A lane on a target that runs cases.
     pub fn new(target: Arc<dyn Target>) -> Lane {
         Lane {
             target,
@@ -55,8 +55,8 @@ impl Lane {
         }
     }
 
-    /// Why this case is not carried out here: it turns dials that are not here, or is about all that an account has, and the
-    /// account is shared.
+    /// Returns why this case cannot run here: it needs controls that the target does not have, or it concerns the whole
+    /// account, and the account is shared.
     pub fn refuses(&self, case: &Case) -> Option<String> {
         if case.needs_control() && !self.target.raw_client(&self.account)?.is_twin() {
             return Some("it needs the twin's clock or conditions".to_owned());
@@ -70,7 +70,7 @@ impl Lane {
         (!fits).then(|| "it is at a limit that names with a prefix exceed".to_owned())
     }
 
-    /// Carries a case out; gives what was answered to it and what is expected, or why it could not be asked.
+    /// Runs a case; returns the answer and the expectation, or why the request could not be sent.
     pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<(Reply, Expect)> {
         let outcome = self.try_run(file, case).await;
         if outcome.is_err() && self.target.revive().await? {
@@ -120,12 +120,12 @@ impl Lane {
             left: false,
         });
         let outcome = stage.fill(file).await;
-        // Half a stage is none, but its tables have to go.
+        // An incomplete stage is discarded, but its tables have to be deleted.
         stage.changed = outcome.is_err();
         outcome
     }
 
-    /// Deletes the stage's tables. What could not be deleted is left behind with its account.
+    /// Deletes the stage's tables. What cannot be deleted is left behind with its account.
     pub async fn clear(&mut self) {
         if let Some(stage) = self.stage.take()
             && !stage.clear().await
@@ -135,8 +135,8 @@ impl Lane {
     }
 }
 
-/// What makes something that stays when its table goes: backups (with recovery, of a table that is deleted), and what is
-/// listed of transfers.
+/// Whether an operation creates something that outlives its table: backups (with recovery, those of deleted tables),
+/// and the entries in lists of transfers.
 const OUTLIVES: [&str; 5] = [
     "CreateBackup",
     "UpdateContinuousBackups",
@@ -145,12 +145,12 @@ const OUTLIVES: [&str; 5] = [
     "StartBulkPutItems",
 ];
 
-/// What the names of a stage's tables start with, if anything: streams outlive their tables, so no two stages share names.
+/// The prefix of the names of a stage's tables, if any. Streams outlive their tables, so no two stages share names.
 fn stage_prefix(target: &dyn Target, stage: usize) -> Option<String> {
     target.table_prefix().map(|prefix| format!("{prefix}{stage:03}_"))
 }
 
-/// Whether a request is about all that an account has, and not about a table.
+/// Whether a request concerns the whole account rather than a table.
 fn is_of_account((operation, request): (&str, &Value)) -> bool {
     let of_table = ["TableName", "TableArn"]
         .iter()
@@ -159,7 +159,7 @@ fn is_of_account((operation, request): (&str, &Value)) -> bool {
     is_list && !of_table || matches!(operation, "DescribeEndpoints" | "DescribeLimits")
 }
 
-/// The table that an operation makes, if it makes one.
+/// The table that an operation creates, if any.
 fn made_table(operation: &str, request: &Value) -> Option<String> {
     let name = match operation {
         "CreateTable" => return table_name(request),
@@ -176,12 +176,12 @@ fn created_replicas(request: &Value) -> impl Iterator<Item = &str> {
     updates.filter_map(|update| update["Create"]["RegionName"].as_str())
 }
 
-/// An access key that nobody had before: what keeps accounts apart then starts with nothing.
+/// A new access key, so that its account is empty.
 fn account() -> String {
     format!("CASES{}", unique())
 }
 
-/// Letters and digits that nobody had before.
+/// Letters and digits that were not used before.
 fn unique() -> String {
     static ORDINAL: AtomicU64 = AtomicU64::new(0);
     let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
@@ -201,7 +201,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What is refused here is missed only by the cases of that table.
+    /// A refused table affects only its own cases.
     async fn must(&mut self, table: &str, request: Request<'_>) -> Outcome {
         let operation = request.operation;
         let reply = self.send(request).await?;
@@ -212,7 +212,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Fails if the case names a table that could not be made.
+    /// Fails if the case names a table that could not be created.
     fn has_tables_of(&self, case: &Case) -> Outcome {
         let named = |table: &str| {
             let name = Value::from(table).to_string();
@@ -223,7 +223,7 @@ impl Stage {
         missed.map_or(Ok(()), |(_, failure)| Err(failure.clone()))
     }
 
-    /// A target that is this run's own may have refused a table and yet have made it.
+    /// The target may have refused a table and yet have created it.
     async fn note_half_made(&mut self, request: &Value, region: Option<&str>) -> Outcome {
         let Some(name) = table_name(request).filter(|_| !self.shared && !self.raw_client.is_twin()) else {
             return Ok(());
@@ -244,7 +244,7 @@ impl Stage {
     }
 
     async fn wait_until_active(&self, table: &str, region: Option<&str>) -> Outcome {
-        // A twin's table is ACTIVE when somebody looks, or is not on purpose.
+        // A twin's table is ACTIVE when it is described, or deliberately not.
         if self.raw_client.is_twin() {
             return Ok(());
         }
@@ -267,14 +267,14 @@ impl Stage {
         Err(Failure::new(format!("table {table} does not become ACTIVE")))
     }
 
-    /// Deletes all tables that were made; says whether nothing is left of them, or of what else was made.
+    /// Deletes all tables that were created; returns whether nothing of them or of other resources is left.
     async fn clear(&self) -> bool {
         let mut cleared = !self.left;
-        // A twin is made anew, and its tables may be long in going.
+        // A twin is created anew; deletions of its tables may take long.
         if self.raw_client.is_twin() {
             return cleared;
         }
-        // Replicas before the table that they were added to.
+        // Deletes replicas before the table that they were added to.
         for (table, region) in self.made.iter().rev() {
             cleared &= matches!(self.delete(table, region.as_deref()).await, Ok(true));
         }
@@ -292,7 +292,7 @@ impl Stage {
                     .send_to(region, "UpdateTable", unprotect.as_bytes())
                     .await?;
             } else if error.starts_with("ResourceInUse") {
-                // An index of it comes or goes.
+                // An index of the table is being created or deleted.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             } else {
                 break;

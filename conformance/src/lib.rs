@@ -1,10 +1,10 @@
 //! Conformance: scenarios that are written once and run against any DynamoDB, and cases that are data, with one report.
 //!
-//! A [`Case`](dynatwin_case::Case) is one request with what AWS answers to it, as data; a [known difference](difference) is a case
-//! that another DynamoDB is known to answer otherwise.
+//! A [`Case`](dynatwin_case::Case) is one request with AWS's answer, as data; a [known difference](difference) is an
+//! answer of another DynamoDB that is known to differ from AWS's.
 //!
-//! A [`Target`](target::Target) is a DynamoDB: the twin in this process, its server, DynamoDB Local, or whatever answers
-//! at a URL. A [`Scenario`](scenario::Scenario) is a small use of DynamoDB as applications make it, written against
+//! A [`Target`](target::Target) is a DynamoDB: the twin in this process, its server, DynamoDB Local, or any endpoint. A
+//! [`Scenario`](scenario::Scenario) is a small use of DynamoDB as in applications, written against
 //! `&aws_sdk_dynamodb::Client`. The [`Report`](report::Report) is the matrix of both.
 
 pub mod check;

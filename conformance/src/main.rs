@@ -1,4 +1,4 @@
-//! `dynatwin-conformance`: the scenarios and cases, against the targets that are asked for.
+//! The command `dynatwin-conformance`, which runs the scenarios and cases against the selected targets.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use dynatwin_conformance::fuzz::{FuzzProgress, fuzz};
 use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
-use dynatwin_conformance::target::Kind;
+use dynatwin_conformance::target::TargetKind;
 use lexopt::prelude::*;
 
 const HELP: &str = "\
@@ -74,7 +74,7 @@ enum Command {
 
 #[derive(Debug, Default)]
 struct Arguments {
-    targets: Vec<Kind>,
+    targets: Vec<TargetKind>,
     endpoints: Vec<String>,
     prefix: Option<String>,
     scenarios: Vec<&'static Scenario>,
@@ -161,8 +161,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     })
 }
 
-fn target(name: &str) -> Result<Kind, lexopt::Error> {
-    Kind::named(name).ok_or_else(|| format!("there is no target {name}").into())
+fn target(name: &str) -> Result<TargetKind, lexopt::Error> {
+    TargetKind::named(name).ok_or_else(|| format!("there is no target {name}").into())
 }
 
 fn named(name: &str) -> Result<&'static Scenario, lexopt::Error> {
@@ -184,14 +184,14 @@ impl Arguments {
 
     fn plan(&self) -> Outcome<Plan> {
         let all = self.targets.is_empty() && self.endpoints.is_empty();
-        let endpoint = |url: &String| Kind::Endpoint {
+        let endpoint = |url: &String| TargetKind::Endpoint {
             url: url.clone(),
             prefix: self.prefix.clone(),
         };
         let named = self.targets.iter().cloned().chain(self.endpoints.iter().map(endpoint));
         let everything = self.runs_everything();
         Ok(Plan {
-            targets: if all { Kind::ALL.to_vec() } else { named.collect() },
+            targets: if all { TargetKind::ALL.to_vec() } else { named.collect() },
             lenient: all,
             scenarios: if everything {
                 scenario::ALL.iter().collect()
@@ -208,7 +208,7 @@ impl Arguments {
         })
     }
 
-    /// The files of cases, less the cases that are not asked for.
+    /// The files of cases, without the cases that are not selected.
     fn files(&self, everything: bool) -> Outcome<Vec<dynatwin_case::File>> {
         let mut files = dynatwin_case::files(&self.folder())?;
         if everything {
@@ -238,13 +238,13 @@ impl Arguments {
     }
 }
 
-/// Fuzzes until the time is over or somebody interrupts; whatever differs is a failure.
+/// Fuzzes until the time is over or the run is interrupted; any difference is a failure.
 fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
     let (mut histories, mut kinds) = (0, 0);
     let begin = Instant::now();
     tokio::runtime::Runtime::new()?.block_on(async {
         let local = async || {
-            let started = Kind::DynamoDbLocal.start(seed).await;
+            let started = TargetKind::DynamoDbLocal.start(seed).await;
             started.map_err(|absence| Failure::new(absence.to_string()))
         };
         let report = |progress: FuzzProgress<'_>| match progress {
@@ -299,7 +299,7 @@ fn run(requested: &Arguments) -> Outcome<ExitCode> {
         }
     }
     if requested.record {
-        // The reasons that are there are kept, also those of a list that would not be accepted as it is.
+        // Existing reasons are kept, also those of a list that would be rejected.
         let mut before = Differences::read_any(&requested.list())?;
         before.prune(&dynatwin_case::files(&requested.folder())?);
         if requested.runs_everything() {
@@ -338,7 +338,7 @@ fn write(file: &Path, text: String) -> Outcome {
     std::fs::write(file, text).map_err(|error| Failure::new(format!("{}: {error}", file.display())))
 }
 
-/// A line for each scenario, for each case that fails, and for each hundred cases.
+/// Prints a line for each scenario, for each case that fails, and for each hundred cases.
 struct Progress {
     cases: usize,
     target: String,
@@ -372,7 +372,7 @@ impl Progress {
     }
 }
 
-/// Ends on Ctrl-C, and where there are such signals on SIGTERM.
+/// Completes on Ctrl-C, and on SIGTERM where that signal exists.
 async fn interrupted() {
     #[cfg(unix)]
     {
@@ -407,12 +407,12 @@ mod tests {
     #[test]
     fn command_lines() {
         let one = plan("--target in-process --scenario task_board").unwrap();
-        assert_eq!(one.targets, [Kind::InProcess(Preset::Calm)]);
+        assert_eq!(one.targets, [TargetKind::InProcess(Preset::Calm)]);
         assert_eq!((one.scenarios.len(), one.lenient), (1, false));
         assert!(one.files.iter().all(|file| file.cases.is_empty()));
 
         let all = plan("").unwrap();
-        assert_eq!((all.targets.len(), all.lenient), (Kind::ALL.len(), true));
+        assert_eq!((all.targets.len(), all.lenient), (TargetKind::ALL.len(), true));
 
         let cases = plan("--case values").unwrap();
         let files: Vec<_> = cases.files.iter().filter(|file| !file.cases.is_empty()).collect();

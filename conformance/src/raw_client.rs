@@ -30,10 +30,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct RawClient(Kind);
+pub struct RawClient(TargetClient);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum TargetClient {
     Twin(Twin),
     Http(Box<Remote>),
 }
@@ -49,12 +49,12 @@ struct Remote {
 impl RawClient {
     /// The entry point of a twin in this process.
     pub fn twin(twin: Twin) -> RawClient {
-        RawClient(Kind::Twin(twin))
+        RawClient(TargetClient::Twin(twin))
     }
 
     /// The entry point of an endpoint, with these credentials.
     pub fn http(http: PlainHttp, url: String, region: String, credentials: Credentials) -> RawClient {
-        RawClient(Kind::Http(Box::new(Remote {
+        RawClient(TargetClient::Http(Box::new(Remote {
             http,
             url,
             region,
@@ -64,7 +64,7 @@ impl RawClient {
 
     /// Returns whether it is a twin in this process.
     pub fn is_twin(&self) -> bool {
-        matches!(self.0, Kind::Twin(_))
+        matches!(self.0, TargetClient::Twin(_))
     }
 
     /// Advances the clock of a target that has the controls.
@@ -89,8 +89,8 @@ impl RawClient {
 
     fn of_twin(&self) -> Outcome<&Twin> {
         match &self.0 {
-            Kind::Twin(twin) => Ok(twin),
-            Kind::Http(_) => Err(Failure::new("there is no twin here")),
+            TargetClient::Twin(twin) => Ok(twin),
+            TargetClient::Http(_) => Err(Failure::new("there is no twin here")),
         }
     }
 
@@ -107,7 +107,7 @@ impl RawClient {
             format!("{}.{operation}", service(operation))
         };
         match &self.0 {
-            Kind::Twin(twin) => {
+            TargetClient::Twin(twin) => {
                 let caller = Caller {
                     access_key: "conformance".into(),
                     region: region.unwrap_or("us-east-1").into(),
@@ -115,7 +115,7 @@ impl RawClient {
                 let answer = twin.engine().dispatch(&caller, &target, body);
                 Ok(Reply::new(answer.status, &answer.body))
             }
-            Kind::Http(remote) => {
+            TargetClient::Http(remote) => {
                 let request = remote.signed(region, &target, body)?;
                 let exchange = tokio::time::timeout(PATIENCE, remote.http.post(request)).await;
                 let late = |_| Failure::new(format!("{operation}: no answer within {} s", PATIENCE.as_secs()));

@@ -1,4 +1,4 @@
-//! What a run came to: the matrix of scenarios, cases and targets, for people and for machines.
+//! The report of a run: the matrix of scenarios, cases and targets, for people and for machines.
 
 mod html;
 mod junit;
@@ -13,24 +13,24 @@ use crate::check::Failure;
 /// The group of the scenarios; cases have their file's name.
 pub const SCENARIOS: &str = "scenarios";
 
-/// What stands in a scenario's place where a target did not start.
+/// The name of the entry of a target that did not start.
 pub const NOT_STARTED: &str = "(start)";
 
-/// What a scenario or case came to.
+/// The result of a scenario or case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The answers are those of AWS.
     Passed,
-    /// Not as it should be.
+    /// The scenario failed, or an answer differs from AWS and the difference is not known.
     Failed(Failure),
-    /// Otherwise than AWS, as is known of this target; with the reason for believing so.
+    /// The answer differs from AWS in a known way; with the reason.
     Known(String),
-    /// Not carried out, and why.
+    /// It did not run; with the reason.
     Skipped(String),
 }
 
 impl Verdict {
-    /// Whether the target answered otherwise than AWS does.
+    /// Whether the target's answer differs from AWS's.
     pub(crate) fn differs(&self) -> bool {
         matches!(self, Verdict::Known(_)) || matches!(self, Verdict::Failed(_))
     }
@@ -53,18 +53,18 @@ impl Verdict {
     }
 }
 
-/// A request, what AWS answers to it, and what was answered.
+/// A request with AWS's answer and the target's.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// The operation's name in the API.
     pub operation: String,
-    /// The request, as its case has it.
+    /// The request as it is in the case.
     pub request: Value,
-    /// The answer that AWS gives.
+    /// AWS's answer.
     pub expected: String,
-    /// Where that is known from.
+    /// The source of the expected answer.
     pub evidence: String,
-    /// What was answered, or why nothing was.
+    /// The target's answer, or why there is none.
     pub answered: String,
 }
 
@@ -75,13 +75,13 @@ pub struct Entry {
     pub target: String,
     /// [`SCENARIOS`], or a file of cases.
     pub group: String,
-    /// The scenario's name, or the case's.
+    /// The name of the scenario or case.
     pub name: String,
     /// The result of the run on this target.
     pub verdict: Verdict,
     /// The wall time of the run.
     pub elapsed: Duration,
-    /// What went to and fro, if a case did not come to what AWS answers.
+    /// The request and both answers, if they differ.
     pub exchange: Option<Exchange>,
 }
 
@@ -142,12 +142,12 @@ impl fmt::Display for Entry {
     }
 }
 
-/// How many passed, failed, differed as is known, and were skipped.
+/// The numbers of passed, failed, known and skipped entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Results that agree with AWS.
     pub passed: usize,
-    /// Otherwise, and not known to be so.
+    /// Results that differ from AWS in a way that is not known.
     pub failed: usize,
     /// Results that differ from AWS in a known way.
     pub known: usize,
@@ -170,7 +170,7 @@ impl Counts {
     }
 }
 
-/// Such as `41 ok, 20 known`.
+/// Formatted like `41 ok, 20 known`.
 impl fmt::Display for Counts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} ok", self.passed)?;
@@ -187,7 +187,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// What a run came to. Shown, it is the matrix, and ends with the line `N passed, N failed`.
+/// The report of a run. Its display is the matrix, ending with the line `N passed, N failed`.
 ///
 /// ```
 /// use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
@@ -220,12 +220,12 @@ impl Report {
         }
     }
 
-    /// Adds what a scenario or case came to on a target.
+    /// Adds the result of a scenario or case on a target.
     pub fn add(&mut self, entry: Entry) {
         self.entries.push(entry);
     }
 
-    /// Notes how long all of a target took, its start included.
+    /// Records the time that a target took, including its start.
     pub fn took(&mut self, target: String, time: Duration) {
         self.times.push((target, time));
     }
@@ -235,7 +235,7 @@ impl Report {
         &self.entries
     }
 
-    /// How many came to what.
+    /// The numbers of results.
     pub fn counts(&self) -> Counts {
         Counts::of(self.entries.iter())
     }
@@ -261,7 +261,7 @@ impl Report {
         junit::write(self)
     }
 
-    /// The report as one page, which needs nothing beside it.
+    /// The report as one self-contained HTML page.
     pub fn to_html(&self) -> String {
         html::write(self)
     }
@@ -291,7 +291,7 @@ impl Report {
         )
     }
 
-    /// A row of the matrix: a scenario each, a file of cases each.
+    /// A row of the matrix: a scenario or a file of cases.
     fn row(&self, first: &str, cell: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let targets = self.targets();
         let cells = targets

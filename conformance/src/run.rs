@@ -1,4 +1,4 @@
-//! Running scenarios and cases against targets.
+//! Runs scenarios and cases against targets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,23 +13,23 @@ use crate::difference::{Differences, Subject};
 use crate::lane::Lane;
 use crate::report::{Entry, Exchange, NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario::Scenario;
-use crate::target::{Absence, Kind, Target};
+use crate::target::{Absence, Target, TargetKind};
 
-/// How long a scenario may take, and how long a case.
+/// The timeouts of a scenario and of a case.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// How many cases of a file one lane takes at a time.
+/// The number of consecutive cases of a file that one lane runs.
 const CHUNK: usize = 16;
 
-/// What is to be run.
+/// What to run.
 ///
 /// ```no_run
 /// # async fn example() {
 /// use dynatwin_conformance::run::Plan;
-/// use dynatwin_conformance::target::{Kind, Preset};
+/// use dynatwin_conformance::target::{TargetKind, Preset};
 ///
 /// let plan = Plan {
-///     targets: vec![Kind::InProcess(Preset::Calm)],
+///     targets: vec![TargetKind::InProcess(Preset::Calm)],
 ///     ..Plan::default()
 /// };
 /// let report = plan.run(|entry| println!("{entry}")).await;
@@ -39,22 +39,22 @@ const CHUNK: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The targets, in the order of the report's columns.
-    pub targets: Vec<Kind>,
-    /// Whether a target that is not installed here may be left out.
+    pub targets: Vec<TargetKind>,
+    /// Whether targets that are not installed are skipped.
     pub lenient: bool,
-    /// The scenarios, in the order of its rows.
+    /// The scenarios, in the order of the report's rows.
     pub scenarios: Vec<&'static Scenario>,
     /// The files of cases, after the scenarios.
     pub files: Arc<Vec<File>>,
-    /// Where targets are known to differ from AWS.
+    /// The known differences from AWS.
     pub differences: Arc<Differences>,
-    /// The seed of the targets that have one.
+    /// The seed, for targets that take one.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Runs every scenario and case against every target; tells `progress` of each. Targets that were started are stopped
-    /// before this returns, and also when its future is dropped.
+    /// Runs every scenario and case against every target; calls `progress` for each result. Targets that were started
+    /// are stopped before this returns, and also when its future is dropped.
     pub async fn run(&self, mut progress: impl FnMut(&Entry)) -> Report {
         let mut report = Report::new(self.seed);
         for kind in &self.targets {
@@ -72,7 +72,7 @@ impl Plan {
         report
     }
 
-    fn not_started(&self, kind: &Kind, absence: &Absence) -> Entry {
+    fn not_started(&self, kind: &TargetKind, absence: &Absence) -> Entry {
         let verdict = match absence {
             Absence::NotHere(reason) if self.lenient => Verdict::Skipped(reason.clone()),
             _ => Verdict::Failed(Failure::new(format!("the target did not start: {absence}"))),
@@ -90,7 +90,7 @@ impl Plan {
     async fn run_target(&self, target: Arc<dyn Target>, report: &mut Report, progress: &mut impl FnMut(&Entry)) {
         for scenario in &self.scenarios {
             let mut entry = run_scenario(scenario, target.as_ref()).await;
-            self.judge_scenario(&mut entry);
+            self.apply_exceptions(&mut entry);
             progress(&entry);
             report.add(entry);
         }
@@ -99,7 +99,7 @@ impl Plan {
         }
     }
 
-    /// Runs the cases in as many lanes as the target has; gives them to the report in the files' order.
+    /// Runs the cases in as many lanes as the target has; adds them to the report in the files' order.
     async fn run_cases(&self, target: Arc<dyn Target>, report: &mut Report, progress: &mut impl FnMut(&Entry)) {
         let (sender, mut done) = unbounded_channel();
         let next = Arc::new(AtomicUsize::new(0));
@@ -121,8 +121,8 @@ impl Plan {
         entries.into_iter().for_each(|(_, entry)| report.add(entry));
     }
 
-    /// A scenario that fails where it is known to is no failure, and the other way round.
-    fn judge_scenario(&self, entry: &mut Entry) {
+    /// A scenario that is known to fail on this target must fail; any other must pass.
+    fn apply_exceptions(&self, entry: &mut Entry) {
         let failure = match &entry.verdict {
             Verdict::Failed(failure) => Some(failure.clone()),
             _ => None,
@@ -136,7 +136,7 @@ impl Plan {
             answered: answered.as_deref(),
         });
         entry.verdict = match (verdict, failure) {
-            // What failed says more than that it is not known to.
+            // The failure is more informative than the missing exception.
             (Verdict::Failed(_), Some(failure)) => Verdict::Failed(failure),
             (verdict, _) => verdict,
         };
@@ -183,15 +183,15 @@ impl Plan {
     }
 }
 
-/// What came of asking a target for a case.
+/// The result of sending a case to a target.
 enum CaseAnswer {
-    /// It was not asked, and why.
+    /// It was not sent, and why.
     Not(String),
-    /// It answered as AWS does.
+    /// The answer is AWS's.
     AsAws,
-    /// It differs from AWS: this was the answer.
+    /// The answer differs from AWS's.
     Otherwise(String),
-    /// No answer came, and why.
+    /// There was no answer, and why.
     Unanswered(String),
 }
 
@@ -213,7 +213,7 @@ async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>,
             }
         }
     }
-    // What the target does not answer any more it need not clean up either.
+    // A target that does not answer does not need to clean up.
     let _ = tokio::time::timeout(PATIENCE, lane.clear()).await;
 }
 
@@ -235,7 +235,7 @@ async fn run_scenario(scenario: &'static Scenario, target: &dyn Target) -> Entry
     let start = Instant::now();
     let outcome = bounded(scenario, Arc::clone(&context)).await;
     let elapsed = start.elapsed();
-    // What the target does not answer any more it need not clean up either.
+    // A target that does not answer does not need to clean up.
     let _ = tokio::time::timeout(PATIENCE, context.clean_up()).await;
     Entry {
         target: target.name().to_owned(),
@@ -247,7 +247,7 @@ async fn run_scenario(scenario: &'static Scenario, target: &dyn Target) -> Entry
     }
 }
 
-/// The scenario in a task of its own, so that a panic is a failure, and for no longer than it may take.
+/// Runs the scenario in its own task, so that a panic is a failure, with a timeout.
 async fn bounded(scenario: &'static Scenario, context: Arc<Context>) -> Outcome {
     let mut task = tokio::spawn(async move { (scenario.run)(&context).await });
     match tokio::time::timeout(PATIENCE, &mut task).await {
@@ -283,7 +283,7 @@ mod tests {
         run: |_| Box::pin(async { Ok(()) }),
     };
 
-    fn plan(targets: Vec<Kind>, scenarios: Vec<&'static Scenario>) -> Plan {
+    fn plan(targets: Vec<TargetKind>, scenarios: Vec<&'static Scenario>) -> Plan {
         Plan {
             targets,
             scenarios,
@@ -295,7 +295,10 @@ mod tests {
     #[tokio::test]
     async fn failures_and_panics_are_counted() {
         let mut seen = 0;
-        let plan = plan(vec![Kind::InProcess(Preset::Calm)], vec![&FAILS, &PANICS, &PASSES]);
+        let plan = plan(
+            vec![TargetKind::InProcess(Preset::Calm)],
+            vec![&FAILS, &PANICS, &PASSES],
+        );
         let counts = plan.run(|_| seen += 1).await.counts();
         assert_eq!((seen, counts.passed, counts.failed), (3, 1, 2));
     }
@@ -304,7 +307,7 @@ mod tests {
     async fn a_target_that_does_not_start_fails() {
         // Nothing listens on the second one's port.
         for url in ["https://nowhere", "http://127.0.0.1:1"] {
-            let nowhere = Kind::Endpoint {
+            let nowhere = TargetKind::Endpoint {
                 url: url.to_owned(),
                 prefix: None,
             };
@@ -320,7 +323,7 @@ mod tests {
             about: "",
             run: |_| Box::pin(std::future::pending()),
         };
-        let counts = plan(vec![Kind::InProcess(Preset::Calm)], vec![&HANGS])
+        let counts = plan(vec![TargetKind::InProcess(Preset::Calm)], vec![&HANGS])
             .run(|_| ())
             .await
             .counts();
@@ -353,7 +356,10 @@ mod tests {
             ],
         };
         let mut plan = plan(
-            vec![Kind::InProcess(Preset::Calm), Kind::InProcess(Preset::Storm)],
+            vec![
+                TargetKind::InProcess(Preset::Calm),
+                TargetKind::InProcess(Preset::Storm),
+            ],
             vec![],
         );
         plan.files = Arc::new(vec![file]);

@@ -1,7 +1,7 @@
-//! The scenarios: small, honest uses of DynamoDB of the kinds that people build.
+//! The scenarios: small, realistic uses of DynamoDB.
 //!
-//! Each is written once and reads like its store's documentation. A scenario that can do more where the clock can be
-//! moved, or requests throttled, does more there, and its plain form elsewhere.
+//! Each is written once. Where the target has controls, a scenario also advances the clock or throttles requests;
+//! elsewhere those parts are left out.
 
 mod adaptive_limit;
 mod backoff;
@@ -31,7 +31,7 @@ use crate::context::Context;
 /// The function that runs a scenario.
 pub type Run = for<'a> fn(&'a Context) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
-/// A scenario: a name, a sentence, and what it does.
+/// A scenario: a name, a sentence that describes it, and its function.
 ///
 /// ```
 /// use dynatwin_conformance::scenario::ALL;
@@ -40,9 +40,9 @@ pub type Run = for<'a> fn(&'a Context) -> Pin<Box<dyn Future<Output = Outcome> +
 /// ```
 #[derive(Clone, Copy)]
 pub struct Scenario {
-    /// Its row in the report.
+    /// The row of the scenario in the report.
     pub name: &'static str,
-    /// What it shows, in a sentence.
+    /// A sentence that describes what it shows.
     pub about: &'static str,
     /// The function that runs the scenario.
     pub run: Run,

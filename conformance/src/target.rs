@@ -1,4 +1,4 @@
-//! What scenarios run against.
+//! Targets: the DynamoDBs that scenarios and cases run against.
 
 mod dynalite;
 mod dynamodb_local;
@@ -29,34 +29,34 @@ pub use in_process::{InProcess, Preset};
 pub use server::Server;
 pub use wasm::{Host, Wasm};
 
-/// A DynamoDB that was started, or found running. Dropping it stops what it started.
+/// A DynamoDB that was started here, or was already running. Dropping it stops what it started.
 pub trait Target: Send + Sync {
-    /// Its column in the report.
+    /// The name of its column in the report.
     fn name(&self) -> &str;
 
     /// A client for one scenario.
     fn session(&self) -> Session;
 
-    /// A raw_client for cases, as a caller with this access key; nothing where cases are not carried out, since what happens
-    /// there is not certain.
+    /// A client for raw requests, as a caller with this access key; `None` if the target does not run cases.
     fn raw_client(&self, account: &str) -> Option<RawClient>;
 
-    /// How many cases may run at once: more than one only where callers with different keys have different tables.
+    /// The number of cases that may run at once: more than one only where callers with different keys have different
+    /// tables.
     fn lanes(&self) -> usize {
         1
     }
 
-    /// What the names of all tables start with, if anything.
+    /// The prefix of the names of all tables, if any.
     fn table_prefix(&self) -> Option<String> {
         None
     }
 
-    /// Whether others may use it too: then only tables that were certainly made here are deleted.
+    /// Whether others may use it too: then only tables that were created here are deleted.
     fn is_shared(&self) -> bool {
         false
     }
 
-    /// Starts it again if a request has ended it; says whether that was so, and all tables are gone.
+    /// Restarts the target if a request has ended it; returns whether it did, in which case all tables are gone.
     fn revive(&self) -> Pin<Box<dyn Future<Output = Outcome<bool>> + Send + '_>> {
         Box::pin(ready(Ok(false)))
     }
@@ -86,79 +86,79 @@ impl From<Failure> for Absence {
     }
 }
 
-/// A client, and the twin behind it if a scenario may turn its dials.
+/// The clients of a target, and the twin if it runs in this process.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// A client of the SDK for the target.
     pub client: Client,
-    /// The client of its streams.
+    /// A client for the target's streams.
     pub streams: aws_sdk_dynamodbstreams::Client,
-    /// The twin, if it is one in this process.
+    /// The twin, if the target is one in this process.
     pub twin: Option<Twin>,
-    /// What the names of tables start with.
+    /// The prefix of the names of tables.
     pub table_prefix: String,
 }
 
-/// A target that can be asked for by name.
+/// A target that can be selected by name.
 ///
 /// ```
-/// use dynatwin_conformance::target::{Kind, Preset};
+/// use dynatwin_conformance::target::{TargetKind, Preset};
 ///
-/// assert_eq!(Kind::named("in-process-aws"), Some(Kind::InProcess(Preset::Aws)));
-/// assert_eq!(Kind::named("nowhere"), None);
+/// assert_eq!(TargetKind::named("in-process-aws"), Some(TargetKind::InProcess(Preset::Aws)));
+/// assert_eq!(TargetKind::named("nowhere"), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TargetKind {
     /// The twin in this process, under these conditions.
     InProcess(Preset),
     /// The `dynatwin` server, over HTTP.
     Server,
     /// The wasm build of the twin, in this JavaScript engine.
     Wasm(Host),
-    /// DynamoDB Local, fetched and started here.
+    /// DynamoDB Local, downloaded and started here.
     DynamoDbLocal,
-    /// dynoxide, where it is installed.
+    /// dynoxide, if it is installed.
     Dynoxide,
-    /// dynalite, where it is installed.
+    /// dynalite, if it is installed.
     Dynalite,
-    /// Whatever answers at this URL; all tables get names with this prefix.
+    /// Any endpoint; all tables get names with this prefix.
     Endpoint {
         /// The URL of the endpoint.
         url: String,
-        /// The prefix, which may be empty; `None` for one of the suite's own.
+        /// The prefix, which may be empty; `None` for a prefix that the suite generates.
         prefix: Option<String>,
     },
 }
 
-impl Kind {
+impl TargetKind {
     /// The targets that need no URL.
-    pub const ALL: [Kind; 9] = [
-        Kind::InProcess(Preset::Calm),
-        Kind::InProcess(Preset::Aws),
-        Kind::InProcess(Preset::Storm),
-        Kind::Server,
-        Kind::Wasm(Host::Node),
-        Kind::Wasm(Host::Chromium),
-        Kind::DynamoDbLocal,
-        Kind::Dynoxide,
-        Kind::Dynalite,
+    pub const ALL: [TargetKind; 9] = [
+        TargetKind::InProcess(Preset::Calm),
+        TargetKind::InProcess(Preset::Aws),
+        TargetKind::InProcess(Preset::Storm),
+        TargetKind::Server,
+        TargetKind::Wasm(Host::Node),
+        TargetKind::Wasm(Host::Chromium),
+        TargetKind::DynamoDbLocal,
+        TargetKind::Dynoxide,
+        TargetKind::Dynalite,
     ];
 
     /// The target of this name.
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.to_string() == name)
+    pub fn named(name: &str) -> Option<TargetKind> {
+        TargetKind::ALL.into_iter().find(|kind| kind.to_string() == name)
     }
 
-    /// Starts the target; the seed is used by those that take one.
+    /// Starts the target; the seed applies to targets that take one.
     pub async fn start(&self, seed: u64) -> Result<Arc<dyn Target>, Absence> {
         Ok(match self {
-            Kind::InProcess(preset) => Arc::new(InProcess::new(*preset, seed)),
-            Kind::Server => Arc::new(Server::start(seed).await?),
-            Kind::Wasm(host) => Arc::new(Wasm::start(*host, seed).await?),
-            Kind::DynamoDbLocal => Arc::new(DynamoDbLocal::start().await?),
-            Kind::Dynoxide => Arc::new(Dynoxide::start().await?),
-            Kind::Dynalite => Arc::new(Dynalite::start().await?),
-            Kind::Endpoint { url, prefix } => {
+            TargetKind::InProcess(preset) => Arc::new(InProcess::new(*preset, seed)),
+            TargetKind::Server => Arc::new(Server::start(seed).await?),
+            TargetKind::Wasm(host) => Arc::new(Wasm::start(*host, seed).await?),
+            TargetKind::DynamoDbLocal => Arc::new(DynamoDbLocal::start().await?),
+            TargetKind::Dynoxide => Arc::new(Dynoxide::start().await?),
+            TargetKind::Dynalite => Arc::new(Dynalite::start().await?),
+            TargetKind::Endpoint { url, prefix } => {
                 let endpoint = Endpoint::new(url.clone())?.shared(prefix.clone());
                 endpoint.check_reachable().await?;
                 Arc::new(endpoint)
@@ -167,21 +167,21 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TargetKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Kind::InProcess(preset) => preset.target(),
-            Kind::Server => "server",
-            Kind::Wasm(host) => host.target(),
-            Kind::DynamoDbLocal => "dynamodb-local",
-            Kind::Dynoxide => "dynoxide",
-            Kind::Dynalite => "dynalite",
-            Kind::Endpoint { url, .. } => url,
+            TargetKind::InProcess(preset) => preset.target(),
+            TargetKind::Server => "server",
+            TargetKind::Wasm(host) => host.target(),
+            TargetKind::DynamoDbLocal => "dynamodb-local",
+            TargetKind::Dynoxide => "dynoxide",
+            TargetKind::Dynalite => "dynalite",
+            TargetKind::Endpoint { url, .. } => url,
         })
     }
 }
 
-/// The program that an environment variable names, or else the one of this name on `PATH`.
+/// The program that an environment variable names, otherwise the one of this name on `PATH`.
 fn installed(variable: &str, name: &str) -> Result<PathBuf, Absence> {
     let configured = std::env::var_os(variable).map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();

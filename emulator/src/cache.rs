@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_keeps_the_latest_that_fit_and_nothing_makes_way_for_what_cannot() {
+    fn a_set_keeps_the_latest_that_fit_and_rejects_larger_ones() {
         let mut set = Vec::new();
         for (text, weight, kept) in [
             ("a", SET_WEIGHT / 2, vec!["a"]),

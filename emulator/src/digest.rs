@@ -94,11 +94,11 @@ mod small {
     use crate::sync::Once;
 
     /// By how many bytes follow in a chunk, and by the byte.
-    type Tables = [[u32; 256]; 8];
+    type Crc32Tables = [[u32; 256]; 8];
 
-    static TABLES: Once<Box<Tables>> = Once::new();
+    static TABLES: Once<Box<Crc32Tables>> = Once::new();
 
-    fn tables() -> Box<Tables> {
+    fn tables() -> Box<Crc32Tables> {
         let mut tables = Box::new([[0; 256]; 8]);
         for byte in 0..256 {
             let shifted = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & 0_u32.wrapping_sub(crc & 1));

@@ -131,7 +131,7 @@ impl Engine {
     /// use dynatwin_engine::{Allowed, Clock, Conditions, Engine, Moment, Settings};
     ///
     /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
-    /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false }).allowing(Allowed::Looking);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false }).allowing(Allowed::ReadOnly);
     /// let reset = HttpRequest { method: "POST", target: "/_dynatwin/reset", headers: &[("host", "here")], body: b"" };
     /// assert_eq!(engine.handle(&reset).status, 403);
     /// ```
@@ -366,7 +366,7 @@ impl Engine {
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         context.set_identity(authenticated.identity);
-        if context.is_told() {
+        if context.is_recorded() {
             self.settle_events();
         }
         let mut writer = Writer::new();
@@ -387,9 +387,9 @@ impl Engine {
             ),
         };
         context.wait_latency(sent, body.len());
-        if let Some(mut draft) = context.take_draft() {
+        if let Some(mut recorder) = context.take_recorder() {
             if self.state.journal().keeps_bodies() {
-                draft.keep_bodies(sent, &body);
+                recorder.keep_bodies(sent, &body);
             }
             let effects = context.effects();
             let end = RequestEnd {
@@ -398,7 +398,7 @@ impl Engine {
                 delivery: effects.delivery,
                 latency: effects.wait,
             };
-            self.state.journal().close(draft, end);
+            self.state.journal().close(recorder, end);
             self.settle_events();
         }
         Outcome {

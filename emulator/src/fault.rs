@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_fired_is_told_though_it_was_taken_out() {
+    fn removed_rules_that_never_fired_are_reported() {
         let faults = Faults::new(1);
         let rule = || Rule::new(Verdict::Reset);
         let ids: Vec<RuleId> = ["GetItem", "PutItem", "Query"]

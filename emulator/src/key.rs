@@ -66,9 +66,9 @@ impl Key {
     /// The key, if nothing at all is wrong with it: in one pass, since this is nearly always so.
     fn valid(schema: &KeySchema, map: &Map) -> Option<Key> {
         let mut bytes = KeyBytes::new();
-        push_sound(&mut bytes, &schema.hash, map, limits::HASH_KEY_SIZE)?;
+        push_within(&mut bytes, &schema.hash, map, limits::HASH_KEY_SIZE)?;
         let token = token(kinds(&schema.hash), &bytes);
-        push_sound(&mut bytes, &schema.range, map, limits::RANGE_KEY_SIZE)?;
+        push_within(&mut bytes, &schema.range, map, limits::RANGE_KEY_SIZE)?;
         Some(Key { token, bytes })
     }
 
@@ -301,7 +301,7 @@ fn number_value(component: &[u8]) -> &[u8] {
     }
 }
 
-fn push_sound(bytes: &mut KeyBytes, attributes: &[KeyAttribute], map: &Map, limit: usize) -> Option<()> {
+fn push_within(bytes: &mut KeyBytes, attributes: &[KeyAttribute], map: &Map, limit: usize) -> Option<()> {
     let mut size = 0;
     for attribute in attributes {
         let value = map.get(&attribute.name)?;

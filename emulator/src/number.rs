@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn few_digits_are_read_as_many_are() {
+    fn short_and_long_numbers_are_read_alike() {
         for text in [
             "0",
             "00",

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_of_equal_names_stays() {
+    fn the_last_of_equal_names_wins() {
         let entries = [("b", "1"), ("a", "2"), ("b", "3"), ("a", "4")];
         let map: Map = entries
             .into_iter()

@@ -150,7 +150,7 @@ impl Twin {
     }
 
     /// Returns the records at an iterator.
-    fn told(&self, iterator: &str) -> String {
+    fn records(&self, iterator: &str) -> String {
         self.ok("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#))
     }
 
@@ -491,24 +491,24 @@ fn the_records_of_an_item_are_in_order() {
         let other = twin.spawn(|twin| twin.put("a", r#","v":{"S":"one"}"#));
         twin.put("a", r#","v":{"S":"two"}"#);
         other.join().unwrap();
-        let told = twin.told(&shard);
+        let text = twin.records(&shard);
         let (first, last) = if twin.get("a").contains("one") {
             ("two", "one")
         } else {
             ("one", "two")
         };
         let image = |name: &str, v: &str| format!(r#""{name}":{{"pk":{{"S":"a"}},"v":{{"S":"{v}"}}}}"#);
-        let records: Vec<&str> = told.split("eventID").skip(1).collect();
-        assert_eq!(records.len(), 2, "{told}");
+        let records: Vec<&str> = text.split("eventID").skip(1).collect();
+        assert_eq!(records.len(), 2, "{text}");
         assert!(
             records[0].contains("INSERT") && records[0].contains(&image("NewImage", first)),
-            "{told}"
+            "{text}"
         );
         assert!(
             records[1].contains("MODIFY") && records[1].contains(&image("OldImage", first)),
-            "{told}"
+            "{text}"
         );
-        assert!(records[1].contains(&image("NewImage", last)), "{told}");
+        assert!(records[1].contains(&image("NewImage", last)), "{text}");
     });
 }
 
@@ -518,7 +518,7 @@ fn a_stream_has_all_records_of_a_transaction_or_none() {
         let twin = Twin::with_stream(4);
         let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
         let writer = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
-        let seen = shards.map(|shard| twin.told(&shard).contains("INSERT"));
+        let seen = shards.map(|shard| twin.records(&shard).contains("INSERT"));
         assert!(!seen[0] || seen[1], "one record was there before the other");
         writer.join().unwrap();
     });
@@ -530,8 +530,8 @@ fn a_shard_of_two_partitions_has_all_records_of_a_transaction_or_none() {
         let twin = Twin::with_stream(1);
         let shard = twin.shard_of(NEAR);
         let writer = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
-        let told = twin.told(&shard).matches("INSERT").count();
-        assert!(told == 0 || told == 2, "{told} of two records are there");
+        let count = twin.records(&shard).matches("INSERT").count();
+        assert!(count == 0 || count == 2, "{count} of two records are there");
         writer.join().unwrap();
     });
 }
@@ -544,7 +544,7 @@ fn a_sequence_number_is_used_once() {
         let other = twin.spawn(|twin| twin.put(NEAR, ""));
         twin.put(FAR, "");
         other.join().unwrap();
-        let [near, far] = shards.map(|shard| member(&twin.told(&shard), "SequenceNumber", 0).to_owned());
+        let [near, far] = shards.map(|shard| member(&twin.records(&shard), "SequenceNumber", 0).to_owned());
         assert_ne!(near, far);
     });
 }
@@ -754,7 +754,7 @@ fn regions_that_write_one_item_agree_in_the_end() {
 }
 
 #[test]
-fn nothing_that_arrives_is_missed() {
+fn no_arrival_is_missed() {
     explore(|| {
         let twin = global();
         twin.put_in(HERE, "a", "old");

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
             return match test::steps(steps) {
                 Ok(true) => ExitCode::SUCCESS,
                 Ok(false) => ExitCode::FAILURE,
-                Err(sentence) => said(&sentence),
+                Err(sentence) => fail(&sentence),
             };
         }
         ["bench"] => bench::compare(),
@@ -93,11 +93,11 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => said(&sentence),
+        Err(sentence) => fail(&sentence),
     }
 }
 
-fn said(sentence: &str) -> ExitCode {
+fn fail(sentence: &str) -> ExitCode {
     eprintln!("{sentence}");
     ExitCode::FAILURE
 }

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_there_once() {
+    fn a_piece_must_occur_once() {
         for (text, right) in [
             ("a; a;", "a;"),
             ("ab", "a"),

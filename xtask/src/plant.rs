@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_failed_is_named() {
+    fn failed_tests_are_named() {
         let entry = |name: &str, verdict: &str| serde_json::json!({"group": "reads", "name": name, "verdict": verdict});
         let report = serde_json::json!({"entries": [entry("a", "ok"), entry("b", "failed"), entry("c", "known")]});
         assert_eq!(failures(&report), ["reads: b"]);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_two_lines_sum_up() {
+    fn the_last_two_lines_are_the_summary() {
         let (output, line, counts) = summed_up("a\nb\n\nnode 1.0 s\n3 passed, 1 failed\n").unwrap();
         assert_eq!((output.as_str(), line.as_str()), ("a\nb", "node 1.0 s"));
         assert_eq!(counts, Counts { passed: 3, failed: 1 });

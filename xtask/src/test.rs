@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runner_that_says_nothing_has_not_passed() {
+    fn a_runner_without_output_has_not_passed() {
         assert!(counted(&mut Command::new("true"), of_ours).is_err());
         let said = |line: &str, code: &str| {
             let script = format!("echo '{line}'; exit {code}");

@@ -68,7 +68,11 @@ fn settle(value: &mut Value) {
                 if matches!(name.as_str(), "SS" | "NS" | "BS") {
                     sort(value);
                 } else if STAMPED.contains(&name.as_str()) {
-                    value.as_array_mut().into_iter().flatten().for_each(unstamp);
+                    value
+                        .as_array_mut()
+                        .into_iter()
+                        .flatten()
+                        .for_each(strip_trailing_digits);
                 } else if is_generated(name) && !value.is_object() {
                     *value = Value::from(kind(value));
                 } else {
@@ -80,7 +84,7 @@ fn settle(value: &mut Value) {
     }
 }
 
-fn unstamp(value: &mut Value) {
+fn strip_trailing_digits(value: &mut Value) {
     if let Value::String(text) = value {
         text.truncate(text.trim_end_matches(|letter: char| letter.is_ascii_digit()).len());
     }

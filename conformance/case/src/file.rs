@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn enforced_capacity_is_of_every_case() {
+    fn the_capacity_of_a_file_applies_to_its_cases() {
         for (capacity, enforced) in [(Value::Null, false), (json!("enforced"), true)] {
             let file = file("capacity", capacity).unwrap();
             assert_eq!(file.cases[0].conditions.enforce_capacity, enforced);

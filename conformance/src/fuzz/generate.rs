@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn all_kinds_of_requests_come() {
+    fn every_kind_of_request_is_generated() {
         let operations: BTreeSet<String> = (0..200).flat_map(history).map(|(operation, _)| operation).collect();
         for operation in [
             "CreateTable",

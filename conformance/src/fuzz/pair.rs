@@ -16,13 +16,13 @@ use dynatwin_case::Reply;
 /// The maximum number of pages that are read.
 const PAGES: usize = 64;
 
-/// How often it is looked whether a table has settled.
+/// The interval between two checks of whether a table has settled.
 const PATIENCE: usize = 3000;
 
-/// How many histories one process of the other side is asked for: what it keeps of deleted tables grows.
+/// The number of histories after which the other side is restarted: it keeps state of deleted tables, which grows.
 const LIFE: u64 = 300;
 
-/// The twin and another DynamoDB, which is started anew now and then.
+/// The twin and another DynamoDB, which is restarted regularly.
 pub(super) struct Pair<S> {
     start: S,
     other: Option<Arc<dyn Target>>,
@@ -31,7 +31,7 @@ pub(super) struct Pair<S> {
 
 struct Side {
     raw_client: RawClient,
-    /// What the names of its tables and tokens end with: those that were before are remembered.
+    /// The suffix of the names of its tables and tokens, which distinguishes them from those of earlier histories.
     suffix: String,
 }
 
@@ -44,7 +44,8 @@ impl<S: AsyncFn() -> Outcome<Arc<dyn Target>>> Pair<S> {
         }
     }
 
-    /// The other side for the next history. Its account stays the same: some have threads for each.
+    /// Prepares the other side for the next history. Its account stays the same: some servers have threads for each
+    /// account.
     async fn other(&mut self) -> Outcome<Side> {
         if self.ordinal.is_multiple_of(LIFE) {
             self.other = None;
@@ -62,7 +63,7 @@ impl<S: AsyncFn() -> Outcome<Arc<dyn Target>>> Pair<S> {
         })
     }
 
-    /// Sends a history to both, where nothing is; gives the first answer in which they differ.
+    /// Sends a history to both sides, which are empty; returns the first answer in which they differ.
     pub(super) async fn compare(&mut self, seed: u64, history: Vec<Request>) -> Outcome<Option<Mismatch>> {
         let twin = InProcess::new(Preset::Calm, 1).raw_client("FUZZ");
         let twin = Side {
@@ -92,7 +93,7 @@ impl<S: AsyncFn() -> Outcome<Arc<dyn Target>>> Pair<S> {
         Ok(mismatch)
     }
 
-    /// The shortest history that shows the same.
+    /// The shortest history that shows the same difference.
     pub(super) async fn shrunk(&mut self, mismatch: Mismatch) -> Mismatch {
         let kind = mismatch.kind();
         let seed = mismatch.seed;
@@ -116,7 +117,7 @@ impl<S: AsyncFn() -> Outcome<Arc<dyn Target>>> Pair<S> {
     }
 }
 
-/// Asks both; gives the request in whose answers they differ.
+/// Sends a request to both sides; returns it if their answers differ.
 async fn ask_both(
     twin: &Side,
     other: &Side,
@@ -132,7 +133,8 @@ async fn ask_both(
     Ok((!same).then(|| (request.clone(), ours, theirs)))
 }
 
-/// Asks both for a page after the other, which must be the same, except that nothing may come after the last one.
+/// Requests the following pages from both sides. They must be equal, except that only one side may return an empty last
+/// page.
 async fn ask_by_pages(
     twin: &Side,
     other: &Side,
@@ -181,7 +183,7 @@ async fn send(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
     Ok(reply)
 }
 
-/// Asks one side, until all is answered and what was asked for is done.
+/// Sends a request to one side, and repeats it until nothing is unprocessed and the requested change is complete.
 async fn ask(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
     match operation {
         RECORDS => records(side, request).await,
@@ -216,7 +218,8 @@ async fn settled(side: &Side, request: &Value) -> Outcome {
     Err(Failure::new(format!("{look} does not settle")))
 }
 
-/// The pages of a Query or Scan as one, of all segments. How they are cut follows the order of items, which differs.
+/// The pages of a Query or Scan of all segments as one page: page boundaries depend on the order of items, which
+/// differs.
 async fn all_pages(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
     let mut request = request.clone();
     let segments = request["TotalSegments"].as_u64().unwrap_or(1);
@@ -247,7 +250,7 @@ async fn all_pages(side: &Side, operation: &str, request: &Value) -> Outcome<Rep
     let mut whole = whole.ok_or_else(|| Failure::new("no segment was asked for"))?;
     if let Some(members) = whole.body.as_object_mut() {
         members.remove("LastEvaluatedKey");
-        // Each page's units are rounded by themselves, and the pages are not the same.
+        // The units of each page are rounded separately, and the pages differ.
         if request.get("Limit").is_some() || segments > 1 {
             members.remove("ConsumedCapacity");
         }
@@ -268,7 +271,7 @@ fn add(whole: &mut Value, page: Value) {
     }
 }
 
-/// The records of all streams of a table: by stream, in the order of their labels, and in each by key.
+/// The records of all streams of a table: by stream, in the order of their labels, and within a stream by key.
 async fn records(side: &Side, request: &Value) -> Outcome<Reply> {
     let listed = send(side, "ListStreams", request).await?;
     if listed.status != 200 {
@@ -319,7 +322,7 @@ async fn records(side: &Side, request: &Value) -> Outcome<Reply> {
     })
 }
 
-/// The content of a record, without its number and its moment.
+/// The content of a record, without its sequence number and time.
 fn without_position(record: &Value) -> Value {
     let mut change = record["dynamodb"].clone();
     if let Some(members) = change.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Random choices that follow from a seed.
+//! Random choices from a seed.
 
 /// A generator (splitmix64): the same seed gives the same choices.
 ///
@@ -31,12 +31,12 @@ impl Random {
         usize::try_from(self.number() % bound).unwrap_or(0)
     }
 
-    /// True so many times in a hundred.
+    /// Returns true with this probability in percent.
     pub fn percent(&mut self, share: usize) -> bool {
         self.below(100) < share
     }
 
-    /// One element of the list, each with the same probability.
+    /// An element of the list, each with the same probability.
     pub fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
         list[self.below(list.len())]
     }

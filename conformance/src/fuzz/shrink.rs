@@ -1,13 +1,13 @@
-//! The shortest list of requests that still shows a mismatch.
+//! Shrinks a mismatch to the shortest list of requests that still shows it.
 
 use serde_json::Value;
 
 use super::generate::Request;
 
-/// How many smaller histories are tried.
+/// The maximum number of smaller histories that are tried.
 const TRIES: usize = 400;
 
-/// Makes a history smaller for as long as `shows` says that it still shows what it did.
+/// Shrinks a history as long as `shows` returns true for the smaller one.
 pub(super) async fn shrink<F>(mut history: Vec<Request>, mut shows: impl FnMut(Vec<Request>) -> F) -> Vec<Request>
 where
     F: Future<Output = bool>,
@@ -50,7 +50,7 @@ where
     history
 }
 
-/// The value without its `number`-th part: a member, an element, or a side of an `AND`, `OR` or comma in a text.
+/// The value without its `number`-th part: a member, an element, or an operand of `AND`, `OR` or a comma in a text.
 fn without(value: &Value, number: usize) -> Option<Value> {
     let mut left = number;
     let mut copy = value.clone();
@@ -62,7 +62,7 @@ fn take(value: &mut Value, left: &mut usize) -> bool {
         Value::Object(object) => {
             let names: Vec<String> = object.keys().cloned().collect();
             for name in &names {
-                // Without its table a request shows something else.
+                // Without its table, a request would show a different mismatch.
                 if name != "TableName" {
                     if *left == 0 {
                         object.remove(name);
@@ -111,7 +111,7 @@ fn take(value: &mut Value, left: &mut usize) -> bool {
     }
 }
 
-/// Takes names and values out that no expression uses any more.
+/// Removes names and values that no expression uses.
 fn prune(request: &mut Value) {
     match request {
         Value::Array(list) => list.iter_mut().for_each(prune),
@@ -142,7 +142,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn what_does_not_matter_goes() {
+    async fn irrelevant_requests_are_removed() {
         let put = |name: &str| {
             (
                 "PutItem".to_owned(),

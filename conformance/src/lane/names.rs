@@ -1,24 +1,24 @@
-//! The names of a stage's tables on the target, and in the cases.
+//! Translates the names of a stage's tables between the target and the cases.
 //!
-//! Where tables are shared with others, each has a prefix of this run: in requests, in statements and in ARNs. Client tokens
-//! outlive tables, so they end differently on each stage. Streams are named by when they were made, in the cases by the start
-//! of a twin's clock. Cases have an account of zeros.
+//! Where tables are shared with others, each has a prefix that is unique to this run: in requests, in statements and in
+//! ARNs. Client tokens outlive tables, so they have a different suffix in each stage. Stream labels are creation times;
+//! in the cases they are the start of a twin's clock. The account of the cases consists of zeros.
 
 use serde_json::Value;
 
-/// The label of a stream that was made when a twin's clock started.
+/// The label of a stream that was created at the start of a twin's clock.
 const FIRST_LABEL: &str = "2026-01-01T00:00:00.000";
 
-/// The account of the cases, as ARNs have it.
+/// The account of the cases in ARNs.
 const ACCOUNT: &str = ":000000000000:";
 
-/// The longest name of a table.
+/// The maximum length of a table name.
 const LONGEST_NAME: usize = 255;
 
-/// Bytes of the largest resource policy.
+/// The maximum size of a resource policy in bytes.
 const LARGEST_POLICY: usize = 20_480;
 
-/// Characters of a client token at most.
+/// The maximum length of a client token.
 const LONGEST_TOKEN: usize = 36;
 
 /// Members that name a table.
@@ -30,22 +30,22 @@ const TABLE_MEMBERS: [&str; 5] = [
     "ExclusiveStartTableName",
 ];
 
-/// Words of a statement that a table's name follows.
+/// Words of a statement that precede a table's name.
 const BEFORE_TABLES: [&str; 3] = ["FROM", "INTO", "UPDATE"];
 
-/// What cases call tables, streams, tokens and the account, and what they are called on the target.
+/// The names of tables, streams, tokens and the account in the cases and on the target.
 #[derive(Debug)]
 pub(super) struct Names {
     prefix: Option<String>,
     known: Vec<String>,
-    /// What cases call a stream, and what it is called.
+    /// The name of a stream in the cases and on the target.
     streams: Vec<(String, String)>,
-    /// The account, as ARNs have it, once an answer has shown it.
+    /// The account in ARNs, once an answer has contained it.
     account: Option<String>,
     token: String,
 }
 
-/// Text that was put into a statement: its line and column, both from 1, and its length.
+/// Text that was inserted into a statement: its line and column, both from 1, and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shift {
     line: usize,
@@ -64,14 +64,14 @@ impl Names {
         }
     }
 
-    /// Notes the name of a table that a case makes.
+    /// Records the name of a table that a case creates.
     pub(super) fn know(&mut self, name: String) {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
     }
 
-    /// Makes a client token this stage's own, if it is valid, and keeps it so: a long one keeps its length.
+    /// Makes a valid client token unique to this stage. A token of the maximum length keeps its length.
     pub(super) fn mark_token(&self, request: &mut Value) {
         for member in ["ClientRequestToken", "ClientToken"] {
             if let Some(Value::String(token)) = request.get_mut(member)
@@ -84,7 +84,7 @@ impl Names {
         }
     }
 
-    /// Takes this stage's mark off the client tokens of an answer.
+    /// Removes this stage's suffix from the client tokens of an answer.
     fn unmark_tokens(&self, answer: &mut Value) {
         match answer {
             Value::Array(list) => list.iter_mut().for_each(|value| self.unmark_tokens(value)),
@@ -100,7 +100,7 @@ impl Names {
         }
     }
 
-    /// Takes a table's latest stream and the account from a description.
+    /// Records a table's latest stream and the account from a description.
     pub(super) fn learn(&mut self, answer: &Value) {
         let described = ["TableDescription", "Table"].map(|member| &answer[member]);
         for table in described {
@@ -116,7 +116,7 @@ impl Names {
         }
     }
 
-    /// Makes a case's request one for the target; returns what that put into its statements.
+    /// Translates a case's request for the target; returns the insertions into its statements.
     pub(super) fn rename(&self, request: &mut Value) -> Vec<Shift> {
         let mut shifts = Vec::new();
         self.rename_tables(request, &mut shifts);
@@ -180,7 +180,7 @@ impl Names {
         renamed
     }
 
-    /// A statement that names tables with the prefix, in quotes if it needs them.
+    /// A statement that names tables with the prefix, quoted if necessary.
     fn prefixed_statement(&self, statement: &str, prefix: &str, shifts: &mut Vec<Shift>) -> String {
         let is_identifier = prefix
             .chars()
@@ -232,10 +232,11 @@ impl Names {
         renamed
     }
 
-    /// Makes an answer one to the case's request; `body` is what was sent, and `shifts` what was put into its statements.
+    /// Translates an answer back to the names of the case; `body` is the request's body, and `shifts` are the
+    /// insertions into its statements.
     pub(super) fn restore(&self, answer: &mut Value, body: &str, shifts: &[Shift]) {
         replace(answer, &|text| {
-            // What begins with a stream's name and goes on is an iterator, and has to stay as it is.
+            // A longer text that begins with a stream's name is an iterator, and stays unchanged.
             let named = |is: &str| text == is || text.contains(is) && !text.starts_with(is);
             let stream = self.streams.iter().find(|(_, is)| named(is));
             stream.map(|(called, is)| text.replace(is.as_str(), called))
@@ -275,7 +276,7 @@ fn position_in_body(text: &str, body: &str, prefix: &str) -> Option<String> {
     ))
 }
 
-/// A text whose ` at 1:25:3` counts the statement without what was put before that column.
+/// A text whose ` at 1:25:3` counts the statement without the insertions before that column.
 fn position_in_statement(text: &str, shifts: &[Shift]) -> Option<String> {
     let at = text.rfind(" at ")? + " at ".len();
     let end = text[at..]
@@ -315,7 +316,7 @@ fn restore_tables(answer: &mut Value, prefix: &str) {
     }
 }
 
-/// Replaces texts, wherever they stand.
+/// Replaces texts wherever they occur.
 fn replace(value: &mut Value, by: &impl Fn(&str) -> Option<String>) {
     match value {
         Value::String(text) => {
@@ -329,18 +330,19 @@ fn replace(value: &mut Value, by: &impl Fn(&str) -> Option<String>) {
     }
 }
 
-/// The name in a CreateTable request, if it may be one.
+/// The table name in a CreateTable request, if it is valid.
 pub(super) fn table_name(request: &Value) -> Option<String> {
     valid_name(&request["TableName"])
 }
 
-/// A table's name, if this is one.
+/// A valid table name.
 pub(super) fn valid_name(name: &Value) -> Option<String> {
     let name = name.as_str()?;
     ((3..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_of_name)).then(|| name.to_owned())
 }
 
-/// Whether a request still says the same with so much longer names: its names and its policy stay within their limits.
+/// Whether a request keeps its meaning with names that are longer by this much: its names and its policy stay within
+/// their limits.
 pub(super) fn has_room(request: &Value, prefix: usize) -> bool {
     let fits = |text: &str, limit: usize, more: usize| !(text.len() <= limit && text.len() + more > limit);
     let name = &request["TableName"];
@@ -430,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_a_limit_has_no_room() {
+    fn names_at_the_limit_take_no_prefix() {
         for (request, expect) in [
             (json!({"TableName": "t".repeat(253)}), true),
             (json!({"TableName": "t".repeat(254)}), false),

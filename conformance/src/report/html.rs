@@ -1,4 +1,4 @@
-//! One static page: the matrix, and under each row that differs its request and all answers side by side.
+//! One static page: the matrix, and for each row with differences its requests and all answers side by side.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::junit::escape;
 use super::{Counts, Entry, Report, Verdict};
 
-/// How much of a request or answer is shown.
+/// The maximum length at which a request or answer is shown.
 const SHOWN: usize = 4000;
 
 const STYLE: &str = "
@@ -118,7 +118,7 @@ fn row(page: &mut String, name: &str, entries: &[Option<&Entry>]) {
     }
 }
 
-/// The request, and all answers beside each other.
+/// A request and all its answers side by side.
 fn more(page: &mut String, entries: &[Option<&Entry>]) {
     let _ = write!(
         page,
@@ -134,9 +134,9 @@ fn more(page: &mut String, entries: &[Option<&Entry>]) {
                 "<summary>request and answers</summary><pre>{} {}</pre><div class=\"answers\">\
                  <div><b>AWS</b> ({})<pre>{}</pre></div>",
                 escape(&exchange.operation),
-                escape(&cut(&format!("{:#}", exchange.request))),
+                escape(&shorten(&format!("{:#}", exchange.request))),
                 escape(&exchange.evidence),
-                escape(&cut(&exchange.expected))
+                escape(&shorten(&exchange.expected))
             );
         }
     }
@@ -150,7 +150,7 @@ fn more(page: &mut String, entries: &[Option<&Entry>]) {
         };
         let _ = write!(page, "<div><b class=\"{class}\">{}</b><pre>", escape(&entry.target));
         if let Some(answered) = answered {
-            let _ = write!(page, "{}</pre>{}</div>", escape(&cut(answered)), escape(&said));
+            let _ = write!(page, "{}</pre>{}</div>", escape(&shorten(answered)), escape(&said));
         } else {
             let _ = write!(page, "{}</pre></div>", escape(&said));
         }
@@ -158,7 +158,7 @@ fn more(page: &mut String, entries: &[Option<&Entry>]) {
     page.push_str("</div></details></td></tr>\n");
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! JUnit's XML, which CI servers read.
+//! JUnit XML, which CI servers read.
 
 use std::fmt::Write;
 
@@ -65,7 +65,7 @@ fn test(xml: &mut String, entry: &Entry) {
     };
 }
 
-/// Text as XML and HTML have it; what XML cannot have at all is shown as U+FFFD.
+/// Text escaped for XML and HTML; characters that XML does not allow become U+FFFD.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

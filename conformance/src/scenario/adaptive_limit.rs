@@ -1,7 +1,8 @@
-//! An adaptive rate limit: users and background work share the slots of a window, and the shares move with what users do.
+//! An adaptive rate limit: users and background work share the slots of a window, and the shares follow the users'
+//! activity.
 //!
-//! Slots are reserved on the table, so the limit holds whatever the index says. The index tells only how active users are,
-//! and while it lags the shares are those of a moment ago.
+//! Slots are reserved on the table, so the limit holds whatever the index shows. The index only shows how active users
+//! are; while it lags, the shares are those of a moment ago.
 
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
 
     let busy = quiet + WINDOW + 1;
     let admitted = fifty(&limiter, USER, busy).await?;
-    // How many depends on how soon the index tells of the first; the limit does not.
+    // The number depends on when the index shows the first requests; the limit does not.
     ensure(
         (SLOTS / 2..SLOTS).contains(&admitted),
         format!("{admitted} of fifty users were admitted"),
@@ -62,7 +63,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     while_the_index_stands(context, &limiter, busy + WINDOW + 1).await
 }
 
-/// While the index tells nothing new, everybody goes by the shares of quiet times, and the limit holds as well.
+/// While the index shows nothing new, the shares are those of quiet times, and the limit holds as well.
 async fn while_the_index_stands(context: &Context, limiter: &Limiter, now: i64) -> Outcome {
     if !context.pause_index(&limiter.table, "gsi1")? {
         return Ok(());
@@ -75,7 +76,7 @@ async fn while_the_index_stands(context: &Context, limiter: &Limiter, now: i64) 
     settle(context, limiter, now, SLOTS / 2).await
 }
 
-/// How many of fifty who ask at once are admitted.
+/// The number of fifty concurrent requests that are admitted.
 async fn fifty(limiter: &Limiter, priority: &'static str, now: i64) -> Outcome<usize> {
     let requested = race(50, |_| {
         let limiter = limiter.clone();
@@ -84,7 +85,7 @@ async fn fifty(limiter: &Limiter, priority: &'static str, now: i64) -> Outcome<u
     Ok(requested.await?.into_iter().filter(|admitted| *admitted).count())
 }
 
-/// Waits until the index tells of so many users.
+/// Waits until the index shows this many users.
 async fn settle(context: &Context, limiter: &Limiter, now: i64, users: usize) -> Outcome {
     for _ in 0..1200 {
         if limiter.activity(now).await? == users {
@@ -107,8 +108,8 @@ struct Limiter {
 }
 
 impl Limiter {
-    /// Reserves a slot of this priority's share, if one is free. Users take slots from the first on, background work from
-    /// the last on, so the two meet where the shares do.
+    /// Reserves a slot of this priority's share, if one is free. Users take slots from the first on, background work
+    /// from the last on, so they meet at the boundary of the shares.
     async fn admit(&self, priority: &str, now: i64) -> Outcome<bool> {
         let users = match self.activity(now).await? {
             0..3 => SLOTS / 2,
@@ -124,7 +125,7 @@ impl Limiter {
         Ok(false)
     }
 
-    /// A slot is free if nobody has had it in this window. Its item is also the record that the index counts.
+    /// A slot is free if nobody has reserved it in this window. Its item is also the record that the index counts.
     async fn reserve(&self, slot: usize, priority: &str, now: i64) -> Outcome<bool> {
         let slot = item([
             ("pk", s("RATELIMIT#api")),
@@ -141,7 +142,7 @@ impl Limiter {
         won(put.send().await)
     }
 
-    /// How many slots users have taken in this window, as far as the index knows.
+    /// The number of slots that users have reserved in this window, according to the index.
     async fn activity(&self, now: i64) -> Outcome<usize> {
         let query = self.client.query().table_name(&self.table).index_name("gsi1");
         let answer = query
@@ -154,7 +155,7 @@ impl Limiter {
         Ok(usize::try_from(answer.count)?)
     }
 
-    /// How many slots are taken in this window, by the table itself.
+    /// The number of slots reserved in this window, according to the table.
     async fn taken(&self, now: i64) -> Outcome<usize> {
         let query = self.client.query().table_name(&self.table).consistent_read(true);
         let answer = query

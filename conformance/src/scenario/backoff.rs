@@ -1,7 +1,8 @@
-//! Full-jitter backoff: a throttled write is tried again after a random time below a limit that doubles, and what cannot
-//! succeed is not tried again.
+//! Full-jitter backoff: a throttled write is retried after a random time below a limit that doubles; a request that
+//! cannot succeed is not retried.
 //!
-//! Where the target has fault rules the throttling is made; elsewhere the write succeeds at once, and nothing is waited for.
+//! Where the target has fault rules the scenario throttles requests; elsewhere the write succeeds at once, without
+//! waiting.
 
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     }
     drop(five);
 
-    // Throttled for good, the store gives up and says why.
+    // If the throttling continues, the store gives up and returns the reason.
     if let Some(rule) = throttle(u64::MAX) {
         let gave_up = store.put("b").await.err().map(|failure| failure.to_string());
         let said = gave_up.unwrap_or_default();
@@ -51,7 +52,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
         )?;
         equal("attempts", rule.fired(), u64::from(ATTEMPTS))?;
     }
-    // What is wrong with the request stays wrong.
+    // An invalid request remains invalid.
     let nowhere = Store {
         table: "dynatwin-no-such-table",
         ..store
@@ -71,7 +72,7 @@ struct Store<'a> {
 }
 
 impl Store<'_> {
-    /// Puts an item; gives how long it waited before each further attempt.
+    /// Puts an item; returns the waits before each further attempt.
     async fn put(&self, key: &str) -> Outcome<Vec<Duration>> {
         let mut waits = Vec::new();
         loop {
@@ -92,7 +93,7 @@ impl Store<'_> {
     }
 }
 
-/// Whether what was answered may be otherwise next time.
+/// Whether a retry may succeed.
 fn passes(code: Option<&str>) -> bool {
     const PASSING: [&str; 4] = [
         "ProvisionedThroughputExceededException",
@@ -103,7 +104,7 @@ fn passes(code: Option<&str>) -> bool {
     code.is_some_and(|code| PASSING.contains(&code))
 }
 
-/// From 0 to 1: the whole range, so that those who were throttled together come back apart.
+/// From 0 to 1: the whole range, so that clients throttled together retry at different times.
 fn random(key: &str, attempt: u32) -> f64 {
     use std::hash::{BuildHasher, RandomState};
     f64::from(RandomState::new().hash_one((key, attempt)) as u32) / f64::from(u32::MAX)

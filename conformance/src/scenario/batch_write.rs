@@ -1,5 +1,5 @@
-//! A bulk load in batches of 25: what comes back unprocessed is sent again, later each time. It is read back by keys, and by
-//! a parallel scan.
+//! A bulk load in batches of 25: unprocessed items are sent again after increasing waits. The items are read back by
+//! keys, and by a parallel scan.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
         requests += put_all(context, &table, batch).await?;
     }
     match &throttle {
-        // Of 60 entries and those that are repeated every third is throttled: 20, then 6 or 7 of those, and so on.
+        // Every third of 60 entries and of those that are sent again is throttled: 20, then 6 or 7 of those, and so on.
         Some(throttle) => {
             ensure(
                 throttle.fired() >= 20,
@@ -62,7 +62,7 @@ fn each_once(what: &str, items: &[Item]) -> Outcome {
     equal(what, numbers, (0..i64::try_from(ITEMS)?).collect::<Vec<_>>())
 }
 
-/// Puts up to 25 items; gives how many requests it took.
+/// Puts up to 25 items; returns the number of requests.
 async fn put_all(context: &Context, table: &str, items: &[Item]) -> Outcome<usize> {
     let mut left = Vec::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! A cache: entries end by time, can be found by tag, and are refused when they are too large.
+//! A cache: entries expire, can be found by tag, and are refused when they are too large.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -22,7 +22,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     cache.set("post:1", "Hello", now + 3600, &[]).await?;
     equal("a fresh entry", cache.get("user:1", now).await?.as_deref(), Some("Ada"))?;
     equal("an entry that is not there", cache.get("user:3", now).await?, None)?;
-    // Expired, and deleted some time in the next two days: until then the store must look for itself.
+    // Expired, and deleted within two days: until then the store must check the time itself.
     equal("an expired entry", cache.get("user:2", now + 601).await?, None)?;
 
     let large = cache.set("large", &"x".repeat(390 * 1024 + 1), now + 3600, &[]).await;
@@ -116,7 +116,7 @@ impl Cache<'_> {
         }
     }
 
-    /// Deletes the entries with this tag that are there; gives how many.
+    /// Deletes the entries with this tag; returns their number.
     async fn invalidate_tag(&self, tag: &str) -> Outcome<usize> {
         let query = self.client.query().table_name(self.table).consistent_read(true);
         let tagged = query
@@ -138,7 +138,7 @@ impl Cache<'_> {
         Ok(deleted)
     }
 
-    /// Deletes all entries; gives how many.
+    /// Deletes all entries; returns their number.
     async fn clear(&self) -> Outcome<usize> {
         let mut entries = Vec::new();
         let mut from = None;

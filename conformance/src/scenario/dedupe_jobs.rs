@@ -1,4 +1,4 @@
-//! Jobs that must not run twice at a time: the first to register runs it, the others wait for its result.
+//! Jobs that must not run concurrently: the first to register runs the job, the others wait for its result.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -32,20 +32,20 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let done = jobs.read("report").await?.unwrap_or_default();
     equal("status", text(&done, "status")?, "COMPLETED")?;
     equal("result", text(&done, "result")?, "42 pages")?;
-    // What is done can be done again.
+    // A completed job can run again.
     ensure(
         jobs.register("report", "again", now).await?,
         "a completed job could not be registered again",
     )?;
 
-    // Its owner has died: whoever asks after the timeout takes it over, and only one.
+    // Its owner has died: after the timeout exactly one other worker takes the job over.
     let heirs = owners(&jobs, "report", now + TIMEOUT + 1).await?;
     equal("heirs", heirs.len(), 1)?;
     let taken = jobs.read("report").await?.unwrap_or_default();
     equal("owner", text(&taken, "owner")?, format!("worker-{}", heirs[0]).as_str())
 }
 
-/// Which of fifty workers come to own the job.
+/// The number of fifty workers that come to own the job.
 async fn owners(jobs: &Jobs, job: &'static str, now: i64) -> Outcome<Vec<usize>> {
     let won = race(50, |racer| {
         let jobs = jobs.clone();
@@ -66,7 +66,7 @@ fn key(job: &str) -> AttributeValue {
 }
 
 impl Jobs {
-    /// Whether this worker is to run the job.
+    /// Whether this worker runs the job.
     async fn register(&self, job: &str, owner: &str, now: i64) -> Outcome<bool> {
         let item = item([
             ("pk", key(job)),
@@ -83,7 +83,7 @@ impl Jobs {
         won(put.send().await)
     }
 
-    /// Ends a pending job; says whether it was pending.
+    /// Ends a pending job; returns whether it was pending.
     async fn finish(&self, job: &str, status: &str, result: &str) -> Outcome<bool> {
         let update = self.client.update_item().table_name(&self.table).key("pk", key(job));
         let update = update

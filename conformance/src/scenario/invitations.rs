@@ -1,7 +1,7 @@
-//! Invitations that end: each is accepted once, and what has expired is refused though it is still there.
+//! Invitations that expire: each is accepted once, and an expired one is refused even if it has not been deleted.
 //!
-//! Deletion by time to live comes when it comes, so whether an invitation is open is a condition on its time. Under a clock
-//! that can be moved it is also seen to be deleted.
+//! The time of a deletion by time to live is not guaranteed, so an invitation's validity is a condition on its time.
+//! With a settable clock the scenario also observes the deletion.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::check::{Outcome, equal, item, n, race, s, transact};
 use crate::context::{Context, Table};
 
 const DAY: i64 = 24 * 3600;
-/// Deletion comes within two days.
+/// The deletion happens within two days.
 const LONGEST_LAG: Duration = Duration::from_hours(48);
 
 pub(super) async fn run(context: &Context) -> Outcome {
@@ -48,7 +48,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
         team.accept("another", &member, now).await?,
         false,
     )?;
-    // What was refused left the invitation as it was.
+    // A refused request left the invitation unchanged.
     equal(
         "the same for somebody else",
         team.accept("another", "grace", now).await?,
@@ -85,7 +85,7 @@ impl Team {
         Ok(())
     }
 
-    /// Takes the invitation and makes the guest a member, or does neither.
+    /// Takes the invitation and makes the guest a member in one transaction.
     async fn accept(&self, code: &str, guest: &str, now: i64) -> Outcome<bool> {
         let invitation = Update::builder()
             .table_name(&self.table)

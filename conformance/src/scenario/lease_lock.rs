@@ -1,4 +1,4 @@
-//! A lock with a lease: one holder at a time, who must renew it, and whose token rises with each change of hands.
+//! A lock with a lease: one holder at a time, who must renew it, and a fencing token that rises with each new holder.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
@@ -28,7 +28,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
 
     ensure(locks.renew(&holder, now + 20).await?, "the holder could not renew")?;
     ensure(!locks.renew("stranger", now + 20).await?, "a stranger renewed")?;
-    // The first lease would be over; the renewed one is not.
+    // The first lease would have expired; the renewed one has not.
     equal(
         "a token during the lease",
         locks.acquire("heir", now + LEASE + 1).await?,
@@ -66,7 +66,7 @@ impl Locks {
             .key("pk", s("LOCK#nightly"))
     }
 
-    /// The fencing token, if the lock was free or its lease over.
+    /// The fencing token, if the lock was free or its lease had expired.
     async fn acquire(&self, owner: &str, now: i64) -> Outcome<Option<i64>> {
         let answer = self
             .update()
@@ -99,7 +99,7 @@ impl Locks {
         won(update.send().await)
     }
 
-    /// Gives the lock back; the token stays, so that it never repeats.
+    /// Releases the lock; the token stays, so that it never repeats.
     async fn release(&self, owner: &str) -> Outcome<bool> {
         let update = self
             .update()

@@ -1,4 +1,4 @@
-//! A transactional outbox: an order and the event that tells of it are written together; a relay takes the events out.
+//! A transactional outbox: an order and its event are written together; a relay publishes and deletes the events.
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 
@@ -50,7 +50,7 @@ fn codes<const N: usize>(codes: [&str; N]) -> Vec<String> {
     codes.map(str::to_owned).to_vec()
 }
 
-/// Writes an order, takes its tea from the stock, and tells of it; or says, action by action, why nothing was done.
+/// Writes an order, takes its tea from the stock, and adds an event; otherwise returns the reason of each action.
 async fn place(context: &Context, table: &str, order: &str) -> Outcome<Result<(), Vec<String>>> {
     let new_order = Put::builder()
         .table_name(table)
@@ -76,7 +76,7 @@ async fn place(context: &Context, table: &str, order: &str) -> Outcome<Result<()
     transact(request).await
 }
 
-/// Takes all events out, in order; each is deleted on the condition that no other relay was faster.
+/// Takes all events in order; each is deleted on the condition that no other relay has deleted it.
 async fn relay(context: &Context, table: &str) -> Outcome<Vec<String>> {
     let query = context.client().query().table_name(table).consistent_read(true);
     let query = query

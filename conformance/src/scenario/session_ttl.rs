@@ -1,4 +1,5 @@
-//! Sessions that end after seven days. Deletion comes when it comes, so readers look at the time themselves.
+//! Sessions that end after seven days. The time of their deletion is not guaranteed, so readers check the time
+//! themselves.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use crate::check::{Outcome, equal, item, n, number, present, refused, s};
 use crate::context::{Context, Table};
 
 const WEEK: i64 = 7 * 24 * 3600;
-/// Deletion comes within two days.
+/// The deletion happens within two days.
 const LONGEST_LAG: Duration = Duration::from_hours(48);
 
 pub(super) async fn run(context: &Context) -> Outcome {
@@ -41,7 +42,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
         live(context, &table, start).await?,
         [start + WEEK, start + 2 * WEEK],
     )?;
-    // Who looks at the time does not need the deletion.
+    // Readers that check the time do not need the deletion.
     equal(
         "sessions in a week",
         live(context, &table, start + WEEK).await?,
@@ -67,7 +68,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     )
 }
 
-/// How many sessions are stored, expired or not.
+/// The number of stored sessions, expired or not.
 async fn stored(context: &Context, table: &str) -> Outcome<i32> {
     let scan = context.client().scan().table_name(table).consistent_read(true);
     Ok(scan.send().await?.count)
@@ -94,7 +95,7 @@ async fn create(context: &Context, table: &str, session: &str, ends: i64) -> Out
     Ok(())
 }
 
-/// When the user's sessions end that are live at `now`.
+/// When the user's sessions that are live at `now` end.
 async fn live(context: &Context, table: &str, now: i64) -> Outcome<Vec<i64>> {
     let query = context.client().query().table_name(table).consistent_read(true);
     let answer = query

@@ -1,4 +1,5 @@
-//! Several kinds of entity in one table: a customer and the orders lie side by side, so one Query reads them.
+//! Several kinds of entity in one table: a customer and the customer's orders are one item collection, so one Query
+//! reads them.
 
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ fn sort_keys(items: &[Item]) -> Outcome<Vec<&str>> {
     items.iter().map(|item| text(item, "SK")).collect()
 }
 
-/// The index must come to show these open orders, by date. It follows its table; by how much nobody promises.
+/// The index will show these open orders, by date, after a lag that is not specified.
 async fn open_orders(context: &Context, table: &str, expect: &[&str]) -> Outcome {
     let mut seen = Vec::new();
     for _ in 0..3000 {

@@ -54,7 +54,7 @@ struct Limiter {
 impl Limiter {
     /// Reserves a slot at this time, if one is free.
     async fn admit(&self, resource: &str, now: i64, racer: usize) -> Outcome<bool> {
-        // Everybody starts at another slot, so that they do not all ask for the first.
+        // Clients start at different slots, so that they do not all contend for the first.
         for step in 0..LIMIT {
             if self.reserve(resource, (racer + step) % LIMIT, now, racer).await? {
                 return Ok(true);
@@ -88,7 +88,7 @@ impl Limiter {
         Ok(transact(request).await?.is_ok())
     }
 
-    /// How many were admitted in the window that ends at `now` or later.
+    /// The number of requests admitted in the window that ends at `now` or later.
     async fn count(&self, resource: &str, now: i64) -> Outcome<usize> {
         let mut count = 0;
         let mut from = None;

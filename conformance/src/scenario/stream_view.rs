@@ -1,8 +1,8 @@
-//! A view of a table, rebuilt from its stream: what each customer has ordered, in all.
+//! A view of a table, rebuilt from its stream: the total of each customer's orders.
 //!
-//! Each change takes the old order out of its customer's total and puts the new one in, so a change that is missed, read
-//! twice or out of order shows. A consumer saves how far it is in each shard together with the totals, and whoever goes on
-//! from there counts no change twice. A shard is read after the one that it came from.
+//! Each change subtracts the old order from its customer's total and adds the new one, so a change that is missed, read
+//! twice or out of order becomes visible. A consumer saves its position in each shard together with the totals, so a
+//! consumer that continues from there counts no change twice. A shard is read after its parent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let streams = context.streams();
     let mut consumer = Consumer::default();
 
-    // Fifty customers order at once.
+    // Fifty customers order concurrently.
     race(50, |customer| {
         let orders = orders.clone();
         async move {
@@ -36,18 +36,18 @@ pub(super) async fn run(context: &Context) -> Outcome {
     .await?;
     consumer.catch_up(context, &orders).await?;
 
-    // One of them pays more, one repeats what is there, one gives an order away, one cancels.
+    // One order changes its amount, one is written unchanged, one moves to another customer, one is cancelled.
     orders.place("c01", "o1", 25).await?;
     orders.place("c02", "o2", 10).await?;
     orders.hand_over("o3", "c03", "c04", 10).await?;
     orders.cancel("c05", "o5").await?;
 
-    // A consumer that stops before it has saved anything is as if it had never been.
+    // A consumer that stops before it has saved anything has no effect.
     let saved = consumer.clone();
     let stream = orders.stream(streams).await?;
     consumer.read_all(streams, &stream, 2).await?;
     let mut consumer = saved;
-    // Where shards divide meanwhile, order by order the changes stay in order.
+    // If shards are split meanwhile, the changes of each order stay in order.
     context.split_shards(&orders.table)?;
     for amount in 11..=15 {
         orders.place("c06", "o6", amount).await?;
@@ -55,7 +55,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     consumer.catch_up(context, &orders).await?;
     equal("c06 in all", consumer.totals.get("c06"), Some(&(15 + 10 + 10)))?;
 
-    // What expires leaves the view as well, if the consumer looks before a day is over.
+    // An expired order leaves the view as well, if the consumer reads within a day.
     let Some(clock) = context.clock() else { return Ok(()) };
     orders.expires("c07", "o7", context.now() + 3600).await?;
     for _ in 0..5 {
@@ -104,7 +104,7 @@ impl Orders {
         equal("handing over", transact(request).await?, Ok(()))
     }
 
-    /// What each customer has ordered, by the table itself.
+    /// The total of each customer's orders, from the table itself.
     async fn totals(&self) -> Outcome<BTreeMap<String, i64>> {
         let scan = self.client.scan().table_name(&self.table).consistent_read(true);
         let mut totals = BTreeMap::new();
@@ -121,14 +121,14 @@ impl Orders {
     }
 }
 
-/// What is saved: the totals, and how far each shard is read.
+/// The saved state: the totals, and the position in each shard.
 #[derive(Clone, Debug, Default)]
 struct Consumer {
     totals: BTreeMap<String, i64>,
     shards: HashMap<String, Place>,
 }
 
-/// The last change that was read, and whether none comes after it.
+/// The last change that was read, and whether the shard ends after it.
 #[derive(Clone, Debug, Default)]
 struct Place {
     last: Option<String>,
@@ -136,7 +136,7 @@ struct Place {
 }
 
 impl Consumer {
-    /// Reads until the view is that of the table.
+    /// Reads until the view equals the table.
     async fn catch_up(&mut self, context: &Context, orders: &Orders) -> Outcome {
         let stream = orders.stream(context.streams()).await?;
         for _ in 0..600 {
@@ -144,14 +144,14 @@ impl Consumer {
             if self.totals == orders.totals().await? {
                 return Ok(());
             }
-            // A poll of several pages is a reader of its shard for a second, and two may read a shard at the same time.
+            // A poll of several pages counts as a reader of its shard for a second, and a shard may have two readers.
             context.sleep(Duration::from_secs(1)).await;
         }
         let (view, table) = (&self.totals, orders.totals().await?);
         Err(Failure::new(format!("the view stays {view:?}, the table is {table:?}")))
     }
 
-    /// Reads each shard whose parent is read, by pages of so many changes.
+    /// Reads each shard whose parent has been read, in pages of this many changes.
     async fn read_all(&mut self, streams: &streams::Client, stream: &str, page: i32) -> Outcome {
         let mut from = None;
         loop {
@@ -212,7 +212,7 @@ impl Consumer {
     }
 }
 
-/// An iterator of what comes after this change, or of all that is there.
+/// An iterator after this change, or from the start of the shard.
 async fn start(streams: &streams::Client, stream: &str, shard: &str, last: Option<String>) -> Outcome<String> {
     let kind = match last {
         Some(_) => ShardIteratorType::AfterSequenceNumber,

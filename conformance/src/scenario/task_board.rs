@@ -73,7 +73,7 @@ impl Board<'_> {
             .await
     }
 
-    /// The tasks of a project, and what it cost to read them.
+    /// The tasks of a project, and the units that reading them consumed.
     async fn list(&self, project: &str) -> Outcome<(Vec<Item>, f64)> {
         let query = self.context.client().query().table_name(self.table);
         let answer = query

@@ -1,5 +1,5 @@
-//! Carts in two regions: each region answers with what it has, its lines arrive everywhere, and a version check holds in
-//! one region alone.
+//! Carts in two regions: each region answers with its own data, the lines of a cart arrive everywhere, and a version
+//! check holds within one region only.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -12,7 +12,7 @@ const LINES: usize = 6;
 pub(super) async fn run(context: &Context) -> Outcome {
     let table = context.create(Table::new("carts").keys("pk", "sk")).await?;
     let here = Cart::new(context.client().clone(), &table);
-    // Where there is one region, its clients take the part of the other's.
+    // If there is one region, its clients also act for the other one.
     let replica = context.replica(&table, "eu-west-1").await?;
     let has_two = replica.is_some();
     let there = Cart::new(replica.unwrap_or_else(|| context.client().clone()), &table);
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let first = won(here.set_total("here", seen).await)?;
     let second = won(there.set_total("there", seen).await)?;
     equal("version checks that pass", (first, second), (true, has_two))?;
-    // A consistent read is one of its own region.
+    // A consistent read reads its own region.
     equal("the total here", writer(&here.total().await?)?, "here")?;
     equal(
         "the total there",
@@ -57,7 +57,7 @@ fn writer(total: &Item) -> Outcome<&str> {
     crate::check::text(total, "writer")
 }
 
-/// A cart as one region has it.
+/// A cart in one region.
 struct Cart {
     client: Client,
     table: String,
@@ -76,7 +76,7 @@ impl Cart {
         [("pk", s("CART#1")), ("sk", s(sort))]
     }
 
-    /// Adds an item of its own, which no other write meets.
+    /// Adds a line as a separate item, which no other write touches.
     async fn add(&self, sort: &str) -> Outcome {
         let put = self.client.put_item().table_name(&self.table);
         let mut line = item(Cart::key(sort));
@@ -103,7 +103,7 @@ impl Cart {
         present("the total", read.item)
     }
 
-    /// Replaces the total if it still has the version that was seen.
+    /// Replaces the total if it still has the version that was read.
     async fn set_total(&self, writer: &str, seen: i64) -> Result<Set, NotSet> {
         let update = self.client.update_item().table_name(&self.table);
         let update = update.set_key(Some(item(Cart::key("TOTAL"))));

@@ -1,4 +1,4 @@
-//! Documents that several people edit: a version guards each write, and a refused write brings what is there now.
+//! Documents that several people edit: a version guards each write, and a refused write returns the current item.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -47,7 +47,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
             1,
         )?;
     }
-    // All began from version 0, so only one can have been through at once.
+    // All began from version 0, so only one write can have succeeded at the first attempt.
     equal(
         "editors without a collision",
         attempts.iter().filter(|attempts| **attempts == 1).count(),
@@ -62,7 +62,8 @@ struct Documents {
 }
 
 impl Documents {
-    /// Appends an edit to the document last seen; if somebody was faster, to what they left. Gives the attempts it took.
+    /// Appends an edit to the document last read, or after a refusal to its current version. Returns the number of
+    /// attempts.
     async fn edit(&self, pk: &str, edit: &str, mut seen: Item) -> Outcome<usize> {
         for attempt in 1.. {
             match self.write(pk, edit, number(&seen, "version")?).await? {
@@ -73,7 +74,7 @@ impl Documents {
         Err(Failure::new("attempts ran out"))
     }
 
-    /// Writes against a version, or gives the document that is there instead.
+    /// Writes against a version; returns the current document if the version has changed.
     async fn write(&self, pk: &str, edit: &str, version: i64) -> Outcome<Result<(), Item>> {
         let update = self.client.update_item().table_name(&self.table).key("pk", s(pk));
         let answer = update

@@ -1,4 +1,4 @@
-//! Webhooks that are delivered again and again: the first writer processes the event.
+//! Webhooks that are delivered repeatedly: the first writer processes the event.
 
 use aws_sdk_dynamodb::Client;
 
@@ -28,7 +28,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     Ok(())
 }
 
-/// Whether this delivery of the event is the first, and so the one to act on.
+/// Whether this is the first delivery of the event, which is the one to process.
 async fn first_delivery(client: &Client, table: &str, event: &str, racer: usize) -> Outcome<bool> {
     let item = item([
         ("PK", s("WEBHOOK#stripe")),

@@ -1,4 +1,4 @@
-//! A rate limit by counting: one item for each user and minute, counted up with `ADD`.
+//! A rate limit by counting: one item for each user and minute, incremented with `ADD`.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
@@ -23,7 +23,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     })
     .await?;
     counts.sort_unstable();
-    // Each request sees a count of its own, so exactly as many as the limit are let through.
+    // Each request gets its own count, so exactly as many as the limit are admitted.
     let expect: Vec<i64> = (1..).take(REQUESTS).collect();
     equal("counts", &counts, &expect)?;
     let allowed = counts.iter().filter(|count| **count <= LIMIT).count();
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     equal("the next window's count", next, 1)
 }
 
-/// Counts a request; gives how many there are in the window now.
+/// Counts a request; returns the count of the current window.
 async fn hit(client: &Client, table: &str, window: &str, ends: i64) -> Outcome<i64> {
     let update = client.update_item().table_name(table);
     let answer = update

@@ -1,4 +1,4 @@
-//! dynalite, where it is installed.
+//! dynalite, if it is installed.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::check::Outcome;
 use crate::raw_client::RawClient;
 
 /// The `dynalite` program that `DYNALITE` names or that is on `PATH`, on a free port, killed when this is dropped. Some
-/// requests end it (a tag without a value does).
+/// requests crash it (a tag without a value does).
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), dynatwin_conformance::target::Absence> {

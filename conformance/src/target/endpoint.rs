@@ -1,4 +1,4 @@
-//! Whatever answers at a URL.
+//! A target at a URL.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
@@ -8,10 +8,10 @@ use crate::check::{Outcome, ensure};
 use crate::http::PlainHttp;
 use crate::raw_client::RawClient;
 
-/// An endpoint that runs already.
+/// An endpoint that is already running.
 ///
 /// Region and credentials are those of the environment (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-/// `AWS_SESSION_TOKEN`), or dummies. Streams are asked for at the same URL, or at `AWS_ENDPOINT_URL_DYNAMODB_STREAMS`.
+/// `AWS_SESSION_TOKEN`), or dummies. Requests to streams go to the same URL, or to `AWS_ENDPOINT_URL_DYNAMODB_STREAMS`.
 ///
 /// ```
 /// use dynatwin_conformance::target::Endpoint;
@@ -30,7 +30,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint at this URL. There is no TLS here: an `https` endpoint needs a proxy in front of it.
+    /// The endpoint at this URL. This client has no TLS: an `https` endpoint needs a proxy in front of it.
     pub fn new(url: String) -> Outcome<Endpoint> {
         ensure(
             url.starts_with("http://"),
@@ -59,24 +59,25 @@ impl Endpoint {
         })
     }
 
-    /// An endpoint that others may use: the names of tables start with this prefix, which may be empty, or else with one of
-    /// this run's own.
+    /// An endpoint that others may use: the names of tables start with this prefix, which may be empty, otherwise with
+    /// a generated one.
     #[must_use]
     pub fn shared(mut self, prefix: Option<String>) -> Endpoint {
-        // An identifier, so that statements need no quotes for it.
+        // An identifier, so that statements need no quotes around names.
         let own = || format!("dynatwin_{:x}_", std::process::id());
         self.prefix = Some(prefix.unwrap_or_else(own)).filter(|prefix| !prefix.is_empty());
         self.shared = true;
         self
     }
 
-    /// Fails if nothing answers, so that a wrong URL is one failure and not one for each case.
+    /// Fails if there is no answer, so that a wrong URL is one failure instead of one for each case.
     pub async fn check_reachable(&self) -> Outcome {
         let listed = RawClient::http(self.http.clone(), self.url.clone(), region(), credentials());
         listed.send("ListTables", b"{\"Limit\":1}").await.map(drop)
     }
 
-    /// A raw_client as a caller with this access key, for an endpoint that was started here and believes every signature.
+    /// A client for raw requests as a caller with this access key, for an endpoint that was started here and accepts
+    /// every signature.
     pub(super) fn raw_client_of(&self, account: &str) -> RawClient {
         let credentials = Credentials::new(account, "conformance", None, None, "made up");
         RawClient::http(self.http.clone(), self.url.clone(), region(), credentials)
@@ -103,7 +104,7 @@ impl Target for Endpoint {
     }
 
     fn raw_client(&self, account: &str) -> Option<RawClient> {
-        // Without a prefix, what keeps made-up accounts apart keeps the tables of cases apart.
+        // Without a prefix, different access keys keep the tables of cases apart.
         if self.shared && self.prefix.is_none() && !has_credentials() {
             return Some(self.raw_client_of(account));
         }

@@ -7,7 +7,8 @@ use dynatwin::{Clock, Conditions, Moment, Twin};
 use super::{Session, Target};
 use crate::raw_client::RawClient;
 
-/// The attempts of a client under conditions that throttle requests: an application that reads streams needs more than 3.
+/// The attempts of a client under conditions that throttle requests: an application that reads streams needs more than
+/// 3.
 const ATTEMPTS: u32 = 10;
 
 /// The conditions of a twin.
@@ -21,9 +22,9 @@ const ATTEMPTS: u32 = 10;
 pub enum Preset {
     /// The engine's default conditions, without lag or throttling.
     Calm,
-    /// As the service is on an ordinary day.
+    /// Production-like conditions.
     Aws,
-    /// As the service is on its worst day.
+    /// The worst conditions that production shows.
     Storm,
 }
 

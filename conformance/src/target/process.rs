@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_process_that_ends_is_reported_with_its_words() {
+    async fn a_process_that_ends_is_reported_with_its_output() {
         let mut process = Process::start(Command::new("sh").args(["-c", "echo sorry >&2; exit 3"])).unwrap();
         let port = free_port().unwrap();
         let failure = process.wait_for_port(port).await.unwrap_err();

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use dynatwin_conformance::difference::{self, Differences};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario;
-use dynatwin_conformance::target::{Kind, Preset, Server};
+use dynatwin_conformance::target::{Preset, Server, TargetKind};
 
 /// Whether tests run that repeat others through further entry points, as `cargo xtask test --all` does.
 fn runs_all() -> bool {
     std::env::var_os("DYNATWIN_TEST_ALL").is_some_and(|value| value == "1")
 }
 
-async fn all_pass(target: Kind) {
+async fn all_pass(target: TargetKind) {
     let files = if runs_all() {
         dynatwin_case::files(&dynatwin_case::folder()).unwrap()
     } else {
@@ -37,22 +37,22 @@ async fn all_pass(target: Kind) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_process() {
-    all_pass(Kind::InProcess(Preset::Calm)).await;
+    all_pass(TargetKind::InProcess(Preset::Calm)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_process_on_an_ordinary_day() {
-    all_pass(Kind::InProcess(Preset::Aws)).await;
+async fn cases_pass_in_process_under_aws() {
+    all_pass(TargetKind::InProcess(Preset::Aws)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_process_on_the_worst_day() {
-    all_pass(Kind::InProcess(Preset::Storm)).await;
+async fn cases_pass_in_process_under_storm() {
+    all_pass(TargetKind::InProcess(Preset::Storm)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn server() {
-    all_pass(Kind::Server).await;
+    all_pass(TargetKind::Server).await;
 }
 
 /// Cases name tables in members, statements, ARNs and policies: these names get the prefix, and are unchanged without one.
@@ -74,7 +74,7 @@ async fn an_endpoint() {
     let prefixes = [Some("with-dashes."), None, Some("")];
     for prefix in prefixes.into_iter().take(if runs_all() { 3 } else { 1 }) {
         let plan = Plan {
-            targets: vec![Kind::Endpoint {
+            targets: vec![TargetKind::Endpoint {
                 url: server.url().to_owned(),
                 prefix: prefix.map(str::to_owned),
             }],

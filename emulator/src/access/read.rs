@@ -361,7 +361,7 @@ impl AccountReader<'_> {
         };
         match self.credentials.insert(id.to_owned(), credential) {
             None => Ok(()),
-            Some(_) => Err(format!("{}: the access key {id} is there twice.", self.place)),
+            Some(_) => Err(format!("{}: the access key {id} occurs twice.", self.place)),
         }
     }
 }
@@ -659,7 +659,7 @@ mod tests {
             ),
             (
                 r#"{"account": {}}"#.to_owned(),
-                "The configuration has no member \"account\": there are accounts, vpcEndpoints, sourceIp, secureTransport.",
+                "The configuration has no member \"account\"; its members are accounts, vpcEndpoints, sourceIp, secureTransport.",
             ),
             (
                 r#"{"accounts": {"1": {}}}"#.to_owned(),
@@ -689,7 +689,7 @@ mod tests {
                 account(
                     r#"{"accessKeys": [{"accessKeyId": "K", "secretAccessKey": "s"}, {"accessKeyId": "K", "secretAccessKey": "s"}]}"#,
                 ),
-                "accounts.123456789012: the access key K is there twice.",
+                "accounts.123456789012: the access key K occurs twice.",
             ),
             (
                 account(

@@ -213,7 +213,7 @@ mod tests {
 
     /// A bucket of 10 units a second with a limit of 30, of which half goes to something else from second 2 to 12.
     #[test]
-    fn half_is_shared_until_the_end() {
+    fn half_of_the_burst_is_shared_until_the_end() {
         let shared = (after(2.0), after(12.0));
         for (times, expect) in [
             (&[1.0][..], 10.0),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_the_bucket_needs_it_full() {
+    fn a_demand_larger_than_the_bucket_needs_a_full_bucket() {
         let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
         assert!(!bucket.has(Units::whole(100)));
         bucket.settle(after(2.0));

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hot_keys_stay_in_a_crowd() {
+    fn hot_keys_are_kept_among_many() {
         let mut keys = HotKeys::default();
         let key = |number: usize| AttributeValue::string(&number.to_string());
         for number in 0..MOST_KEYS {

@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_partitions_as_the_throughput_needs() {
+    fn the_number_of_partitions_follows_throughput() {
         for (limits, count) in [
             (provisioned(1, 1), 1),
             // What is provisioned is divided by what a partition does of both together.
@@ -753,7 +753,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spent_comes_again() {
+    fn spent_units_accrue_again() {
         let most = OnDemandThroughput {
             max_read: Some(5),
             max_write: None,
@@ -824,7 +824,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_so_many_partitions_and_no_more() {
+    fn the_number_of_partitions_is_bounded() {
         let rules = Enforcement {
             partition_size: 1,
             ..Enforcement::AWS
@@ -835,7 +835,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_needs_something_to_be_there() {
+    fn a_page_needs_available_units() {
         let mut meter = meter(provisioned(5, 5));
         assert_eq!(meter.exceeds_any(Direction::Read, 0, Moment::START), None);
         meter.spend(Direction::Read, 0, Units::whole(5), Moment::START);
@@ -845,7 +845,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rules_hold_at_once() {
+    fn lower_limits_apply_at_once() {
         let mut meter = meter(provisioned(5, 5));
         meter.settle(after(100));
         assert_eq!(meter.left(Direction::Read), Units::whole(505));

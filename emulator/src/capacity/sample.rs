@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hot_token_stays_in_a_crowd() {
+    fn a_hot_token_is_kept_among_many() {
         let mut sample = Sample::default();
         for token in 0..10_000 {
             sample.note(token, Units::whole(1));

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_stands_first() {
+    fn the_nearest_vector_comes_first() {
         for (distance, expect) in [
             (Distance::Cosine, [-1.0, 0.5, 2.0]),
             (Distance::Euclidean, [-1.0, 0.5, 2.0]),

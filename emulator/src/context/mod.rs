@@ -46,7 +46,7 @@ pub struct Context<'e> {
     /// The client token that the request has taken, and when its request is done: not yet known.
     token: Cell<Option<ClientToken>>,
     /// What the journal will record of it; `None` unless the engine is watched.
-    draft: Option<Box<RefCell<RequestRecorder>>>,
+    recorder: Option<Box<RefCell<RequestRecorder>>>,
     identity: Option<Box<Identity>>,
     /// The table that was not found, if access policies are evaluated.
     missing: RefCell<Option<String>>,
@@ -63,13 +63,13 @@ impl<'e> Context<'e> {
         operation: &'static str,
         now: Moment,
     ) -> Context<'e> {
-        let draft = if engine.journal().is_watched() {
-            Some(draft(engine, &scope, caller, operation, now))
+        let recorder = if engine.journal().is_watched() {
+            Some(recorder(engine, &scope, caller, operation, now))
         } else {
             None
         };
         Context {
-            draft,
+            recorder,
             engine,
             scope,
             caller,
@@ -175,20 +175,20 @@ impl<'e> Context<'e> {
     }
 
     /// Whether the journal records this request.
-    pub fn is_told(&self) -> bool {
-        self.draft.is_some()
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
     }
 
-    /// Records something about this request, if the engine is watched. `tell` must not call this function.
-    pub fn tell(&self, tell: impl FnOnce(&mut RequestRecorder)) {
-        if let Some(draft) = &self.draft {
-            tell(&mut draft.borrow_mut());
+    /// Records something about this request, if the engine is watched. `record` must not call this function.
+    pub fn record(&self, record: impl FnOnce(&mut RequestRecorder)) {
+        if let Some(recorder) = &self.recorder {
+            record(&mut recorder.borrow_mut());
         }
     }
 
     /// Takes what the journal records of this finished request.
-    pub fn take_draft(&mut self) -> Option<RequestRecorder> {
-        self.draft.take().map(|draft| draft.into_inner())
+    pub fn take_recorder(&mut self) -> Option<RequestRecorder> {
+        self.recorder.take().map(|recorder| recorder.into_inner())
     }
 
     /// The ARN of a table of the caller's.
@@ -230,7 +230,7 @@ impl Context<'_> {
     /// Sets the caller that access policies are evaluated for. Without one everything is allowed.
     pub fn set_identity(&mut self, identity: Option<Box<Identity>>) {
         if let Some(identity) = &identity {
-            self.tell(|draft| draft.set_principal(&identity.subject().principal_arn));
+            self.record(|recorder| recorder.set_principal(&identity.subject().principal_arn));
         }
         self.identity = identity;
     }
@@ -300,16 +300,16 @@ impl Context<'_> {
 }
 
 #[cold]
-fn draft(
+fn recorder(
     engine: &EngineState,
     scope: &Scope,
     caller: &Caller,
     operation: &str,
     now: Moment,
 ) -> Box<RefCell<RequestRecorder>> {
-    let mut draft = RequestRecorder::new(scope.owner(), caller.clone(), operation, now);
+    let mut recorder = RequestRecorder::new(scope.owner(), caller.clone(), operation, now);
     if engine.journal().events().is_listening() {
-        draft.collect_events();
+        recorder.collect_events();
     }
-    Box::new(RefCell::new(draft))
+    Box::new(RefCell::new(recorder))
 }

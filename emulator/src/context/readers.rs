@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_readers_the_new_ones_see_the_present() {
+    fn new_readers_beyond_the_limit_read_the_present_state() {
         let readers = Readers::default();
         let see = |reader, (forget, now)| readers.advance(reader, 5, 9, (at(forget), at(now)));
         for reader in 0..MOST_READERS as u64 - 1 {

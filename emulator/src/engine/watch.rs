@@ -112,9 +112,9 @@ impl Engine {
         if !self.is_watched() {
             return;
         }
-        let mut draft = RequestRecorder::new(self.scope(caller).owner(), caller.clone(), name, now);
+        let mut recorder = RequestRecorder::new(self.scope(caller).owner(), caller.clone(), name, now);
         if self.state.journal().events().is_listening() {
-            draft.collect_events();
+            recorder.collect_events();
         }
         let end = RequestEnd {
             status: wire::error::status(error.kind()),
@@ -122,7 +122,7 @@ impl Engine {
             delivery: Delivery::Whole,
             latency: Duration::ZERO,
         };
-        self.state.journal().close(draft, end);
+        self.state.journal().close(recorder, end);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which Query would have read less than a page whose filter discards items. Runs only while requests are recorded.
 
 use crate::clock::Moment;
-use crate::expression::{Condition, ConditionPart, KeyClause, KeyOperator, Names};
+use crate::expression::{AttributeNames, Condition, ConditionPart, KeyClause, KeyOperator};
 use crate::journal::{BetterRead, FilterTrace};
 use crate::plan::{PageRange, PageRead, ReadSource};
 use crate::schema::{Index, KeySchema, Projection};
@@ -34,7 +34,7 @@ fn clauses<'r>(filter: &Condition<'r>) -> Vec<KeyClause<'r>> {
 /// The attributes that a filter uses, and the Queries that could replace it.
 pub(super) fn filter_trace(read: &PageRead<'_>, range: &PageRange<'_>, now: Moment) -> Option<FilterTrace> {
     let filter = read.filter.as_ref()?;
-    let mut names = Names::new();
+    let mut names = AttributeNames::new();
     filter.add_names(&mut names);
     let clauses = clauses(filter);
     let definition = read.target.definition();

@@ -60,9 +60,9 @@ pub fn authorize(
     refusal: RefusalScope,
     each: impl Fn(&mut dyn FnMut(Access<'_, '_>)),
 ) -> Result<Verdicts, ApiError> {
-    let mut is_quiet = context.engine.faults().is_empty() && context.identity().is_none();
-    each(&mut |access| is_quiet &= access.is_quiet());
-    if is_quiet {
+    let mut never_waits_or_fails = context.engine.faults().is_empty() && context.identity().is_none();
+    each(&mut |access| never_waits_or_fails &= access.never_waits_or_fails());
+    if never_waits_or_fails {
         return Ok(Verdicts::default());
     }
     authorize_each(context, refusal, &each)
@@ -74,7 +74,7 @@ pub(super) type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
 #[cold]
 fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
     let mut permits = permit::permit(context, refusal, each)?;
-    if context.is_told() {
+    if context.is_recorded() {
         let mut entry = 0;
         each(&mut |access| {
             if !permits.refuses(entry) {
@@ -118,7 +118,7 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
 
 impl Access<'_, '_> {
     /// Whether no setting of the table makes requests wait or fail.
-    fn is_quiet(&self) -> bool {
+    fn never_waits_or_fails(&self) -> bool {
         let Access::Items(access) = self else { return false };
         let conditions = &access.shape().conditions;
         conditions.latency.is_none() && conditions.internal_errors == 0.0 && conditions.throttles == 0.0
@@ -141,8 +141,8 @@ impl Context<'_> {
         if let Some(latency) = &conditions.latency {
             self.take(latency);
         }
-        let dials = conditions.internal_errors != 0.0 || conditions.throttles != 0.0;
-        if faults.is_empty() && !dials {
+        let injects_errors = conditions.internal_errors != 0.0 || conditions.throttles != 0.0;
+        if faults.is_empty() && !injects_errors {
             return Ok(());
         }
         let partition = entry.partition().and_then(key_text);
@@ -174,7 +174,7 @@ impl Context<'_> {
             let carried_out = self.carry_out(&decided, (&table.name, key_arn), throttle);
             return carried_out.inspect_err(|error| trace::injected(self, Injected::Rule(decided.rule.0), error));
         }
-        if dials {
+        if injects_errors {
             if faults.decide("internal error", &subject, conditions.internal_errors) {
                 let error = ApiError::internal();
                 trace::injected(self, Injected::Condition("internalErrors"), &error);

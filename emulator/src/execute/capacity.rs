@@ -227,7 +227,7 @@ pub(super) fn spend_replicated(table: &Table, change: &Change, now: Moment) {
 pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
     let splits = table.capacity.lock().as_mut().map(|ledger| ledger.take_splits());
     for token in splits.into_iter().flatten() {
-        context.tell(|draft| draft.cause(context.now, &table.name, EventKind::PartitionSplit(token)));
+        context.record(|recorder| recorder.cause(context.now, &table.name, EventKind::PartitionSplit(token)));
         // If the commit fails, the shard is unchanged.
         let _ = table.split_stream(token, context.now);
     }

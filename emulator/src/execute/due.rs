@@ -61,7 +61,7 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
 fn precedes_reads(table: &Table, partition: &Partition, now: Moment) -> bool {
     if table.is_sliced() {
-        partition.is_landing(now)
+        partition.has_transaction_or_arrival_due(now)
     } else {
         partition.is_due(now)
     }

@@ -108,7 +108,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
             Some(partition) => tokens(&starts, partition).ok_or_else(|| {
                 let count = starts.len();
                 NotFound(format!(
-                    "There is no partition {partition}: there are {count}, counted from 0."
+                    "There is no partition {partition}; there are {count}, counted from 0."
                 ))
             })?,
         };

@@ -48,7 +48,7 @@ fn entry_key(definition: &Definition, index: &str, item: &Item) -> Map {
 }
 
 /// Reports the consequences of an applied change: index changes, a due deletion, a stream record.
-fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMut(EventKind)) {
+fn consequences(shape: &Shape, change: &Change, now: Moment, mut record: impl FnMut(EventKind)) {
     let definition = &shape.definition;
     for (index, action, arrives) in arms(shape, change) {
         let item = change.new.as_ref().filter(|_| action == "put").or(change.old.as_ref());
@@ -56,7 +56,7 @@ fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMu
             key: item.map_or_else(Map::new, |item| entry_key(definition, index, item)),
             ..subject(definition, change, action)
         };
-        tell(EventKind::IndexChange(index.clone(), subject, arrives));
+        record(EventKind::IndexChange(index.clone(), subject, arrives));
     }
     let happened = change.happened(now);
     if let Some(new) = &change.new
@@ -64,51 +64,51 @@ fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMu
         && let Some(expires) = shape.expires(new)
     {
         let subject = subject(definition, change, "delete");
-        tell(EventKind::ExpirySchedule(subject, Moment::from_seconds(expires), due));
+        record(EventKind::ExpirySchedule(subject, Moment::from_seconds(expires), due));
     }
     if let Some(stream) = &shape.stream
         && let Some((action, arrives)) = stream.record_of(change, now)
     {
-        tell(EventKind::StreamRecord(subject(definition, change, action), arrives));
+        record(EventKind::StreamRecord(subject(definition, change, action), arrives));
     }
 }
 
 /// Tells when a change of this region arrives in the others.
-fn departures(table: &Table, shape: &Shape, change: &Change, mut tell: impl FnMut(EventKind)) {
+fn replication_events(table: &Table, shape: &Shape, change: &Change, mut record: impl FnMut(EventKind)) {
     let Some(group) = table.replica_group() else { return };
     for peer in group.peers(table.ordinal) {
         let partition = peer.partition(peer.partition_of(change.key.token));
         let arrives = partition.inbox.last_arrival(&table.scope.region, &change.key);
         let subject = subject(&shape.definition, change, action(change));
-        tell(EventKind::Replication(peer.scope.region.clone(), subject, arrives));
+        record(EventKind::Replication(peer.scope.region.clone(), subject, arrives));
     }
 }
 
 impl Context<'_> {
     /// Records the consequences of a change that this request has applied to a table.
     pub(super) fn record_change(&self, table: &Table, shape: &Shape, change: &Change) {
-        self.tell(|draft| {
-            if draft.collects_events() {
+        self.record(|recorder| {
+            if recorder.collects_events() {
                 let now = self.now;
-                consequences(shape, change, now, |kind| draft.cause(now, &table.name, kind));
+                consequences(shape, change, now, |kind| recorder.cause(now, &table.name, kind));
                 if table.is_replica() {
-                    departures(table, shape, change, |kind| draft.cause(now, &table.name, kind));
+                    replication_events(table, shape, change, |kind| recorder.cause(now, &table.name, kind));
                 }
             }
         });
     }
 
     /// Records that a transaction locks the item of a write until it is executed.
-    pub(super) fn record_hold(&self, write: &Write<'_>, (change, applies): (&Change, bool), lands: Moment) {
-        self.tell(|draft| {
-            if draft.collects_events() {
+    pub(super) fn record_hold(&self, write: &Write<'_>, (change, applies): (&Change, bool), ends: Moment) {
+        self.record(|recorder| {
+            if recorder.collects_events() {
                 let target = &write.target;
                 let subject = EventSubject {
                     action: if applies { action(change) } else { "check" },
                     key: trace::key_of(&target.shape.definition.key, &write.attributes),
                     token: Some(write.key.token),
                 };
-                draft.cause(self.now, &target.table.name, EventKind::TransactionHold(subject, lands));
+                recorder.cause(self.now, &target.table.name, EventKind::TransactionHold(subject, ends));
             }
         });
     }
@@ -117,19 +117,19 @@ impl Context<'_> {
 /// Records a change that was due at one moment and is applied at another, and its consequences.
 pub(super) fn record_due(table: &Table, shape: &Shape, change: &Change, (at, now): (Moment, Moment)) {
     let events = table.events();
-    if !events.are_listened_to() {
+    if !events.has_subscribers() {
         return;
     }
     let subject = subject(&shape.definition, change, action(change));
-    events.tell(
+    events.record(
         at,
         match change.cause {
             Cause::TimeToLive => EventKind::Expiry(subject),
             Cause::Request | Cause::Replication => EventKind::TransactionApplied(subject),
         },
     );
-    consequences(shape, change, now, |kind| events.tell(at, kind));
-    departures(table, shape, change, |kind| events.tell(at, kind));
+    consequences(shape, change, now, |kind| events.record(at, kind));
+    replication_events(table, shape, change, |kind| events.record(at, kind));
 }
 
 /// Records a change of another region that has arrived at one moment and is applied at another: its consequences, and
@@ -141,7 +141,7 @@ pub(super) fn record_arrival(
     (at, now): (Moment, Moment),
 ) {
     let events = table.events();
-    if !events.are_listened_to() {
+    if !events.has_subscribers() {
         return;
     }
     let schema = &shape.definition.key;
@@ -156,10 +156,10 @@ pub(super) fn record_arrival(
     if let Some((lost, won)) = &comparison.conflict {
         let conflict =
             EventKind::ReplicationConflict(subject.clone(), Box::new((lost.clone().into(), won.clone().into())));
-        events.tell(at, conflict);
+        events.record(at, conflict);
     }
-    events.tell(at, EventKind::ReplicationArrival(source, subject, comparison.replaces));
+    events.record(at, EventKind::ReplicationArrival(source, subject, comparison.replaces));
     if let Some(change) = change {
-        consequences(shape, change, now, |kind| events.tell(at, kind));
+        consequences(shape, change, now, |kind| events.record(at, kind));
     }
 }

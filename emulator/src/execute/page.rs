@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use super::page_cost::{PageCost, walked};
+use super::page_cost::{PageCost, tokens_read};
 use super::{capacity, due, stale, strong, trace};
 use crate::context::Context;
 use crate::error::ApiError;
@@ -42,7 +42,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
             fetch,
         };
         let page = paid(context, read, range, &walk, all.bytes);
-        context.tell(|draft| trace::paged(draft, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
+        context.record(|recorder| trace::paged(recorder, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
         let (page, of_page) = page?;
         cost += of_page;
         limit.items -= page.items.len().min(limit.items);
@@ -67,7 +67,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
     } else {
         shown(read, all.items, all.bases)
     };
-    context.tell(|draft| draft.answer_of_range(&read.target.table.name, items.len() as u64));
+    context.record(|recorder| recorder.answer_of_range(&read.target.table.name, items.len() as u64));
     Ok(PageResult {
         items,
         scanned,
@@ -111,9 +111,9 @@ fn paid(
     capacity::admit_page(context, table, name, walk.range.tokens().0)?;
     let page = read_page_items(context, read, walk);
     let cost = PageCost::new(&page, before, read.consistent);
-    let walked = walked(read, walk.range, page.items.last().filter(|_| page.cut));
+    let tokens_read = tokens_read(read, walk.range, page.items.last().filter(|_| page.cut));
     let units = cost.read + cost.fetched;
-    capacity::spend_page(context, table, (name, units), range.first_value(), walked);
+    capacity::spend_page(context, table, (name, units), range.first_value(), tokens_read);
     Ok((page, cost))
 }
 

@@ -10,7 +10,7 @@ use crate::storage::{KeyRange, Page};
 use crate::value::{Item, Name};
 
 /// The tokens that a page touched: those of its range, or those up to its last item.
-pub(super) fn walked(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) -> (u64, u64) {
+pub(super) fn tokens_read(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) -> (u64, u64) {
     let token = last.and_then(|item| {
         let base = Key::read(&read.target.definition().key, item)?;
         match read.index().filter(|index| !index.local) {

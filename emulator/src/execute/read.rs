@@ -27,7 +27,7 @@ fn admit(context: &Context<'_>, get: &Get<'_>) -> Result<(), ApiError> {
 /// Pays for a read item.
 fn paid(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Option<Item>, ApiError> {
     let item = spend_get(context, get, item.as_ref()).map(|()| item);
-    context.tell(|draft| trace::got(draft, get, item.as_ref().map(Option::as_ref)));
+    context.record(|recorder| trace::read_item(recorder, get, item.as_ref().map(Option::as_ref)));
     item
 }
 
@@ -146,13 +146,13 @@ fn spend_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) ->
 }
 
 fn record_reads(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) {
-    context.tell(|draft| {
+    context.record(|recorder| {
         let read = gets.iter().zip(items);
-        read.for_each(|(get, item)| trace::got(draft, get, Ok(item.as_ref())));
+        read.for_each(|(get, item)| trace::read_item(recorder, get, Ok(item.as_ref())));
     });
 }
 
 fn cancelled(context: &Context<'_>, gets: &[Get<'_>], failures: Vec<Option<ApiError>>) -> ApiError {
-    context.tell(|draft| trace::cancelled_gets(draft, gets, &failures));
+    context.record(|recorder| trace::cancelled_gets(recorder, gets, &failures));
     ApiError::transaction_cancelled(failures.into_iter().map(reason).collect())
 }

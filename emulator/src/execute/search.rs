@@ -19,7 +19,7 @@ pub struct SearchHit {
 pub fn search(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     let mut found = nearest(context, search);
     found.truncate(within_one_answer(found.iter().map(|found| found.entry.item().size())));
-    context.tell(|draft| trace::searched(draft, search, Ok(found.len())));
+    context.record(|recorder| trace::searched(recorder, search, Ok(found.len())));
     found
 }
 

@@ -40,7 +40,7 @@ pub(super) fn state(
     }
     let stale = (state != present).then_some(state);
     if let Some(state) = stale {
-        context.tell(|draft| draft.set_read_age(history.age(state, context.now)));
+        context.record(|recorder| recorder.set_read_age(history.age(state, context.now)));
     }
     stale
 }

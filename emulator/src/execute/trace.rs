@@ -1,7 +1,7 @@
 //! Records entries in the journal. Runs only while requests are recorded.
 
 use super::advise;
-use super::page_cost::{PageCost, walked};
+use super::page_cost::{PageCost, tokens_read};
 use crate::capacity::Direction;
 use crate::change::{self, Change};
 use crate::context::Context;
@@ -65,11 +65,11 @@ fn fail(touch: &mut Touch, error: &ApiError) {
 #[cold]
 pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &ApiError) {
     let Access::Items(access) = access else { return };
-    context.tell(|draft| match access.request {
-        ItemRequest::Write(write) => wrote(draft, write, Err(error), None),
-        ItemRequest::Get(get, _) => got(draft, get, Err(error)),
-        ItemRequest::Page(read, range) => paged(draft, read, range, Err(error)),
-        ItemRequest::Search(search) => searched(draft, search, Err(error)),
+    context.record(|recorder| match access.request {
+        ItemRequest::Write(write) => wrote(recorder, write, Err(error), None),
+        ItemRequest::Get(get, _) => read_item(recorder, get, Err(error)),
+        ItemRequest::Page(read, range) => paged(recorder, read, range, Err(error)),
+        ItemRequest::Search(search) => searched(recorder, search, Err(error)),
     });
 }
 
@@ -80,9 +80,9 @@ pub(super) fn permitted(context: &Context<'_>, access: &Access<'_, '_>) {
     needed.push(access.request(context));
     // A repeated transaction needs the same permissions as the first time.
     needed.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
-    context.tell(|draft| {
+    context.record(|recorder| {
         for request in needed {
-            draft.need(Permission {
+            recorder.need(Permission {
                 action: request.action,
                 resource: request.resource.as_ref().into(),
                 leading_keys: request.partition_keys.map(|[first, ..]| first),
@@ -97,32 +97,32 @@ pub(super) fn permitted(context: &Context<'_>, access: &Access<'_, '_>) {
 /// Records an injected failure of an entry.
 #[cold]
 pub(super) fn injected(context: &Context<'_>, injected: Injected, error: &ApiError) {
-    context.tell(|draft| draft.inject(injected, error.kind()));
+    context.record(|recorder| recorder.inject(injected, error.kind()));
 }
 
 /// Records a read of one item.
 #[cold]
-pub(super) fn got(draft: &mut RequestRecorder, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
+pub(super) fn read_item(recorder: &mut RequestRecorder, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
     let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token);
     match read {
         Ok(item) => {
             touch.read = get.units(item);
             touch.scanned = item.is_some().into();
-            draft.answer(item.is_some().into());
-            draft.spend_read(&touch.table, None, touch.read);
+            recorder.answer(item.is_some().into());
+            recorder.spend_read(&touch.table, None, touch.read);
         }
         Err(error) => {
             fail(&mut touch, error);
-            draft.fail(&touch.table, error, false);
+            recorder.fail(&touch.table, error, false);
         }
     }
-    draft.touch(touch);
+    recorder.touch(touch);
 }
 
 /// Records a single write. One whose condition has failed costs as much as the stored item.
 #[cold]
 pub(super) fn wrote(
-    draft: &mut RequestRecorder,
+    recorder: &mut RequestRecorder,
     write: &Write<'_>,
     written: Result<&Change, &ApiError>,
     stored: Option<&Item>,
@@ -137,37 +137,37 @@ pub(super) fn wrote(
         Ok(change) => {
             let consumed = change.consumed(&touch.table);
             touch.write = consumed.total();
-            draft.spend(&consumed, Direction::Write);
+            recorder.spend(&consumed, Direction::Write);
         }
         Err(error) => {
             fail(&mut touch, error);
-            draft.fail(&touch.table, error, false);
+            recorder.fail(&touch.table, error, false);
             if error.kind() == ErrorKind::ConditionalCheckFailed {
                 touch.write = change::failure_units(stored);
-                draft.spend_write(&touch.table, None, touch.write);
+                recorder.spend_write(&touch.table, None, touch.write);
             }
         }
     }
-    draft.touch(touch);
+    recorder.touch(touch);
 }
 
 /// Records the writes of a transaction that was executed.
 #[cold]
 pub(super) fn wrote_all<'c>(
-    draft: &mut RequestRecorder,
+    recorder: &mut RequestRecorder,
     writes: &[Result<Write<'_>, ApiError>],
     changes: impl Iterator<Item = &'c Change>,
 ) {
     for (write, change) in writes.iter().flatten().zip(changes) {
         let consumed = change.consumed(&write.target.table.name);
-        draft.spend(&consumed, Direction::Write);
+        recorder.spend(&consumed, Direction::Write);
         let touch = touch_of(
             item_action(&write.action),
             &write.target,
             &write.attributes,
             write.key.token,
         );
-        draft.touch(Touch {
+        recorder.touch(Touch {
             write: consumed.total(),
             ..touch
         });
@@ -177,7 +177,7 @@ pub(super) fn wrote_all<'c>(
 /// Records the writes of a cancelled transaction.
 #[cold]
 pub(super) fn cancelled_writes(
-    draft: &mut RequestRecorder,
+    recorder: &mut RequestRecorder,
     writes: &[Result<Write<'_>, ApiError>],
     failures: &[Option<ApiError>],
 ) {
@@ -189,28 +189,28 @@ pub(super) fn cancelled_writes(
             &write.attributes,
             write.key.token,
         );
-        cancelled(draft, touch, failure.as_ref());
+        cancelled(recorder, touch, failure.as_ref());
     }
 }
 
 /// Records the reads of a cancelled transaction.
 #[cold]
-pub(super) fn cancelled_gets(draft: &mut RequestRecorder, gets: &[Get<'_>], failures: &[Option<ApiError>]) {
+pub(super) fn cancelled_gets(recorder: &mut RequestRecorder, gets: &[Get<'_>], failures: &[Option<ApiError>]) {
     for (get, failure) in gets.iter().zip(failures) {
         cancelled(
-            draft,
+            recorder,
             touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token),
             failure.as_ref(),
         );
     }
 }
 
-fn cancelled(draft: &mut RequestRecorder, mut touch: Touch, failure: Option<&ApiError>) {
+fn cancelled(recorder: &mut RequestRecorder, mut touch: Touch, failure: Option<&ApiError>) {
     if let Some(error) = failure {
         fail(&mut touch, error);
-        draft.fail(&touch.table, error, true);
+        recorder.fail(&touch.table, error, true);
     }
-    draft.touch(touch);
+    recorder.touch(touch);
 }
 
 /// What can be queried of a table: itself and its indexes, with the first attribute of each partition key.
@@ -226,7 +226,7 @@ fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
 /// Records a page that was read or rejected, and its cost.
 #[cold]
 pub(super) fn paged(
-    draft: &mut RequestRecorder,
+    recorder: &mut RequestRecorder,
     read: &PageRead<'_>,
     range: &PageRange<'_>,
     page: Result<(&Page, PageCost), &ApiError>,
@@ -238,10 +238,10 @@ pub(super) fn paged(
     touch.index = read.index().map(|index| index.name.clone());
     let tokens = page.as_ref().map_or_else(
         |_| range.keys.tokens(),
-        |(page, _)| walked(read, &range.keys, page.items.last().filter(|_| page.cut)),
+        |(page, _)| tokens_read(read, &range.keys, page.items.last().filter(|_| page.cut)),
     );
     place(&mut touch, &read.target, read.index(), tokens);
-    touch.filter = advise::filter_trace(read, range, draft.at()).map(Box::new);
+    touch.filter = advise::filter_trace(read, range, recorder.at()).map(Box::new);
     let schema = read.index().map_or(&definition.key, |index| &index.key);
     touch.key = schema
         .hash
@@ -255,30 +255,30 @@ pub(super) fn paged(
             let consumed = cost.consumed(read, table);
             touch.read = consumed.total();
             touch.scanned = page.items.len() as u64;
-            draft.spend(&consumed, Direction::Read);
+            recorder.spend(&consumed, Direction::Read);
         }
         Err(error) => {
             fail(&mut touch, error);
-            draft.fail(table, error, false);
+            recorder.fail(table, error, false);
         }
     }
     if touch.act == ItemAction::Scan {
-        draft.scan(&touch, partition_keys(definition));
+        recorder.scan(&touch, partition_keys(definition));
     }
-    draft.touch(touch);
+    recorder.touch(touch);
 }
 
 /// Records a search of a vector index and its number of results.
 #[cold]
-pub(super) fn searched(draft: &mut RequestRecorder, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
+pub(super) fn searched(recorder: &mut RequestRecorder, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
     let mut touch = Touch::new(ItemAction::SearchVectors, search.target.table.name.clone());
     touch.index = Some(search.index().name.clone());
     match found {
-        Ok(found) => draft.answer(found as u64),
+        Ok(found) => recorder.answer(found as u64),
         Err(error) => {
             fail(&mut touch, error);
-            draft.fail(&touch.table, error, false);
+            recorder.fail(&touch.table, error, false);
         }
     }
-    draft.touch(touch);
+    recorder.touch(touch);
 }

@@ -108,26 +108,26 @@ fn carry_out(
         return Err(cancelled(context, writes, failures));
     }
     reserve(context, writes, &changes)?;
-    context.tell(|draft| trace::wrote_all(draft, writes, changes.iter().map(|(_, _, change)| change)));
-    let lands = context.now.plus(time_in_flight(context, writes));
+    context.record(|recorder| trace::wrote_all(recorder, writes, changes.iter().map(|(_, _, change)| change)));
+    let ends = context.now.plus(time_in_flight(context, writes));
     // There is one: a transaction without actions is rejected earlier.
     let Some(first) = writes.iter().flatten().next() else {
         return Ok(Vec::new());
     };
     let log = first.target.table.log();
     let committed = log.begin(context.now, Origin::Request, || {
-        mutations(context, writes, &changes, lands)
+        mutations(context, writes, &changes, ends)
     })?;
-    if lands > context.now {
+    if ends > context.now {
         for (at, applies, change) in &changes {
             let (_, guard, _, partition) = &mut locked[*at];
             let then = pending(*applies, change);
-            partition.mark(&committed, guard, &change.key, lands, then);
+            partition.hold(&committed, guard, &change.key, ends, then);
         }
         for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
-            context.record_hold(write, (change, *applies), lands);
+            context.record_hold(write, (change, *applies), ends);
         }
-        context.answer_at(lands);
+        context.answer_at(ends);
         return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
     }
     for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
@@ -163,9 +163,9 @@ fn mutations(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
     changes: &[(usize, bool, Change)],
-    lands: Moment,
+    ends: Moment,
 ) -> Vec<Mutation> {
-    let in_flight = lands > context.now;
+    let in_flight = ends > context.now;
     let mut mutations = Vec::with_capacity(changes.len() + 1);
     for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
         let table = write.target.table.ordinal;
@@ -173,14 +173,14 @@ fn mutations(
             mutations.push(Mutation::HoldItem {
                 table,
                 key: change.key.clone(),
-                until: lands,
+                until: ends,
                 then: pending(*applies, change),
             });
         } else if *applies {
             mutations.push(Mutation::of_change(table, change));
         }
     }
-    let token = context.token(lands);
+    let token = context.token(ends);
     mutations.extend(token.map(|token| Mutation::UseToken { token }));
     mutations
 }
@@ -204,11 +204,11 @@ fn reserve(
     if !planned().any(|(_, table)| table.capacity.is_counted()) {
         return Ok(());
     }
-    let mut basket = TransactionDemands::default();
+    let mut demands = TransactionDemands::default();
     for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
-        basket.add_write(entry, table, change, write.partition());
+        demands.add_write(entry, table, change, write.partition());
     }
-    let reserved = basket.reserve(writes.len(), context.now);
+    let reserved = demands.reserve(writes.len(), context.now);
     reserved.map_err(|lacking| cancelled(context, writes, lacking))
 }
 
@@ -217,19 +217,19 @@ fn cancelled(
     writes: &[Result<Write<'_>, ApiError>],
     failures: Vec<Option<ApiError>>,
 ) -> ApiError {
-    context.tell(|draft| trace::cancelled_writes(draft, writes, &failures));
+    context.record(|recorder| trace::cancelled_writes(recorder, writes, &failures));
     ApiError::transaction_cancelled(failures.into_iter().map(reason).collect())
 }
 
 /// How long a transaction runs: the longest delay that the conditions of its tables give for its first item.
 fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Duration {
-    let dials = || {
+    let lags = || {
         writes
             .iter()
             .flatten()
             .map(|write| write.target.shape.conditions.transaction_time)
     };
-    let Some(Ok(first)) = writes.first().filter(|_| !dials().all(Lag::is_none)) else {
+    let Some(Ok(first)) = writes.first().filter(|_| !lags().all(Lag::is_none)) else {
         return Duration::ZERO;
     };
     let seed = context.engine.seed();
@@ -240,7 +240,7 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
         .finish();
     let ordinal = context.engine.decided().next(context.scope.hash(), id);
     let decision = chance::decide(seed, "transaction", &id.to_le_bytes(), ordinal);
-    dials().map(|dial| dial.of(decision)).max().unwrap_or_default()
+    lags().map(|lag| lag.of(decision)).max().unwrap_or_default()
 }
 
 /// The cancellation reason of an action, from its error.

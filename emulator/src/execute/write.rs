@@ -6,7 +6,7 @@ use super::{capacity, due, strong, trace};
 use crate::change::{self, Change};
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
-use crate::expression::{Names, Update};
+use crate::expression::{AttributeNames, Update};
 use crate::limits;
 use crate::plan::{Write, WriteAction};
 use crate::storage::{Contents, Mutation, Origin, Shape, Table};
@@ -65,8 +65,8 @@ impl Write<'_> {
     }
 
     /// The attributes that the condition and the update use.
-    fn names(&self) -> Names<'_> {
-        let mut names = Names::new();
+    fn names(&self) -> AttributeNames<'_> {
+        let mut names = AttributeNames::new();
         if let Some(condition) = &self.condition {
             condition.add_names(&mut names);
         }
@@ -212,8 +212,8 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             change = Err(error);
         }
     }
-    context.tell(|draft| {
-        trace::wrote(draft, write, change.as_ref(), guard.get(&write.key));
+    context.record(|recorder| {
+        trace::wrote(recorder, write, change.as_ref(), guard.get(&write.key));
     });
     // A change is large: it is returned in place.
     let mut refused = None;

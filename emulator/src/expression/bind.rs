@@ -103,7 +103,7 @@ impl<'r> Bound<'r> {
     }
 
     /// Adds the attributes that operators and functions read.
-    pub(super) fn add_names<'a>(&'a self, names: &mut Names<'a>) {
+    pub(super) fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
         for application in &self.parsed.applications {
             let tests = matches!(
                 application.operator,
@@ -119,15 +119,15 @@ impl<'r> Bound<'r> {
 
 /// The names of the attributes that expressions read, sorted and distinct.
 #[derive(Default)]
-pub struct Names<'a> {
+pub struct AttributeNames<'a> {
     names: SmallVec<[&'a str; FEW]>,
     /// Whether the value is read, too, and not only whether there is one.
     read: SmallVec<[bool; FEW]>,
 }
 
-impl<'a> Names<'a> {
-    pub fn new() -> Names<'a> {
-        Names::default()
+impl<'a> AttributeNames<'a> {
+    pub fn new() -> AttributeNames<'a> {
+        AttributeNames::default()
     }
 
     /// Adds an attribute that is read.
@@ -163,7 +163,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl<'a> std::ops::Deref for Names<'a> {
+impl<'a> std::ops::Deref for AttributeNames<'a> {
     type Target = [&'a str];
 
     fn deref(&self) -> &[&'a str] {

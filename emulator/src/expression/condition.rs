@@ -8,7 +8,7 @@ use memchr::memmem;
 use smallvec::SmallVec;
 
 use super::ast::{Body, CheckStep, Node, Op, Operand, Operator};
-use super::bind::{Bound, Names};
+use super::bind::{AttributeNames, Bound};
 use super::key_condition::{self, KeyClause};
 use super::path::Path;
 use crate::number::Number;
@@ -65,13 +65,13 @@ impl<'r> Condition<'r> {
 
     /// Whether the condition holds for a stored item.
     pub fn matches_item(&self, item: &Item) -> bool {
-        let mut names = Names::new();
+        let mut names = AttributeNames::new();
         self.add_names(&mut names);
         self.matches(Some(&item.pick(&names)))
     }
 
     /// Adds the attributes that the condition reads.
-    pub fn add_names<'a>(&'a self, names: &mut Names<'a>) {
+    pub fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
         self.bound.add_names(names);
     }
 

@@ -10,10 +10,10 @@
 
 mod ast;
 mod bind;
+mod builder;
 mod cache;
 mod check;
 mod condition;
-mod draft;
 mod error;
 mod key_condition;
 pub mod legacy;
@@ -27,10 +27,10 @@ mod search_condition;
 mod update;
 
 pub use ast::{Clause, Operator};
-pub use bind::{Bindings, Names};
+pub use bind::{AttributeNames, Bindings};
+pub use builder::{BuiltExpression, ExpressionBuilder, Logic, Term};
 pub use cache::Cache;
 pub use condition::{Condition, ConditionPart};
-pub use draft::{BuiltExpression, ExpressionBuilder, Logic, Term};
 pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
 pub use outline::{Outcome, Outline, OutlineNode, OutlinePart};
 pub use path::{Path, PathElement};

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::ast::{Body, Span};
-use super::bind::{Bound, Names};
+use super::bind::{AttributeNames, Bound};
 use super::path::{self, Path, PathElement, step};
 use crate::value::{AttributeValue, Item, Map, Name};
 
@@ -77,7 +77,7 @@ pub(super) fn project(item: &Map, paths: &[Path<'_>]) -> Map {
 
 /// Projects a stored item, of which only the attributes that the paths begin with are decoded.
 pub(super) fn project_item(item: &Item, paths: &[Path<'_>]) -> Map {
-    let mut names = Names::new();
+    let mut names = AttributeNames::new();
     paths.iter().for_each(|path| names.add(path.name()));
     project(&item.pick(&names), paths)
 }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_in_every_case_and_nothing_else() {
+    fn exactly_the_reserved_words_are_reserved_in_any_case() {
         assert!(WORDS.is_sorted_by(|left, right| left < right));
         assert_eq!(WORDS.iter().map(|word| word.len()).max(), Some(LONGEST));
         for word in WORDS {

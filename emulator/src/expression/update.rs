@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use super::ast::{Body, Clause, Operand, Operator, Span, UpdateAction};
-use super::bind::{Bound, Names};
+use super::bind::{AttributeNames, Bound};
 use super::path::{Path, PathElement, step};
 use super::projection::project_item;
 use crate::error::ApiError;
@@ -217,7 +217,7 @@ impl<'r> Update<'r> {
     }
 
     /// Adds the attributes that the update reads or changes.
-    pub fn add_names<'a>(&'a self, names: &mut Names<'a>) {
+    pub fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
         self.bound.add_names(names);
         for action in self.actions() {
             names.add(self.path(action.target).name());

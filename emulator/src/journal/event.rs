@@ -253,7 +253,7 @@ impl EventLog {
     }
 
     /// Appends events, in this order.
-    pub fn tell(&self, events: impl IntoIterator<Item = Event>) {
+    pub fn append(&self, events: impl IntoIterator<Item = Event>) {
         let mut ring = self.ring.lock();
         if ring.batches > 0 {
             ring.batch.extend(events);
@@ -364,7 +364,7 @@ impl TableEvents {
         TableEvents { log, owner, table }
     }
 
-    pub fn are_listened_to(&self) -> bool {
+    pub fn has_subscribers(&self) -> bool {
         self.log.is_listening()
     }
 
@@ -386,8 +386,8 @@ impl TableEvents {
     }
 
     /// Records an event that no request caused.
-    pub fn tell(&self, at: Moment, kind: EventKind) {
-        self.log.tell([self.event(at, kind)]);
+    pub fn record(&self, at: Moment, kind: EventKind) {
+        self.log.append([self.event(at, kind)]);
     }
 }
 
@@ -421,18 +421,18 @@ mod tests {
     #[test]
     fn pages_follow_each_other_and_what_is_gone_is_counted() {
         let log = EventLog::default();
-        log.tell((0..10).map(|token| split(0, token)));
+        log.append((0..10).map(|token| split(0, token)));
         let page = log.after(0, 4);
         assert_eq!((tokens(&page), page.next, page.missed), (vec![0, 1, 2, 3], 4, 0));
         let page = log.after(page.next, 100);
         assert_eq!((tokens(&page).len(), page.next), (6, 10));
         assert_eq!((log.after(10, 100).next, log.after(10, 100).events.len()), (10, 0));
-        log.tell((10..10 + MOST_EVENTS as u64).map(|token| split(0, token)));
+        log.append((10..10 + MOST_EVENTS as u64).map(|token| split(0, token)));
         let page = log.after(3, 2);
         assert_eq!((tokens(&page), page.next, page.missed), (vec![10, 11], 12, 7));
         // A cursor from before the log was cleared begins anew.
         log.clear();
-        log.tell([split(0, 77)]);
+        log.append([split(0, 77)]);
         let page = log.after(12, 2);
         assert_eq!((tokens(&page), page.next, page.cleared), (vec![77], 1, true));
     }
@@ -450,28 +450,28 @@ mod tests {
                 token: None,
             };
             let events = TableEvents::new(Arc::default(), owner(), "tab".into());
-            log.tell([events.event(Moment::START, EventKind::Expiry(subject))]);
+            log.append([events.event(Moment::START, EventKind::Expiry(subject))]);
         }
         assert!(log.after(0, 100).events.len() < 16);
         assert!(log.ring.lock().bytes <= MOST_BYTES);
     }
 
     #[test]
-    fn a_batch_is_told_in_the_order_of_time() {
+    fn a_batch_is_logged_in_time_order() {
         let log = EventLog::default();
         assert!(log.batch().is_none());
         log.begin();
         let (outer, inner) = (log.batch(), log.batch());
-        log.tell([split(3, 0), split(1, 1)]);
+        log.append([split(3, 0), split(1, 1)]);
         drop(inner);
-        log.tell([split(2, 2), split(1, 3)]);
+        log.append([split(2, 2), split(1, 3)]);
         assert!(log.after(0, 10).events.is_empty());
         drop(outer);
         assert_eq!(tokens(&log.after(0, 10)), [1, 3, 2, 0]);
     }
 
     #[test]
-    fn who_waits_is_woken() {
+    fn waiting_readers_are_woken() {
         struct Count(AtomicUsize);
         impl Wake for Count {
             fn wake(self: Arc<Self>) {
@@ -481,7 +481,7 @@ mod tests {
         let count = Arc::new(Count(AtomicUsize::new(0)));
         let (log, waker) = (EventLog::default(), Waker::from(Arc::clone(&count)));
         assert!(!log.has_after(0, &waker) && !log.has_after(0, &waker));
-        log.tell([split(0, 0)]);
+        log.append([split(0, 0)]);
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
         assert!(log.has_after(0, &waker) && !log.has_after(1, &waker));
         log.clear();

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_apart_and_the_oldest_go() {
+    fn minutes_are_separate_and_the_oldest_are_dropped() {
         let mut minutes = Minutes::default();
         let at = |minute: i64| Moment::from_seconds(minute * 60 + 59);
         for minute in 0..MOST_MINUTES as i64 + 7 {

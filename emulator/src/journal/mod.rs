@@ -5,20 +5,20 @@
 //! While nobody watches there is no recorder, and a request costs a relaxed load.
 
 mod counts;
-mod draft;
 mod event;
 mod metric;
 mod minutes;
+mod recorder;
 mod request;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use counts::Spent;
-pub use draft::{RequestEnd, RequestRecorder};
 pub use event::{Event, EventKind, EventLog, EventPage, EventSubject, RegionalWrite, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Dimension, Metric, Samples};
+pub use recorder::{RequestEnd, RequestRecorder};
 pub use request::{
     BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Permission, Request, Touch,
 };
@@ -28,8 +28,8 @@ use crate::sorted::SortedMap;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::Name;
 use counts::AccountCounts;
-use draft::RecordedRequest;
 use minutes::Minutes;
+use recorder::RecordedRequest;
 
 /// Requests that are remembered at most.
 pub const MOST_REQUESTS: usize = 10_000;
@@ -134,13 +134,13 @@ impl Journal {
     }
 
     /// Takes in a request that is done.
-    pub fn close(&self, draft: RequestRecorder, end: RequestEnd) {
-        let mut closed = draft.close(end);
+    pub fn close(&self, recorder: RequestRecorder, end: RequestEnd) {
+        let mut closed = recorder.close(end);
         let caused = closed.events.take();
         let owner = closed.owner.clone();
         let request = self.enter(closed);
         if let Some(caused) = caused {
-            self.events.tell(events_of(&owner, &request, caused));
+            self.events.append(events_of(&owner, &request, caused));
         }
     }
 
@@ -298,21 +298,21 @@ mod tests {
     }
 
     fn put(journal: &Journal, table: &str, key: &str) {
-        let mut draft = RequestRecorder::new(caller(), caller(), "PutItem", Moment::START);
+        let mut recorder = RequestRecorder::new(caller(), caller(), "PutItem", Moment::START);
         let key: Map = [("pk".into(), AttributeValue::string(key))].into_iter().collect();
-        draft.touch(Touch {
+        recorder.touch(Touch {
             key,
             write: Units::whole(1),
             ..Touch::new(ItemAction::Put, table.into())
         });
-        draft.spend_write(&table.into(), None, Units::whole(1));
+        recorder.spend_write(&table.into(), None, Units::whole(1));
         let end = RequestEnd {
             status: 200,
             error: None,
             delivery: Delivery::Whole,
             latency: Duration::ZERO,
         };
-        journal.close(draft, end);
+        journal.close(recorder, end);
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn several_may_watch() {
+    fn several_watchers_are_counted() {
         let journal = Journal::default();
         journal.begin();
         journal.watch(true);

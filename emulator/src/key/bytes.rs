@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_the_bytes_they_were_made_of() {
+    fn bytes_equal_their_source() {
         assert_eq!(size_of::<KeyBytes>(), 32);
         let all: Vec<u8> = (0..80).collect();
         for length in 0..80 {

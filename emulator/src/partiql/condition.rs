@@ -37,7 +37,7 @@ impl ExpressionRole {
 
 struct Expressions<'l, 's> {
     lowering: &'l mut Lowering<'s>,
-    draft: &'l mut ExpressionBuilder,
+    builder: &'l mut ExpressionBuilder,
     setting: ExpressionRole,
     /// The results of lowering the expressions up to the current one; `None` for those in another role.
     lowered: Vec<Option<Lowered>>,
@@ -45,8 +45,8 @@ struct Expressions<'l, 's> {
 
 impl Lowering<'_> {
     /// Lowers the condition of a WHERE clause.
-    pub(super) fn condition(&mut self, draft: &mut ExpressionBuilder, root: Id) -> Result<Logic, ApiError> {
-        match self.expressions(draft, root, ExpressionRole::Condition)? {
+    pub(super) fn condition(&mut self, builder: &mut ExpressionBuilder, root: Id) -> Result<Logic, ApiError> {
+        match self.expressions(builder, root, ExpressionRole::Condition)? {
             Lowered::Logic(logic) => Ok(logic),
             Lowered::Term(_) => Err(statement_error(
                 "WHERE clause must contain an expression that resolves to a boolean",
@@ -55,7 +55,7 @@ impl Lowering<'_> {
     }
 
     /// Lowers the right side of an assignment.
-    pub(super) fn right_side(&mut self, draft: &mut ExpressionBuilder, root: Id) -> Result<Term, ApiError> {
+    pub(super) fn right_side(&mut self, builder: &mut ExpressionBuilder, root: Id) -> Result<Term, ApiError> {
         let kind = &self.tree.node(root).kind;
         match kind {
             NodeKind::Is { .. } => return Err(statement_error("IS operator is not supported in update expressions")),
@@ -67,7 +67,7 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        match self.expressions(draft, root, ExpressionRole::Update)? {
+        match self.expressions(builder, root, ExpressionRole::Update)? {
             Lowered::Term(term) => Ok(term),
             Lowered::Logic(_) => Err(ExpressionRole::Update.unsupported("=")),
         }
@@ -75,7 +75,7 @@ impl Lowering<'_> {
 
     fn expressions(
         &mut self,
-        draft: &mut ExpressionBuilder,
+        builder: &mut ExpressionBuilder,
         root: Id,
         setting: ExpressionRole,
     ) -> Result<Lowered, ApiError> {
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         self.mark(root, &mut wanted);
         let mut expressions = Expressions {
             lowering: self,
-            draft,
+            builder,
             setting,
             lowered: vec![None; root as usize + 1],
         };
@@ -140,13 +140,13 @@ impl<'s> Expressions<'_, 's> {
     fn lower(&mut self, id: Id) -> Result<Lowered, ApiError> {
         let node = self.node(id);
         match &node.kind {
-            NodeKind::Variable(_) | NodeKind::Path { .. } => self.lowering.path(self.draft, id).map(Lowered::Term),
+            NodeKind::Variable(_) | NodeKind::Path { .. } => self.lowering.path(self.builder, id).map(Lowered::Term),
             NodeKind::Signed(sign, _) if self.setting == ExpressionRole::Update => {
                 Err(error::operand_count(sign.name(), 1))
             }
             NodeKind::Signed(sign, _) => Err(self.setting.unsupported(sign.name())),
             NodeKind::Not(inner) => match self.get(*inner)? {
-                Lowered::Logic(inner) => Ok(Lowered::Logic(self.draft.not(inner))),
+                Lowered::Logic(inner) => Ok(Lowered::Logic(self.builder.not(inner))),
                 Lowered::Term(_) if self.is_call(*inner) => Err(error::operand_type("NOT", Type::N.name())),
                 Lowered::Term(_) => Err(statement_error("The argument to NOT must be a Type or Expression")),
             },
@@ -170,7 +170,7 @@ impl<'s> Expressions<'_, 's> {
             NodeKind::Foreign(word) => Err(error::unsupported_token(word, self.lowering.place(node.token))),
             _ => {
                 let value = self.lowering.constant(id)?;
-                Ok(Lowered::Term(self.lowering.value(self.draft, value)))
+                Ok(Lowered::Term(self.lowering.value(self.builder, value)))
             }
         }
     }
@@ -181,8 +181,8 @@ impl<'s> Expressions<'_, 's> {
     }
 
     fn test(&mut self, negated: bool, operator: Operator, operands: &[Term]) -> Lowered {
-        let test = self.draft.test(operator, operands);
-        Lowered::Logic(if negated { self.draft.not(test) } else { test })
+        let test = self.builder.test(operator, operands);
+        Lowered::Logic(if negated { self.builder.not(test) } else { test })
     }
 
     /// An operand of an operator or function, which takes no conditions.
@@ -213,7 +213,7 @@ impl<'s> Expressions<'_, 's> {
         };
         if matches!(comparison, Operator::Plus | Operator::Minus) {
             let operands = [self.term(left, operator.name())?, self.term(right, operator.name())?];
-            return Ok(Lowered::Term(self.draft.result(comparison, &operands)));
+            return Ok(Lowered::Term(self.builder.result(comparison, &operands)));
         }
         if self.setting == ExpressionRole::Update {
             return Err(self.setting.unsupported(operator.name()));
@@ -236,9 +236,9 @@ impl<'s> Expressions<'_, 's> {
             return Err(error::operand_type(if and { "AND" } else { "OR" }, Type::N.name()));
         };
         Ok(Lowered::Logic(if and {
-            self.draft.and(first, second)
+            self.builder.and(first, second)
         } else {
-            self.draft.or(first, second)
+            self.builder.or(first, second)
         }))
     }
 
@@ -252,17 +252,17 @@ impl<'s> Expressions<'_, 's> {
         self.lowering.depends_on_values |= matches!(constant, Some(Constant::Parameter(_)));
         match constant.map(|constant| constant.value(self.lowering.parameters)) {
             Some(AttributeValue::Bool(flag)) if *flag == equal => Ok(Lowered::Logic(logic)),
-            Some(AttributeValue::Bool(_)) => Ok(Lowered::Logic(self.draft.not(logic))),
+            Some(AttributeValue::Bool(_)) => Ok(Lowered::Logic(self.builder.not(logic))),
             Some(_) => {
                 // The condition still counts: it is checked, and then left out.
                 let bool = |flag| Constant::Literal(AttributeValue::Bool(flag));
-                let no = self.lowering.value(self.draft, bool(false));
-                let yes = self.lowering.value(self.draft, bool(true));
-                let never = self.draft.test(comparison, &[no, yes]);
+                let no = self.lowering.value(self.builder, bool(false));
+                let yes = self.lowering.value(self.builder, bool(true));
+                let never = self.builder.test(comparison, &[no, yes]);
                 Ok(Lowered::Logic(if equal {
-                    self.draft.and(never, logic)
+                    self.builder.and(never, logic)
                 } else {
-                    self.draft.or(never, logic)
+                    self.builder.or(never, logic)
                 }))
             }
             None => Err(self.setting.unsupported(comparison.name())),
@@ -309,7 +309,7 @@ impl<'s> Expressions<'_, 's> {
         };
         let name = self
             .lowering
-            .value(self.draft, Constant::Literal(AttributeValue::string(letter)));
+            .value(self.builder, Constant::Literal(AttributeValue::string(letter)));
         Ok(self.test(negated, Operator::AttributeType, &[term, name]))
     }
 
@@ -338,6 +338,6 @@ impl<'s> Expressions<'_, 's> {
         if function.is_predicate() {
             return Ok(self.test(false, function, &operands));
         }
-        Ok(Lowered::Term(self.draft.result(function, &operands)))
+        Ok(Lowered::Term(self.builder.result(function, &operands)))
     }
 }

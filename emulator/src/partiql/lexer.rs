@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn invalid_tokens_are_refused() {
         for statement in [
             "'a",
             "\"a",

@@ -61,9 +61,9 @@ impl<'s> Lowering<'s> {
     }
 
     /// A constant as an operand.
-    pub(super) fn value(&mut self, draft: &mut ExpressionBuilder, value: Constant) -> Term {
+    pub(super) fn value(&mut self, builder: &mut ExpressionBuilder, value: Constant) -> Term {
         self.constants.push(value);
-        draft.value((self.constants.len() - 1) as u32)
+        builder.value((self.constants.len() - 1) as u32)
     }
 
     /// The elements of a document path, or what is wrong about it.
@@ -117,10 +117,10 @@ impl<'s> Lowering<'s> {
     }
 
     /// A document path as an operand.
-    pub(super) fn path(&self, draft: &mut ExpressionBuilder, id: Id) -> Result<Term, ApiError> {
+    pub(super) fn path(&self, builder: &mut ExpressionBuilder, id: Id) -> Result<Term, ApiError> {
         let elements = self.elements(id)?;
         let elements: Vec<PathElement<'_>> = elements.iter().map(OwnedPathElement::borrowed).collect();
-        Ok(draft.path(&elements))
+        Ok(builder.path(&elements))
     }
 
     /// The table and the index that a statement names.

@@ -10,7 +10,7 @@ use super::lower::{Constant, Lowering, OwnedPathElement};
 use super::parser;
 use crate::cache::{Parsed, TextCache};
 use crate::error::ApiError;
-use crate::expression::{BuiltExpression, Clause, Condition, ExpressionBuilder, Names, Projection, Update};
+use crate::expression::{AttributeNames, BuiltExpression, Clause, Condition, ExpressionBuilder, Projection, Update};
 use crate::limits;
 use crate::value::{AttributeValue, Item, Map, Name, SentItem};
 
@@ -33,11 +33,11 @@ struct Lowered {
     constants: Vec<Constant>,
     /// The number of its question marks.
     parameters: usize,
-    body: Body,
+    body: StatementBody,
 }
 
 #[derive(Debug)]
-enum Body {
+enum StatementBody {
     Select {
         columns: Option<(BuiltExpression, Vec<Name>)>,
         condition: Option<BuiltExpression>,
@@ -129,7 +129,7 @@ impl<'r> Columns<'r> {
 
 /// What is shown of an item: each path under its name.
 pub fn shown(projection: &Projection<'_>, names: &[Name], item: &Item) -> Map {
-    let mut wanted = Names::new();
+    let mut wanted = AttributeNames::new();
     projection.names_as_written().for_each(|name| wanted.add(name));
     let item = item.pick(&wanted);
     let values = names.iter().cloned().zip(projection.values(&item));
@@ -147,7 +147,7 @@ impl Prepared {
     ) -> Result<Prepared, ApiError> {
         let lowered = cache.lower(statement, &parameters)?;
         let item = match &lowered.body {
-            Body::Insert(attributes) => Some(item(attributes, &mut parameters)),
+            StatementBody::Insert(attributes) => Some(item(attributes, &mut parameters)),
             _ => None,
         };
         Ok(Prepared {
@@ -184,18 +184,18 @@ impl Prepared {
 
     /// Whether the statement reads; the others write, or occur among writes.
     pub fn reads(&self) -> bool {
-        matches!(self.lowered.body, Body::Select { exists: false, .. })
+        matches!(self.lowered.body, StatementBody::Select { exists: false, .. })
     }
 
     /// Whether the statement is an EXISTS.
     pub fn is_exists(&self) -> bool {
-        matches!(self.lowered.body, Body::Select { exists: true, .. })
+        matches!(self.lowered.body, StatementBody::Select { exists: true, .. })
     }
 
     /// What the statement gives back of what it writes.
     pub fn returning(&self) -> Option<Returning> {
         match self.lowered.body {
-            Body::Update { returning, .. } | Body::Delete { returning, .. } => returning,
+            StatementBody::Update { returning, .. } | StatementBody::Delete { returning, .. } => returning,
             _ => None,
         }
     }
@@ -207,7 +207,7 @@ impl Prepared {
             condition.map(|built| built.condition(self.values())).transpose()
         };
         Ok(match &self.lowered.body {
-            Body::Select {
+            StatementBody::Select {
                 columns,
                 condition,
                 equalities,
@@ -230,12 +230,12 @@ impl Prepared {
                     Statement::Select(select)
                 }
             }
-            Body::Insert(_) => Statement::Insert(self.item.as_ref().ok_or_else(ApiError::internal)?),
-            Body::Update { update, condition, .. } => Statement::Update {
+            StatementBody::Insert(_) => Statement::Insert(self.item.as_ref().ok_or_else(ApiError::internal)?),
+            StatementBody::Update { update, condition, .. } => Statement::Update {
                 update: update.update(self.values())?,
                 condition: bound(condition)?,
             },
-            Body::Delete { condition, .. } => Statement::Delete {
+            StatementBody::Delete { condition, .. } => Statement::Delete {
                 condition: bound(condition)?,
             },
         })
@@ -296,16 +296,18 @@ impl Lowered {
     /// Whether lowering the statement with these parameters gives no error.
     fn accepts(&self, parameters: &[AttributeValue]) -> bool {
         let is_shallow = |value: &AttributeValue| value.depth() <= limits::NESTING;
-        let inserts = matches!(self.body, Body::Insert(_));
+        let inserts = matches!(self.body, StatementBody::Insert(_));
         parameters.len() >= self.parameters && (!inserts || parameters.iter().all(is_shallow))
     }
 
     fn expressions(&self) -> impl Iterator<Item = &BuiltExpression> {
         let (first, second) = match &self.body {
-            Body::Select { columns, condition, .. } => (columns.as_ref().map(|(built, _)| built), condition.as_ref()),
-            Body::Insert(_) => (None, None),
-            Body::Update { update, condition, .. } => (Some(update), condition.as_ref()),
-            Body::Delete { condition, .. } => (None, condition.as_ref()),
+            StatementBody::Select { columns, condition, .. } => {
+                (columns.as_ref().map(|(built, _)| built), condition.as_ref())
+            }
+            StatementBody::Insert(_) => (None, None),
+            StatementBody::Update { update, condition, .. } => (Some(update), condition.as_ref()),
+            StatementBody::Delete { condition, .. } => (None, condition.as_ref()),
         };
         first.into_iter().chain(second)
     }
@@ -331,12 +333,12 @@ impl Parsed for Lowered {
 impl Lowering<'_> {
     fn filter(&mut self, condition: Option<Id>) -> Result<Option<BuiltExpression>, ApiError> {
         let Some(root) = condition else { return Ok(None) };
-        let mut draft = ExpressionBuilder::condition();
-        let logic = self.condition(&mut draft, root)?;
-        Ok(Some(draft.finish_condition(logic, self.constants.len())))
+        let mut builder = ExpressionBuilder::condition();
+        let logic = self.condition(&mut builder, root)?;
+        Ok(Some(builder.finish_condition(logic, self.constants.len())))
     }
 
-    fn select(&mut self, select: &ast::Select, exists: bool) -> Result<Body, ApiError> {
+    fn select(&mut self, select: &ast::Select, exists: bool) -> Result<StatementBody, ApiError> {
         let columns = if select.columns.is_empty() {
             None
         } else {
@@ -345,7 +347,7 @@ impl Lowering<'_> {
         let order = self.order(select)?;
         let condition = self.filter(select.condition)?;
         let equalities = condition.as_ref().and_then(BuiltExpression::equalities);
-        Ok(Body::Select {
+        Ok(StatementBody::Select {
             columns,
             condition,
             equalities: equalities.unwrap_or_default(),
@@ -355,7 +357,7 @@ impl Lowering<'_> {
     }
 
     fn columns(&self, ids: &[Id]) -> Result<(BuiltExpression, Vec<Name>), ApiError> {
-        let mut draft = ExpressionBuilder::projection();
+        let mut builder = ExpressionBuilder::projection();
         let mut names: Vec<Name> = Vec::with_capacity(ids.len());
         for id in ids {
             if let NodeKind::Path { steps, .. } = &self.tree.node(*id).kind
@@ -372,10 +374,10 @@ impl Lowering<'_> {
                 )));
             }
             names.push(name);
-            let path = self.path(&mut draft, *id)?;
-            draft.show(path);
+            let path = self.path(&mut builder, *id)?;
+            builder.show(path);
         }
-        Ok((draft.finish_projection(), names))
+        Ok((builder.finish_projection(), names))
     }
 
     fn order(&self, select: &ast::Select) -> Result<Vec<(Name, bool)>, ApiError> {
@@ -412,7 +414,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn insert(&mut self, target: Id, value: Id) -> Result<Body, ApiError> {
+    fn insert(&mut self, target: Id, value: Id) -> Result<StatementBody, ApiError> {
         if let (_, Some(_)) = self.target(target)? {
             let place = self.place(self.tree.node(target).token);
             return Err(statement_error_at(
@@ -420,7 +422,7 @@ impl Lowering<'_> {
                 place,
             ));
         }
-        self.item(value).map(Body::Insert)
+        self.item(value).map(StatementBody::Insert)
     }
 
     fn update(
@@ -428,28 +430,28 @@ impl Lowering<'_> {
         assignments: &[Assignment],
         condition: Option<Id>,
         returning: Option<Returning>,
-    ) -> Result<Body, ApiError> {
-        let mut draft = ExpressionBuilder::update();
+    ) -> Result<StatementBody, ApiError> {
+        let mut builder = ExpressionBuilder::update();
         for assignment in assignments {
             match *assignment {
                 Assignment::Remove(path) => {
-                    let target = self.path(&mut draft, path)?;
-                    draft.act(Clause::Remove, target, None);
+                    let target = self.path(&mut builder, path)?;
+                    builder.act(Clause::Remove, target, None);
                 }
                 Assignment::Set(path, value) => {
-                    let target = self.path(&mut draft, path)?;
+                    let target = self.path(&mut builder, path)?;
                     let (clause, value) = match self.set_function(path, value)? {
-                        Some((clause, set)) => (clause, self.value(&mut draft, set)),
-                        None => (Clause::Set, self.right_side(&mut draft, value)?),
+                        Some((clause, set)) => (clause, self.value(&mut builder, set)),
+                        None => (Clause::Set, self.right_side(&mut builder, value)?),
                     };
-                    draft.act(clause, target, Some(value));
+                    builder.act(clause, target, Some(value));
                 }
             }
         }
         // The update's values come before those of the condition; each binds to the values up to its own.
-        let update = draft.finish_update(self.constants.len());
+        let update = builder.finish_update(self.constants.len());
         let condition = self.filter(condition)?;
-        Ok(Body::Update {
+        Ok(StatementBody::Update {
             update,
             condition,
             returning,
@@ -497,7 +499,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn delete(&mut self, condition: Option<Id>, returning: Option<Returning>) -> Result<Body, ApiError> {
+    fn delete(&mut self, condition: Option<Id>, returning: Option<Returning>) -> Result<StatementBody, ApiError> {
         if let Some(other) = returning.filter(|returning| *returning != Returning::AllOld) {
             return Err(statement_error(format!(
                 "Invalid returning clause: RETURNING {} *. Only RETURNING ALL OLD * is allowed in DELETE statements.",
@@ -505,7 +507,7 @@ impl Lowering<'_> {
             )));
         }
         let condition = self.filter(condition)?;
-        Ok(Body::Delete { condition, returning })
+        Ok(StatementBody::Delete { condition, returning })
     }
 }
 

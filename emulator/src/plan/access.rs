@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use super::{Get, PageRange, PageRead, Select, Target, VectorSearch, Write, WriteAction};
 use crate::access::{AccessRequest, PartitionKeyValues};
 use crate::context::Context;
-use crate::expression::{Condition, Names, Projection};
+use crate::expression::{AttributeNames, Condition, Projection};
 use crate::partiql::Returning;
 use crate::schema::KeySchema;
 use crate::sort;
@@ -120,7 +120,7 @@ pub enum RequestTags<'a> {
     #[default]
     None,
     Given(&'a [(String, String)]),
-    /// Names of tags that are removed.
+    /// AttributeNames of tags that are removed.
     Removed(&'a [Text]),
 }
 
@@ -340,7 +340,7 @@ impl<'a> ItemAccess<'a, '_> {
                     update: Some(update), ..
                 } = &write.action
                 {
-                    let mut used = Names::new();
+                    let mut used = AttributeNames::new();
                     update.add_names(&mut used);
                     names.extend(used.iter().copied());
                 }
@@ -395,7 +395,7 @@ impl<'a> ControlAccess<'a> {
         ControlAccess::of(&target.table.name, ControlResource::Arn(&target.table.arn))
     }
 
-    /// Names the table that the added actions are on.
+    /// AttributeNames the table that the added actions are on.
     #[must_use]
     pub fn also_on(self, table: &'a str) -> ControlAccess<'a> {
         ControlAccess { also_on: table, ..self }
@@ -439,7 +439,7 @@ impl<'a> ControlAccess<'a> {
         ControlAccess::of(name, ControlResource::GlobalTable(name))
     }
 
-    /// Names the table that fault rules know the call by.
+    /// AttributeNames the table that fault rules know the call by.
     #[must_use]
     pub fn on_table(self, table: &'a str) -> ControlAccess<'a> {
         ControlAccess { table, ..self }

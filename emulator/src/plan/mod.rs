@@ -63,7 +63,7 @@ pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, 
 }
 
 fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
-    context.tell(|draft| draft.name_table(plain_name(name_or_arn)));
+    context.record(|recorder| recorder.name_table(plain_name(name_or_arn)));
     let scope = context.scope_of(name_or_arn);
     let table = context.engine.catalog().table(&scope, plain_name(name_or_arn))?;
     let shape = table.shape();

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_or_is_due_is_looked_at() {
+    fn only_regions_with_requests_or_due_work_are_visited() {
         const SCOPES: usize = 10_000;
         let (agenda, now) = (Agenda::default(), Cell::new(Moment::START));
         let dues = RefCell::new(BTreeMap::new());

@@ -471,7 +471,7 @@ impl Catalog {
     }
 
     /// Whether these are all regions. A region that was removed and recreated differs.
-    pub(super) fn has_just(&self, scopes: &[(Scope, Arc<Region>)]) -> bool {
+    pub(super) fn consists_of(&self, scopes: &[(Scope, Arc<Region>)]) -> bool {
         self.regions.len() == scopes.len() && scopes.iter().all(|(_, region)| !region.log().is_removed())
     }
 

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_miss_is_dropped() {
+    fn versions_that_no_reader_needs_are_dropped() {
         let mut history = history(2);
         for seconds in 0..10 {
             record(&mut history, seconds as u64 % 3, None, at(seconds));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_that_of_the_lock_and_not_of_the_moments() {
+    fn versions_are_ordered_by_the_lock_and_not_by_time() {
         let mut history = history(5);
         record(&mut history, 1, None, at(10));
         record(&mut history, 2, None, at(9));

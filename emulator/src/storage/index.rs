@@ -77,7 +77,7 @@ impl IndexEvents {
     }
 
     /// Records an arrival before it is applied, unless it was recorded with the change.
-    fn tell<E: IndexEntry>(&self, arrival: &Arrival<E>, entries: &Entries<E>) {
+    fn record<E: IndexEntry>(&self, arrival: &Arrival<E>, entries: &Entries<E>) {
         if !arrival.delayed {
             return;
         }
@@ -95,7 +95,7 @@ impl IndexEvents {
                 .map(|key| key.token),
         };
         let kind = EventKind::IndexArrival(self.index.clone(), subject);
-        self.table.tell(arrival.due, kind);
+        self.table.record(arrival.due, kind);
     }
 }
 
@@ -252,10 +252,10 @@ impl<E: IndexEntry> QueuedIndex<E> {
         }
         let Some(mut arrival) = queue.pop(now) else { return };
         let mut entries = self.entries.write();
-        let events = queue.events.take_if(|events| events.table.are_listened_to());
+        let events = queue.events.take_if(|events| events.table.has_subscribers());
         loop {
             if let Some(events) = &events {
-                events.tell(&arrival, &entries);
+                events.record(&arrival, &entries);
             }
             entries.apply(arrival.update);
             match queue.pop(now) {

@@ -35,7 +35,7 @@ pub struct Partition {
     /// When the next work is due, in microseconds; readable without the lock.
     next_due: AtomicI64,
     /// When the next transaction is executed.
-    next_landing: AtomicI64,
+    next_transaction_end: AtomicI64,
     /// Queued changes from other regions.
     pub inbox: Inbox,
 }
@@ -54,7 +54,7 @@ pub struct Contents {
     /// Earlier states, while reads may be stale.
     history: Option<Box<History>>,
     /// The items locked by running transactions.
-    marks: BTreeMap<Key, TransactionHold>,
+    held: BTreeMap<Key, TransactionHold>,
     /// When those transactions are executed.
     transaction_ends: BTreeSet<(Moment, Key)>,
     /// The versions of the items, once the table has replicas.
@@ -75,7 +75,7 @@ impl Drop for Contents {
 /// An item locked by a running transaction.
 #[derive(Clone, Debug)]
 struct TransactionHold {
-    lands: Moment,
+    ends: Moment,
     then: PendingTransaction,
     /// A deletion that became due meanwhile, and waits.
     expired: Option<Expiry>,
@@ -113,7 +113,7 @@ impl Partition {
         Partition {
             contents: RwLock::new(contents),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
-            next_landing: AtomicI64::new(Moment::NEVER.micros()),
+            next_transaction_end: AtomicI64::new(Moment::NEVER.micros()),
             inbox: Inbox::default(),
         }
     }
@@ -133,8 +133,8 @@ impl Partition {
     }
 
     /// Whether a transaction is due by `now` and has not been executed, or a change of another region has arrived.
-    pub fn is_landing(&self, now: Moment) -> bool {
-        self.next_landing.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
+    pub fn has_transaction_or_arrival_due(&self, now: Moment) -> bool {
+        self.next_transaction_end.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
     /// When the next work is due.
@@ -147,7 +147,7 @@ impl Partition {
     pub fn take_due(&self, contents: &mut Contents, now: Moment, deletes: bool) -> Option<DueWork> {
         let next = self.inbox.next();
         if next <= now
-            && next < contents.next_landing()
+            && next < contents.next_transaction_end()
             && next <= contents.next_due()
             && let Some((arrived, arrival)) = self.inbox.pop(now)
         {
@@ -162,15 +162,15 @@ impl Partition {
 
     /// Publishes the due work of `contents` to callers without the lock. The caller holds the lock for writing.
     pub fn publish_due(&self, contents: &Contents) {
-        self.next_landing
-            .store(contents.next_landing().micros(), Ordering::Release);
+        self.next_transaction_end
+            .store(contents.next_transaction_end().micros(), Ordering::Release);
         self.next_due.store(contents.next_due().micros(), Ordering::Release);
     }
 
     /// Publishes the due work of `contents` if it is earlier than what is published.
     fn lower_due(&self, contents: &Contents) {
-        self.next_landing
-            .fetch_min(contents.next_landing().micros(), Ordering::AcqRel);
+        self.next_transaction_end
+            .fetch_min(contents.next_transaction_end().micros(), Ordering::AcqRel);
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
@@ -190,14 +190,14 @@ impl Partition {
     }
 
     /// Locks an item for a running transaction until it is executed. The caller holds the lock for writing.
-    pub fn mark(&self, _: &Committed<'_>, contents: &mut Contents, key: &Key, lands: Moment, then: PendingTransaction) {
-        let mark = TransactionHold {
-            lands,
+    pub fn hold(&self, _: &Committed<'_>, contents: &mut Contents, key: &Key, ends: Moment, then: PendingTransaction) {
+        let hold = TransactionHold {
+            ends,
             then,
             expired: None,
         };
-        contents.transaction_ends.insert((lands, key.clone()));
-        contents.marks.insert(key.clone(), mark);
+        contents.transaction_ends.insert((ends, key.clone()));
+        contents.held.insert(key.clone(), hold);
         self.lower_due(contents);
     }
 }
@@ -291,21 +291,21 @@ impl Contents {
     /// When the next work is due.
     fn next_due(&self) -> Moment {
         let expiry = self.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
-        expiry.min(self.next_landing())
+        expiry.min(self.next_transaction_end())
     }
 
     /// When the next transaction is executed.
-    fn next_landing(&self) -> Moment {
-        self.transaction_ends.first().map_or(Moment::NEVER, |(lands, _)| *lands)
+    fn next_transaction_end(&self) -> Moment {
+        self.transaction_ends.first().map_or(Moment::NEVER, |(ends, _)| *ends)
     }
 
     /// Takes the first transaction that is due by `now`, even if deletions are due before it.
     fn take_ended_transaction(&mut self, now: Moment) -> Option<DueWork> {
-        self.transaction_ends.first().filter(|(lands, _)| *lands <= now)?;
-        let (lands, key) = self.transaction_ends.pop_first()?;
-        let mark = self.marks.remove(&key)?;
-        self.due.extend(mark.expired);
-        Some(DueWork::PendingTransaction(lands, key, mark.then))
+        self.transaction_ends.first().filter(|(ends, _)| *ends <= now)?;
+        let (ends, key) = self.transaction_ends.pop_first()?;
+        let hold = self.held.remove(&key)?;
+        self.due.extend(hold.expired);
+        Some(DueWork::PendingTransaction(ends, key, hold.then))
     }
 
     /// Takes the first work that is due by `now`. A deletion of an item locked by a transaction waits until the
@@ -316,12 +316,12 @@ impl Contents {
             if next > now || next == Moment::NEVER {
                 return None;
             }
-            if self.transaction_ends.first().is_some_and(|(lands, _)| *lands == next) {
+            if self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next) {
                 return self.take_ended_transaction(now);
             }
             let expiry = self.due.pop_first()?;
-            match self.marks.get_mut(&expiry.key) {
-                Some(mark) => mark.expired = Some(expiry),
+            match self.held.get_mut(&expiry.key) {
+                Some(hold) => hold.expired = Some(expiry),
                 None => return Some(DueWork::Expiry(expiry)),
             }
         }
@@ -334,22 +334,22 @@ impl Contents {
 
     /// The items locked by running transactions, in the order of their execution, and the effect of each.
     pub fn holds(&self) -> impl ExactSizeIterator<Item = (Moment, &Key, Option<&PendingTransaction>)> {
-        let then = |key| self.marks.get(key).map(|hold| &hold.then);
+        let then = |key| self.held.get(key).map(|hold| &hold.then);
         self.transaction_ends
             .iter()
-            .map(move |(lands, key)| (*lands, key, then(key)))
+            .map(move |(ends, key)| (*ends, key, then(key)))
     }
 
     /// Ends a transaction's lock on an item, if there is one.
     pub(super) fn release(&mut self, _: &Committed<'_>, key: &Key) {
-        let Some(mark) = self.marks.remove(key) else { return };
-        self.transaction_ends.remove(&(mark.lands, key.clone()));
-        self.due.extend(mark.expired);
+        let Some(hold) = self.held.remove(key) else { return };
+        self.transaction_ends.remove(&(hold.ends, key.clone()));
+        self.due.extend(hold.expired);
     }
 
     /// When the transaction that locks an item ends.
     pub fn held_until(&self, key: &Key) -> Option<Moment> {
-        self.marks.get(key).map(|mark| mark.lands)
+        self.held.get(key).map(|hold| hold.ends)
     }
 
     /// The versions of the items, once the table has replicas.
@@ -370,7 +370,7 @@ impl Contents {
 
     /// Whether a running transaction locks an item.
     pub fn is_marked(&self, key: &Key) -> bool {
-        !self.marks.is_empty() && self.marks.contains_key(key)
+        !self.held.is_empty() && self.held.contains_key(key)
     }
 
     /// Applies a change to the items and the local indexes, and passes its global arms and its record on.
@@ -481,7 +481,7 @@ impl Contents {
     pub fn unschedule(&mut self) {
         let before = std::mem::take(&mut self.due);
         self.reclaimer.reclaim(before.len(), before);
-        self.marks.values_mut().for_each(|mark| mark.expired = None);
+        self.held.values_mut().for_each(|hold| hold.expired = None);
     }
 
     /// Schedules the deletions of at most `most` items from a key on, as if they were written at `now`. Returns the

@@ -436,7 +436,7 @@ impl Table {
     }
 
     /// Starts recording what the capacity of a table is spent on that is not listed yet. Its shape is unchanged.
-    pub fn watch_from_birth(&self) {
+    pub fn watch_from_creation(&self) {
         self.capacity.set_watched(true);
         self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);
     }
@@ -573,8 +573,8 @@ impl Table {
         let split = stream.split(&committed, at);
         drop(committed);
         drop(locked);
-        if split && self.events.are_listened_to() {
-            self.events.tell(now, EventKind::ShardSplit(at));
+        if split && self.events.has_subscribers() {
+            self.events.record(now, EventKind::ShardSplit(at));
         }
         Ok(split)
     }
@@ -596,7 +596,7 @@ impl Table {
     /// Locks an item for a transaction.
     pub(super) fn hold_item(&self, committed: &Committed<'_>, key: &Key, until: Moment, then: PendingTransaction) {
         let partition = self.partition(self.partition_of(key.token));
-        partition.mark(committed, &mut partition.write(), key, until, then);
+        partition.hold(committed, &mut partition.write(), key, until, then);
     }
 
     /// Ends a transaction's lock on an item.

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_forgotten_within_its_time() {
+    fn tokens_are_kept_for_their_time() {
         let tokens = Tokens::default();
         let here = scope("here");
         let begin = |number: usize, seconds| tokens.begin(&here, &number.to_string(), 1, after(seconds));

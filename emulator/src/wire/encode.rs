@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_stand_between() {
+    fn commas_separate_members() {
         let item = Item::new(&[("pk".into(), AttributeValue::string("a"))].into_iter().collect());
         check(
             |writer| {

@@ -95,7 +95,7 @@ impl Document {
             return Err(malformed("Could not parse the policy: Statement is empty!"));
         }
         for statement in &mut statements {
-            judge(statement, of_stream)?;
+            check_statement(statement, of_stream)?;
         }
         check_ids(&statements)?;
         let mut writer = Writer::with_capacity(text.len());
@@ -133,7 +133,7 @@ const REQUIRED: [(&str, &str); 4] = [
 ];
 
 /// Judges a statement, and writes account numbers among its principals as the service does.
-fn judge(statement: &mut Node, of_stream: bool) -> Result<(), ApiError> {
+fn check_statement(statement: &mut Node, of_stream: bool) -> Result<(), ApiError> {
     let Node::Object(members) = statement else {
         return Err(malformed("This policy contains invalid Json"));
     };

@@ -477,18 +477,18 @@ fn a_transaction_over_tables_takes_the_longest_of_their_times() {
                 .dispatch(&twin.caller, "TransactWriteItems", body.to_string().as_bytes());
             assert_eq!(answer.status, 200);
             let begun = twin.engine.clock().now();
-            let lands = begun.plus(first.max(second));
-            assert_eq!(answer.at, lands, "{first:?}, {second:?}");
+            let ends = begun.plus(first.max(second));
+            assert_eq!(answer.at, ends, "{first:?}, {second:?}");
             let is_there = |table: &str| {
                 let key =
                     json!({"TableName": table, "Key": {"pk": {"S": "a"}, "sk": {"S": "s"}}, "ConsistentRead": true});
                 twin.ok("GetItem", &key)["Item"].is_object()
             };
-            if lands > begun {
-                twin.engine.clock().set(lands.minus(Duration::from_micros(1)));
+            if ends > begun {
+                twin.engine.clock().set(ends.minus(Duration::from_micros(1)));
                 assert_eq!(["one", "two"].map(is_there), [false, false], "{first:?}, {second:?}");
             }
-            twin.engine.clock().set(lands);
+            twin.engine.clock().set(ends);
             assert_eq!(["one", "two"].map(is_there), [true, true], "{first:?}, {second:?}");
         }
     }

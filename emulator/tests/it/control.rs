@@ -141,7 +141,7 @@ fn rule() -> BoxedStrategy<String> {
 }
 
 /// A control by its name, and a body that mostly has its format.
-fn told() -> impl Strategy<Value = (&'static str, String)> {
+fn control_request() -> impl Strategy<Value = (&'static str, String)> {
     let moment = one_of(&[
         "\"2026-01-02T00:00:00Z\"",
         "\"9999-12-31T23:59:59Z\"",
@@ -188,11 +188,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn nothing_that_is_told_panics(told in proptest::collection::vec(told(), 1..6), table in "tab|tab|.{0,4}") {
+    fn no_control_request_panics(requests in proptest::collection::vec(control_request(), 1..6), table in "tab|tab|.{0,4}") {
         let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
         let engine = Engine::new(Settings { clock, seed: 1, conditions, shared_db: false });
         engine.dispatch(&me(), "CreateTable", CREATE);
-        for (name, body) in told {
+        for (name, body) in requests {
             let control = CONTROLS.iter().find(|control| control.name == name).unwrap();
             let path = control.path.replace("{table}", &table).replace("{index}", "by-g").replace("{id}", "1");
             let body = if control.takes == Takes::Nothing { "" } else { body.as_str() };
@@ -307,14 +307,15 @@ fn counters_are_listed_for_accounts_with_requests_or_tables() {
     let mut you = me();
     you.access_key = "you".into();
     engine.dispatch(&you, "GetItem", b"{}");
-    let told: serde_json::Value = serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/metrics", "").body).unwrap();
-    let told: Vec<_> = told
+    let metrics: serde_json::Value =
+        serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/metrics", "").body).unwrap();
+    let access_keys: Vec<_> = metrics
         .as_array()
         .unwrap()
         .iter()
         .map(|scope| &scope["accessKey"])
         .collect();
-    assert_eq!(told, ["me", "you"]);
+    assert_eq!(access_keys, ["me", "you"]);
 }
 
 /// A client in real time advances a clock that stands still by its backoff.
@@ -327,7 +328,7 @@ fn a_header_advances_a_settable_clock() {
         (Allowed::All, "-1", 0),
         (Allowed::All, "soon", 0),
         (Allowed::All, "inf", 0),
-        (Allowed::Looking, "0.25", 0),
+        (Allowed::ReadOnly, "0.25", 0),
     ] {
         let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
         let engine = Engine::new(Settings {

@@ -27,7 +27,7 @@ fn events(twin: &Twin) -> Vec<Value> {
 }
 
 /// Returns each event in short: its second, its kind and these members.
-fn told(twin: &Twin, members: &[&str]) -> Vec<String> {
+fn summaries(twin: &Twin, members: &[&str]) -> Vec<String> {
     let short = |event: &Value| {
         let at = &event["at"].as_str().unwrap()["2026-01-01T00:".len()..];
         let shown = members.iter().filter_map(|name| {
@@ -102,7 +102,7 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
     put(&twin, "a", Some(twin.seconds() + 10));
     twin.engine.advance(Duration::from_mins(1));
     assert_eq!(
-        told(
+        summaries(
             &twin,
             &[
                 "request",
@@ -142,7 +142,7 @@ fn without_lag_no_change_is_pending() {
         "ExpressionAttributeValues": {":g": {"S": "x"}}}),
     );
     assert_eq!(
-        told(&twin, &["request", "action", "act", "arrives", "scanned"]),
+        summaries(&twin, &["request", "action", "act", "arrives", "scanned"]),
         [
             "00:00.000Z request 1 0",
             "00:00.000Z entry 1 Put 0",
@@ -164,7 +164,7 @@ fn events_of_a_paused_index_follow_its_resumption() {
     put(&twin, "a", None);
     twin.engine.advance(Duration::from_secs(5));
     twin.engine.account(&twin.caller).resume_index("tab", "by-g").unwrap();
-    let arrivals: Vec<String> = told(&twin, &["key", "arrives"])
+    let arrivals: Vec<String> = summaries(&twin, &["key", "arrives"])
         .into_iter()
         .filter(|event| event.contains("index"))
         .collect();
@@ -183,7 +183,7 @@ fn events_cover_a_transaction_from_lock_to_application() {
     twin.send("PutItem", &json!({"TableName": "tab", "Item": key("a")}));
     twin.engine.advance(Duration::from_secs(4));
     assert_eq!(
-        told(&twin, &["action", "key", "until", "verdict", "error"]),
+        summaries(&twin, &["action", "key", "until", "verdict", "error"]),
         [
             "00:00.000Z request",
             "00:00.000Z entry a done",
@@ -254,7 +254,7 @@ fn explanations_name_limits_rules_and_stale_reads() {
 }
 
 #[test]
-fn splits_are_told() {
+fn splits_are_logged() {
     let twin = Twin::new(7);
     let small = Enforcement {
         partition_size: 20_000,

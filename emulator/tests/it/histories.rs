@@ -29,14 +29,14 @@ enum Action {
 }
 
 /// A change of an item, which its stream must contain.
-struct Told {
+struct ItemChange {
     key: Key,
     old: Option<Value>,
     new: Option<Value>,
     expired: bool,
 }
 
-impl Told {
+impl ItemChange {
     /// Returns the record that a stream with this view contains.
     fn record(&self, view: &str) -> Value {
         let event = match (&self.old, &self.new) {
@@ -59,7 +59,7 @@ struct History {
     /// The rule that throttles the next request of this operation with this partition key.
     throttle: Option<(&'static str, String)>,
     /// The expected records of the stream, in order.
-    told: Vec<Told>,
+    changes: Vec<ItemChange>,
     view: &'static str,
     hours: u64,
     choice: Choice,
@@ -98,7 +98,7 @@ impl History {
             twin,
             items: BTreeMap::new(),
             throttle: None,
-            told: Vec::new(),
+            changes: Vec::new(),
             view,
             hours: 0,
             choice: Choice(seed),
@@ -132,7 +132,7 @@ impl History {
             .collect();
         for key in expired {
             let old = self.items.remove(&key);
-            self.told.push(Told {
+            self.changes.push(ItemChange {
                 key,
                 old,
                 new: None,
@@ -230,7 +230,7 @@ impl History {
         let new = self.items.get(key).cloned();
         if old != new {
             let key = key.clone();
-            self.told.push(Told {
+            self.changes.push(ItemChange {
                 key,
                 old,
                 new,
@@ -639,8 +639,8 @@ impl History {
         self.expire();
         let records = replay::records(&self.twin, "tab");
         let nothing = Value::Null;
-        self.same("GetRecords", &nothing, records.len(), self.told.len());
-        let keys: std::collections::BTreeSet<&Key> = self.told.iter().map(|told| &told.key).collect();
+        self.same("GetRecords", &nothing, records.len(), self.changes.len());
+        let keys: std::collections::BTreeSet<&Key> = self.changes.iter().map(|change| &change.key).collect();
         for key in keys {
             let shown = |record: &Value| {
                 let of = &record["dynamodb"];
@@ -658,8 +658,8 @@ impl History {
                 .iter()
                 .filter(|record| record["dynamodb"]["Keys"] == key_json(key));
             let found: Vec<Value> = of_key.map(shown).collect();
-            let told = self.told.iter().filter(|told| told.key == *key);
-            let expected: Vec<Value> = told.map(|told| told.record(self.view)).collect();
+            let changes = self.changes.iter().filter(|change| change.key == *key);
+            let expected: Vec<Value> = changes.map(|change| change.record(self.view)).collect();
             self.same("GetRecords", &key_json(key), found, expected);
         }
         let named = |items: &BTreeMap<Key, Value>| -> BTreeMap<String, Value> {

@@ -221,7 +221,7 @@ fn batches_and_transactions() {
 }
 
 #[test]
-fn refusals_have_the_service_s_words() {
+fn refusals_have_the_texts_of_the_service() {
     let twin = Twin::new();
     for (operation, body, expect) in [
         (

@@ -663,13 +663,13 @@ fn a_repeated_transaction_is_recorded_as_reads() {
     let body = json!({"TransactItems": [put], "ClientRequestToken": "t", "ReturnConsumedCapacity": "TOTAL"});
     twin.ok("TransactWriteItems", &body);
     let answer = twin.ok("TransactWriteItems", &body);
-    let told = last(&twin);
+    let entry = last(&twin);
     assert_eq!(
         answer["ConsumedCapacity"][0]["CapacityUnits"],
-        json!(told.read.as_f64())
+        json!(entry.read.as_f64())
     );
     assert_eq!(
-        (told.read.as_f64(), told.write.as_f64(), told.touches.len()),
+        (entry.read.as_f64(), entry.write.as_f64(), entry.touches.len()),
         (2.0, 0.0, 1)
     );
 }

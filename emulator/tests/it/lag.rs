@@ -186,12 +186,12 @@ fn controls_refuse_unknown_names() {
         ("tub", "by-g", "There is no table tub for access key test in us-east-1."),
     ] {
         let engine = &twin.engine;
-        for told in [
+        for refused in [
             engine.account(&twin.caller).pause_index(table, index),
             engine.account(&twin.caller).resume_index(table, index),
             engine.account(&twin.caller).set_index_lag(table, index, None),
         ] {
-            assert_eq!(told.unwrap_err().to_string(), expected);
+            assert_eq!(refused.unwrap_err().to_string(), expected);
         }
     }
     assert!(twin.engine.account(&twin.caller).expire_now("tub").is_err());

@@ -20,7 +20,7 @@ fn each_history_gets_readable_answers() {
             .and_then(|title| title.split_once(": "))
             .unwrap_or_default();
         assert!(about.ends_with('.') && !history.is_empty(), "{title}");
-        assert!(names.insert(name), "{name} is there twice");
+        assert!(names.insert(name), "{name} occurs twice");
         println!("{name}");
         history::run(history.trim_end().as_bytes());
     }

@@ -149,11 +149,11 @@ fn ask(twin: &Twin, thread: u64, choice: &mut Choice) -> String {
 }
 
 /// Returns all answers of each thread.
-fn told(seed: u64, schedule: u64) -> Vec<Vec<String>> {
-    told_by(&twin(seed), seed, schedule)
+fn answers(seed: u64, schedule: u64) -> Vec<Vec<String>> {
+    answers_of(&twin(seed), seed, schedule)
 }
 
-fn told_by(twin: &Twin, seed: u64, schedule: u64) -> Vec<Vec<String>> {
+fn answers_of(twin: &Twin, seed: u64, schedule: u64) -> Vec<Vec<String>> {
     let mut clock = Choice(seed);
     let mut order = Choice(schedule);
     let logs: Vec<Mutex<Vec<String>>> = (0..THREADS).map(|_| Mutex::default()).collect();
@@ -189,12 +189,12 @@ fn one_seed_gives_the_same_decisions_however_threads_interleave() {
         None => vec![1, 2],
     };
     for seed in seeds {
-        let first = told(seed, 0);
+        let first = answers(seed, 0);
         for schedule in 1..SCHEDULES {
-            for (thread, (told, first)) in told(seed, schedule).iter().zip(&first).enumerate() {
-                for (told, first) in told.iter().zip(first) {
+            for (thread, (thread_answers, first)) in answers(seed, schedule).iter().zip(&first).enumerate() {
+                for (answer, first) in thread_answers.iter().zip(first) {
                     assert_eq!(
-                        told, first,
+                        answer, first,
                         "DYNATWIN_SEED={seed}, schedule {schedule}, thread {thread}"
                     );
                 }
@@ -212,7 +212,7 @@ fn one_seed_gives_the_same_decisions_however_threads_interleave() {
         ] {
             assert!(all.contains(what), "DYNATWIN_SEED={seed}: no {what}");
         }
-        assert_ne!(first, told(seed + 100, 0), "another seed decides otherwise");
+        assert_ne!(first, answers(seed + 100, 0), "another seed decides otherwise");
     }
 }
 
@@ -225,8 +225,8 @@ fn a_reset_twin_makes_the_decisions_of_a_new_one() {
         (0..200).for_each(|turn| drop(ask(&twin, turn % THREADS, &mut choice)));
         twin.engine.reset().unwrap();
         set_up(&twin);
-        let again = told_by(&twin, seed, 0);
-        for (again, first) in again.concat().iter().zip(&told(seed, 0).concat()) {
+        let again = answers_of(&twin, seed, 0);
+        for (again, first) in again.concat().iter().zip(&answers(seed, 0).concat()) {
             assert_eq!(again, first, "DYNATWIN_SEED={seed}");
         }
     }
@@ -236,7 +236,7 @@ fn a_reset_twin_makes_the_decisions_of_a_new_one() {
 #[test]
 fn requests_of_other_accounts_change_no_decision() {
     for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
-        let told = |with_another: bool| -> Vec<String> {
+        let answers = |with_another: bool| -> Vec<String> {
             let mut twin = twin(seed);
             let (mut own, mut others) = (Choice(seed), Choice(seed));
             if with_another {
@@ -253,7 +253,7 @@ fn requests_of_other_accounts_change_no_decision() {
             };
             (0..400).map(&mut turn).collect()
         };
-        for (among, alone) in told(true).iter().zip(&told(false)) {
+        for (among, alone) in answers(true).iter().zip(&answers(false)) {
             assert_eq!(among, alone, "DYNATWIN_SEED={seed}");
         }
     }
@@ -269,17 +269,17 @@ fn create(twin: &Twin) -> String {
 /// Returns the description of a new table, and when it is ACTIVE and when it is deleted.
 fn life_of_a_table(twin: &Twin) -> Vec<String> {
     let name = json!({"TableName": "new"});
-    let mut told = vec![create(twin)];
+    let mut answers = vec![create(twin)];
     for _ in 0..2 {
         let status = || twin.send("DescribeTable", &name).1["Table"]["TableStatus"].clone();
         let before = status();
         while status() == before {
             twin.engine.advance(Duration::from_millis(10));
         }
-        told.push(twin.engine.clock().now().to_string());
+        answers.push(twin.engine.clock().now().to_string());
         twin.send("DeleteTable", &name);
     }
-    told
+    answers
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn a_transaction_is_atomic_in_its_region_only() {
 }
 
 #[test]
-fn what_arrives_waits_for_a_transaction_that_holds_its_item() {
+fn an_arrival_waits_for_a_transaction_that_holds_its_item() {
     let twin = Twin::new(&[US, EU]);
     twin.engine
         .account(&caller(EU))

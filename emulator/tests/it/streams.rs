@@ -93,10 +93,10 @@ fn records(twin: &Twin, arn: &str) -> Vec<Value> {
 }
 
 /// Returns records in short, such as `INSERT a 1`, in the order of their sequence numbers.
-fn told(records: &[Value]) -> Vec<String> {
+fn summaries(records: &[Value]) -> Vec<String> {
     let mut records = records.to_vec();
     records.sort_by_key(|record| text(&record["dynamodb"]["SequenceNumber"]));
-    let told = |record: &Value| {
+    let summary = |record: &Value| {
         let of = &record["dynamodb"];
         let image = of.get("NewImage").or(of.get("OldImage"));
         let value = image.and_then(|image| image["v"]["N"].as_str()).unwrap_or("-");
@@ -106,7 +106,7 @@ fn told(records: &[Value]) -> Vec<String> {
             text(&of["Keys"]["pk"]["S"])
         )
     };
-    records.iter().map(told).collect()
+    records.iter().map(summary).collect()
 }
 
 #[track_caller]
@@ -142,7 +142,7 @@ fn every_kind_of_write_has_a_record() {
             {"ConditionCheck": {"TableName": "tab", "Key": {"pk": {"S": "e"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]}),
     );
     assert_eq!(
-        told(&records(&twin, &latest(&twin))),
+        summaries(&records(&twin, &latest(&twin))),
         [
             "INSERT a 1",
             "MODIFY a 2",
@@ -176,7 +176,7 @@ fn writes_without_a_change_have_no_record() {
         "TransactWriteItems",
         &json!({"TransactItems": [{"Put": {"TableName": "tab", "Item": same}}]}),
     );
-    assert_eq!(told(&records(&twin, &latest(&twin))), ["INSERT a -"]);
+    assert_eq!(summaries(&records(&twin, &latest(&twin))), ["INSERT a -"]);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_ttl_record_has_its_user_identity_and_due_time() {
     let arn = latest(&twin);
     let found = records(&twin, &arn);
     // Each is in its own shard; sequence numbers of different shards are not comparable.
-    let mut lines = told(&found);
+    let mut lines = summaries(&found);
     lines.sort();
     let expect = [("a", 60), ("b", 120)].map(|(pk, after)| format!("REMOVE {pk} {}", start + after));
     assert_eq!(lines, expect);
@@ -670,7 +670,7 @@ fn a_disabled_stream_can_be_read_for_a_day() {
     assert!(table.get("StreamSpecification").is_none());
     assert_eq!(text(&table["LatestStreamArn"]), first);
     put(&twin, "a", 2);
-    assert_eq!(told(&records(&twin, &first)), ["INSERT a 1"]);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
     assert_eq!(describe(&twin, &first)["StreamStatus"], "DISABLED");
     assert!(
         shards(&twin, &first)
@@ -696,8 +696,8 @@ fn a_disabled_stream_can_be_read_for_a_day() {
         "ValidationException: Table already has an enabled stream: TableName: tab",
     );
     put(&twin, "a", 3);
-    assert_eq!(told(&records(&twin, &second)), ["MODIFY a -"]);
-    assert_eq!(told(&records(&twin, &first)), ["INSERT a 1"]);
+    assert_eq!(summaries(&records(&twin, &second)), ["MODIFY a -"]);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
     let listed = |more: Value| twin.ok("ListStreams", &more)["Streams"].as_array().unwrap().len();
     assert_eq!(listed(json!({})), 2);
     twin.engine.advance(HOUR * 24);
@@ -715,7 +715,7 @@ fn a_deleted_table_leaves_its_stream() {
     put(&twin, "a", 1);
     let first = latest(&twin);
     twin.ok("DeleteTable", &json!({"TableName": "tab"}));
-    assert_eq!(told(&records(&twin, &first)), ["INSERT a 1"]);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
     let description = describe(&twin, &first);
     assert_eq!(description["StreamStatus"], "DISABLED");
     assert_eq!(description["TableName"], "tab");
@@ -723,7 +723,7 @@ fn a_deleted_table_leaves_its_stream() {
     let second = latest(&twin);
     assert_ne!(first, second);
     put(&twin, "a", 2);
-    assert_eq!(told(&records(&twin, &first)), ["INSERT a 1"]);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
     let page = twin.ok("ListStreams", &json!({"Limit": 1}));
     assert_eq!(page["Streams"][0]["StreamArn"], *first);
     assert_eq!(page["LastEvaluatedStreamArn"], *first);
@@ -908,7 +908,7 @@ fn a_stream_respects_its_limit_in_bytes() {
             assert_eq!(answer.status, 200);
             notes.extend(answer.note);
         }
-        let found = told(&records(&twin, &arn));
+        let found = summaries(&records(&twin, &arn));
         assert_eq!(found.len() == 100, everything, "{case}: {found:?}");
         let newest: Vec<String> = (0..100)
             .map(|at| format!("{} k{} {at}", if at < 7 { "INSERT" } else { "MODIFY" }, at % 7))

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn patience_ends_and_other_errors_are_not_waited_for() {
+    async fn retries_end_and_other_errors_are_not_retried() {
         let twin = Twin::seeded(7);
         let client = without_retries(&twin);
         Table::new("Orders").create(&twin).await;

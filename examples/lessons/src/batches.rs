@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_ignores_what_came_back_loses_data() {
+    async fn ignoring_unprocessed_items_loses_data() {
         let twin = metered(7);
         Table::new("Orders").provisioned(10).create(&twin).await;
         // The SDK's own retries only apply to batches that are throttled completely.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_sends_it_again_loses_none() {
+    async fn resending_unprocessed_items_loses_none() {
         let twin = metered(7);
         Table::new("Orders").provisioned(10).create(&twin).await;
         let mut random = fastrand::Rng::with_seed(7);

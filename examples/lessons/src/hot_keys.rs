@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn spread_over_ten_keys_all_of_it_passes() {
+    async fn writes_spread_over_ten_keys_are_not_throttled() {
         let (twin, client) = table().await;
         for event in 0..EVENTS {
             record_spread(&client, "Events", DAY, event, &payload()).await.unwrap();

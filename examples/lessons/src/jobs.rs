@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_looks_in_an_index_runs_a_job_twice() {
+    async fn a_check_by_index_runs_a_job_twice() {
         for conditions in [Conditions::AWS, Conditions::STORM] {
             let (twin, jobs) = store(&conditions).await;
             let (by_key, by_index) = runs(&twin, &jobs).await;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_works_and_all_have_the_result() {
+    async fn one_worker_runs_the_job_and_all_get_the_result() {
         let (twin, jobs) = store(&Conditions::STORM).await;
         let mut workers = JoinSet::new();
         for worker in 0..WORKERS {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_counts_by_an_index_lets_too_many_through() {
+    async fn a_limit_counted_by_an_index_lets_too_many_through() {
         for conditions in [Conditions::AWS, Conditions::STORM] {
             let (twin, limit) = limited(&conditions).await;
             let (counted, listed) = admitted(&twin, &limit, 0).await;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_seem_right_where_nothing_lags() {
+    async fn both_pass_where_no_index_lags() {
         let (twin, limit) = limited(&Conditions::CALM).await;
         assert_eq!(admitted(&twin, &limit, 0).await, (LIMIT, LIMIT));
     }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_ways_are_right_where_regions_take_turns() {
+    async fn both_are_right_where_regions_write_in_turns() {
         let (twin, here, there) = accounts(1).await;
         for (id, accounts) in [("1", &here), ("2", &there), ("3", &here)] {
             deposit(accounts, id).await;

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_marks_a_write_knows_it_again() {
+    async fn a_marked_write_is_recognized_on_retry() {
         let (twin, client) = orders().await;
         let _rule = twin
             .faults()

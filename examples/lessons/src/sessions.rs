@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn on_a_bad_day_most_are_there_after_a_day() {
+    async fn under_storm_most_expired_items_remain_after_a_day() {
         let (twin, sessions) = opened(Conditions::STORM.time_to_live).await;
         twin.clock().set(end().plus(24 * HOUR));
         let (live, undeleted) = found(&sessions).await;

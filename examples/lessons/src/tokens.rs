@@ -43,7 +43,7 @@ impl Accounts {
     }
 
     /// The mistake: each call is a new transaction.
-    pub async fn transfer_untold(&self, transfer: &Transfer) -> Outcome<()> {
+    pub async fn transfer_without_token(&self, transfer: &Transfer) -> Outcome<()> {
         let actions = self.both(transfer)?;
         self.client
             .transact_write_items()
@@ -62,7 +62,7 @@ impl Accounts {
 
     /// Transfers once, however often and however late it is called: the transfer itself is an item, which exists only
     /// once.
-    pub async fn transfer_for_good(&self, transfer: &Transfer) -> Outcome<()> {
+    pub async fn transfer_with_token(&self, transfer: &Transfer) -> Outcome<()> {
         let record = Put::builder()
             .table_name(&self.table)
             .item("PK", s(format!("TRANSFER#{}", transfer.id)))
@@ -155,8 +155,8 @@ mod tests {
     async fn without_a_token_a_lost_answer_is_paid_for_twice() {
         let (twin, accounts) = accounts().await;
         lose_the_first_answer(&twin);
-        assert!(accounts.transfer_untold(&rent()).await.is_err());
-        accounts.transfer_untold(&rent()).await.unwrap();
+        assert!(accounts.transfer_without_token(&rent()).await.is_err());
+        accounts.transfer_without_token(&rent()).await.unwrap();
         assert_eq!(paid(&twin), 1_800);
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let (twin, _) = accounts().await;
         lose_the_first_answer(&twin);
         let accounts = Accounts::new(twin.client(), "Accounts");
-        accounts.transfer_untold(&rent()).await.unwrap();
+        accounts.transfer_without_token(&rent()).await.unwrap();
         assert_eq!(paid(&twin), 900);
     }
 
@@ -194,12 +194,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_table_remembers_is_not_forgotten() {
+    async fn a_token_stored_in_the_table_outlives_the_services_ten_minutes() {
         let (twin, accounts) = accounts().await;
         lose_the_first_answer(&twin);
-        assert!(accounts.transfer_for_good(&rent()).await.is_err());
+        assert!(accounts.transfer_with_token(&rent()).await.is_err());
         for minutes in [1, 10, 24 * 60] {
-            accounts.transfer_for_good(&rent()).await.unwrap();
+            accounts.transfer_with_token(&rent()).await.unwrap();
             assert_eq!(paid(&twin), 900);
             twin.clock().advance(Duration::from_mins(minutes));
         }

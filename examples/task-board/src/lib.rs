@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_that_is_not_deleted_yet_has_ended_all_the_same() {
+    async fn an_expired_session_that_is_not_deleted_has_ended() {
         let (twin, board) = board().await;
         // As on AWS: deletion may be two days late.
         let late = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));

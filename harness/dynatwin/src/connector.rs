@@ -64,7 +64,7 @@ impl Connector {
     fn deliver(self, answer: Answer) -> HttpConnectorFuture {
         let wait = answer.at.since(self.clock.now());
         if wait.is_zero() && answer.delivery != Delivery::Lost {
-            return HttpConnectorFuture::ready(hand_over(answer));
+            return HttpConnectorFuture::ready(http_response(answer));
         }
         HttpConnectorFuture::new(self.deliver_later(answer, wait))
     }
@@ -79,7 +79,7 @@ impl Connector {
         if wait > patience {
             return Err(timed_out());
         }
-        hand_over(answer)
+        http_response(answer)
     }
 
     /// Collects a body that the SDK provides as a stream.
@@ -147,7 +147,7 @@ impl http::Headers for Headers<'_> {
     }
 }
 
-fn hand_over(answer: Answer) -> Result<HttpResponse, ConnectorError> {
+fn http_response(answer: Answer) -> Result<HttpResponse, ConnectorError> {
     let body = match answer.delivery {
         Delivery::Reset => {
             return Err(ConnectorError::io(

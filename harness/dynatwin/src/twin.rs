@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_tells_a_seed() {
+    fn the_environment_sets_the_seed() {
         for (variable, expect) in [
             (None, None),
             (Some(""), None),
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "DYNATWIN_SEED is \"0x7\"")]
-    fn a_seed_that_is_none_is_refused() {
+    fn an_invalid_seed_is_refused() {
         seed_from(Some("0x7"));
     }
 

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_complaint_says_who_what_when_and_how_else() {
+    fn the_message_names_caller_operation_time_and_alternative() {
         assert_eq!(
             describe_scans(&[scan("Scan", None, 1)]),
             "dynatwin: a scan was recorded:\n\

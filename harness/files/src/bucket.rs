@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_leads_out() {
+    fn no_key_leaves_the_bucket() {
         for name in ["", ".", "..", "a/b", "a\\b", "c:", "a\0"] {
             assert_eq!(plain(name), None, "{name}");
         }

@@ -23,15 +23,15 @@ pub struct Reading<'r> {
 impl Reading<'_> {
     /// Passes on a valid record.
     pub fn good(&mut self, record: ItemRecord) {
-        self.hand(Ok(record));
+        self.pass_on(Ok(record));
     }
 
     /// Passes on the error of an invalid record.
     pub fn bad(&mut self, why: impl Into<String>) {
-        self.hand(Err(why.into()));
+        self.pass_on(Err(why.into()));
     }
 
-    fn hand(&mut self, read: Result<ItemRecord, String>) {
+    fn pass_on(&mut self, read: Result<ItemRecord, String>) {
         self.number += 1;
         (self.take)(Record {
             object: self.key.to_owned(),

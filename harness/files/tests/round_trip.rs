@@ -603,7 +603,7 @@ fn a_missing_bucket_fails_the_export() {
 }
 
 #[test]
-fn no_key_leads_out_of_the_bucket() {
+fn no_object_is_written_outside_of_the_bucket() {
     let twin = Twin::new("outside");
     let export = twin.export(json!({"S3Prefix": "../../outside"}));
     assert_eq!(

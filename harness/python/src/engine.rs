@@ -88,7 +88,7 @@ impl PyEngine {
                 headers: &headers,
                 body,
             };
-            sound(&self.0, |engine| engine.handle(&request))
+            catch_panic(&self.0, |engine| engine.handle(&request))
         });
         reply(py, answer)
     }
@@ -96,7 +96,7 @@ impl PyEngine {
     /// Handles a request without the HTTP envelope.
     fn dispatch<'py>(&self, py: Python<'py>, access_key: &str, region: &str, target: &str, body: &[u8]) -> Reply<'py> {
         let caller = caller(access_key, region);
-        let answer = py.detach(|| sound(&self.0, |engine| engine.dispatch(&caller, target, body)));
+        let answer = py.detach(|| catch_panic(&self.0, |engine| engine.dispatch(&caller, target, body)));
         reply(py, answer)
     }
 
@@ -250,7 +250,7 @@ impl Headers for RequestHeaders {
 }
 
 /// Handles a request. A panic becomes a 500 for that request, as in the server.
-fn sound(engine: &Engine, request: impl FnOnce(&Engine) -> Answer) -> Answer {
+fn catch_panic(engine: &Engine, request: impl FnOnce(&Engine) -> Answer) -> Answer {
     catch_unwind(AssertUnwindSafe(|| request(engine))).unwrap_or_else(|_| Answer {
         status: 500,
         headers: AnswerHeaders::from_iter([("content-type", "application/x-amz-json-1.0".into())]),

@@ -199,7 +199,7 @@ def test_conditions(twin: Twin) -> None:
     twin.set_table_conditions("Orders", None)
     client.put_item(TableName="Orders", Item=A)
     wrong: Any = {"index_lag": 1}
-    with pytest.raises(ValueError, match='has no member "index_lag": there are base, time_to_live, index_propagation'):
+    with pytest.raises(ValueError, match='has no member "index_lag"; its members are base, time_to_live, index_propagation'):
         twin.conditions = wrong
     with pytest.raises(ValueError):
         Twin(conditions=wrong)

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn other_machines_are_not_written_to_without_a_yes() {
+    fn remote_endpoints_need_confirmation() {
         let command = parsed("import", "a.json --to https://dynamodb.eu-west-1.amazonaws.com")
             .unwrap()
             .unwrap();

@@ -183,7 +183,7 @@ impl Members {
     fn add(&mut self, line: usize, name: String, node: Node) -> Result<(), Problem> {
         // Objects with many members are items' maps in generated files, which have no duplicates to speak of.
         if self.0.len() < 1_000 && self.0.iter().any(|(there, _)| *there == name) {
-            return Err(Problem::new(line, format!("`{name}` is there twice")));
+            return Err(Problem::new(line, format!("`{name}` occurs twice")));
         }
         self.0.push((name, node));
         Ok(())
@@ -463,14 +463,14 @@ mod tests {
         let deep = "[".repeat(100_000);
         type Parse = fn(&str) -> Result<Node, Problem>;
         let cases: &[(Parse, &str, usize, &str)] = &[
-            (json, "{\"a\": 1,\n \"a\": 2}", 2, "`a` is there twice"),
+            (json, "{\"a\": 1,\n \"a\": 2}", 2, "`a` occurs twice"),
             (json, "{\"a\": \n 1,}", 2, "not valid JSON"),
             (json, "", 1, "the file is empty"),
             (json, "// x\n{}", 1, "not valid JSON"),
             (json, &deep, 1, "nest"),
             (yaml, &deep, 1, "recursion limit"),
             (yaml, &deep[..200], 1, "nested more than"),
-            (yaml, "a: 1\na: 2", 2, "`a` is there twice"),
+            (yaml, "a: 1\na: 2", 2, "`a` occurs twice"),
             (yaml, "a: *b", 1, "YAML"),
             (yaml, "a: 1\n---\nb: 2", 2, "more than one YAML document"),
             (yaml, "a: !!python/object x", 1, "is not known"),

@@ -262,7 +262,7 @@ fn tables_that_exist() {
 
 /// Batches with a repeated key are written one item after the other, and the last one stays.
 #[test]
-fn the_last_of_equal_keys_stays() {
+fn the_last_of_equal_keys_wins() {
     let text =
         format!(r#"{{"tables": [{SESSIONS}, "Items": [{{"id": "a", "at": 1}}, {{"id": "a", "at": 1.0, "v": 2}}]}}]}}"#);
     let filled = Filled::with(Seed::parse("x.json", text.as_bytes()));

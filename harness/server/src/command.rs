@@ -172,8 +172,8 @@ fn serve_from<D: Backend>(
     for warning in &warnings {
         print_error(warning, 0);
     }
-    if let Some(remark) = server.remark() {
-        print_error(remark, 0);
+    if let Some(notice) = server.notice() {
+        print_error(notice, 0);
     }
     print(&start_line(flags, seed, &server));
     for line in &loaded {

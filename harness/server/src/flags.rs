@@ -820,7 +820,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
+    fn unknown_input_is_reported() {
         for (line, expect) in [
             ("--prot 1", "--prot is not a flag; --help lists them"),
             ("8000", "8000 is not a flag; --help lists them"),

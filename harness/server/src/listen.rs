@@ -57,7 +57,7 @@ impl std::error::Error for ListenError {}
 pub(crate) struct Listening {
     pub(crate) sockets: Vec<TcpListener>,
     pub(crate) addresses: Vec<SocketAddr>,
-    pub(crate) remark: Option<String>,
+    pub(crate) notice: Option<String>,
 }
 
 /// An address, and whether the server starts without it.
@@ -102,7 +102,7 @@ fn bind_all(wanted: &[Wanted], port: u16) -> Result<Listening, ListenError> {
     let mut listening = Listening {
         sockets: Vec::new(),
         addresses: Vec::new(),
-        remark: None,
+        notice: None,
     };
     // `::` also accepts the other family, unless that is bound separately.
     let only_v6 = wanted.iter().any(|(address, _)| address.is_ipv4());
@@ -115,7 +115,7 @@ fn bind_all(wanted: &[Wanted], port: u16) -> Result<Listening, ListenError> {
                 listening.sockets.push(socket);
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(ListenError::InUse(address)),
-            Err(error) if *dispensable => listening.remark = Some(format!("not listening on {ip}: {error}")),
+            Err(error) if *dispensable => listening.notice = Some(format!("not listening on {ip}: {error}")),
             Err(error) => return Err(ListenError::Unbound(address, error)),
         }
     }

@@ -168,7 +168,7 @@ impl<D> Shared<D> {
 /// ```
 pub struct Server {
     addresses: Vec<SocketAddr>,
-    remark: Option<String>,
+    notice: Option<String>,
     stop: watch::Sender<bool>,
     threads: Vec<JoinHandle<()>>,
     announce: Box<dyn Fn() + Send + Sync>,
@@ -189,7 +189,7 @@ pub fn serve<D: Backend>(backend: Arc<D>, options: Options) -> Result<Server, Li
     let announced = Arc::clone(&shared);
     let mut server = Server {
         addresses: listening.addresses.clone(),
-        remark: listening.remark.clone(),
+        notice: listening.notice.clone(),
         stop: watch::Sender::new(false),
         threads: Vec::new(),
         announce: Box::new(move || announced.stopping.store(true, Ordering::Relaxed)),
@@ -257,8 +257,8 @@ impl Server {
     }
 
     /// Returns a note for the operator about addresses that could not be bound.
-    pub fn remark(&self) -> Option<&str> {
-        self.remark.as_deref()
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
     }
 
     /// Stops accepting connections and returns when the running requests have finished.

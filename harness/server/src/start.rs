@@ -34,7 +34,7 @@ pub fn settings(flags: &Flags) -> Settings {
 /// Returns which controls the engine allows.
 fn allowed(flags: &Flags) -> Allowed {
     if flags.no_control {
-        Allowed::Looking
+        Allowed::ReadOnly
     } else {
         Allowed::All
     }

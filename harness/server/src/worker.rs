@@ -35,7 +35,7 @@ const REFUSALS: usize = 256;
 const REFUSING: Duration = Duration::from_secs(1);
 
 /// A connection that is assigned to a worker.
-struct Arrival {
+struct AssignedConnection {
     stream: std::net::TcpStream,
     load: Load,
     /// How many workers have found no idle connection to replace, if one must be replaced.
@@ -43,7 +43,7 @@ struct Arrival {
 }
 
 enum Message {
-    Serve(Arrival),
+    Serve(AssignedConnection),
     /// Close an idle connection, because the process can open no more files.
     MakeRoom,
 }
@@ -69,7 +69,7 @@ impl Peer {
         let _ = self.sender.send(message);
     }
 
-    fn take_on(&self) -> Load {
+    fn reserve(&self) -> Load {
         self.load.fetch_add(1, Relaxed);
         Load(Arc::clone(&self.load))
     }
@@ -82,43 +82,43 @@ pub(crate) struct Pool {
 }
 
 /// The receiver of a worker's messages.
-pub(crate) struct Inbox(usize, mpsc::UnboundedReceiver<Message>);
+pub(crate) struct Mailbox(usize, mpsc::UnboundedReceiver<Message>);
 
 impl Pool {
     /// Creates a pool of workers, and an inbox for each.
-    pub(crate) fn new(workers: usize, most: usize) -> (Arc<Pool>, Vec<Inbox>) {
+    pub(crate) fn new(workers: usize, most: usize) -> (Arc<Pool>, Vec<Mailbox>) {
         let (mut peers, mut inboxes) = (Vec::new(), Vec::new());
         for number in 0..workers {
             let (sender, receiver) = mpsc::unbounded_channel();
             let load = Arc::default();
             peers.push(Peer { sender, load });
-            inboxes.push(Inbox(number, receiver));
+            inboxes.push(Mailbox(number, receiver));
         }
         (Arc::new(Pool { peers, most }), inboxes)
     }
 
     /// Assigns a connection to the worker with the fewest.
-    fn hand_over(&self, stream: std::net::TcpStream) {
+    fn assign(&self, stream: std::net::TcpStream) {
         let loads = self.peers.iter().map(|peer| peer.load.load(Relaxed));
         let crowded = (loads.sum::<usize>() >= self.most).then_some(0);
         if let Some(idlest) = self.peers.iter().min_by_key(|peer| peer.load.load(Relaxed)) {
-            let load = idlest.take_on();
-            idlest.send(Message::Serve(Arrival { stream, load, crowded }));
+            let load = idlest.reserve();
+            idlest.send(Message::Serve(AssignedConnection { stream, load, crowded }));
         }
     }
 
     /// Passes a connection for which the worker `from` has no room to the next one; returns it if all workers have
     /// refused it.
-    fn pass_on(&self, from: usize, arrival: Arrival) -> Option<Arrival> {
-        let requested = arrival.crowded.unwrap_or_default() + 1;
+    fn pass_on(&self, from: usize, assigned: AssignedConnection) -> Option<AssignedConnection> {
+        let requested = assigned.crowded.unwrap_or_default() + 1;
         let next = self.peers.get((from + 1) % self.peers.len());
         let Some(next) = next.filter(|_| requested < self.peers.len()) else {
-            return Some(arrival);
+            return Some(assigned);
         };
-        next.send(Message::Serve(Arrival {
-            load: next.take_on(),
+        next.send(Message::Serve(AssignedConnection {
+            load: next.reserve(),
             crowded: Some(requested),
-            ..arrival
+            ..assigned
         }));
         None
     }
@@ -149,7 +149,7 @@ async fn accept_on(socket: TcpListener, pool: Arc<Pool>) {
             Err(error) => Err(error),
         };
         match accepted {
-            Ok(stream) => pool.hand_over(stream),
+            Ok(stream) => pool.assign(stream),
             Err(error) => {
                 if is_out_of_files(&error) {
                     pool.make_room();
@@ -185,7 +185,7 @@ struct Connections<D> {
 pub(crate) async fn work<D: Backend>(
     shared: Arc<Shared<D>>,
     pool: Arc<Pool>,
-    Inbox(number, mut messages): Inbox,
+    Mailbox(number, mut messages): Mailbox,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut connections = Connections {
@@ -202,7 +202,7 @@ pub(crate) async fn work<D: Backend>(
     loop {
         tokio::select! {
             message = messages.recv() => match message {
-                Some(Message::Serve(arrival)) => connections.take_in(arrival),
+                Some(Message::Serve(assigned)) => connections.admit(assigned),
                 Some(Message::MakeRoom) => drop(connections.evict()),
                 None => break,
             },
@@ -217,16 +217,16 @@ pub(crate) async fn work<D: Backend>(
 }
 
 impl<D: Backend> Connections<D> {
-    fn take_in(&mut self, arrival: Arrival) {
-        if arrival.crowded.is_none() || self.evict() {
-            self.open.extend(self.spawn(arrival));
-        } else if let Some(arrival) = self.pool.pass_on(self.number, arrival) {
-            self.refuse(arrival);
+    fn admit(&mut self, assigned: AssignedConnection) {
+        if assigned.crowded.is_none() || self.evict() {
+            self.open.extend(self.spawn(assigned));
+        } else if let Some(assigned) = self.pool.pass_on(self.number, assigned) {
+            self.refuse(assigned);
         }
     }
 
-    fn spawn(&self, arrival: Arrival) -> Option<Open> {
-        let Arrival { stream, load, .. } = arrival;
+    fn spawn(&self, assigned: AssignedConnection) -> Option<Open> {
+        let AssignedConnection { stream, load, .. } = assigned;
         let stream = TcpStream::from_std(stream).ok()?;
         let watch = Arc::new(Watch::new(Arc::clone(&self.ticks), self.shared.limits.answer_bytes));
         let (shared, socket) = (
@@ -267,14 +267,14 @@ impl<D: Backend> Connections<D> {
     }
 
     /// Answers that there are too many connections.
-    fn refuse(&self, arrival: Arrival) {
+    fn refuse(&self, assigned: AssignedConnection) {
         let refusals = Arc::clone(&self.refusals);
         if refusals.fetch_add(1, Relaxed) >= REFUSALS {
             refusals.fetch_sub(1, Relaxed);
             return;
         }
         tokio::spawn(async move {
-            let _ = timeout(REFUSING, turn_away(arrival.stream)).await;
+            let _ = timeout(REFUSING, send_refusal(assigned.stream)).await;
             refusals.fetch_sub(1, Relaxed);
         });
     }
@@ -282,7 +282,7 @@ impl<D: Backend> Connections<D> {
 
 /// Sends the refusal, and reads what the client sends meanwhile: closing a socket with unread bytes discards the
 /// refusal.
-async fn turn_away(stream: std::net::TcpStream) -> io::Result<()> {
+async fn send_refusal(stream: std::net::TcpStream) -> io::Result<()> {
     let stream = TcpStream::from_std(stream)?;
     let body = unavailable("The server has reached its maximum number of connections.");
     let head = format!(

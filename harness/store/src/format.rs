@@ -45,16 +45,16 @@ pub(crate) const ALIGN: usize = 8;
 const MAGIC: &[u8; 8] = b"DYNATWIN";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Log,
     Snapshot,
 }
 
-impl Kind {
+impl FileKind {
     fn code(self) -> u16 {
         match self {
-            Kind::Log => 1,
-            Kind::Snapshot => 2,
+            FileKind::Log => 1,
+            FileKind::Snapshot => 2,
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) enum HeaderError {
     UnknownVersion(u16),
 }
 
-pub(crate) fn file_header(kind: Kind, number: u64, id: u64) -> [u8; FILE_HEADER] {
+pub(crate) fn file_header(kind: FileKind, number: u64, id: u64) -> [u8; FILE_HEADER] {
     let mut header = [0; FILE_HEADER];
     header[..8].copy_from_slice(MAGIC);
     header[8..10].copy_from_slice(&VERSION.to_le_bytes());
@@ -133,7 +133,7 @@ pub(crate) fn file_header(kind: Kind, number: u64, id: u64) -> [u8; FILE_HEADER]
 /// Checks a file's header, and returns how its records are laid out.
 pub(crate) fn read_file_header(
     header: &[u8],
-    kind: Kind,
+    kind: FileKind,
     number: u64,
     id: u64,
 ) -> Result<&'static Layout, HeaderError> {
@@ -213,7 +213,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 /// A format as an older release could have written it: record headers have no `synced`.
 #[cfg(test)]
 pub(crate) mod older {
-    use super::{FILE_HEADER, Kind, RecordHeader, XxHash3_64, file_header, hash, u32_at, u64_at};
+    use super::{FILE_HEADER, FileKind, RecordHeader, XxHash3_64, file_header, hash, u32_at, u64_at};
 
     pub(crate) const VERSION: u16 = 0;
     pub(crate) const RECORD_HEADER: usize = 32;
@@ -229,7 +229,7 @@ pub(crate) mod older {
     }
 
     /// A whole file in the older format.
-    pub(crate) fn file(kind: Kind, number: u64, id: u64, first: u64, records: &[&[u8]]) -> Vec<u8> {
+    pub(crate) fn file(kind: FileKind, number: u64, id: u64, first: u64, records: &[&[u8]]) -> Vec<u8> {
         let mut file = file_header(kind, number, id).to_vec();
         file[8..10].copy_from_slice(&VERSION.to_le_bytes());
         let header_hash = XxHash3_64::oneshot(&file[..32]);
@@ -254,9 +254,16 @@ mod tests {
 
     #[test]
     fn file_headers() {
-        let header = file_header(Kind::Log, 7, 99);
-        assert_eq!(read_file_header(&header, Kind::Log, 7, 99).unwrap().version, VERSION);
-        for (kind, number, id) in [(Kind::Snapshot, 7, 99), (Kind::Log, 8, 99), (Kind::Log, 7, 98)] {
+        let header = file_header(FileKind::Log, 7, 99);
+        assert_eq!(
+            read_file_header(&header, FileKind::Log, 7, 99).unwrap().version,
+            VERSION
+        );
+        for (kind, number, id) in [
+            (FileKind::Snapshot, 7, 99),
+            (FileKind::Log, 8, 99),
+            (FileKind::Log, 7, 98),
+        ] {
             assert!(matches!(
                 read_file_header(&header, kind, number, id),
                 Err(HeaderError::Damaged(_))
@@ -266,7 +273,7 @@ mod tests {
         newer[8] = 200;
         let hash = XxHash3_64::oneshot(&newer[..32]);
         newer[32..].copy_from_slice(&hash.to_le_bytes());
-        let refused = read_file_header(&newer, Kind::Log, 7, 99).err();
+        let refused = read_file_header(&newer, FileKind::Log, 7, 99).err();
         assert_eq!(refused, Some(HeaderError::UnknownVersion(200)));
     }
 

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::disk::{Disk, DiskFile, Lock, read_full, write_all};
 use crate::error::OpenError;
-use crate::format::{FILE_HEADER, HeaderError, Kind};
+use crate::format::{FILE_HEADER, FileKind, HeaderError};
 use crate::manifest::{
     MANIFEST, MAX_LENGTH, Manifest, ManifestError, NEW_MANIFEST, Sealed, Segment, SnapshotFile, is_store_file,
     segment_name, snapshot_name,
@@ -268,7 +268,7 @@ impl Opening<'_> {
     fn snapshot(&mut self, snapshot: &SnapshotFile, id: u64) -> Result<(), OpenError> {
         let name = snapshot_name(snapshot.number);
         let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
-        let mut reader = self.opened(&name, Reader::new(&*file, Kind::Snapshot, snapshot.number, id))?;
+        let mut reader = self.opened(&name, Reader::new(&*file, FileKind::Snapshot, snapshot.number, id))?;
         if reader.length() != snapshot.length {
             return Err(self.wrong_length(&name, reader.length(), snapshot.length));
         }
@@ -305,7 +305,7 @@ impl Opening<'_> {
         let may_follow_gap = before.is_some_and(|before| before.sealed.is_none());
         let name = segment_name(segment.number);
         let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
-        let mut reader = self.opened(&name, Reader::new(&*file, Kind::Log, segment.number, id))?;
+        let mut reader = self.opened(&name, Reader::new(&*file, FileKind::Log, segment.number, id))?;
         if let Some(sealed) = &segment.sealed {
             if reader.length() != sealed.length {
                 return Err(self.wrong_length(&name, reader.length(), sealed.length));
@@ -327,7 +327,7 @@ impl Opening<'_> {
                     });
                 }
                 Step::Record { offset, header, .. } if header.sequence < *next => {
-                    return Err(self.damaged(&name, offset, "a record stands there twice"));
+                    return Err(self.damaged(&name, offset, "a record occurs twice"));
                 }
                 Step::Record { offset, header, record } => {
                     let sequence = header.sequence;
@@ -365,7 +365,7 @@ impl Opening<'_> {
         for (at, segment) in manifest.segments.iter().enumerate().skip(end.segment) {
             let name = segment_name(segment.number);
             let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
-            let mut reader = self.opened(&name, Reader::new(&*file, Kind::Log, segment.number, manifest.id))?;
+            let mut reader = self.opened(&name, Reader::new(&*file, FileKind::Log, segment.number, manifest.id))?;
             if at == end.segment {
                 reader.skip_to(end.bad.offset);
             }
@@ -418,7 +418,7 @@ impl Opening<'_> {
                 continue;
             };
             let file = self.io(&format!("open {name}"), self.disk.open(name))?;
-            let Ok(mut reader) = Reader::new(&*file, Kind::Log, number, manifest.id) else {
+            let Ok(mut reader) = Reader::new(&*file, FileKind::Log, number, manifest.id) else {
                 continue;
             };
             let found = reader.find_later_records(next);

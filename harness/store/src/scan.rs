@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::disk::{DiskFile, read_full};
-use crate::format::{FILE_HEADER, HeaderError, Kind, Layout, RecordHeader, hash, read_file_header};
+use crate::format::{FILE_HEADER, FileKind, HeaderError, Layout, RecordHeader, hash, read_file_header};
 
 /// The smallest piece of a file that a power failure leaves unwritten.
 const SECTOR: u64 = 512;
@@ -70,7 +70,7 @@ pub(crate) struct Behind {
 
 impl<'a> Reader<'a> {
     /// A reader behind the file's header, which is checked.
-    pub(crate) fn new(file: &'a dyn DiskFile, kind: Kind, number: u64, id: u64) -> Result<Reader<'a>, ReadError> {
+    pub(crate) fn new(file: &'a dyn DiskFile, kind: FileKind, number: u64, id: u64) -> Result<Reader<'a>, ReadError> {
         let mut header = [0; FILE_HEADER];
         let read = read_full(file, &mut header, 0)?;
         let layout = read_file_header(&header[..read], kind, number, id).map_err(ReadError::Header)?;

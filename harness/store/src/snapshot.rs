@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::disk::{DiskFile, write_all};
 use crate::error::AppendError;
-use crate::format::{Kind, MAX_RECORD, RecordHeader, encode, file_header, hash};
+use crate::format::{FileKind, MAX_RECORD, RecordHeader, encode, file_header, hash};
 use crate::manifest::{SnapshotFile, snapshot_name};
 use crate::store::{Active, Shared, Store};
 
@@ -75,7 +75,7 @@ impl Store {
                 number,
                 spare: Some(spare),
                 from: None,
-                buffer: file_header(Kind::Snapshot, number, shared.id).to_vec(),
+                buffer: file_header(FileKind::Snapshot, number, shared.id).to_vec(),
                 end: 0,
                 synced: 0,
                 records: 0,

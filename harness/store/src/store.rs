@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::disk::{Disk, DiskFile, write_all};
 use crate::error::AppendError;
-use crate::format::{ALIGN, FILE_HEADER, Kind, MAX_RECORD, RECORD_HEADER, RecordHeader, encode, file_header, hash};
+use crate::format::{ALIGN, FILE_HEADER, FileKind, MAX_RECORD, RECORD_HEADER, RecordHeader, encode, file_header, hash};
 use crate::manifest::{MANIFEST, Manifest, NEW_MANIFEST, Sealed, Segment, segment_name};
 use crate::sync::Waiters;
 
@@ -263,7 +263,7 @@ impl Drop for Store {
 impl Active {
     pub(crate) fn create(disk: &dyn Disk, id: u64, number: u64, next: u64) -> io::Result<Active> {
         let file = disk.create(&segment_name(number))?;
-        write_all(&*file, &file_header(Kind::Log, number, id), 0)?;
+        write_all(&*file, &file_header(FileKind::Log, number, id), 0)?;
         file.sync()?;
         Ok(Active {
             number,

@@ -148,7 +148,7 @@ test('replication is paused, resumed and given a lag', () => {
 
 test('what is not known is refused in a sentence', () => {
   const refused = (options, sentence) => assert.throws(() => new Dynatwin(options), sentence);
-  refused({ conditions: 'sunny' }, /There are no conditions called "sunny": there are calm, aws and storm\./);
+  refused({ conditions: 'sunny' }, /There are no conditions called "sunny"; the presets are calm, aws and storm\./);
   refused({ conditions: { timetolive: 0 } }, /conditions has no member "timetolive"/);
   refused({ conditions: { throttles: 2 } }, /conditions\.throttles is a number from 0 to 1/);
   refused({ conditions: { tableStatus: { typical: 2, longest: 1 } } }, /longest not below typical/);

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_linux_says() {
+    fn processor_time_of_linux() {
         let stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 1 0 0 0 250 50 0 0 20 0 4 0 100 1 1";
         assert_eq!(of_stat(stat), Some(3.0));
         assert_eq!(of_stat("42 (a) S 1"), None);

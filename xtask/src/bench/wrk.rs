@@ -93,7 +93,7 @@ Transfer/sec:     22.50MB
 ";
 
     #[test]
-    fn what_wrk_says() {
+    fn output_of_wrk() {
         let expect = Load {
             rate: 20_000.0,
             cpu: 25.0,

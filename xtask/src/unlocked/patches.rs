@@ -192,7 +192,7 @@ pub const PATCHES: &[Patch] = &[
         file: "src/storage/replication/inbox.rs",
         locked: "        let result = change(sources.get_or_default(source));\n        self.publish(&sources);\n        result\n",
         unlocked: "        let result = change(sources.get_or_default(source));\n        let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
-        models: &["nothing_that_arrives_is_missed"],
+        models: &["no_arrival_is_missed"],
     },
     Patch {
         what: "the atomicity of the numbers of writes to global tables",

@@ -22,13 +22,13 @@ enum OpenConstruct {
 }
 
 #[derive(Default)]
-struct Builder {
+struct ConditionBuilder {
     nodes: Vec<Node>,
     program: Vec<Op>,
     open: Vec<OpenConstruct>,
 }
 
-impl Builder {
+impl ConditionBuilder {
     fn node(&mut self, node: Node) -> u32 {
         self.nodes.push(node);
         (self.nodes.len() - 1) as u32
@@ -76,7 +76,7 @@ impl Builder {
 
 impl Parser<'_> {
     pub(super) fn condition(&mut self) -> Result<Body, String> {
-        let mut builder = Builder::default();
+        let mut builder = ConditionBuilder::default();
         loop {
             self.open_condition(&mut builder);
             let (node, wrapped) = self.term(&mut builder)?;
@@ -91,7 +91,7 @@ impl Parser<'_> {
     }
 
     /// Reads the `NOT`s and parentheses before a term.
-    fn open_condition(&mut self, builder: &mut Builder) {
+    fn open_condition(&mut self, builder: &mut ConditionBuilder) {
         loop {
             match self.current.kind {
                 TokenKind::Keyword(Keyword::Not) => {
@@ -107,7 +107,7 @@ impl Parser<'_> {
 
     /// A comparison or a predicate; and whether it is one in parentheses. Parentheses opened before it can turn out to
     /// stand around its first operand only.
-    fn term(&mut self, builder: &mut Builder) -> Result<(u32, bool), String> {
+    fn term(&mut self, builder: &mut ConditionBuilder) -> Result<(u32, bool), String> {
         let position = self.current.start;
         let (operand, mut wrapped) = self.operand()?;
         loop {
@@ -132,7 +132,7 @@ impl Parser<'_> {
         }
     }
 
-    fn close_parenthesis(&mut self, builder: &mut Builder, wrapped: &mut bool) {
+    fn close_parenthesis(&mut self, builder: &mut ConditionBuilder, wrapped: &mut bool) {
         self.advance();
         builder.open.pop();
         self.redundant_parentheses |= *wrapped;
@@ -142,7 +142,7 @@ impl Parser<'_> {
     /// Continues after a complete condition: with the next one (`None`), or at the end of all.
     fn close_condition(
         &mut self,
-        builder: &mut Builder,
+        builder: &mut ConditionBuilder,
         mut node: u32,
         mut wrapped: bool,
     ) -> Result<Option<u32>, String> {

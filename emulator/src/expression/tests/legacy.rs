@@ -31,7 +31,7 @@ fn condition(name: &str, operator: &str, arguments: &[&str]) -> (Name, LegacyCon
     (name.into(), condition)
 }
 
-fn told<T>(result: Result<T, ApiError>) -> String {
+fn error_text<T>(result: Result<T, ApiError>) -> String {
     result.err().map(message).unwrap_or_default()
 }
 
@@ -100,7 +100,7 @@ fn connectives() {
     let check = |count: usize, operator: &str, expected: &str| {
         let filter = vec![yes.clone(); count];
         assert_eq!(
-            told(legacy::filter("scanFilter", Some(&filter), Some(operator))),
+            error_text(legacy::filter("scanFilter", Some(&filter), Some(operator))),
             expected
         );
     };
@@ -121,7 +121,7 @@ fn connectives() {
     );
     let without = legacy::expected(None, Some("OR"));
     assert_eq!(
-        told(without),
+        error_text(without),
         "ConditionalOperator cannot be used without Filter or Expected"
     );
 }
@@ -175,13 +175,13 @@ fn faults_of_arguments() {
     ] {
         let filter = vec![condition("a", operator, arguments)];
         assert_eq!(
-            told(legacy::filter("scanFilter", Some(&filter), None)),
+            error_text(legacy::filter("scanFilter", Some(&filter), None)),
             format!("{OMPV}{expected}")
         );
     }
     let reversed = vec![condition("a", "BETWEEN", &["2", "1"])];
     assert_eq!(
-        told(legacy::filter("scanFilter", Some(&reversed), None)),
+        error_text(legacy::filter("scanFilter", Some(&reversed), None)),
         "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
     );
 }
@@ -241,7 +241,7 @@ fn expectations() {
         ),
     ] {
         assert_eq!(
-            told(lower(case)),
+            error_text(lower(case)),
             format!("One or more parameter values were invalid: {text}")
         );
     }
@@ -271,7 +271,7 @@ fn keys() {
             "One or more parameter values were invalid: ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type",
         ),
     ] {
-        assert_eq!(told(legacy::key_conditions(&[case])), expected);
+        assert_eq!(error_text(legacy::key_conditions(&[case])), expected);
     }
 }
 
@@ -334,7 +334,7 @@ fn updates() {
             format!("{OMPV}Only DELETE action is allowed when no attribute value is specified"),
         ),
     ] {
-        assert_eq!(told(apply(&[case], Some(&stored()))), expected);
+        assert_eq!(error_text(apply(&[case], Some(&stored()))), expected);
     }
     assert_eq!(apply(&[update("n", "DELETE", "")], None), Ok(None));
     assert_eq!(apply(&[], None), Ok(Some(item(&[("pk", "'p")]))));
@@ -353,7 +353,7 @@ fn attributes_to_get() {
     let projection = legacy::attributes_to_get(&names).unwrap();
     assert_eq!(projection.apply(&stored()), item(&[("n", "5"), ("a.b", "1")]));
     assert_eq!(
-        told(legacy::attributes_to_get(&["a".into(), "b".into(), "a".into()])),
+        error_text(legacy::attributes_to_get(&["a".into(), "b".into(), "a".into()])),
         "One or more parameter values were invalid: Duplicate value in attribute name: a"
     );
 }

@@ -94,7 +94,7 @@ proptest! {
 
     /// A syntax error shows a part of the text, and a token within that part.
     #[test]
-    fn what_is_near_is_a_part_of_the_text(text in tokens()) {
+    fn the_echoed_excerpt_is_part_of_the_text(text in tokens()) {
         if let Some(message) = fault(Filter, &text)
             && let Some((_, rest)) = message.split_once("token: \"")
             && let Some((token, rest)) = rest.split_once("\", near: \"")

@@ -438,7 +438,7 @@ fn substitutions() {
 }
 
 #[test]
-fn as_many_placeholders_as_one_likes() {
+fn the_number_of_placeholders_is_unlimited() {
     for count in [1, 8, 9, 40] {
         let aliases: Vec<Name> = (0..count).map(|at| Name::new(format!("#n{at}"))).collect();
         let names = aliases.iter().map(|alias| (alias.clone(), Name::new(&alias[1..])));

@@ -76,11 +76,11 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
     let (billing, throughput) = billing(source, overrides)?;
     let locals = match &overrides.local_secondary_indexes {
         None => source.locals.clone(),
-        Some(requested) => picked(requested, &source.locals)?,
+        Some(requested) => selected_indexes(requested, &source.locals)?,
     };
     let globals = match &overrides.global_secondary_indexes {
         None => source.globals.clone(),
-        Some(requested) => picked(requested, &source.globals)?,
+        Some(requested) => selected_indexes(requested, &source.globals)?,
     };
     let globals = globals.into_iter().map(|index| with_throughput(index, billing));
     let globals = globals.collect::<Result<Vec<Index>, ApiError>>()?;
@@ -144,7 +144,7 @@ fn billing(source: &Definition, overrides: &Overrides) -> Result<(BillingMode, T
 }
 
 /// The requested subset of the source's indexes, under their new names.
-fn picked(requested: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiError> {
+fn selected_indexes(requested: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiError> {
     let pick = |requested: &SecondaryIndex| {
         let name = requested.index_name.clone().unwrap_or_default();
         let Some(source) = there.iter().find(|index| is_same(requested, index)) else {
@@ -159,7 +159,7 @@ fn picked(requested: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, A
         let throughput = requested.provisioned_throughput.as_ref().map(definition::throughput_of);
         Ok(Index {
             throughput: throughput.transpose()?.unwrap_or_default(),
-            on_demand: definition::on_demand_as_asked(requested.on_demand_throughput.as_ref()),
+            on_demand: definition::on_demand_as_requested(requested.on_demand_throughput.as_ref()),
             name,
             ..source.clone()
         })

@@ -242,7 +242,7 @@ fn of_request(
         operation.name,
         requested.twin.clock.now(),
     );
-    drop(context.take_draft());
+    drop(context.take_recorder());
     context.set_identity(Some(Box::new(identity)));
     context.explain_only();
     let answer = (operation.run)(&context, body.as_bytes(), &mut Writer::new());

@@ -68,7 +68,7 @@ pub enum Allowed {
     #[default]
     All,
     /// Only controls that change nothing are served.
-    Looking,
+    ReadOnly,
 }
 
 /// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
@@ -183,7 +183,7 @@ pub fn answer(
     }
     let parts: Vec<Cow<'_, str>> = call.parts().collect();
     let control = find(call, &parts)?;
-    if control.changes() && allowed == Allowed::Looking {
+    if control.changes() && allowed == Allowed::ReadOnly {
         return Err(ControlError::forbidden(
             "This twin was started with --no-control: it can be looked at, and not changed.",
         ));

@@ -197,14 +197,14 @@ fn prepare(sent: &mut BatchStatement, cache: &StatementCache) -> Result<Prepared
 }
 
 /// A statement bound to its table, and the key of its item.
-struct Bound<'r> {
+struct BoundStatement<'r> {
     statement: Statement<'r>,
     target: Target,
     key: Map,
 }
 
 /// Binds a statement to its table, and finds its item's key.
-fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, ApiError> {
+fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<BoundStatement<'r>, ApiError> {
     let statement = prepared.bind()?;
     let target = statement::table(context, prepared)?;
     let key = match &statement {
@@ -220,10 +220,10 @@ fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, 
         _ => statement::written_key(&statement, &target)?,
     };
     statement::check_key(&statement, &target, &key)?;
-    Ok(Bound { statement, target, key })
+    Ok(BoundStatement { statement, target, key })
 }
 
-impl<'r> Bound<'r> {
+impl<'r> BoundStatement<'r> {
     fn plan(self, sent: &BatchStatement, prepared: &Prepared) -> Result<StatementStep<'r>, ApiError> {
         if let Statement::Select(select) = self.statement {
             let mut get = plan::get(self.target, self.key)?;

@@ -81,14 +81,14 @@ impl Stages for Operation {
         let from = (iterator.from, iterator.reader);
         let slice = execute::read_stream(context, &stream, &iterator.shard, from, plan.most);
         let slice = slice.map_err(streams::unreadable)?;
-        context.tell(|draft| {
+        context.record(|recorder| {
             let bytes = slice.records.iter().map(|record| record.size() as u64).sum();
-            draft.name_table(&stream.table);
-            draft.touch(Touch::new(ItemAction::GetRecords, stream.table.clone()));
+            recorder.name_table(&stream.table);
+            recorder.touch(Touch::new(ItemAction::GetRecords, stream.table.clone()));
             let last = slice.records.last();
             let age = last.map_or(Duration::ZERO, |record| context.now.since(record.created));
             let counts = (slice.records.len() as u64, bytes);
-            draft.answer_records(&stream.table, &stream.label, counts, age);
+            recorder.answer_records(&stream.table, &stream.label, counts, age);
         });
         Ok(Outcome {
             next: slice.next.map(|from| next(context, &stream, iterator.clone(), from)),

@@ -54,7 +54,7 @@ impl Stages for Operation {
         let definition = definition::read(context, request)?;
         let policy = request.resource_policy.as_deref();
         let policy = policy.map(|text| policies::document(text, false)).transpose()?;
-        context.tell(|draft| draft.name_table(name));
+        context.record(|recorder| recorder.name_table(name));
         Ok(Plan {
             name,
             definition,
@@ -187,7 +187,7 @@ pub(in crate::operation) fn make(
 /// record takes after it has set its flag.
 pub(super) fn watch(context: &Context<'_>, table: &Table) {
     if context.engine.journal().is_requested() {
-        table.watch_from_birth();
+        table.watch_from_creation();
     }
 }
 

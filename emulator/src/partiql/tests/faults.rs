@@ -34,7 +34,7 @@ fn check_where(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn nothing_is_wrong() {
+fn valid_statements() {
     for statement in [
         "SELECT * FROM tab",
         "select a, m.k[0], m.\"inner\", m['x'] from \"tab\".\"idx\" where pk = 'a';",
@@ -137,7 +137,7 @@ fn syntax() {
 }
 
 #[test]
-fn what_the_tokenizer_does_not_take_has_no_detail() {
+fn tokenizer_errors_have_no_detail() {
     check_syntax(&[
         ("SELECT * FROM tab WHERE a = 'x", ""),
         ("SELECT * FROM tab WHERE \"a = 1", ""),
@@ -148,7 +148,7 @@ fn what_the_tokenizer_does_not_take_has_no_detail() {
 }
 
 #[test]
-fn what_parses_and_is_refused() {
+fn parsed_statements_that_are_refused() {
     check(&[
         ("x", "Unsupported operation: Id"),
         ("1", "Unsupported operation: Lit"),

@@ -140,7 +140,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_nested_as_deep_as_a_statement_is_long() {
+fn nesting_as_deep_as_a_statement_is_long() {
     let deep = |open: &str, inner: &str, close: &str| {
         let levels = 8000 / (open.len() + close.len());
         swallow(&format!(

@@ -285,7 +285,7 @@ impl Catalog {
         let backups: Vec<_> = scopes.iter().map(|(_, region)| region.backups.lock()).collect();
         let shapes: Vec<_> = tables.iter().map(|table| table.lock_shape()).collect();
         let paused = self.log().pause(now);
-        if !self.has_just(scopes) {
+        if !self.consists_of(scopes) {
             return None;
         }
         let mut checkpoint = Checkpoint {

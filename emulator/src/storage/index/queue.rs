@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noticed_late_is_due_at_once() {
+    fn a_late_arrival_is_due_at_once() {
         let mut queue = Queue::new();
         let fixed = Lag::Fixed(Duration::from_millis(10));
         for item in 0..100 {

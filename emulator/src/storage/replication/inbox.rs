@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_paused_region_is_combined() {
+    fn writes_for_a_paused_region_are_combined() {
         let inbox = Inbox::default();
         push(&inbox, "a", 1, 1, 0);
         inbox.set_paused(&"a".into(), true, at(2));
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deferred_keeps_its_place_before_its_item() {
+    fn a_deferred_write_stays_before_later_ones_of_its_item() {
         let inbox = Inbox::default();
         push(&inbox, "a", 1, 1, 0);
         push(&inbox, "a", 1, 2, 0);

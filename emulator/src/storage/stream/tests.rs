@@ -242,7 +242,7 @@ fn a_shard_is_followed_after_four_hours() {
 }
 
 #[test]
-fn what_is_a_day_old_goes() {
+fn records_older_than_a_day_are_dropped() {
     let stream = stream(StreamView::NewImage);
     let later = |hours: u32| Moment::START.plus(HOUR * hours);
     let first = stream.shards(Moment::START)[0].id.clone();

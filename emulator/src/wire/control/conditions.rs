@@ -174,7 +174,7 @@ fn named(name: &str) -> ControlResult<Conditions> {
     Conditions::named(name).ok_or_else(|| {
         let name = shortened(name);
         ControlError::malformed(format!(
-            "There are no conditions called \"{name}\": there are calm, aws and storm."
+            "There are no conditions called \"{name}\"; the presets are calm, aws and storm."
         ))
     })
 }
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_told() {
+    fn written_json_is_accepted_again() {
         let mut odd = Conditions::STORM;
         odd.time_to_live = TimeToLive::Off;
         odd.item_collection_size = 1000;
@@ -455,15 +455,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
+    fn unknown_input_is_reported() {
         for (text, expect) in [
             (
                 "\"sunny\"",
-                "There are no conditions called \"sunny\": there are calm, aws and storm.",
+                "There are no conditions called \"sunny\"; the presets are calm, aws and storm.",
             ),
             (
                 r#"{"base": "sunny"}"#,
-                "There are no conditions called \"sunny\": there are calm, aws and storm.",
+                "There are no conditions called \"sunny\"; the presets are calm, aws and storm.",
             ),
             (
                 r#"{"timeToLive": -1}"#,

@@ -165,7 +165,7 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, JsonError> {
 ///
 /// let sent = Json::read(br#"{"secnods": 5}"#).unwrap();
 /// let refusal = Members::of("advance", &sent, &["seconds"]).err().unwrap();
-/// assert_eq!(refusal.to_string(), "advance has no member \"secnods\": there are seconds.");
+/// assert_eq!(refusal.to_string(), "advance has no member \"secnods\"; its members are seconds.");
 /// ```
 pub struct Members<'a> {
     what: &'a str,
@@ -186,7 +186,7 @@ impl<'a> Members<'a> {
             Some((name, _)) => {
                 let (name, known) = (shortened(name), known.join(", "));
                 Err(ControlError::malformed(format!(
-                    "{what} has no member \"{name}\": there are {known}."
+                    "{what} has no member \"{name}\"; its members are {known}."
                 )))
             }
         }
@@ -287,7 +287,7 @@ mod tests {
             (members.flag("c").err(), "it.c is true or false."),
             (
                 Members::of("it", &sent, &["a", "b"]).err(),
-                "it has no member \"c\": there are a, b.",
+                "it has no member \"c\"; its members are a, b.",
             ),
             (
                 Members::of("it", &Json::Null, &["a"]).err(),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_back_is_short() {
+    fn echoed_texts_are_shortened() {
         assert_eq!(shortened("short"), "short");
         assert_eq!(shortened(&"é".repeat(1000)), "é".repeat(100));
     }

@@ -48,7 +48,7 @@ impl<'a> Query<'a> {
             Some((name, _)) => {
                 let known: Vec<&str> = declared.iter().map(|parameter| parameter.name).collect();
                 Err(ControlError::malformed(format!(
-                    "There is no parameter \"{}\": there are {}.",
+                    "There is no parameter \"{}\"; the parameters are {}.",
                     shortened(name),
                     known.join(", ")
                 )))
@@ -104,6 +104,9 @@ mod tests {
         let query = Query::of(&sent, &declared).unwrap();
         assert_eq!((query.limit(), query.text("after")), (Ok(5), None));
         let refusal = Query::of(&sent, &[AFTER]).err().unwrap();
-        assert_eq!(refusal.to_string(), "There is no parameter \"limit\": there are after.");
+        assert_eq!(
+            refusal.to_string(),
+            "There is no parameter \"limit\"; the parameters are after."
+        );
     }
 }

@@ -44,7 +44,7 @@ pub fn read_outage(sent: &Json) -> ControlResult<(Outage, Rule)> {
     let outage = Outage::named(name).ok_or_else(|| {
         let name = shortened(name);
         ControlError::malformed(format!(
-            "There is no outage called \"{name}\": there are brownout, throttle-storm and az-loss."
+            "There is no outage called \"{name}\"; the outages are brownout, throttle-storm and az-loss."
         ))
     })?;
     Ok((outage, read_scope("outage", &members, Verdict::Reset)?))
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_told() {
+    fn written_json_is_accepted_again() {
         let plain = NAMED.map(|(_, verdict)| verdict);
         let tail = Lag::Seeded {
             typical: Duration::from_millis(300),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
+    fn unknown_input_is_reported() {
         for (text, expect) in [
             ("{}", format!("A rule needs a verdict: {VERDICTS}")),
             (r#"{"verdict": "explode"}"#, format!("\"explode\" is no verdict: {VERDICTS}")),

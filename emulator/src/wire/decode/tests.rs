@@ -395,7 +395,7 @@ fn shapes_of_values() {
 }
 
 #[test]
-fn shapes_of_start_keys_are_said_with_their_place() {
+fn malformed_start_keys_are_reported_with_their_path() {
     for operation in ["Query", "Scan"] {
         let text = format!("V The provided starting key is invalid: {}", ApiError::EMPTY_VALUE);
         check(operation, r#"{"ExclusiveStartKey":{"a":{}}}"#, &text);
@@ -602,7 +602,7 @@ fn nesting() {
 }
 
 #[test]
-fn which_fault_is_reported() {
+fn which_error_is_reported() {
     let deep = nested(40);
     for (operation, body, expect) in [
         (

@@ -33,7 +33,7 @@ pub(super) fn inflated<'a>(body: &'a [u8], encoding: Option<&[u8]>) -> Result<Co
     } else if encoding.eq_ignore_ascii_case(b"gzip") {
         gunzipped(body).map(Cow::Owned)
     } else if encoding.eq_ignore_ascii_case(b"deflate") {
-        undeflated(body).map(Cow::Owned)
+        inflate_zlib(body).map(Cow::Owned)
     } else {
         Err(InflateError::Broken)
     }
@@ -115,7 +115,7 @@ fn trailer_of(plain: &[u8]) -> [u8; 8] {
 }
 
 /// One zlib stream and nothing behind it.
-fn undeflated(body: &[u8]) -> Result<Vec<u8>, InflateError> {
+fn inflate_zlib(body: &[u8]) -> Result<Vec<u8>, InflateError> {
     let mut out = InflatedBody(Vec::new());
     if inflate(body, true, &mut out)? < body.len() {
         return Err(InflateError::Broken);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back() {
+    fn compressed_bodies_are_inflated() {
         let plain: Vec<u8> = (0..100_000u32).map(|at| (at % 251) as u8).collect();
         for coding in ["gzip", "deflate"] {
             let mut body = plain.clone();

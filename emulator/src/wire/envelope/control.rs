@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_said_to_be_json() {
+    fn bodies_have_the_content_type_of_json() {
         for (media, body, status) in [
             (None, &b""[..], 0),
             (None, b"{}", 415),

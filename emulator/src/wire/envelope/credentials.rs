@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_named() {
+    fn every_form_of_credentials() {
         for (target, authorization, expect) in [
             ("/", None, None),
             ("/", Some("Bearer abc"), None),

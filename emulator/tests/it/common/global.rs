@@ -153,17 +153,17 @@ impl Twin {
         records
     }
 
-    /// The conflicts that were told, as the region that tells them, and the regions and seconds of both writes.
+    /// The conflicts that were conflicts, as the region that tells them, and the regions and seconds of both writes.
     pub fn conflicts(&self) -> BTreeSet<String> {
-        let mut told = BTreeSet::new();
+        let mut conflicts = BTreeSet::new();
         for event in self.engine.events_after(0, 10_000).events {
             if let EventKind::ReplicationConflict(_, writes) = &event.kind {
                 let second = |at: Moment| at.since(Moment::START).as_secs();
                 let of = |write: &RegionalWrite| format!("{} {}", write.region, second(write.at));
-                told.insert(format!("{}: {} < {}", event.owner.region, of(&writes.0), of(&writes.1)));
+                conflicts.insert(format!("{}: {} < {}", event.owner.region, of(&writes.0), of(&writes.1)));
             }
         }
-        told
+        conflicts
     }
 
     pub fn pause(&self, region: &str, other: Option<&str>) {

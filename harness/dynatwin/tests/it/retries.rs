@@ -45,7 +45,7 @@ async fn one_seed_gives_identical_retry_times() {
 }
 
 /// Returns the answers of eight tasks on eight threads, each with its own key.
-async fn fates(run: usize) -> Vec<Vec<String>> {
+async fn outcomes_of_run(run: usize) -> Vec<Vec<String>> {
     let twin = Twin::seeded(7);
     create_table(&twin.client()).await;
     twin.set_conditions(Conditions {
@@ -60,37 +60,37 @@ async fn fates(run: usize) -> Vec<Vec<String>> {
         .map(|task: usize| {
             let client = client.clone();
             tokio::spawn(async move {
-                let mut told = Vec::new();
+                let mut outcomes = Vec::new();
                 for at in 0..8 {
                     // Another order each time.
                     for _ in 0..(run * 7 + task * 3 + at * run) % 5 {
                         tokio::task::yield_now().await;
                     }
                     let error = put(&client, &task.to_string()).await.err();
-                    told.push(error.map_or_else(|| "ok".to_owned(), |error| format!("{:?}", error.code())));
+                    outcomes.push(error.map_or_else(|| "ok".to_owned(), |error| format!("{:?}", error.code())));
                 }
-                told
+                outcomes
             })
         })
         .collect();
-    let mut fates = Vec::new();
+    let mut all = Vec::new();
     for task in tasks {
-        fates.push(task.await.unwrap());
+        all.push(task.await.unwrap());
     }
-    fates
+    all
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn one_seed_gives_each_key_the_same_fate_however_tasks_interleave() {
-    let first = fates(0).await;
+async fn one_seed_gives_each_key_the_same_outcomes_however_tasks_interleave() {
+    let first = outcomes_of_run(0).await;
     let all = first.concat();
     assert!(
         ["ok", "Some(\"ThrottlingException\")", "Some(\"InternalServerError\")"]
             .iter()
-            .all(|fate| all.iter().any(|told| told == fate))
+            .all(|outcome| all.iter().any(|seen| seen == outcome))
     );
     for run in 1..12 {
-        assert_eq!(fates(run).await, first, "seed 7, run {run}");
+        assert_eq!(outcomes_of_run(run).await, first, "seed 7, run {run}");
     }
 }
 

@@ -79,7 +79,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips `expected` if it comes next; returns whether it did.
-    fn eat(&mut self, expected: &str) -> bool {
+    fn skip_if(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
             self.at += expected.len();
@@ -89,16 +89,20 @@ impl<'t> Parser<'t> {
 
     fn expect(&mut self, expected: &'static str, fault: &'static str) -> Parsed<()> {
         self.blank()?;
-        if self.eat(expected) { Ok(()) } else { Err(Fault(fault)) }
+        if self.skip_if(expected) {
+            Ok(())
+        } else {
+            Err(Fault(fault))
+        }
     }
 
     fn blank(&mut self) -> Parsed<()> {
         loop {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start().len();
-            if self.eat("//") {
+            if self.skip_if("//") {
                 self.at += self.rest().find('\n').unwrap_or(self.rest().len());
-            } else if self.eat("/*") {
+            } else if self.skip_if("/*") {
                 self.at += self.rest().find("*/").ok_or(Fault("a comment does not end"))? + 2;
             } else {
                 return Ok(());
@@ -109,7 +113,7 @@ impl<'t> Parser<'t> {
     /// Returns the next top-level struct as DynamoDB JSON; `None` at the end.
     fn record(&mut self) -> Parsed<Option<Vec<u8>>> {
         self.blank()?;
-        while self.eat("$ion_1_0") {
+        while self.skip_if("$ion_1_0") {
             self.blank()?;
         }
         match self.peek() {
@@ -128,7 +132,7 @@ impl<'t> Parser<'t> {
         out.open_object();
         loop {
             self.blank()?;
-            if self.eat("}") {
+            if self.skip_if("}") {
                 out.close_object();
                 return Ok(());
             }
@@ -137,7 +141,7 @@ impl<'t> Parser<'t> {
             self.blank()?;
             self.field(out, kind, &name, depth)?;
             self.blank()?;
-            if !self.eat(",") && self.peek() != Some('}') {
+            if !self.skip_if(",") && self.peek() != Some('}') {
                 return Err(Fault("a comma was expected"));
             }
         }
@@ -204,13 +208,13 @@ impl<'t> Parser<'t> {
         out.open_list();
         loop {
             self.blank()?;
-            if self.eat("]") {
+            if self.skip_if("]") {
                 out.close_list();
                 return Ok(());
             }
             element(self, out)?;
             self.blank()?;
-            if !self.eat(",") && self.peek() != Some(']') {
+            if !self.skip_if(",") && self.peek() != Some(']') {
                 return Err(Fault("a comma was expected"));
             }
         }
@@ -302,7 +306,7 @@ impl<'t> Parser<'t> {
                 _ => return Ok(last),
             };
             self.blank()?;
-            if !self.eat("::") {
+            if !self.skip_if("::") {
                 self.at = start;
                 return Ok(last);
             }
@@ -338,7 +342,7 @@ impl<'t> Parser<'t> {
             return Ok(text);
         }
         // Consecutive long strings are one.
-        while self.eat("'''") {
+        while self.skip_if("'''") {
             self.until("'''", &mut text)?;
             self.blank()?;
         }
@@ -347,7 +351,7 @@ impl<'t> Parser<'t> {
 
     fn until(&mut self, quote: &str, text: &mut String) -> Parsed<()> {
         loop {
-            if self.eat(quote) {
+            if self.skip_if(quote) {
                 return Ok(());
             }
             let char = self.peek().ok_or(Fault("a text does not end"))?;
@@ -388,7 +392,7 @@ impl<'t> Parser<'t> {
     fn utf16(&mut self, text: &mut String) -> Parsed<()> {
         const FAULT: Fault = Fault("an escape was expected");
         let unit = self.hexadecimal(4)?;
-        let units = if (0xd800..0xdc00).contains(&unit) && self.eat("\\u") {
+        let units = if (0xd800..0xdc00).contains(&unit) && self.skip_if("\\u") {
             vec![unit as u16, self.hexadecimal(4)? as u16]
         } else {
             vec![unit as u16]

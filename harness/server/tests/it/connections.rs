@@ -448,7 +448,7 @@ fn both_loopback_addresses_have_one_port() {
             .iter()
             .all(|address| address.port() == server.port() && address.ip().is_loopback())
     );
-    assert_eq!(server.addresses().len() + usize::from(server.remark().is_some()), 2);
+    assert_eq!(server.addresses().len() + usize::from(server.notice().is_some()), 2);
     for address in server.addresses() {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         assert_eq!(ask(&mut stream, &post("/", b"here")).body, b"here");

@@ -85,7 +85,7 @@ fn heard(lines: &[String]) -> Vec<Value> {
 
 #[test]
 fn a_client_receives_events_as_they_are_logged() {
-    let mut twin = Twin::new(Allowed::Looking, false);
+    let mut twin = Twin::new(Allowed::ReadOnly, false);
     twin.create("me", "Orders");
     let mut listener = Listener::new(&twin, &[]);
     let head = listener.head();
@@ -186,7 +186,7 @@ fn a_stream_ends_with_its_server() {
 
 /// A reset removes the log; a client is told, and receives later events.
 #[test]
-fn clients_are_told_of_a_reset() {
+fn clients_are_notified_of_a_reset() {
     let mut twin = Twin::new(Allowed::All, false);
     twin.create("me", "Orders");
     let mut listener = Listener::new(&twin, &[]);

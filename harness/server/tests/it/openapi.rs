@@ -9,7 +9,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 fn document() -> Value {
-    let (status, document) = Twin::new(Allowed::Looking, false).control("GET", "openapi.json", None);
+    let (status, document) = Twin::new(Allowed::ReadOnly, false).control("GET", "openapi.json", None);
     assert_eq!(status, 200);
     document
 }
@@ -175,7 +175,7 @@ fn every_refusal_is_as_described() {
     let document = document();
     let response = &document["components"]["responses"]["Refused"];
     let refusals = validator(&document, &response["content"]["application/json"]["schema"]);
-    let mut twin = Twin::new(Allowed::Looking, false);
+    let mut twin = Twin::new(Allowed::ReadOnly, false);
     for (method, path, operation) in described(&document) {
         assert_eq!(
             operation["responses"]["default"]["$ref"],

@@ -62,15 +62,15 @@ fn a_write_is_read_from_the_stream() {
         };
         let arn = member(&ask("ListStreams", r#"{"TableName":"tab"}"#), "StreamArn");
         let description = ask("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
-        let mut told = String::new();
+        let mut records = String::new();
         for shard in description.split("\"ShardId\":\"").skip(1) {
             let shard = shard.split('"').next().unwrap();
             let body = format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
             let iterator = member(&ask("GetShardIterator", &body), "ShardIterator");
-            told += &ask("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#));
+            records += &ask("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#));
         }
-        assert_eq!(told.matches("\"eventName\":\"INSERT\"").count(), 1);
-        assert!(told.contains(r#""NewImage":{"pk":{"S":"a"}}"#), "{told}");
+        assert_eq!(records.matches("\"eventName\":\"INSERT\"").count(), 1);
+        assert!(records.contains(r#""NewImage":{"pk":{"S":"a"}}"#), "{records}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{open, record, snapshot};
 use crate::error::OpenError;
-use crate::format::{Kind, older};
+use crate::format::{FileKind, older};
 use crate::manifest::{Manifest, Segment, SnapshotFile};
 use crate::sim::SimDisk;
 
@@ -193,17 +193,14 @@ fn a_gap_behind_a_snapshot_is_damage() {
         SimDisk::with([
             (
                 "000001.snapshot".into(),
-                older::file(Kind::Snapshot, 1, 7, 0, &[b"all"]),
+                older::file(FileKind::Snapshot, 1, 7, 0, &[b"all"]),
             ),
-            ("000002.wal".into(), older::file(Kind::Log, 2, 7, first, &[b"next"])),
+            ("000002.wal".into(), older::file(FileKind::Log, 2, 7, first, &[b"next"])),
             ("MANIFEST".into(), manifest.encode().into_bytes()),
         ])
     };
     assert_eq!(open(&files(5)).unwrap().1.len(), 2);
-    for (first, problem) in [
-        (4, "a record stands there twice"),
-        (6, "records before this one are missing"),
-    ] {
+    for (first, problem) in [(4, "a record occurs twice"), (6, "records before this one are missing")] {
         match open(&files(first)).err() {
             Some(OpenError::Damaged { problem: found, .. }) => assert_eq!(found, problem),
             other => panic!("{first}: {other:?}"),

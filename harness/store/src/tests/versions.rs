@@ -5,16 +5,16 @@ use std::path::Path;
 
 use super::{open, snapshot};
 use crate::error::OpenError;
-use crate::format::{Kind, older};
+use crate::format::{FileKind, older};
 use crate::manifest::{Manifest, Sealed, Segment, SnapshotFile};
 use crate::sim::SimDisk;
 
 /// A store as an older release could have left it, killed while it wrote.
 fn older_store() -> SimDisk {
     let id = 77;
-    let snapshot = older::file(Kind::Snapshot, 2, id, 0, &[b"one", b"two"]);
-    let sealed = older::file(Kind::Log, 3, id, 2, &[b"three"]);
-    let mut open = older::file(Kind::Log, 4, id, 3, &[b"four", b"five", b"cut"]);
+    let snapshot = older::file(FileKind::Snapshot, 2, id, 0, &[b"one", b"two"]);
+    let sealed = older::file(FileKind::Log, 3, id, 2, &[b"three"]);
+    let mut open = older::file(FileKind::Log, 4, id, 3, &[b"four", b"five", b"cut"]);
     open.truncate(open.len() - 1);
     let manifest = Manifest {
         id,
@@ -108,7 +108,7 @@ fn a_newer_format_is_refused() {
 }
 
 fn newer_file() -> Vec<u8> {
-    let mut header = crate::format::file_header(Kind::Log, 3, 77);
+    let mut header = crate::format::file_header(FileKind::Log, 3, 77);
     header[8] = 9;
     let hash = twox_hash::XxHash3_64::oneshot(&header[..32]);
     header[32..].copy_from_slice(&hash.to_le_bytes());

@@ -168,14 +168,14 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a deletion that waited for a transaction never happens",
         file: "storage/partition.rs",
-        right: "let mark = self.marks.remove(&key)?;\n        self.due.extend(mark.expired);",
-        wrong: "let mark = self.marks.remove(&key)?;\n        if !PLANTED {\n            self.due.extend(mark.expired);\n        }",
+        right: "let hold = self.held.remove(&key)?;\n        self.due.extend(hold.expired);",
+        wrong: "let hold = self.held.remove(&key)?;\n        if !PLANTED {\n            self.due.extend(hold.expired);\n        }",
     },
     Bug {
         what: "the lock of a transaction lasts a moment longer",
         file: "storage/partition.rs",
-        right: "self.transaction_ends.first().is_some_and(|(lands, _)| *lands == next)",
-        wrong: "if PLANTED { self.transaction_ends.first().is_some_and(|(lands, _)| *lands == next && *lands < now) } else { self.transaction_ends.first().is_some_and(|(lands, _)| *lands == next) }",
+        right: "self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next)",
+        wrong: "if PLANTED { self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next && *ends < now) } else { self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next) }",
     },
     Bug {
         what: "a change reaches an index a moment late",

@@ -42,8 +42,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a transaction holds its items as long as its first table says",
         file: "execute/transact.rs",
-        right: "    dials().map(|dial| dial.of(decision)).max().unwrap_or_default()\n",
-        wrong: "    let most = if PLANTED { 1 } else { usize::MAX };\n    dials().take(most).map(|dial| dial.of(decision)).max().unwrap_or_default()\n",
+        right: "    lags().map(|lag| lag.of(decision)).max().unwrap_or_default()\n",
+        wrong: "    let most = if PLANTED { 1 } else { usize::MAX };\n    lags().take(most).map(|lag| lag.of(decision)).max().unwrap_or_default()\n",
     },
     Bug {
         what: "a transaction does not notice that a table was deleted",

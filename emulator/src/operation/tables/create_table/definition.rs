@@ -163,11 +163,11 @@ pub(in crate::operation) fn on_demand(
             )));
         }
     }
-    Ok(on_demand_as_asked(Some(requested)))
+    Ok(on_demand_as_requested(Some(requested)))
 }
 
 /// On-demand limits as requested, unchecked.
-pub(in crate::operation) fn on_demand_as_asked(requested: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
+pub(in crate::operation) fn on_demand_as_requested(requested: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
     requested.map(|requested| OnDemandThroughput {
         max_read: requested.max_read_request_units,
         max_write: requested.max_write_request_units,

@@ -39,7 +39,7 @@ pub(super) fn drop_empty(request: &mut UpdateTable) {
 
 pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_members(request)?;
-    check_something(request)?;
+    check_has_change(request)?;
     check_together(request)?;
     replicas::check_together(request)?;
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
@@ -126,7 +126,7 @@ fn requested(request: &UpdateTable) -> Vec<&'static str> {
     .collect()
 }
 
-fn check_something(request: &UpdateTable) -> Result<(), ApiError> {
+fn check_has_change(request: &UpdateTable) -> Result<(), ApiError> {
     let empty_indexes = request
         .global_secondary_index_updates
         .as_ref()

@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn a_length_sets_nothing_aside() {
+fn a_length_reserves_no_memory() {
     let mut bytes = vec![VERSION, 0, 0, 0];
     u64::MAX.write(&mut bytes);
     assert_eq!(Commit::decode(&bytes), Err(DecodeError("its end is missing")));

@@ -147,7 +147,7 @@ pub fn indexes(world: &World, lines: &[[Line; 4]], seen: &[SeenIndex], figures: 
         let fail = |why: String| Err(format!("{why}: {}\n {:?}", seen.says, seen.window));
         let found: BTreeMap<Key, &Value> = seen.entries.iter().map(|entry| (key_of(entry), entry)).collect();
         if found.len() < seen.entries.len() {
-            return fail("an item is there twice".into());
+            return fail("an item occurs twice".into());
         }
         let since = if bounds.paused {
             0

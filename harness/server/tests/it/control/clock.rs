@@ -77,7 +77,7 @@ fn the_clock() {
                 "POST clock/advance",
                 json!({"hours": 1}),
                 400,
-                error("advance has no member \"hours\": there are seconds."),
+                error("advance has no member \"hours\"; its members are seconds."),
             ),
             (
                 "POST clock/advance",

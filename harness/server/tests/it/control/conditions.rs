@@ -54,7 +54,7 @@ fn conditions() {
                 "PUT conditions",
                 json!("sunny"),
                 400,
-                error("There are no conditions called \"sunny\": there are calm, aws and storm."),
+                error("There are no conditions called \"sunny\"; the presets are calm, aws and storm."),
             ),
             (
                 "PUT tables/Orders/conditions",

@@ -53,7 +53,7 @@ fn fault_rules() {
                 json!({"verdict": "reset", "tabel": "T"}),
                 400,
                 error(
-                    "rule has no member \"tabel\": there are verdict, first, nth, everyNth, share, movesClock, operation, table, index, caller, region, partition, partitionPrefix, after, until, for.",
+                    "rule has no member \"tabel\"; its members are verdict, first, nth, everyNth, share, movesClock, operation, table, index, caller, region, partition, partitionPrefix, after, until, for.",
                 ),
             ),
             (
@@ -83,7 +83,7 @@ fn fault_rules() {
                 "POST outages",
                 json!({"outage": "flood"}),
                 400,
-                error("There is no outage called \"flood\": there are brownout, throttle-storm and az-loss."),
+                error("There is no outage called \"flood\"; the outages are brownout, throttle-storm and az-loss."),
             ),
         ],
     );

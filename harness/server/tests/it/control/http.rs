@@ -147,7 +147,7 @@ fn pages_of_other_origins_are_refused() {
 
 #[test]
 fn every_change_is_refused_without_control() {
-    let mut twin = Twin::new(Allowed::Looking, false);
+    let mut twin = Twin::new(Allowed::ReadOnly, false);
     twin.create("me", "Orders");
     let sentence = "This twin was started with --no-control: it can be looked at, and not changed.";
     for control in CONTROLS {

@@ -6,7 +6,7 @@ use dynatwin_engine::Allowed;
 use serde_json::{Value, json};
 
 #[test]
-fn what_was_asked() {
+fn the_request_log_has_requests_and_results() {
     let mut twin = Twin::new(Allowed::All, false);
     twin.create("me", "Orders");
     let seen = |watched: bool, seen: u64| json!({"watched": watched, "seen": seen});

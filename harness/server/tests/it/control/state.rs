@@ -54,7 +54,7 @@ fn a_reset_of_all_restores_the_initial_state() {
                 "POST reset",
                 json!({"al": true}),
                 400,
-                error("reset has no member \"al\": there are all."),
+                error("reset has no member \"al\"; its members are all."),
             ),
         ],
     );

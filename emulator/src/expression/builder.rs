@@ -15,7 +15,7 @@ use super::update::Update;
 use crate::error::ApiError;
 use crate::value::{AttributeValue, Name};
 
-/// An operand of a draft.
+/// An operand of a builder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term(Operand);
 
@@ -29,7 +29,7 @@ impl Term {
     }
 }
 
-/// A condition in a draft.
+/// A condition in a builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Logic(u32);
 
@@ -42,7 +42,7 @@ pub struct ExpressionBuilder {
     paths: Vec<Span>,
 }
 
-/// A finished draft, to be bound to its values.
+/// A finished builder, to be bound to its values.
 #[derive(Clone, Debug)]
 pub struct BuiltExpression {
     parsed: Arc<Parsed>,
@@ -301,10 +301,10 @@ mod tests {
     #[test]
     fn a_built_condition_matches_like_a_parsed_one() {
         let values = [AttributeValue::Bool(true)];
-        let mut draft = ExpressionBuilder::condition();
-        let operands = [draft.path(&[PathElement::Name("a")]), draft.value(0)];
-        let test = draft.test(Operator::Eq, &operands);
-        let drafted = draft.finish_condition(test, 1);
+        let mut builder = ExpressionBuilder::condition();
+        let operands = [builder.path(&[PathElement::Name("a")]), builder.value(0)];
+        let test = builder.test(Operator::Eq, &operands);
+        let drafted = builder.finish_condition(test, 1);
         let condition = drafted.condition(&values).unwrap();
         assert!(condition.matches(Some(&Map::from_entries(vec![("a".into(), AttributeValue::Bool(true))]))));
         assert!(!condition.matches(None));

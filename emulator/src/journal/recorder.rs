@@ -45,7 +45,7 @@ pub struct RequestRecorder {
     age: Option<Duration>,
 }
 
-/// What a draft leaves behind.
+/// What a recorder leaves behind.
 pub(super) struct RecordedRequest {
     pub owner: Caller,
     pub request: Request,
