@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -15,8 +15,10 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
 use crate::backend::Backend;
+use crate::budget::Lease;
 use crate::database::Durability;
 use crate::delivery::{Payload, file, internal_error, refusal, response, streamed, unavailable, wait_for_delivery};
+use crate::direct;
 use crate::intake::{Received, Unreceived, discard, drain, receive};
 use crate::log::Log;
 use crate::server::Shared;
@@ -35,13 +37,15 @@ const READ_BUFFER: usize = 128 * 1024;
 pub(crate) const LARGE_ANSWER: usize = 64 * 1024;
 
 /// Why a request gets no response.
-#[derive(Debug)]
-enum Ended {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ended {
     Reset,
     /// Its answer is lost, and its connection is left open.
     Lost,
     /// The request was not received in full.
     Unreceived,
+    /// The connection was closed.
+    Closed,
 }
 
 impl fmt::Display for Ended {
@@ -53,18 +57,47 @@ impl fmt::Display for Ended {
 impl std::error::Error for Ended {}
 
 /// The state that the requests of a connection share; one per connection, to avoid contention on its reference count.
-struct ConnectionState<D> {
-    shared: Arc<Shared<D>>,
-    watch: Arc<Watch>,
+pub(crate) struct ConnectionState<D> {
+    pub(crate) shared: Arc<Shared<D>>,
+    pub(crate) watch: Arc<Watch>,
 }
 
 /// An answer, and what to await before it is delivered.
 pub(crate) type Handled = (Answer, Option<Durability>);
 
+/// An answer that is ready to be sent.
+pub(crate) struct Outgoing {
+    pub(crate) answer: Answer,
+    /// The share of a large answer in the budget.
+    pub(crate) lease: Option<Lease>,
+    /// Whether the connection ends after it.
+    pub(crate) last: bool,
+}
+
 /// Serves a connection to its end.
-pub(crate) async fn serve<D: Backend>(shared: Arc<Shared<D>>, socket: Watched) {
+pub(crate) async fn serve<D: Backend>(shared: Arc<Shared<D>>, mut socket: Watched) {
     let watch = Arc::clone(&socket.watch);
     let state = Arc::new(ConnectionState { shared, watch });
+    let (socket, ended) = match direct::serve(&state, &mut socket).await {
+        Err(ended) => (socket, ended),
+        Ok(received) => {
+            socket.received = Bytes::from(received);
+            // Most connections never get here.
+            match Box::pin(serve_with_hyper(state, socket)).await {
+                Some(failed) => failed,
+                None => return,
+            }
+        }
+    };
+    match ended {
+        Ended::Reset => socket.watch.reset(),
+        Ended::Lost => drain(&socket.stream).await,
+        Ended::Unreceived | Ended::Closed => {}
+    }
+}
+
+/// Serves a connection to its end. If it ends without being shut down, returns the socket and the reason.
+async fn serve_with_hyper<D: Backend>(state: Arc<ConnectionState<D>>, socket: Watched) -> Option<(Watched, Ended)> {
     let service = service_fn(move |request| {
         let state = Arc::clone(&state);
         async move { state.request(request).await }
@@ -74,16 +107,11 @@ pub(crate) async fn serve<D: Backend>(shared: Arc<Shared<D>>, socket: Watched) {
         .half_close(true)
         .max_buf_size(READ_BUFFER)
         .serve_connection(TokioIo::new(socket), service);
-    let Err(error) = (&mut connection).await else {
-        return;
-    };
-    let ended = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+    let error = (&mut connection).await.err()?;
+    let source = std::error::Error::source(&error);
+    let ended = source.and_then(|source| source.downcast_ref().copied());
     let socket = connection.into_parts().io.into_inner();
-    match ended {
-        Some(Ended::Reset) => socket.watch.reset(),
-        Some(Ended::Lost) => drain(&socket.stream).await,
-        Some(Ended::Unreceived) | None => {}
-    }
+    Some((socket, ended.unwrap_or(Ended::Closed)))
 }
 
 /// Returns the path and query of a request.
@@ -94,7 +122,7 @@ pub(crate) fn target(request: &Request<Incoming>) -> &str {
 /// Handles a request. A panic becomes a 500 for that request.
 pub(crate) fn handle<D: Backend>(backend: &D, requested: &HttpRequest<'_>) -> Handled {
     let handled = catch_unwind(AssertUnwindSafe(|| backend.handle_durably(requested)));
-    handled.unwrap_or_else(|_| (internal_error(backend.clock().now()), None))
+    handled.unwrap_or_else(|_| (internal_error(), None))
 }
 
 impl<D: Backend> ConnectionState<D> {
@@ -125,29 +153,36 @@ impl<D: Backend> ConnectionState<D> {
             Err(Unreceived::Broken) => return Err(Ended::Unreceived),
         };
         let started = (self.shared.log == Log::Requests).then(Instant::now);
-        let (mut answer, durability) = match self.answer_at_once(&request, body.bytes()) {
+        let handled = match self.answer_at_once(&request, body.bytes()) {
             Some(handled) => {
                 drop(body);
                 handled
             }
             None => self.answer_aside(&request, body).await,
         };
-        if let Some(durability) = durability
-            && !durability.settled().await
-        {
-            answer = internal_error(self.shared.backend.clock().now());
-        }
-        if summary.from_page {
-            self.allow_origin(&request, &mut answer.headers);
-        }
-        wait_for_delivery(self.shared.backend.clock(), answer.at, answer.still).await;
-        self.report(&request, &answer, started);
+        let answer = self.settled(handled).await;
+        self.report(|| name(&request), &answer, started);
         if is_event_page(&answer)
             && let Some(stream) = EventStream::open(&self.shared, &self.watch, &request, &answer.body)
         {
             return Ok(streamed(answer, stream, &self.shared.bodies));
         }
-        self.deliver(answer, &request)
+        let mut outgoing = self.outgoing(answer)?;
+        if summary.from_page {
+            self.allow_origin(&request, &mut outgoing.answer.headers);
+        }
+        Ok(response(outgoing, &self.watch))
+    }
+
+    /// Waits until an answer may be delivered.
+    pub(crate) async fn settled(&self, (mut answer, durability): Handled) -> Answer {
+        if let Some(durability) = durability
+            && !durability.settled().await
+        {
+            answer = internal_error();
+        }
+        wait_for_delivery(self.shared.backend.clock(), answer.at, answer.still).await;
+        answer
     }
 
     /// Handles the request on this thread, unless it may take long.
@@ -175,39 +210,39 @@ impl<D: Backend> ConnectionState<D> {
             };
             handle(&*backend, &requested)
         });
-        let not_carried_out = |_| (internal_error(self.shared.backend.clock().now()), None);
+        let not_carried_out = |_| (internal_error(), None);
         carried_out.await.unwrap_or_else(not_carried_out)
     }
 
-    fn deliver(&self, answer: Answer, request: &Request<Incoming>) -> Result<Response<Payload>, Ended> {
-        match answer.delivery {
-            Delivery::Reset => Err(Ended::Reset),
+    /// Begins to send an answer, if it is to be sent.
+    pub(crate) fn outgoing(&self, answer: Answer) -> Result<Outgoing, Ended> {
+        let last = match answer.delivery {
+            Delivery::Reset => return Err(Ended::Reset),
             Delivery::Lost => {
                 self.watch.enter(Phase::Lost);
-                Err(Ended::Lost)
+                return Err(Ended::Lost);
             }
-            Delivery::Whole | Delivery::Truncated(_) => {
-                self.watch.enter(Phase::Answering);
-                let mut lease = (answer.body.len() >= LARGE_ANSWER).then(|| self.shared.bodies.lease());
-                if let Some(lease) = &mut lease
-                    && lease.grow_to(answer.body.len()).is_err()
-                {
-                    return Ok(self.refusal(StatusCode::SERVICE_UNAVAILABLE, crowded(), request));
-                }
-                Ok(response(answer, lease, &self.watch, self.shared.is_stopping()))
-            }
+            Delivery::Whole => self.shared.is_stopping(),
+            Delivery::Truncated(_) => true,
+        };
+        self.watch.enter(Phase::Answering);
+        let mut lease = (answer.body.len() >= LARGE_ANSWER).then(|| self.shared.bodies.lease());
+        if let Some(lease) = &mut lease
+            && lease.grow_to(answer.body.len()).is_err()
+        {
+            let answer = refusal(StatusCode::SERVICE_UNAVAILABLE, crowded());
+            return Ok(Outgoing {
+                answer,
+                lease: None,
+                last: true,
+            });
         }
+        Ok(Outgoing { answer, lease, last })
     }
 
     fn allow_origin(&self, request: &Request<Incoming>, headers: &mut AnswerHeaders) {
         let (method, path) = (request.method(), request.uri().path());
         self.shared.web.allow_origin(method, path, request.headers(), headers);
-    }
-
-    fn refusal(&self, status: StatusCode, body: Vec<u8>, request: &Request<Incoming>) -> Response<Payload> {
-        let mut headers = AnswerHeaders::new();
-        self.allow_origin(request, &mut headers);
-        refusal(status, headers, body)
     }
 
     /// Answers with a file of the console.
@@ -221,13 +256,19 @@ impl<D: Backend> ConnectionState<D> {
     /// Refuses a request whose body may still arrive.
     fn refuse(&self, status: StatusCode, body: Vec<u8>, request: Request<Incoming>) -> Response<Payload> {
         self.watch.enter(Phase::Answering);
-        let refusal = self.refusal(status, body, &request);
+        let mut answer = refusal(status, body);
+        self.allow_origin(&request, &mut answer.headers);
+        let outgoing = Outgoing {
+            answer,
+            lease: None,
+            last: true,
+        };
         let (head, body) = request.into_parts();
         discard(body, &head.headers);
-        refusal
+        response(outgoing, &self.watch)
     }
 
-    fn report(&self, request: &Request<Incoming>, answer: &Answer, started: Option<Instant>) {
+    pub(crate) fn report(&self, name: impl FnOnce() -> String, answer: &Answer, started: Option<Instant>) {
         let log = self.shared.log;
         if let Some(note) = &answer.note {
             log.line(Log::Errors, format_args!("{} {note}", system_time()));
@@ -241,25 +282,24 @@ impl<D: Backend> ConnectionState<D> {
             let took = started.map_or(String::new(), |started| {
                 format!(" {:.3} ms", started.elapsed().as_secs_f64() * 1000.0)
             });
-            let (now, name, status) = (system_time(), name(request), answer.status);
+            let (now, name, status) = (system_time(), name(), answer.status);
             log.line(level, format_args!("{now} {name} {status}{took}"));
         }
     }
 }
 
-/// Returns the request's name for the log: its operation, or its method and path.
 fn name(request: &Request<Incoming>) -> String {
-    let target = request
-        .headers()
-        .get("x-amz-target")
-        .and_then(|target| target.to_str().ok());
-    match target {
-        Some(target) => target.rsplit('.').next().unwrap_or(target).chars().take(64).collect(),
-        None => format!("{} {}", request.method(), request.uri().path())
-            .chars()
-            .take(64)
-            .collect(),
-    }
+    let target = request.headers().get("x-amz-target").map(HeaderValue::as_bytes);
+    request_name(target, request.method().as_str(), request.uri().path())
+}
+
+/// Returns a request's name for the log: its operation, or its method and path.
+pub(crate) fn request_name(target: Option<&[u8]>, method: &str, path: &str) -> String {
+    let name = match target.and_then(|target| std::str::from_utf8(target).ok()) {
+        Some(target) => Cow::Borrowed(target.rsplit('.').next().unwrap_or(target)),
+        None => Cow::Owned(format!("{method} {path}")),
+    };
+    name.chars().take(64).collect()
 }
 
 fn crowded() -> Vec<u8> {
@@ -281,29 +321,32 @@ fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
 pub(crate) struct Head<'a> {
     all: &'a HeaderMap,
     /// The values of the headers that most requests read: one pass over a head costs less than several lookups by hash.
-    known: [Option<&'a [u8]>; 7],
+    known: [Option<&'a [u8]>; KNOWN_HEADERS],
 }
+
+/// The number of known headers.
+pub(crate) const KNOWN_HEADERS: usize = 7;
 
 /// Returns the position of a header among the known ones.
 #[inline]
-fn known_header(name: &str) -> Option<usize> {
+pub(crate) fn known_header(name: &[u8]) -> Option<usize> {
     Some(match name {
-        "x-amz-target" => 0,
-        "authorization" => 1,
-        "x-amz-date" => 2,
-        "content-type" => 3,
-        "accept-encoding" => 4,
-        "content-encoding" => 5,
-        "origin" => 6,
+        b"x-amz-target" => 0,
+        b"authorization" => 1,
+        b"x-amz-date" => 2,
+        b"content-type" => 3,
+        b"accept-encoding" => 4,
+        b"content-encoding" => 5,
+        b"origin" => 6,
         _ => return None,
     })
 }
 
 impl<'a> Head<'a> {
     pub(crate) fn new(all: &'a HeaderMap) -> Head<'a> {
-        let mut known = [None; 7];
+        let mut known = [None; KNOWN_HEADERS];
         for (name, value) in all {
-            if let Some(at) = known_header(name.as_str()) {
+            if let Some(at) = known_header(name.as_str().as_bytes()) {
                 // The first of several values.
                 known[at].get_or_insert(value.as_bytes());
             }
@@ -314,7 +357,7 @@ impl<'a> Head<'a> {
 
 impl Headers for Head<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        match known_header(name) {
+        match known_header(name.as_bytes()) {
             Some(at) => self.known[at],
             None => self.all.get(name).map(HeaderValue::as_bytes),
         }

@@ -14,7 +14,7 @@ use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue
 use hyper::{Response, StatusCode};
 
 use crate::budget::{Budget, Lease};
-use crate::connection::LARGE_ANSWER;
+use crate::connection::{LARGE_ANSWER, Outgoing};
 use crate::stream::Pages;
 use crate::ui::Page;
 use crate::watch::Watch;
@@ -169,12 +169,11 @@ pub(crate) fn real(left: Duration, speed: f64) -> Duration {
 }
 
 /// Returns the response for an answer that is sent completely or, with `Truncated`, in part.
-pub(crate) fn response(answer: Answer, lease: Option<Lease>, watch: &Arc<Watch>, last: bool) -> Response<Payload> {
+pub(crate) fn response(outgoing: Outgoing, watch: &Arc<Watch>) -> Response<Payload> {
+    let Outgoing { answer, lease, last } = outgoing;
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut payload = Payload::whole(answer.body, lease);
-    let mut last = last;
     if let Delivery::Truncated(kept) = answer.delivery {
-        last = true;
         truncate(&mut payload, kept, watch);
     }
     let mut response = Response::new(payload);
@@ -235,8 +234,9 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
     }
 }
 
-/// Returns a response of the server itself, after which the connection ends: the request does not reach the engine.
-pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<u8>) -> Response<Payload> {
+/// Returns an answer of the server itself: the request does not reach the engine.
+pub(crate) fn refusal(status: StatusCode, body: Vec<u8>) -> Answer {
+    let mut headers = AnswerHeaders::new();
     headers.push(("server", "Server".into()));
     if body.is_empty() {
         // The checksum of an empty body.
@@ -244,11 +244,20 @@ pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<
     } else {
         headers.push(("content-type", "application/x-amz-json-1.0".into()));
     }
-    let mut response = Response::new(Payload::whole(body, None));
-    *response.status_mut() = status;
-    put_headers(response.headers_mut(), headers);
-    response.headers_mut().insert(CONNECTION, CLOSE);
-    response
+    own_answer(status.as_u16(), headers, body)
+}
+
+/// Returns an answer that is not the engine's. It waits for no moment.
+fn own_answer(status: u16, headers: AnswerHeaders, body: Vec<u8>) -> Answer {
+    Answer {
+        status,
+        headers,
+        body,
+        at: Moment::from_micros(0),
+        still: StillDelay::default(),
+        delivery: Delivery::Whole,
+        note: None,
+    }
 }
 
 /// Returns the response with a file of the console.
@@ -265,18 +274,10 @@ pub(crate) fn unavailable(sentence: &str) -> Vec<u8> {
 }
 
 /// Returns the answer to a request that panicked.
-pub(crate) fn internal_error(at: Moment) -> Answer {
+pub(crate) fn internal_error() -> Answer {
     let body =
         br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
     let mut headers = AnswerHeaders::new();
     headers.push(("content-type", "application/x-amz-json-1.0".into()));
-    Answer {
-        status: 500,
-        headers,
-        body: body.to_vec(),
-        at,
-        still: StillDelay::default(),
-        delivery: Delivery::Whole,
-        note: None,
-    }
+    own_answer(500, headers, body.to_vec())
 }

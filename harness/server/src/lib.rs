@@ -28,6 +28,7 @@ mod command;
 mod connection;
 mod database;
 mod delivery;
+mod direct;
 mod due;
 mod flags;
 mod free;

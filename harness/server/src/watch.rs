@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -153,6 +154,8 @@ impl Watch {
 pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
     pub(crate) watch: Arc<Watch>,
+    /// Bytes that were received before, and are read first.
+    pub(crate) received: Bytes,
 }
 
 impl Drop for Watched {
@@ -166,6 +169,11 @@ impl Drop for Watched {
 
 impl AsyncRead for Watched {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.received.is_empty() {
+            let count = self.received.len().min(buf.remaining());
+            buf.put_slice(&self.received.split_to(count));
+            return Poll::Ready(Ok(()));
+        }
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         if buf.filled().len() > before {

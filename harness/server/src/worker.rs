@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
@@ -234,6 +235,7 @@ impl<D: Backend> Connections<D> {
             Watched {
                 stream,
                 watch: Arc::clone(&watch),
+                received: Bytes::new(),
             },
         );
         let task = tokio::spawn(async move {

@@ -58,11 +58,86 @@ fn pipelined_requests_are_answered_in_order() {
 #[test]
 fn headers_reach_the_backend_whatever_their_case() {
     let (server, _) = still();
-    let request = b"GET /header/x-amz-target HTTP/1.1\r\nHost: x\r\nX-AMZ-Target: DynamoDB_20120810.ListTables\r\n\r\n";
-    assert_eq!(
-        ask(&mut connect(&server), request).body,
-        b"DynamoDB_20120810.ListTables"
-    );
+    for (name, value) in [
+        ("X-AMZ-Target", "DynamoDB_20120810.ListTables"),
+        ("x-aMz-seCurity-tOken", "t"),
+    ] {
+        let path = format!("/header/{}", name.to_ascii_lowercase());
+        for (method, length) in [("GET", ""), ("POST", "Content-Length: 0\r\n")] {
+            let request =
+                format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{length}{name}:  {value} \r\n{name}: 2\r\n\r\n");
+            let response = ask(&mut connect(&server), request.as_bytes());
+            assert_eq!(response.body, value.as_bytes(), "{method}");
+        }
+    }
+}
+
+/// hyper serves one of the forms, and the server itself the other.
+#[test]
+fn both_forms_of_a_request_have_the_same_response() {
+    let (server, _) = still();
+    let response = |request: &[u8]| {
+        let mut response = ask(&mut connect(&server), request);
+        let date = response.header("date").expect("a date").to_owned();
+        assert_eq!(date.len(), 29, "{date}");
+        response.head = response.head.replace(&date, "");
+        (response.head, response.body)
+    };
+    for (path, body) in [
+        ("/", &b""[..]),
+        ("/", b"{}"),
+        ("/", &[b'b'; 10_000]),
+        ("/", &vec![b'b'; 40_000]),
+        ("/bytes/0", b""),
+        ("/bytes/1", b"{}"),
+        ("/bytes/15999", b"{}"),
+        ("/bytes/1000000", b"{}"),
+        ("/panic", b"{}"),
+        ("/truncated/9", b"{}"),
+        ("/latency/1", b"{}"),
+    ] {
+        let [direct, hyper] = forms(path, body);
+        assert_eq!(response(&direct), response(&hyper), "{path}");
+    }
+}
+
+#[test]
+fn forms_alternate_on_a_connection() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    for body in [b"1", b"2", b"3"] {
+        for request in forms("/", body) {
+            assert_eq!(ask(&mut stream, &request).body, body);
+        }
+    }
+}
+
+#[test]
+fn a_request_may_arrive_in_pieces() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| options.workers = 1);
+    let mut other = connect(&server);
+    let request = post("/", &[b'p'; 1000]);
+    let head = request.len() - 1000;
+    for cuts in [
+        &[1][..],
+        &[head - 2],
+        &[head - 1],
+        &[head],
+        &[head + 1, head + 500],
+        &[head, head + 999],
+    ] {
+        let mut stream = connect(&server);
+        for number in 0..3 {
+            let mut start = 0;
+            for cut in cuts.iter().copied().chain([request.len()]) {
+                stream.write_all(&request[start..cut]).unwrap();
+                start = cut;
+                // The only worker reads the piece before it answers this.
+                assert_eq!(ask(&mut other, &post("/", b"")).status(), 200);
+            }
+            assert_eq!(read(&mut stream).unwrap().body, [b'p'; 1000], "{cuts:?} {number}");
+        }
+    }
 }
 
 #[test]
@@ -259,8 +334,14 @@ fn answers_in_flight_have_a_budget() {
         options.limits.bodies = 1024 * 1024;
     });
     for (bytes, status) in [(1_000_000, 200), (2_000_000, 503), (1_000_000, 200)] {
-        let response = ask(&mut connect(&server), &post(&format!("/bytes/{bytes}"), b""));
-        assert_eq!(response.status(), status, "{bytes}");
+        for request in forms(&format!("/bytes/{bytes}"), b"") {
+            let response = ask(&mut connect(&server), &request);
+            assert_eq!(
+                (response.status(), response.is_last()),
+                (status, status == 503),
+                "{bytes}"
+            );
+        }
     }
 }
 
@@ -270,20 +351,22 @@ fn readers_that_are_too_slow_are_dropped() {
         options.limits.answer_time = Duration::from_millis(250);
         options.limits.answer_bytes = 1024 * 1024 * 1024;
     });
-    let mut stream = connect(&server);
-    stream.write_all(&post("/bytes/100000000", b"")).unwrap();
-    // It reads all the time, a few bytes at a time.
-    let (mut count, mut bytes) = (0, [0; 64]);
-    let error = loop {
-        match stream.read(&mut bytes) {
-            Ok(0) => panic!("The connection ends after {count} bytes that were sent before."),
-            Ok(read) => count += read,
-            Err(error) => break error,
-        }
-    };
-    // What the kernel has buffered is discarded: at the reader's rate it could take hours.
-    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
-    assert!(count < 100_000_000, "{count}");
+    for request in forms("/bytes/100000000", b"") {
+        let mut stream = connect(&server);
+        stream.write_all(&request).unwrap();
+        // It reads all the time, a few bytes at a time.
+        let (mut count, mut bytes) = (0, [0; 64]);
+        let error = loop {
+            match stream.read(&mut bytes) {
+                Ok(0) => panic!("The connection ends after {count} bytes that were sent before."),
+                Ok(read) => count += read,
+                Err(error) => break error,
+            }
+        };
+        // What the kernel has buffered is discarded: at the reader's rate it could take hours.
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        assert!(count < 100_000_000, "{count}");
+    }
 }
 
 #[test]
@@ -428,15 +511,17 @@ fn an_incomplete_request_after_a_complete_one_is_closed() {
 #[test]
 fn a_bug_in_one_request_is_its_own() {
     let (server, _) = still();
-    let mut stream = connect(&server);
-    let response = ask(&mut stream, &post("/panic", b"{}"));
-    assert_eq!(response.status(), 500);
-    assert!(
-        String::from_utf8(response.body)
-            .unwrap()
-            .contains("#InternalServerError")
-    );
-    assert_eq!(ask(&mut stream, &post("/", b"next")).body, b"next");
+    for request in forms("/panic", b"{}") {
+        let mut stream = connect(&server);
+        let response = ask(&mut stream, &request);
+        assert_eq!(response.status(), 500);
+        assert!(
+            String::from_utf8(response.body)
+                .unwrap()
+                .contains("#InternalServerError")
+        );
+        assert_eq!(ask(&mut stream, &post("/", b"next")).body, b"next");
+    }
 }
 
 #[test]

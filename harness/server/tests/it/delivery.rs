@@ -15,18 +15,18 @@ use dynatwin_server::{Backend, Log, Options, Server, serve, system_time};
 fn a_truncated_answer_has_a_whole_head() {
     let (server, _) = still();
     for kept in [0, 1, 5, 9] {
-        let mut stream = connect(&server);
-        stream
-            .write_all(&post(&format!("/truncated/{kept}"), b"0123456789"))
-            .unwrap();
-        let mut all = String::new();
-        stream.read_to_string(&mut all).unwrap();
-        let (head, body) = all.split_once("\r\n\r\n").unwrap();
-        assert!(
-            head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("content-length: 10"),
-            "{head}"
-        );
-        assert_eq!(body, &"0123456789"[..kept]);
+        for request in forms(&format!("/truncated/{kept}"), b"0123456789") {
+            let mut stream = connect(&server);
+            stream.write_all(&request).unwrap();
+            let mut all = String::new();
+            stream.read_to_string(&mut all).unwrap();
+            let (head, body) = all.split_once("\r\n\r\n").unwrap();
+            assert!(
+                head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("content-length: 10"),
+                "{head}"
+            );
+            assert_eq!(body, &"0123456789"[..kept]);
+        }
     }
 }
 
@@ -45,10 +45,12 @@ fn a_large_truncated_answer_arrives_up_to_its_cut() {
 #[test]
 fn an_answer_truncated_after_its_end_is_complete_and_the_last() {
     let (server, _) = still();
-    let mut stream = connect(&server);
-    let response = ask(&mut stream, &post("/truncated/99", b"0123456789"));
-    assert_eq!(response.body, b"0123456789");
-    assert_eq!(end(&mut stream), End::Closed);
+    for request in forms("/truncated/99", b"0123456789") {
+        let mut stream = connect(&server);
+        let response = ask(&mut stream, &request);
+        assert_eq!(response.body, b"0123456789");
+        assert_eq!(end(&mut stream), End::Closed);
+    }
 }
 
 #[test]
@@ -69,40 +71,46 @@ fn answers_before_a_cut_are_whole() {
 #[test]
 fn a_reset_is_a_reset() {
     let (server, backend) = still();
-    let mut stream = connect(&server);
-    assert_eq!(ask(&mut stream, &post("/", b"1")).body, b"1");
-    stream.write_all(&post("/reset", b"2")).unwrap();
-    assert_eq!(end(&mut stream), End::Reset);
-    assert_eq!(backend.handled.load(Ordering::SeqCst), 2);
+    for request in forms("/reset", b"2") {
+        let mut stream = connect(&server);
+        assert_eq!(ask(&mut stream, &post("/", b"1")).body, b"1");
+        stream.write_all(&request).unwrap();
+        assert_eq!(end(&mut stream), End::Reset);
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 4);
 }
 
 #[test]
 fn a_lost_answer_leaves_the_connection_open() {
-    let (server, backend) = still();
-    let mut stream = connect(&server);
-    stream.write_all(&post("/lost", b"1")).unwrap();
-    stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
-    let waited = stream.read(&mut [0]).unwrap_err().kind();
-    assert!(
-        matches!(waited, std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
-        "{waited}"
-    );
-    assert_eq!(backend.handled.load(Ordering::SeqCst), 1, "it was carried out");
-    // It delays neither other connections nor the stop.
-    assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
-    let started = Instant::now();
-    server.stop();
-    assert!(started.elapsed() < Duration::from_secs(3));
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    assert_eq!(end(&mut stream), End::Closed);
+    for request in forms("/lost", b"1") {
+        let (server, backend) = still();
+        let mut stream = connect(&server);
+        stream.write_all(&request).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+        let waited = stream.read(&mut [0]).unwrap_err().kind();
+        assert!(
+            matches!(waited, std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
+            "{waited}"
+        );
+        assert_eq!(backend.handled.load(Ordering::SeqCst), 1, "it was carried out");
+        // It delays neither other connections nor the stop.
+        assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
+        let started = Instant::now();
+        server.stop();
+        assert!(started.elapsed() < Duration::from_secs(3));
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        assert_eq!(end(&mut stream), End::Closed);
+    }
 }
 
 #[test]
 fn an_answer_waits_for_its_delivery_time() {
     let (server, _) = echo(Clock::system(system_time), |_| ());
-    let started = Instant::now();
-    assert_eq!(ask(&mut connect(&server), &post("/wait/200", b"1")).body, b"1");
-    assert!(started.elapsed() >= Duration::from_millis(200));
+    for request in forms("/wait/200", b"1") {
+        let started = Instant::now();
+        assert_eq!(ask(&mut connect(&server), &request).body, b"1");
+        assert!(started.elapsed() >= Duration::from_millis(200));
+    }
 }
 
 #[test]
@@ -202,24 +210,26 @@ fn advancing_the_clock_ends_the_wait() {
 
 #[test]
 fn a_stop_lets_running_requests_finish() {
-    let (server, backend) = echo(Clock::system(system_time), |_| ());
-    let mut idle = connect(&server);
-    assert_eq!(ask(&mut idle, &post("/", b"0")).body, b"0");
-    let mut busy = connect(&server);
-    busy.write_all(&post("/wait/300", b"1")).unwrap();
-    while backend.handled.load(Ordering::SeqCst) < 2 {
-        std::thread::yield_now();
+    for request in forms("/wait/300", b"1") {
+        let (server, backend) = echo(Clock::system(system_time), |_| ());
+        let mut idle = connect(&server);
+        assert_eq!(ask(&mut idle, &post("/", b"0")).body, b"0");
+        let mut busy = connect(&server);
+        busy.write_all(&request).unwrap();
+        while backend.handled.load(Ordering::SeqCst) < 2 {
+            std::thread::yield_now();
+        }
+        let address = server.local_addr();
+        let started = Instant::now();
+        server.stop();
+        assert!(started.elapsed() < Duration::from_secs(4));
+        let response = read(&mut busy).unwrap();
+        assert_eq!(response.body, b"1");
+        assert!(response.is_last());
+        assert_eq!(end(&mut busy), End::Closed);
+        assert_eq!(end(&mut idle), End::Closed);
+        assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
     }
-    let address = server.local_addr();
-    let started = Instant::now();
-    server.stop();
-    assert!(started.elapsed() < Duration::from_secs(4));
-    let response = read(&mut busy).unwrap();
-    assert_eq!(response.body, b"1");
-    assert!(response.is_last());
-    assert_eq!(end(&mut busy), End::Closed);
-    assert_eq!(end(&mut idle), End::Closed);
-    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
 }
 
 #[test]
@@ -279,22 +289,26 @@ impl Backend for Slow {
 
 #[test]
 fn a_long_request_does_not_block_others_of_its_worker() {
-    let slow = Slow {
-        clock: Clock::settable(Moment::START),
-        requested: Mutex::new(false),
-        other: Condvar::new(),
-    };
-    let options = Options {
-        log: Log::Off,
-        workers: 1,
-        ..Options::port(0)
-    };
-    let server = serve(Arc::new(slow), options).unwrap();
-    let (mut long, mut other) = (connect(&server), connect(&server));
-    long.write_all(&post("/long", b"")).unwrap();
-    assert_eq!(ask(&mut other, &post("/", b"")).status(), 200);
-    assert_eq!(read(&mut long).unwrap().status(), 200);
-    server.stop();
+    for request in forms("/long", b"") {
+        let slow = Slow {
+            clock: Clock::settable(Moment::START),
+            requested: Mutex::new(false),
+            other: Condvar::new(),
+        };
+        let options = Options {
+            log: Log::Off,
+            workers: 1,
+            ..Options::port(0)
+        };
+        let server = serve(Arc::new(slow), options).unwrap();
+        let (mut long, mut other) = (connect(&server), connect(&server));
+        long.write_all(&request).unwrap();
+        assert_eq!(ask(&mut other, &post("/", b"")).status(), 200);
+        assert_eq!(read(&mut long).unwrap().status(), 200);
+        // The connection goes on.
+        assert_eq!(ask(&mut long, &post("/", b"")).status(), 200);
+        server.stop();
+    }
 }
 
 struct Alarm {

@@ -108,6 +108,18 @@ pub fn post(path: &str, body: &[u8]) -> Vec<u8> {
     request
 }
 
+/// Returns the request of [`post`] in the form that SDKs send, and in one that the server leaves to hyper.
+pub fn forms(path: &str, body: &[u8]) -> [Vec<u8>; 2] {
+    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+    let mut chunked = head.into_bytes();
+    if !body.is_empty() {
+        chunked.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
+        chunked.extend_from_slice(&[body, b"\r\n"].concat());
+    }
+    chunked.extend_from_slice(b"0\r\n\r\n");
+    [post(path, body), chunked]
+}
+
 /// A response: its head in lower case, and its body.
 #[derive(Debug)]
 pub struct Response {
