@@ -29,7 +29,10 @@ pub enum RateGroup {
 }
 
 /// Operations with bursts that were measured of the service (docs/behavior: 04 1.3), and what they refill by a second.
-const OWN: [(&str, u32, u32); 5] = [
+const OWN: [(&str, u32, u32); 6] = [
+    // "You can expect throttling errors if you call it more than once in a minute" (API Reference); concurrent calls are
+    // throttled (measured).
+    ("DescribeLimits", 2, 1),
     ("DescribeTimeToLive", 5, 5),
     ("DescribeBackup", 13, 10),
     ("DescribeExport", 13, 10),
@@ -127,6 +130,7 @@ mod tests {
     #[test]
     fn bursts_are_bounded_and_refill() {
         for (operation, at_once) in [
+            ("DescribeLimits", 2),
             ("DescribeTimeToLive", 5),
             ("DescribeBackup", 13),
             ("CreateTable", 10),

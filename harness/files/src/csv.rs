@@ -15,16 +15,22 @@ use crate::source::{Reading, TOO_LONG};
 
 /// Reads the records of an object, each at most as long as a request may be. Reading ends at a longer one.
 pub fn read(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>) -> io::Result<()> {
-    let taken = Cell::new(0);
+    let taken = Taken::default();
+    let delimiter = u8::try_from(source.delimiter).unwrap_or(b',');
+    let metered = Metered {
+        from,
+        delimiter,
+        taken: &taken,
+    };
     let mut reader = ReaderBuilder::new()
-        .delimiter(u8::try_from(source.delimiter).unwrap_or(b','))
+        .delimiter(delimiter)
         .has_headers(false)
         .flexible(true)
-        .from_reader(Metered { from, taken: &taken });
+        .from_reader(metered);
     let mut header = source.header.clone();
     let mut row = StringRecord::new();
     while reader.read_record(&mut row).map_err(io::Error::other)? {
-        taken.set(0);
+        taken.reset();
         if row.len() > quotas::ITEM_SIZE {
             reading.bad(format!(
                 "the line has {} values, more than an item has bytes",
@@ -49,20 +55,42 @@ pub fn read(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>
     Ok(())
 }
 
-/// A reader that fails when too much has been read since `taken` was set to 0, to limit the size of a record.
+/// What has been read since the end of the last record.
+#[derive(Default)]
+struct Taken {
+    bytes: Cell<usize>,
+    delimiters: Cell<usize>,
+}
+
+impl Taken {
+    fn reset(&self) {
+        self.bytes.set(0);
+        self.delimiters.set(0);
+    }
+}
+
+/// The delimiters that a record may have: the values of an item, and what the CSV reader reads ahead.
+const MOST_DELIMITERS: usize = 2 * quotas::ITEM_SIZE;
+
+/// A reader that fails when too much has been read since the end of the last record. The number of delimiters is limited
+/// because the CSV reader keeps the position of each value, which takes eight times the memory of a delimiter.
 struct Metered<'t, R> {
     from: R,
-    taken: &'t Cell<usize>,
+    delimiter: u8,
+    taken: &'t Taken,
 }
 
 impl<R: BufRead> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(buffer)?;
-        let taken = self.taken.get() + count;
-        if taken > quotas::REQUEST_BODY {
+        let bytes = self.taken.bytes.get() + count;
+        let delimiters = buffer[..count].iter().filter(|byte| **byte == self.delimiter).count();
+        let delimiters = self.taken.delimiters.get() + delimiters;
+        if bytes > quotas::REQUEST_BODY || delimiters > MOST_DELIMITERS {
             return Err(io::Error::other(TOO_LONG));
         }
-        self.taken.set(taken);
+        self.taken.bytes.set(bytes);
+        self.taken.delimiters.set(delimiters);
         Ok(count)
     }
 }
@@ -81,4 +109,32 @@ fn item(row: &StringRecord, names: &[Name], source: &ImportSource) -> Vec<u8> {
     item.close();
     record.close();
     writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::tests::read_records;
+
+    /// Counts the bytes that are read.
+    struct Counted<'c>(io::Take<io::Repeat>, &'c Cell<usize>);
+
+    impl Read for Counted<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.read(buffer)?;
+            self.1.set(self.1.get() + count);
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn little_is_read_of_a_record_of_delimiters() {
+        for (byte, most) in [(b',', 900_000), (b'"', 17_000_000), (b'x', 17_000_000)] {
+            let read_bytes = Cell::new(0);
+            let from = io::BufReader::new(Counted(io::repeat(byte).take(300_000_000), &read_bytes));
+            let records = read_records(|source, reading| read(from, source, reading));
+            assert_eq!(records, [Err(TOO_LONG.to_owned())], "{byte}");
+            assert!(read_bytes.get() <= most, "{byte}: {}", read_bytes.get());
+        }
+    }
 }

@@ -124,3 +124,30 @@ impl<R: BufRead> Read for Frames<R> {
         }
     }
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Reads an object as CSV without a key, and returns which records are valid and why the others are not.
+    pub fn read_records(
+        read: impl FnOnce(&ImportSource, &mut Reading<'_>) -> io::Result<()>,
+    ) -> Vec<Result<(), String>> {
+        let source = ImportSource {
+            bucket: String::new(),
+            prefix: String::new(),
+            format: Format::Csv,
+            compression: Compression::None,
+            delimiter: ',',
+            header: None,
+            keys: Vec::new(),
+        };
+        let mut records = Vec::new();
+        let mut take = |record: Record| records.push(record.read.map(drop));
+        let mut reading = Reading { key: "object", number: 0, take: &mut take };
+        if let Err(error) = read(&source, &mut reading) {
+            reading.bad(error.to_string());
+        }
+        records
+    }
+}
