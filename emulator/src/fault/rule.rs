@@ -431,11 +431,8 @@ impl Rule {
         if self.moves_clock && !matches!(self.verdict, Verdict::Wait(_) | Verdict::WaitAbout(_)) {
             return Err(InvalidRule::NothingMovesClock);
         }
-        let restricted = matches!(self.verdict, Verdict::Exception(_) | Verdict::FailJob(_));
         match (&self.operation, self.verdict) {
-            (Some(operation), _) if restricted && !is_operation(operation) => {
-                Err(InvalidRule::UnknownOperation(operation.clone()))
-            }
+            (Some(operation), _) if !is_operation(operation) => Err(InvalidRule::UnknownOperation(operation.clone())),
             (Some(operation), verdict) if !verdict.applies_to(operation) => {
                 Err(InvalidRule::Unsuited(operation.clone(), verdict))
             }
@@ -512,7 +509,7 @@ impl fmt::Display for Rule {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum InvalidRule {
-    /// The verdict depends on the operation, and there is no such operation.
+    /// There is no such operation.
     UnknownOperation(String),
     /// The verdict cannot happen to this operation.
     Unsuited(String, Verdict),

@@ -411,7 +411,7 @@ fn modelled_exceptions_are_answered_with_their_texts() {
 }
 
 #[test]
-fn an_exception_outside_of_the_operations_model_is_refused() {
+fn a_rule_that_can_never_act_is_refused() {
     let twin = Twin::on_demand();
     let rule = |kind| Rule::new(Verdict::Exception(kind));
     for (rule, expect) in [
@@ -426,6 +426,10 @@ fn an_exception_outside_of_the_operations_model_is_refused() {
         (
             rule(ErrorKind::TransactionConflict).operation("GetItm"),
             "There is no operation GetItm.",
+        ),
+        (
+            Rule::new(Verdict::Throttle(None)).operation("putItem"),
+            "There is no operation putItem.",
         ),
         (
             rule(ErrorKind::InvalidSignature),

@@ -144,7 +144,11 @@ pub mod tests {
         };
         let mut records = Vec::new();
         let mut take = |record: Record| records.push(record.read.map(drop));
-        let mut reading = Reading { key: "object", number: 0, take: &mut take };
+        let mut reading = Reading {
+            key: "object",
+            number: 0,
+            take: &mut take,
+        };
         if let Err(error) = read(&source, &mut reading) {
             reading.bad(error.to_string());
         }
