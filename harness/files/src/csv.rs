@@ -84,8 +84,8 @@ impl<R: BufRead> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(buffer)?;
         let bytes = self.taken.bytes.get() + count;
-        let delimiters = buffer[..count].iter().filter(|byte| **byte == self.delimiter).count();
-        let delimiters = self.taken.delimiters.get() + delimiters;
+        let new = buffer[..count].iter().map(|byte| usize::from(*byte == self.delimiter));
+        let delimiters = self.taken.delimiters.get() + new.sum::<usize>();
         if bytes > quotas::REQUEST_BODY || delimiters > MOST_DELIMITERS {
             return Err(io::Error::other(TOO_LONG));
         }
