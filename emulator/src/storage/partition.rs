@@ -498,3 +498,38 @@ impl Contents {
         last.filter(|_| count == most).cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::key::KeyBytes;
+
+    /// A deletion that waits for a transaction is due again once the item is released without a change.
+    #[test]
+    fn a_released_item_is_deleted_if_that_was_due() {
+        let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
+        let key = Key {
+            token: 0,
+            bytes: KeyBytes::from_slice(b"a"),
+        };
+        let expiry = Expiry {
+            due: at(1),
+            key: key.clone(),
+        };
+        let (partition, committed) = (Partition::default(), Committed::replayed(at(0)));
+        let mut contents = Contents::default();
+        contents.due.insert(expiry.clone());
+        partition.mark(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
+        assert!(contents.take_due(at(2)).is_none() && contents.expiries().len() == 0);
+        contents.release(&committed, &key);
+        assert!(contents.holds().len() == 0 && contents.expiries().eq([&expiry]));
+        // Once time to live has ended, nothing waits.
+        partition.mark(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
+        assert!(contents.take_due(at(2)).is_none());
+        contents.unschedule();
+        contents.release(&committed, &key);
+        assert_eq!(contents.expiries().len(), 0);
+    }
+}

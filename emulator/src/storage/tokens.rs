@@ -235,6 +235,7 @@ mod tests {
         assert_eq!(begin(&here, 2, 5.0), TokenStatus::Mismatch);
         // It is remembered for ten minutes.
         assert_eq!(begin(&here, 1, 604.9), TokenStatus::Done);
+        assert_eq!([604.9, 605.0].map(|seconds| tokens.done(after(seconds)).len()), [1, 0]);
         assert_eq!(begin(&here, 2, 605.0), TokenStatus::New);
         // One that has failed can be used again, and one that is running is not forgotten.
         tokens.end(&here, token, false, after(605.0));

@@ -116,6 +116,64 @@ fn a_backup_that_is_restored_from_stays() {
     twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
 }
 
+/// What a restore keeps and what it leaves out (docs/behavior: 04 9.3).
+#[test]
+fn a_restored_table_has_only_the_settings_that_are_restored() {
+    let twin = Twin::new(1);
+    let attribute = json!({"AttributeName": "pk", "AttributeType": "S"});
+    let table = json!({
+        "TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [attribute],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "OnDemandThroughput": {"MaxReadRequestUnits": 70, "MaxWriteRequestUnits": 80},
+        "SSESpecification": {"Enabled": true}, "TableClass": "STANDARD_INFREQUENT_ACCESS",
+        "DeletionProtectionEnabled": true, "Tags": [{"Key": "team", "Value": "blue"}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}});
+    twin.ok("CreateTable", &table);
+    let living = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+    twin.ok("UpdateTimeToLive", &living);
+    recovery(&twin, 7);
+    let described = |table: &str| twin.ok("DescribeTable", &json!({"TableName": table}))["Table"].clone();
+    let source = described("tab");
+    let policy = json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "dynamodb:GetItem", "Resource": source["TableArn"]}});
+    twin.ok(
+        "PutResourcePolicy",
+        &json!({"ResourceArn": source["TableArn"], "Policy": policy.to_string()}),
+    );
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"BackupArn": backup(&twin, "first"), "TargetTableName": "from-backup"}),
+    );
+    let to_moment = json!({"SourceTableName": "tab", "TargetTableName": "to-moment", "UseLatestRestorableTime": true});
+    twin.ok("RestoreTableToPointInTime", &to_moment);
+    for name in ["from-backup", "to-moment"] {
+        let copy = described(name);
+        for kept in [
+            "KeySchema",
+            "AttributeDefinitions",
+            "OnDemandThroughput",
+            "SSEDescription",
+        ] {
+            assert_eq!(copy[kept], source[kept], "{name}: {kept}");
+        }
+        for dropped in ["TableClassSummary", "StreamSpecification", "LatestStreamArn"] {
+            assert_eq!(
+                (source[dropped].is_null(), copy.get(dropped)),
+                (false, None),
+                "{name}: {dropped}"
+            );
+        }
+        assert_eq!(copy["DeletionProtectionEnabled"], false, "{name}");
+        let (of_table, of_arn) = (json!({"TableName": name}), json!({"ResourceArn": copy["TableArn"]}));
+        let living = twin.ok("DescribeTimeToLive", &of_table)["TimeToLiveDescription"].clone();
+        assert_eq!(living, json!({"TimeToLiveStatus": "DISABLED"}), "{name}");
+        let backups = &twin.ok("DescribeContinuousBackups", &of_table)["ContinuousBackupsDescription"];
+        let recovery = &backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"];
+        assert_eq!(recovery, "DISABLED", "{name}");
+        assert_eq!(twin.ok("ListTagsOfResource", &of_arn)["Tags"], json!([]), "{name}");
+        assert_eq!(twin.send("GetResourcePolicy", &of_arn).0, 400, "{name}");
+    }
+}
+
 #[test]
 fn a_list_of_backups_continues_after_its_last_page() {
     let twin = Twin::new(1);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_living_table, setting};
-use dynatwin_engine::{Conditions, Lag, Moment, TimeToLive};
+use dynatwin_engine::{Clock, Conditions, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
 
 const FLIGHT: Duration = Duration::from_millis(50);
@@ -257,6 +257,14 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
     twin.engine.clock().set(at.minus(Duration::from_secs(1)));
     let there = |twin: &Twin| ["a", "b", "c", "d"].map(|pk| stored(twin, pk).is_some());
     assert_eq!(there(&twin), [true, true, true, false]);
+    // A snapshot contains the deletions that wait.
+    let fork = Twin {
+        engine: twin.engine.fork(Clock::settable(Moment::START)).unwrap(),
+        caller: twin.caller.clone(),
+    };
+    assert_eq!(there(&fork), [true, true, true, false]);
+    fork.engine.clock().set(at);
+    assert_eq!(there(&fork), [true, false, false, false]);
     twin.engine.clock().set(at);
     assert_eq!(there(&twin), [true, false, false, false]);
     let found = twin.ok("Scan", &json!({"TableName": "tab", "IndexName": "by-g"}));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 use serde_json::json;
 
@@ -303,12 +304,87 @@ fn an_arrival_waits_for_a_transaction_that_holds_its_item() {
     assert_eq!(twin.all(&[US, EU], "a"), "eu eu");
 }
 
+/// In each partition, what is due is applied in the order of its due times, however late it is noticed.
+#[test]
+fn transactions_and_arrivals_are_applied_in_the_order_of_their_times() {
+    for (lag, expect) in [(12, ["INSERT t", "INSERT u"]), (8, ["INSERT u", "INSERT t"])] {
+        let twin = Twin::lagging(&[US, EU], lag);
+        let slow = Conditions {
+            transaction_time: seconds(10),
+            ..Conditions::CALM
+        };
+        twin.engine
+            .account(&caller(EU))
+            .set_table_conditions("tab", Some(slow))
+            .unwrap();
+        let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
+        let others = (0..).map(|number| format!("u{number}"));
+        let arriving = others
+            .into_iter()
+            .find(|pk| partition_of(pk) == partition_of("t"))
+            .unwrap();
+        let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "t"}}}});
+        twin.ok(EU, "TransactWriteItems", &json!({"TransactItems": [put]}));
+        twin.put(US, &arriving, "1");
+        twin.advance(60);
+        let records = twin.records(EU);
+        let starts = |(record, expect): (&String, &str)| record.starts_with(expect);
+        assert!(
+            records.len() == 2 && records.iter().zip(expect).all(starts),
+            "{lag}: {records:?}"
+        );
+    }
+}
+
+/// A new replica has seen the writes of the items that it was created with: its own later writes conflict with none of them.
+#[test]
+fn a_write_in_a_new_replica_does_not_conflict_with_copied_items() {
+    let twin = Twin::new(&[US, EU]);
+    twin.put(US, "a", "1");
+    twin.put(EU, "b", "1");
+    twin.add(US, AP);
+    twin.engine.listen(true);
+    twin.put(AP, "a", "2");
+    twin.put(AP, "b", "2");
+    twin.advance(60);
+    assert_eq!(
+        (twin.all(&[US, EU, AP], "a"), twin.all(&[US, EU, AP], "b")),
+        ("2 2 2".into(), "2 2 2".into())
+    );
+    assert_eq!(twin.conflicts(), BTreeSet::new());
+}
+
+#[test]
+fn copied_items_count_in_the_sizes_of_capacity_partitions() {
+    let twin = Twin::new(&[US]);
+    let capacity = Capacity::Enforced(Enforcement::AWS);
+    twin.engine
+        .set_conditions(Conditions {
+            capacity,
+            ..Conditions::CALM
+        })
+        .unwrap();
+    (0..8).for_each(|number| twin.put(US, &number.to_string(), &"x".repeat(1500)));
+    twin.add(US, EU);
+    let bytes = |region: &str| -> u64 {
+        let heat = twin.engine.account(&caller(region)).heat("tab").unwrap();
+        heat.resources[0]
+            .partitions
+            .iter()
+            .map(|partition| partition.bytes)
+            .sum()
+    };
+    assert!(bytes(US) > 8 * 1500);
+    assert_eq!(bytes(EU), bytes(US));
+}
+
 #[test]
 fn metrics_have_latencies_and_replicated_units() {
     let twin = Twin::lagging(&[US, EU], 3);
     twin.engine.watch(true);
     (0..4).for_each(|number| twin.put(US, &number.to_string(), &"x".repeat(1500)));
-    twin.advance(3);
+    // The latency ends with the arrival of a change, which is noticed later.
+    twin.advance(5);
     let metric = |region: &str, name: &str| -> Vec<(Option<String>, f64)> {
         let metrics = twin.engine.metrics(&caller(region)).into_iter();
         let found = metrics.filter(|metric| metric.name == name);

@@ -24,17 +24,20 @@ fn create(twin: &Twin) {
 }
 
 fn create_table(twin: &Twin, table: &str) {
+    let local_indexes = ["l", "m"].map(|attribute| {
+        let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": attribute, "KeyType": "RANGE"}]);
+        let projection = json!({"ProjectionType": "KEYS_ONLY"});
+        json!({"IndexName": format!("by-{attribute}"), "KeySchema": key, "Projection": projection})
+    });
     twin.ok(
         "CreateTable",
         &json!({
             "TableName": table, "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": [
                 {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
-                {"AttributeName": "l", "AttributeType": "S"}],
+                {"AttributeName": "l", "AttributeType": "S"}, {"AttributeName": "m", "AttributeType": "S"}],
             "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            "LocalSecondaryIndexes": [{"IndexName": "by-l", "KeySchema": [
-                {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
-                "Projection": {"ProjectionType": "KEYS_ONLY"}}]}),
+            "LocalSecondaryIndexes": local_indexes}),
     );
     twin.ok(
         "UpdateTimeToLive",
@@ -196,9 +199,11 @@ impl History {
         }
         let mut item = key_json;
         item["n"] = json!({"N": self.choice.next().to_string()});
-        if self.choice.one_in(2) {
-            let word = ["x", "y"][self.choice.below(2) as usize];
-            item["l"] = json!({"S": word});
+        for local in ["l", "m"] {
+            if self.choice.one_in(2) {
+                let word = ["x", "y"][self.choice.below(2) as usize];
+                item[local] = json!({"S": word});
+            }
         }
         if self.choice.one_in(6) {
             item["dies"] = json!({"N": (now.seconds() + self.choice.below(5) as i64).to_string()});
@@ -275,23 +280,28 @@ impl History {
         self.check(partition_of(&key.0), mine, consistent, &found, view);
     }
 
+    /// Returns the sort key of a local index, or `None` for the table.
+    fn local(&mut self) -> Option<&'static str> {
+        [None, None, Some("l"), Some("m")][self.choice.below(4) as usize]
+    }
+
     fn query(&mut self, mine: bool, consistent: bool) {
         let (pk, _) = self.key();
         let forward = self.choice.one_in(2);
         let limit = 1 + self.choice.below(3) as usize;
-        let local = self.choice.one_in(2);
+        let local = self.local();
         let mut body = json!({"TableName": "tab", "KeyConditionExpression": "pk = :p", "Limit": limit,
             "ExpressionAttributeValues": {":p": {"S": pk}}, "ScanIndexForward": forward, "ConsistentRead": consistent});
-        if local {
-            body["IndexName"] = "by-l".into();
+        if let Some(local) = local {
+            body["IndexName"] = format!("by-{local}").into();
             body["Select"] = "ALL_ATTRIBUTES".into();
         }
         let found = self.send(mine, "Query", &body)["Items"].clone();
         self.check(partition_of(&pk), mine, consistent, &found, |items| {
             let mut page: Vec<&Value> = items.values().filter(|item| item["pk"]["S"] == *pk).collect();
-            if local {
-                page.retain(|item| item.get("l").is_some());
-                page.sort_by_key(|item| (item["l"]["S"].as_str(), number(&item["sk"])));
+            if let Some(local) = local {
+                page.retain(|item| item.get(local).is_some());
+                page.sort_by_key(|item| (item[local]["S"].as_str(), number(&item["sk"])));
             }
             if !forward {
                 page.reverse();
@@ -303,9 +313,9 @@ impl History {
     /// Scans the table: each partition is read in one state.
     fn scan(&mut self, mine: bool, consistent: bool) {
         let mut body = json!({"TableName": "tab", "ConsistentRead": consistent});
-        let local = self.choice.one_in(2);
-        if local {
-            body["IndexName"] = "by-l".into();
+        let local = self.local();
+        if let Some(local) = local {
+            body["IndexName"] = format!("by-{local}").into();
             body["Select"] = "ALL_ATTRIBUTES".into();
         }
         let answer = self.send(mine, "Scan", &body);
@@ -315,7 +325,9 @@ impl History {
             found.retain(|item| partition_of(item["pk"]["S"].as_str().unwrap()) == partition);
             found.sort_by_key(order);
             self.check(partition, mine, consistent, &found.into(), |items| {
-                let all = items.values().filter(|item| !local || item.get("l").is_some());
+                let all = items
+                    .values()
+                    .filter(|item| local.is_none_or(|local| item.get(local).is_some()));
                 all.cloned().collect()
             });
         }

@@ -345,6 +345,29 @@ fn an_empty_index_is_filled_for_minutes() {
 }
 
 #[test]
+fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
+    let twin = Twin::slow();
+    let conditions = twin.0.conditions();
+    twin.0
+        .set_conditions(Conditions {
+            statistics_age: Duration::ZERO,
+            ..conditions
+        })
+        .unwrap();
+    ["a", "b"].iter().for_each(|pk| twin.put(pk, json!({"S": "x"})));
+    twin.ok("UpdateTable", create_index("by-g", json!({})));
+    twin.pass(3600);
+    let counts = || {
+        let index = &twin.describe()["GlobalSecondaryIndexes"][0];
+        ["IndexStatus", "ItemCount", "IndexSizeBytes"].map(|member| index[member].clone())
+    };
+    let [status, count, bytes] = counts();
+    assert!(bytes.as_u64().unwrap() > 0 && status == "ACTIVE" && count == 2);
+    twin.ok("UpdateTable", delete_index("by-g"));
+    assert_eq!(counts(), [json!("DELETING"), count, bytes]);
+}
+
+#[test]
 fn an_index_is_created_and_deleted_over_time() {
     let twin = Twin::slow();
     twin.put("a", json!({"S": "x"}));

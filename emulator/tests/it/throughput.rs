@@ -6,7 +6,7 @@ use crate::common::{Choice, Twin, setting};
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::faults::Exceeded;
 use dynatwin_engine::monitoring::{Heat, Units};
-use dynatwin_engine::{Capacity, Conditions, Enforcement, Shards};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, Shards};
 use serde_json::{Value, json};
 
 fn enforced(rules: Enforcement) -> Twin {
@@ -81,6 +81,38 @@ fn calm_neither_throttles_nor_counts() {
     create(&twin, &provisioned(1, 1));
     assert_eq!(write(&twin, "a", 3000, 300), 3000);
     assert_eq!(heat(&twin), Heat::default());
+}
+
+/// A table and its indexes save unused units for as long as the conditions say, from the moment at which they change.
+#[test]
+fn a_change_of_the_burst_applies_to_a_table_and_its_indexes() {
+    let twin = enforced(Enforcement::AWS);
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let units = provisioned(5, 5);
+    let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units["ProvisionedThroughput"]});
+    let mut table = provisioned(5, 5);
+    table["AttributeDefinitions"] = json!([attribute("pk"), attribute("g")]);
+    table["GlobalSecondaryIndexes"] = json!([index]);
+    create(&twin, &table);
+    let sizes = |twin: &Twin| -> Vec<[Units; 2]> {
+        let resources = heat(twin).resources.into_iter();
+        resources
+            .map(|resource| resource.levels.map(|level| level.size))
+            .collect()
+    };
+    assert_eq!(sizes(&twin), [[Units::whole(1500); 2]; 2]);
+    let capacity = Capacity::Enforced(Enforcement {
+        burst: Duration::from_mins(1),
+        ..Enforcement::AWS
+    });
+    twin.engine
+        .set_conditions(Conditions {
+            capacity,
+            ..Conditions::CALM
+        })
+        .unwrap();
+    assert_eq!(sizes(&twin), [[Units::whole(300); 2]; 2]);
 }
 
 #[test]
@@ -226,6 +258,56 @@ fn size_splits_a_partition() {
     twin.engine.set_conditions(Conditions::AWS).unwrap();
     let again: u64 = heat(&twin).resources[0].partitions.iter().map(|each| each.bytes).sum();
     assert_eq!(json!(again), described["Table"]["TableSizeBytes"]);
+}
+
+#[test]
+fn every_kind_of_write_counts_in_the_sizes_of_partitions() {
+    let item = |pk: &str, length: usize| json!({"pk": {"S": pk}, "v": {"S": "x".repeat(length)}});
+    let put = |pk: &str, length: usize| json!({"TableName": "tab", "Item": item(pk, length)});
+    let key = |pk: &str| json!({"TableName": "tab", "Key": {"pk": {"S": pk}}});
+    let mut update = key("a");
+    update["UpdateExpression"] = "SET v = :v".into();
+    update["ExpressionAttributeValues"] = json!({":v": {"S": "x".repeat(5000)}});
+    let batch = json!([{"PutRequest": {"Item": item("b", 700)}}, {"DeleteRequest": {"Key": {"pk": {"S": "a"}}}}]);
+    let transaction = json!([{"Put": put("c", 900)}, {"Put": put("d", 50)}, {"Update": update}, {"Delete": key("b")}]);
+    let insert = json!({"Statement": "INSERT INTO tab VALUE {'pk': 'e', 'v': 'text'}"});
+    let inserts = json!([{"Statement": "INSERT INTO tab VALUE {'pk': 'f', 'v': 'text'}"}]);
+    let steps = [
+        ("PutItem", put("a", 3000)),
+        ("PutItem", put("a", 20)),
+        ("UpdateItem", update.clone()),
+        ("BatchWriteItem", json!({"RequestItems": {"tab": batch}})),
+        ("TransactWriteItems", json!({"TransactItems": transaction})),
+        ("ExecuteStatement", insert),
+        ("BatchExecuteStatement", json!({"Statements": inserts})),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": [{"Statement": "DELETE FROM tab WHERE pk = 'f'"}]}),
+        ),
+        ("DeleteItem", key("c")),
+    ];
+    // Transactions are applied at once, or later.
+    for transaction_time in [Lag::None, Lag::Fixed(Duration::from_millis(50))] {
+        let twin = enforced(Enforcement::AWS);
+        twin.engine
+            .set_conditions(Conditions {
+                transaction_time,
+                ..twin.engine.conditions()
+            })
+            .unwrap();
+        create(&twin, &on_demand());
+        for (operation, body) in &steps {
+            twin.ok(operation, body);
+            seconds(&twin, 1);
+            let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+            let bytes: u64 = heat(&twin).resources[0].partitions.iter().map(|each| each.bytes).sum();
+            assert_eq!(
+                json!(bytes),
+                described["Table"]["TableSizeBytes"],
+                "{operation} {transaction_time:?}"
+            );
+        }
+    }
 }
 
 #[test]

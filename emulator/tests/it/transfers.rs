@@ -105,6 +105,9 @@ fn an_incremental_export_has_exactly_the_changes() {
         &json!({"TransactItems": [check("a"), check("b"), {"Delete": key("no one")}]}),
     );
     twin.ok("DeleteItem", &key("c"));
+    // An item that came and went has no change.
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": "brief"}}}));
+    twin.ok("DeleteItem", &key("brief"));
     twin.engine.advance(Duration::from_mins(20));
     let span = json!({"ExportFromTime": from, "ExportToTime": twin.seconds(), "ExportViewType": "NEW_IMAGE"});
     let count = export(
@@ -204,6 +207,36 @@ fn an_item_with_an_invalid_index_key_is_not_imported() {
 }
 
 #[test]
+fn an_imported_table_is_active_at_the_end_of_the_import() {
+    let (twin, _) = with_object_store();
+    export(&twin, json!({}));
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(6)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let import = twin.ok(
+        "ImportTable",
+        &json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+            "TableCreationParameters": table("copy")}),
+    );
+    let import = json!({"ImportArn": import["ImportTableDescription"]["ImportArn"]});
+    let states = || {
+        let import = twin.ok("DescribeImport", &import)["ImportTableDescription"]["ImportStatus"].clone();
+        let table = twin.ok("DescribeTable", &json!({"TableName": "copy"}))["Table"]["TableStatus"].clone();
+        (import, table)
+    };
+    // A table without an import would be active by then.
+    twin.engine.advance(Duration::from_secs(10));
+    assert_eq!(states(), (json!("IN_PROGRESS"), json!("CREATING")));
+    while states().0 == "IN_PROGRESS" {
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    assert_eq!(states(), (json!("COMPLETED"), json!("ACTIVE")));
+}
+
+#[test]
 fn fifty_imports_run_at_once() {
     let (twin, _) = with_object_store();
     export(&twin, json!({}));
@@ -254,4 +287,46 @@ fn bulk_items_count_in_the_sizes_of_capacity_partitions() {
         .map(|partition| partition.bytes)
         .sum();
     assert_eq!(bytes, 9, "three items with a name of two bytes and a value of one");
+}
+
+#[test]
+fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
+    let (twin, _) = with_object_store();
+    for key in ["d", "e"] {
+        let item = json!({"pk": {"S": key}, "sk": {"S": "s"}, "l": {"S": "l"}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    assert_eq!(export(&twin, json!({})), 5);
+    let mut copy = table("copy");
+    let schema = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let index = |name: &str, schema: Value| json!([{"IndexName": name, "KeySchema": schema, "Projection": {"ProjectionType": "KEYS_ONLY"}}]);
+    copy["AttributeDefinitions"] = ["pk", "sk", "l"]
+        .iter()
+        .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
+        .collect();
+    copy["KeySchema"] = schema("pk", "sk");
+    copy["LocalSecondaryIndexes"] = index("by-l", schema("pk", "l"));
+    copy["GlobalSecondaryIndexes"] = index("by-sk", schema("sk", "pk"));
+    twin.ok("CreateTable", &copy);
+    let started = twin.ok(
+        "StartBulkPutItems",
+        &json!({"TableName": "copy", "InputS3Configuration": {"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"},
+            "OutputS3Configuration": {"OutputType": ["ERROR"]}}),
+    );
+    let arn = &started["BulkOperationDescription"]["BulkOperationArn"];
+    let done = &twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}))["BulkOperationDescription"];
+    assert_eq!(
+        [&done["ProcessedItemCount"], &done["FailedItemCount"]],
+        [&json!(5), &json!(3)],
+        "{done}"
+    );
+    let usage = &done["BulkOperationUsage"][0];
+    let parts = [
+        &usage["Table"],
+        &usage["LocalSecondaryIndexes"]["by-l"],
+        &usage["GlobalSecondaryIndexes"]["by-sk"],
+    ];
+    let bytes = parts.map(|part| part["BulkPutBytes"].as_u64().unwrap());
+    assert!(bytes.iter().all(|bytes| *bytes > 0), "{usage}");
+    assert_eq!(usage["BulkPutBytes"], bytes.iter().sum::<u64>(), "{usage}");
 }

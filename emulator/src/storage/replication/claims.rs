@@ -138,6 +138,14 @@ mod tests {
         assert!(claims.claim(&key(1), &us, at(10)).is_some());
         assert!(claims.claim(&key(1), &eu, at(49)).is_none());
         assert!(claims.claim(&key(1), &eu, at(50)).is_some());
+        // Of two writes that overlap, the one that excludes the others for longer may end first.
+        let first = claims.claim(&key(1), &us, at(60)).unwrap();
+        let mut second = claims.claim(&key(1), &us, at(60)).unwrap();
+        second.keep_until(at(110));
+        drop(second);
+        drop(first);
+        assert!(claims.claim(&key(1), &eu, at(109)).is_none());
+        assert!(claims.claim(&key(1), &eu, at(110)).is_some());
         let items = claims.items.lock();
         assert!(items.claims.is_empty() && items.ends.is_empty());
     }
