@@ -296,6 +296,15 @@ mod tests {
             flipped[at] ^= 1;
             assert_eq!(LAYOUTS[0].decode(&flipped, 3), None, "byte {at}");
         }
+        for (synced, is_valid) in [(9, true), (10, false)] {
+            bytes.clear();
+            encode_header(RecordHeader { synced, ..header }, 3, &mut bytes);
+            assert_eq!(
+                LAYOUTS[0].decode(&bytes, 3).is_some(),
+                is_valid,
+                "synced before {synced}"
+            );
+        }
         let long = RecordHeader {
             length: u32::MAX,
             ..header

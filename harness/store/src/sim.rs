@@ -47,10 +47,16 @@ pub enum Fault {
 
 /// A directory in memory. Clones are the same directory.
 #[derive(Clone, Default)]
-pub struct SimDisk(Arc<Mutex<State>>, DuringSync);
+pub struct SimDisk(Arc<Mutex<State>>, Arc<Mutex<Calls>>);
 
-/// Called once, when the next sync of a file is done and not yet reported.
-type DuringSync = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+type Call = Option<Box<dyn FnOnce() + Send>>;
+
+/// Functions that are called once, when the next operation on a file is done and not yet reported.
+#[derive(Default)]
+struct Calls {
+    sync: Call,
+    write: Call,
+}
 
 #[derive(Clone, Default)]
 struct State {
@@ -131,7 +137,12 @@ impl SimDisk {
 
     /// Calls a function when the next sync of a file is done and not yet reported.
     pub fn during_next_sync(&self, call: impl FnOnce() + Send + 'static) {
-        *self.1.lock() = Some(Box::new(call));
+        self.1.lock().sync = Some(Box::new(call));
+    }
+
+    /// Calls a function when the next write to a file is done and not yet reported.
+    pub fn during_next_write(&self, call: impl FnOnce() + Send + 'static) {
+        self.1.lock().write = Some(Box::new(call));
     }
 
     /// A disk with these files, all of them durable.
@@ -406,6 +417,9 @@ impl DiskFile for SimFile {
         let is_reserved = offset as usize + bytes.len() <= self.disk.0.lock().files[self.file].reserved;
         let mut state = self.disk.operate(!is_reserved, half)?;
         state.files[self.file].write(bytes, offset as usize);
+        drop(state);
+        let during = self.disk.1.lock().write.take();
+        during.into_iter().for_each(|call| call());
         Ok(bytes.len())
     }
 
@@ -433,9 +447,8 @@ impl DiskFile for SimFile {
             .disk
             .operate(false, |_| ())
             .map(|mut state| state.files[self.file].sync());
-        if let Some(call) = self.disk.1.lock().take() {
-            call();
-        }
+        let during = self.disk.1.lock().sync.take();
+        during.into_iter().for_each(|call| call());
         if synced.is_err() {
             // The pages are not written again.
             let mut state = self.disk.0.lock();

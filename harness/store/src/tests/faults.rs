@@ -192,9 +192,38 @@ fn appends_work_again_once_there_is_space() {
         tries += 1;
         assert!(tries < 9);
     }
+    // The torn record is cut off once, and later records can be buffered again.
+    store.buffer(b"later").unwrap();
+    assert!(store.has_pending());
+    store.flush().unwrap();
     drop(store);
     let (_, found, report) = open(&disk.after_kill()).unwrap();
-    assert_eq!((found, report.cut), (vec![b"before".to_vec(), b"after".to_vec()], None));
+    assert_eq!((found.concat(), report.cut), (b"beforeafterlater".to_vec(), None));
+}
+
+/// A file's number is used once, also if the directory has failed to list the file.
+#[test]
+fn a_file_that_was_not_listed_is_not_created_again() {
+    let created =
+        |disk: &SimDisk| -> Vec<String> { disk.files().into_keys().filter(|name| name != "MANIFEST").collect() };
+    for at in 1..=4 {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        store.append(b"before").unwrap();
+        disk.fail_at(disk.operations() + at, Fault::Error);
+        let before = created(&disk);
+        assert!(store.begin_snapshot().is_err(), "operation {at}");
+        let left: Vec<String> = created(&disk)
+            .into_iter()
+            .filter(|name| !before.contains(name))
+            .collect();
+        let next = store.shared.files.lock().manifest.next_file;
+        let is_older = |name: &String| name[..6].parse::<u64>().is_ok_and(|number| number < next);
+        assert!(
+            left.iter().all(|name| name == "MANIFEST.new" || is_older(name)),
+            "operation {at}: {left:?}, then {next}"
+        );
+    }
 }
 
 #[test]

@@ -189,6 +189,23 @@ fn a_sync_does_not_cover_records_appended_during_it() {
     assert!(disk_has(&store, 0) && !disk_has(&store, 1));
 }
 
+/// A record that is buffered while earlier ones are written is in no file when that is synced.
+#[test]
+fn a_sync_does_not_cover_records_buffered_during_its_write() {
+    let disk = SimDisk::new();
+    let store = Arc::new(open(&disk).unwrap().0);
+    store.buffer(b"before").unwrap();
+    let during = Arc::clone(&store);
+    disk.during_next_write(move || {
+        during.buffer(b"during").unwrap();
+    });
+    store.sync().unwrap();
+    assert!(store.has_pending() && disk_has(&store, 0) && !disk_has(&store, 1));
+    assert_eq!(open(&disk.after_power_failure(None)).unwrap().1, [b"before"]);
+    store.sync().unwrap();
+    assert!(!store.has_pending() && disk_has(&store, 1));
+}
+
 fn disk_has(store: &Store, sequence: u64) -> bool {
     store.shared.synced.load(std::sync::atomic::Ordering::SeqCst) > sequence
 }
