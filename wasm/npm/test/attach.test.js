@@ -64,6 +64,10 @@ test('of several twins the latest attached answers', async () => {
   const first = new Dynatwin().attach(client);
   const second = withTable().attach(client);
   assert.deepEqual(await tables(client), ['Tasks']);
+  const third = new Dynatwin().attach(client);
+  assert.deepEqual(await tables(client), []);
+  third.detach();
+  assert.deepEqual(await tables(client), ['Tasks'], 'the second answers again');
   first.detach();
   assert.deepEqual(await tables(client), ['Tasks']);
   second.detach();

@@ -99,6 +99,14 @@ test('full jitter as the guides configure it brings a burst through, and takes n
   assert.ok(ours < 1000, `${ours} ms`);
 });
 
+test('the pauses of the default strategy double up to twenty seconds', async () => {
+  const { twin, client } = await start(() => ({ maxAttempts: 8 }));
+  twin.faults.add({ verdict: 'throttle', operation: 'PutItem', first: 7 });
+  const { result, theirs } = await timed(twin, () => put(client));
+  const sum = 1000 + 2000 + 4000 + 8000 + 16_000 + 20_000 + 20_000;
+  assert.deepEqual([result.$metadata.attempts, result.$metadata.totalRetryDelay, theirs], [8, sum, sum]);
+});
+
 test('requests at the same time each have their own pause', async () => {
   const { twin, client } = await start();
   twin.faults.add({ verdict: 'throttle', operation: 'PutItem', first: 5 });

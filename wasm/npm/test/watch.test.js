@@ -159,6 +159,9 @@ test('capacity is metered over a block, also of a twin that is not watched', asy
   assert.deepEqual([spent.read('other'), spent.indexWrite('tab', 'other')], [0, 0]);
   assert.equal(String(spent), 'tab: 1 read, 1 write; index by-g of tab: 0 read, 1 write');
   assert.equal(twin.watched, false);
+  const query = { KeyConditionExpression: 'g = :g', ExpressionAttributeValues: { ':g': { S: 'x' } } };
+  const [, ofIndex] = await twin.capacitySpentBy(() => send('Query', { IndexName: 'by-g', ...query }));
+  assert.equal(String(ofIndex), 'index by-g of tab: 0.5 read, 0 write');
   const [, nothing] = await twin.capacitySpentBy(() => {});
   assert.equal(String(nothing), 'nothing');
   await assert.rejects(twin.capacitySpentBy(() => Promise.reject(new Error('mine'))), /mine/);

@@ -1,0 +1,57 @@
+// How `carry` delivers an answer: when, in whole or in part, and when the client gives up.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dynatwin } from 'dynatwin';
+
+const body = new TextEncoder().encode('{"Count":0}');
+const answerOf = (twin, more) => ({
+  status: 200, headers: { 'x-amz-crc32': '1' }, body, at: twin.clock.now().getTime(), delivery: { kind: 'whole' }, ...more,
+});
+
+test('an answer arrives at its moment, unless the client gives up before', async () => {
+  // Milliseconds until the answer, and the client's patience; its outcome and how long it has waited.
+  for (const [wait, requestTimeout, expect, waited] of [
+    [0, undefined, 200, 0],
+    [500, undefined, 200, 500],
+    [999, 1000, 200, 999],
+    [1000, 1000, 200, 1000],
+    [1001, 1000, 'TimeoutError', 1000],
+    [5000, 0, 200, 5000],
+  ]) {
+    const twin = new Dynatwin({ clock: 'settable' });
+    const start = twin.clock.now().getTime();
+    const carried = twin.carry(answerOf(twin, { at: start + wait }), { requestTimeout });
+    const outcome = await carried.then(({ statusCode }) => statusCode, ({ name }) => name);
+    assert.deepEqual([outcome, twin.clock.now().getTime() - start], [expect, waited], `${wait} of ${requestTimeout} ms`);
+  }
+});
+
+test('a lost answer is waited for as long as the client waits', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const start = twin.clock.now().getTime();
+  const lost = answerOf(twin, { delivery: { kind: 'lost' } });
+  await assert.rejects(twin.carry(lost, { requestTimeout: 700 }), { name: 'TimeoutError', code: 'ETIMEDOUT' });
+  assert.equal(twin.clock.now().getTime() - start, 700);
+});
+
+test('a truncated answer announces all of its bytes', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  for (const bytes of [0, 4]) {
+    const { headers, body: stream } = await twin.carry(answerOf(twin, { delivery: { kind: 'truncated', bytes } }));
+    assert.deepEqual(headers, { 'x-amz-crc32': '1', 'content-length': String(body.length) });
+    const reader = stream.getReader();
+    if (bytes > 0) assert.deepEqual((await reader.read()).value, body.subarray(0, bytes));
+    await assert.rejects(reader.read(), { code: 'ECONNRESET' });
+  }
+});
+
+test('a client can abort a request whose answer is on its way', { timeout: 60_000 }, async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  twin.clock.freeze();
+  const [abort, aborted] = [new AbortController(), AbortSignal.abort()];
+  const late = answerOf(twin, { at: twin.clock.now().getTime() + 1000 });
+  const carried = twin.carry(late, { abortSignal: abort.signal });
+  setImmediate(() => abort.abort());
+  await assert.rejects(carried, { name: 'AbortError' });
+  await assert.rejects(twin.carry(answerOf(twin), { abortSignal: aborted }), { name: 'AbortError' });
+});
