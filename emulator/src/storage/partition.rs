@@ -521,12 +521,12 @@ mod tests {
         let (partition, committed) = (Partition::default(), Committed::replayed(at(0)));
         let mut contents = Contents::default();
         contents.due.insert(expiry.clone());
-        partition.mark(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
+        partition.hold(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
         assert!(contents.take_due(at(2)).is_none() && contents.expiries().len() == 0);
         contents.release(&committed, &key);
         assert!(contents.holds().len() == 0 && contents.expiries().eq([&expiry]));
         // Once time to live has ended, nothing waits.
-        partition.mark(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
+        partition.hold(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
         assert!(contents.take_due(at(2)).is_none());
         contents.unschedule();
         contents.release(&committed, &key);
