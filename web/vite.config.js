@@ -1,7 +1,7 @@
 import { defineConfig } from 'vite';
 
-// The page's Content-Security-Policy. Code that is run is a module made of a blob, in a Worker made of a blob, which is under
-// this policy too: it reaches nothing but this page's own origin.
+// The page's Content-Security-Policy. The code that users run is a module created from a blob, in a Worker created from
+// a blob, which is subject to this policy too: it can reach only this page's own origin.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval' blob:",
@@ -22,7 +22,7 @@ const policy = {
 };
 
 export default defineConfig({
-  // The page works from any folder it is put into.
+  // The page works in any folder.
   base: './',
   plugins: [policy],
   // The package `dynatwin` is linked, and lies beside this folder.

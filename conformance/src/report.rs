@@ -44,7 +44,7 @@ impl Verdict {
         }
     }
 
-    fn said(&self) -> Option<String> {
+    fn detail(&self) -> Option<String> {
         match self {
             Verdict::Passed => None,
             Verdict::Failed(failure) => Some(failure.to_string()),
@@ -60,7 +60,7 @@ pub struct Exchange {
     pub operation: String,
     /// The request as it is in the case.
     pub request: Value,
-    /// AWS's answer.
+    /// The answer that AWS gives.
     pub expected: String,
     /// The source of the expected answer.
     pub evidence: String,
@@ -110,7 +110,7 @@ impl Entry {
             "group": self.group,
             "name": self.name,
             "verdict": self.verdict.word().to_lowercase(),
-            "said": self.verdict.said(),
+            "detail": self.verdict.detail(),
             "milliseconds": self.elapsed.as_secs_f64() * 1000.0,
             "exchange": exchange,
         })
@@ -127,9 +127,9 @@ impl fmt::Display for Entry {
         };
         write!(formatter, "{:<16} {name:<22} {}", self.target, self.cell())?;
         if !matches!(self.verdict, Verdict::Passed | Verdict::Known(_))
-            && let Some(said) = self.verdict.said()
+            && let Some(detail) = self.verdict.detail()
         {
-            write!(formatter, "\n    {said}")?;
+            write!(formatter, "\n    {detail}")?;
         }
         match &self.exchange {
             Some(exchange) if matches!(self.verdict, Verdict::Failed(_)) => write!(
@@ -235,7 +235,7 @@ impl Report {
         &self.entries
     }
 
-    /// The numbers of results.
+    /// The numbers of results by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.entries.iter())
     }
@@ -401,7 +401,7 @@ pub(crate) mod tests {
              1 known differences, 1 skipped\n\
              2 passed, 1 failed\n"
         );
-        assert_eq!(report.to_json()["entries"][1]["said"], "no <b> & \"c\"");
+        assert_eq!(report.to_json()["entries"][1]["detail"], "no <b> & \"c\"");
         assert_eq!(report.to_json()["entries"][4]["exchange"]["answered"], "E: no");
     }
 }

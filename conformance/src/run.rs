@@ -187,7 +187,7 @@ impl Plan {
 enum CaseAnswer {
     /// It was not sent, and why.
     Not(String),
-    /// The answer is AWS's.
+    /// The answer is equal to AWS's.
     AsAws,
     /// The answer differs from AWS's.
     Otherwise(String),

@@ -22,8 +22,8 @@ const SEED: u64 = 7;
 
 const CALLER: &str = "test";
 
-/// The number of cases of a file whose answers are compared for each operation, and for its errors: the transports add
-/// the same to all.
+/// The number of cases of a file whose answers are compared for each operation, and for its errors: the transports treat
+/// all answers of an operation alike.
 const OF_A_KIND: u32 = 5;
 
 /// Headers of the connection, which are not part of the answer.

@@ -29,7 +29,7 @@ pub struct HttpRequest<'a> {
     pub target: &'a str,
     /// The headers, which are only looked up by name.
     pub headers: &'a dyn Headers,
-    /// The whole body, as it was sent.
+    /// The complete body as it was received.
     pub body: &'a [u8],
 }
 
@@ -134,7 +134,7 @@ pub struct StillDelay {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The HTTP status code.
+    /// The HTTP status code, such as 200.
     pub status: u16,
     /// The headers, except `content-length`, `date` and `connection`, which the transport adds.
     pub headers: AnswerHeaders,

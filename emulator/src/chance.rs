@@ -1,6 +1,6 @@
-//! Seeded decisions: each is a hash of the seed, of what is decided, of the key, and of how often that was decided before.
+//! Seeded decisions: each is a hash of the seed, the kind of decision, the key, and the ordinal of the decision.
 //!
-//! Nothing is drawn from a shared generator, so threads may interleave as they like: the same seed and the same order per
+//! There is no shared generator, so the interleaving of threads does not matter: the same seed and the same order per
 //! key give the same decisions.
 
 /// A 64-bit hash that never changes between versions, targets or runs: FNV-1a, finished by SplitMix64.
@@ -23,7 +23,7 @@ impl StableHash {
         StableHash(0xcbf2_9ce4_8422_2325 ^ seed)
     }
 
-    /// The hash of what was added before, followed by these bytes.
+    /// The hash of everything added so far, followed by these bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> StableHash {
         let mut chunks = bytes.chunks_exact(8);
@@ -38,7 +38,7 @@ impl StableHash {
         self.word(u64::from_le_bytes(last)).word(bytes.len() as u64)
     }
 
-    /// The hash of what was added before, followed by this number.
+    /// The hash of everything added so far, followed by this number.
     #[must_use]
     pub const fn word(self, word: u64) -> StableHash {
         StableHash(mix(self.0 ^ word))

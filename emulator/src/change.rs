@@ -1,5 +1,5 @@
-//! A change of one item, computed in full before anything is touched: the item before and after, and what follows from it
-//! for every index. Whatever could fail has failed by then.
+//! A change of one item, computed completely before the state is modified: the item before and after, and the changes
+//! of every index. Everything that can fail has been computed by then.
 
 mod entries;
 pub mod vector;

@@ -412,7 +412,7 @@ impl Clock {
         moment >= now
     }
 
-    /// Whether the clock only moves when it is told to. Sleeping on such a clock moves it, unless it is frozen.
+    /// Whether the clock stands still until it is advanced. Sleeping on such a clock advances it, unless it is frozen.
     pub fn is_settable(&self) -> bool {
         matches!(self.0.source, ClockSource::Settable)
     }

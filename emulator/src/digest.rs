@@ -1,5 +1,5 @@
-//! MD5, of which the service makes the order of a Scan, and CRC-32, the checksum of answers, gzip members and snapshots. Neither
-//! protects anything here.
+//! MD5, which determines the order of a Scan, and CRC-32, the checksum of answers, gzip members and snapshots. Neither
+//! is used for security.
 
 /// The initial state of a digest (RFC 1321).
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];

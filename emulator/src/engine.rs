@@ -1,4 +1,4 @@
-//! The engine: the operation table and the one dispatch.
+//! The engine: owns the state and dispatches every request.
 
 mod access;
 mod snapshot;
@@ -360,7 +360,7 @@ impl Engine {
             let error = wire::reader::check_syntax(sent)
                 .map_err(|_| wire::decode::not_json())
                 .err();
-            let error = error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
+            let error = error.unwrap_or_else(|| ApiError::without_message(ErrorKind::UnknownOperation));
             self.record_unknown(caller, name, now, &error);
             return refused(&error);
         };
@@ -414,7 +414,7 @@ impl Engine {
     #[cold]
     fn settle_events(&self) {
         if self.clock.is_settable() && self.state.journal().events().is_listening() {
-            self.keep_up();
+            self.run_background_work();
         }
     }
 

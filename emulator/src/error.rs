@@ -192,7 +192,7 @@ impl ApiError {
     }
 
     /// An error without a text: an unknown operation, a body that is no JSON.
-    pub fn silent(kind: ErrorKind) -> ApiError {
+    pub fn without_message(kind: ErrorKind) -> ApiError {
         ApiError(Box::new(Inner {
             kind,
             message: None,
@@ -287,7 +287,7 @@ impl Violations {
     }
 
     /// Adds the form of the moved layer, which does not echo the value: `Value at '<Path>' failed …`.
-    pub fn silent_value(&mut self, path: impl fmt::Display, constraint: impl fmt::Display) {
+    pub fn value_not_echoed(&mut self, path: impl fmt::Display, constraint: impl fmt::Display) {
         self.push(format!("Value at '{path}' failed to satisfy constraint: {constraint}"));
     }
 
@@ -385,7 +385,7 @@ pub mod constraint {
 
 /// Sentences about values, shared by the decoder and the update evaluator.
 impl ApiError {
-    /// The sentence for a number that cannot be read; `text` is what was sent.
+    /// The sentence for a number that cannot be read; `text` is the number as it was sent.
     pub fn number_text(error: NumberError, text: &str, older_layer: bool) -> Cow<'static, str> {
         match error {
             NumberError::NotNumeric if text.is_empty() && older_layer => {
@@ -789,7 +789,7 @@ impl ApiError {
     }
 }
 
-// Errors that are nobody's mistake.
+// Errors that are no client's mistake.
 impl ApiError {
     /// A resource of another account, which nothing allows the caller to use.
     pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {

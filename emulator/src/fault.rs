@@ -1,4 +1,5 @@
-//! Rules that make requests fail, wait, or lose their answer: ordered, counted, held by their ids.
+//! Fault rules: ordered rules that make requests fail, wait, or lose their answer, with a count of how often each has
+//! acted.
 
 mod modelled;
 mod ordinals;
@@ -245,7 +246,7 @@ impl Faults {
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
-    pub(crate) fn judge(&self, subject: &FaultSubject<'_>) -> Option<Decision> {
+    pub(crate) fn evaluate(&self, subject: &FaultSubject<'_>) -> Option<Decision> {
         if self.is_empty() {
             return None;
         }
@@ -324,7 +325,7 @@ mod tests {
         keys.iter()
             .map(|key| {
                 faults
-                    .judge(&FaultSubject {
+                    .evaluate(&FaultSubject {
                         operation: "PutItem",
                         table: "T",
                         index: None,
@@ -401,9 +402,9 @@ mod tests {
             owner: 0,
             partition: None,
         };
-        let judge = || faults.judge(&subject).map(|decided| decided.verdict);
-        assert_eq!(judge(), Some(Verdict::Reset));
-        assert_eq!(judge(), Some(Verdict::AnswerLost));
+        let evaluate = || faults.evaluate(&subject).map(|decided| decided.verdict);
+        assert_eq!(evaluate(), Some(Verdict::Reset));
+        assert_eq!(evaluate(), Some(Verdict::AnswerLost));
         let counts: Vec<_> = faults
             .report()
             .into_iter()
@@ -411,7 +412,7 @@ mod tests {
             .collect();
         assert_eq!(counts, [(first, 2, 1), (second, 1, 1)]);
         faults.remove(second);
-        assert_eq!(judge(), None);
+        assert_eq!(evaluate(), None);
     }
 
     #[test]
@@ -437,7 +438,7 @@ mod tests {
             (Some("by-h"), "me", false),
             (None, "me", false),
         ] {
-            let decided = faults.judge(&subject(index, caller));
+            let decided = faults.evaluate(&subject(index, caller));
             assert_eq!(decided.is_some(), acts, "{index:?} {caller}");
             assert!(decided.is_none_or(|decided| decided.index.as_deref() == Some("by-g")));
         }
@@ -461,7 +462,7 @@ mod tests {
             owner: 0,
             partition: None,
         };
-        faults.judge(&subject);
+        faults.evaluate(&subject);
         ids[..2].iter().for_each(|id| drop(faults.remove(*id)));
         let idle: Vec<RuleId> = faults.never_fired().iter().map(|report| report.id).collect();
         assert_eq!(idle, [ids[0], ids[2]]);

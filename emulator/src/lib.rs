@@ -1,4 +1,5 @@
-//! An emulator of Amazon DynamoDB: HTTP requests in, the service's responses out, on a clock that the caller controls.
+//! An emulator of Amazon DynamoDB: takes HTTP requests and returns the service's responses, on a clock that the caller
+//! controls.
 //!
 //! The engine is synchronous and pure: no sockets, threads, files, system clock or source of entropy. A transport passes
 //! requests to [`Engine::handle`] and delivers the [answers](http::Answer).

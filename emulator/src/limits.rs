@@ -82,7 +82,7 @@ pub const VECTOR_INDEXES: usize = 5;
 pub const VECTOR_DIMENSIONS: i64 = 4096;
 /// Attributes of a vector index that filter (Developer Guide).
 pub const INLINE_FILTERS: usize = 18;
-/// Items that a search brings back (API Reference).
+/// The maximum number of items that a search returns (API Reference).
 pub const SEARCH_RESULTS: i64 = 100;
 /// Bytes of items in an answer of SearchVectors (Developer Guide).
 pub const SEARCH_SIZE: usize = 16 * 1024 * 1024;

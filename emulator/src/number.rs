@@ -46,7 +46,7 @@ pub enum NumberError {
     NotNumeric,
     /// More than 38 significant digits.
     TooPrecise,
-    /// The magnitude exceeds 9.99…E+125.
+    /// The magnitude exceeds 9.99…E+125, the largest number.
     Overflow,
     /// The written exponent is outside 32 bits: too large, although older validation calls it an underflow.
     OverflowBeyondInt,

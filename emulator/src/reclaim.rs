@@ -1,5 +1,5 @@
-//! Where memory goes that takes long to free: a table's items are a million small allocations, and who happens to drop the
-//! last reference is a request, or holds a lock.
+//! Frees large values outside of requests: a table's items are a million small allocations, and the last reference may
+//! be dropped by a request, or under a lock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Reclaimer {
         Reclaimer(Some(host))
     }
 
-    /// Frees a value of so many entries.
+    /// Frees a value with this number of entries.
     pub fn reclaim(&self, entries: usize, garbage: impl Send + 'static) {
         match &self.0 {
             Some(host) if entries >= WORTH_IT => host.reclaim(Box::new(garbage)),

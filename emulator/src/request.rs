@@ -1,4 +1,4 @@
-//! Typed requests of the API as they were sent: what the wire decodes to and PartiQL is lowered to.
+//! Typed requests of the API, as the wire decodes them and as PartiQL statements are lowered to.
 //!
 //! A member is an `Option` where the request may leave it out, required or not: the framework's checks report what is
 //! missing, with all other violations. Enumeration values are stored as sent, for the same reason.

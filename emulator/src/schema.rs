@@ -1,4 +1,4 @@
-//! Tables and indexes as they are defined: keys, projections, billing.
+//! The definitions of tables and indexes: keys, projections, billing.
 
 mod vector;
 
@@ -23,7 +23,7 @@ use crate::value::{AttributeValue, Item, Name, Type};
 pub enum ScalarType {
     /// The type of strings, compared by their UTF-8 bytes.
     S,
-    /// The type of numbers.
+    /// The type `N`, a number.
     N,
     /// The type of binary values, compared byte by byte.
     B,
@@ -154,7 +154,7 @@ impl Adjustments {
         }
     }
 
-    /// Notes a change. One that lowers anything is a decrease, whatever else it raises.
+    /// Records a change. One that lowers anything counts as a decrease, even if it raises something else.
     pub fn note(&mut self, from: Throughput, to: Throughput, now: Moment) {
         if to.read < from.read || to.write < from.write {
             self.decreases = self.decreases_on(now) + 1;

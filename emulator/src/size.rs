@@ -1,4 +1,4 @@
-//! The size of an item, to the byte, as the 400 KB gate and the capacity units measure it.
+//! The size of an item in bytes, which the 400 KB limit and the capacity units are based on.
 //!
 //! Names and strings count their UTF-8 bytes, binaries their raw bytes, numbers the formula of
 //! [`Number::size`](crate::number::Number::size). A list or map costs 3 bytes and one more for each element.

@@ -1,4 +1,4 @@
-//! Sorting with little code: the standard library's sort is compiled for each type and comparison, to 3 KB of wasm each time.
+//! Sorting with little code: the standard library's sort takes 3 KB of wasm for each type and comparison.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Maps with little code: a `BTreeMap` is compiled for each pair of types, to 4 KB of wasm if entries are removed.
+//! Sorted maps with little code: a `BTreeMap` takes 4 KB of wasm for each pair of types if entries are removed.
 
 use std::borrow::Borrow;
 
@@ -14,17 +14,14 @@ impl<K, V> Default for SortedMap<K, V> {
 }
 
 impl<K, V> SortedMap<K, V> {
-    /// An empty map.
     pub const fn new() -> SortedMap<K, V> {
         SortedMap(Vec::new())
     }
 
-    /// The number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -34,7 +31,7 @@ impl<K, V> SortedMap<K, V> {
         self.0.iter()
     }
 
-    /// The keys in order.
+    /// The keys, in ascending order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> {
         self.0.iter().map(|(key, _)| key)
     }
@@ -49,7 +46,6 @@ impl<K, V> SortedMap<K, V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// Removes all entries.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -143,7 +139,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.0.retain(|(_, value)| keep(value));
     }
 
-    /// Removes the first entry.
+    /// Removes and returns the first entry.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
     }

@@ -1,5 +1,5 @@
-//! Transfers to and from buckets. The engine handles items and records; an [`ObjectStore`] that is passed in has
-//! the files, their formats and their compression.
+//! Transfers to and from buckets. The engine handles items and records; the host's [`ObjectStore`] handles files, their
+//! formats and their compression.
 
 use std::fmt;
 
@@ -36,8 +36,8 @@ pub trait ObjectStore: Send + Sync {
     /// Writes the objects of an export to its bucket.
     fn export(&self, export: &Export) -> Result<(), Failure>;
 
-    /// Reads every record of the objects under a prefix, object by object in the order of their names, and says how many
-    /// bytes they have. What cannot be read as a record is a record too: a bad one.
+    /// Reads every record of the objects under a prefix, object by object in the order of their names, and returns
+    /// their size in bytes. Text that cannot be read as a record counts as an invalid record.
     fn read(&self, source: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure>;
 
     /// Writes the report of a bulk operation.
@@ -127,7 +127,7 @@ impl Format {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Objects are not compressed.
+    /// Objects are not compressed, which is the default.
     #[default]
     None,
     /// Objects are compressed with gzip.
@@ -190,7 +190,7 @@ pub struct Export {
     pub table_id: String,
     /// When the export was requested.
     pub start: Moment,
-    /// When the export completes.
+    /// The moment at which the export completes.
     pub end: Moment,
     /// Which state or changes are exported.
     pub span: ExportRange,

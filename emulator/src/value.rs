@@ -230,7 +230,7 @@ impl Map {
         self.position(name).map(|at| &mut self.0[at].1)
     }
 
-    /// Puts `value` under `name`; returns what was there.
+    /// Puts `value` under `name`; returns the previous value.
     pub fn insert(&mut self, name: Name, value: AttributeValue) -> Option<AttributeValue> {
         match self.find(&name) {
             Ok(at) => Some(std::mem::replace(&mut self.0[at].1, value)),

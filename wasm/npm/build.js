@@ -9,7 +9,7 @@ const FOR_OTHERS = ['browser', 'workerd'];
 process.chdir(import.meta.dirname);
 rmSync('dist', { recursive: true, force: true });
 
-// The compiler checks the sources and writes the types, of which those stay that an entry needs.
+// The compiler checks the sources and writes the types; only those that an entry needs are kept.
 execFileSync('node_modules/.bin/tsc', { stdio: 'inherit' });
 const needed = new Set([...FOR_NODE, ...FOR_OTHERS].map((entry) => `${entry}.d.ts`));
 for (const file of needed) {
@@ -21,7 +21,7 @@ mkdirSync('dist/cjs');
 for (const file of readdirSync('dist/esm')) cpSync(`dist/esm/${file}`, `dist/cjs/${file}`);
 writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
 
-// The bundler joins each entry with what it imports, but for what has an identity of its own.
+// The bundler joins each entry with its imports, except for modules that must exist once.
 const sources = (names) => names.map((name) => `src/${name}.ts`);
 const common = { bundle: true, target: 'es2022', external: ['dynatwin', '*.wasm', '@jest/globals', 'vitest'], logLevel: 'warning' };
 const esm = { ...common, format: 'esm', outdir: 'dist/esm' };

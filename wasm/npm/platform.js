@@ -1,5 +1,5 @@
-// Makes the package that `npx dynatwin` finds its native server in, and packs it if a destination is given:
-// `node platform.js BINARY FOLDER [PLATFORM-ARCH [DESTINATION]]`.
+// Creates the package in which `npx dynatwin` finds its native server, and packs it if a destination is given: `node
+// platform.js BINARY FOLDER [PLATFORM-ARCH [DESTINATION]]`.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-// Says how large the module is, as it lies and as it travels.
+// Prints the size of the module, uncompressed and compressed.
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 

@@ -1,4 +1,4 @@
-// The app's state and what can be done: one object, which the views read by signals.
+// The app's state and actions: one object, which the views read through signals.
 import { batch, computed, signal } from '@preact/signals';
 import { prepare, Run, type Ending, type Line } from './run/runner';
 import { packed, unpacked } from './encode';
@@ -87,7 +87,7 @@ export class App {
   /** Called with what code passes to `process.send`, as lessons do with their outcome. */
   onVerdict: ((verdict: unknown) => void) | undefined;
 
-  // The clock as it is; the signals follow it a few times a second while it moves.
+  // The current clock; the signals follow it a few times a second while it moves.
   #moment = START;
   #due: number | undefined;
   #timer: number | undefined;
@@ -256,7 +256,7 @@ export class App {
     }
   }
 
-  // On a server a lesson's tables belong to an account of its own, and are deleted after it; its conditions end with it.
+  // On a server a lesson's tables belong to a separate account, and are deleted after it; its conditions are restored.
   async #visit(): Promise<() => Promise<void>> {
     const { conditions } = await this.control.overview();
     const before = new Set((await this.control.of(LEARNER).tables()).map(({ table }) => table));
@@ -323,7 +323,7 @@ export class App {
     }, 300);
   }
 
-  // Takes a snapshot of a long session now and then, and not so often that anybody waits for it.
+  // Takes a snapshot of a long session occasionally, but not so often that the user has to wait.
   async #checkpointed(): Promise<void> {
     const now = performance.now();
     if (!this.isTab || !this.#unsaved || this.feed.seen < MOST_REPLAYED || (this.playing.value && now < this.#checkpointDue)) return;
@@ -394,7 +394,7 @@ export class App {
     if (rest) throw new Error(`${operation} was refused again and again.`);
   }
 
-  // Makes a state the beginning of the session: links and reloads start there.
+  // Makes a state the start of the session: links and reloads begin there.
   async #continueFrom({ base, script, until }: { base: Base; script: Step[]; until: number }): Promise<void> {
     this.playing.value = false;
     this.example.value = undefined;
@@ -492,7 +492,7 @@ export class App {
     this.#run = run;
   }
 
-  // Each run has random numbers of its own: client tokens that an earlier run has used would be valid for ten minutes.
+  // Each run has different random numbers: client tokens that an earlier run has used would be valid for ten minutes.
   #seedOfRun(): number {
     if (!this.isTab) return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
     const runs = this.script.value.filter(({ act }) => act.do === 'run').length;
@@ -609,7 +609,7 @@ export class App {
     });
   }
 
-  // Lets time pass while it plays, and looks at what has happened.
+  // Advances time while playing, and refreshes the views.
   #follow(): void {
     const beat = async () => {
       const frame = performance.now();
@@ -629,7 +629,7 @@ export class App {
         if (!this.isTab) this.failure.value = SILENT;
         else throw error;
       }
-      // A lesson runs as fast as it can: to show each moment would slow it down.
+      // A lesson runs as fast as it can: showing each moment would slow it down.
       const pace = this.moving.value && !this.playing.value ? 4 * TICK : TICK;
       setTimeout(() => void beat(), this.isTab ? Math.max(8, pace - (performance.now() - frame)) : 400);
     };
@@ -637,7 +637,7 @@ export class App {
     void beat();
   }
 
-  // A server that answers again may have been started anew, with other tables and an empty log.
+  // A server that answers again may have been restarted, with other tables and an empty log.
   async #reconnect(): Promise<void> {
     await this.#look();
     if (this.controlled.value) await this.control.watch();
@@ -665,14 +665,14 @@ export class App {
     });
   }
 
-  // Several acts that belong together: what is clicked meanwhile comes after them.
+  // Several actions that belong together: clicks meanwhile are handled after them.
   #wholly(work: () => Promise<void>): Promise<void> {
     const result = this.#starting.then(work);
     this.#starting = result.catch(() => {});
     return result;
   }
 
-  // One after the other: time does not move while something is done.
+  // Actions run one after the other: time does not move during an action.
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => {});

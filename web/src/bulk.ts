@@ -43,7 +43,7 @@ async function writeBatch(app: App, table: TableView, entries: WriteEntry[]): Pr
   }
 }
 
-// Capacity comes back as time passes: by the emulator's clock where the page moves it.
+// Capacity refills as time passes: by the emulator's clock where the page advances it.
 const pause = (app: App): Promise<unknown> => (app.settable.value && app.controlled.value ? app.advance(1_000) : new Promise((done) => setTimeout(done, 200)));
 
 /** Items as a file: one item to a line, in the format of exports to S3. */

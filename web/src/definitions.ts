@@ -1,7 +1,7 @@
-// What tables are made of, from the requests that made them.
+// The definitions of tables, derived from the requests that created them.
 //
-// A request of the app's own would count: random failures and limits follow from how many requests there were. So in a tab the
-// app reads the bodies of the requests in the log, and asks DescribeTable only of a server.
+// A request by the app itself would have side effects: random failures and limits depend on the number of requests. In
+// a tab the app therefore reads the bodies of the requests in the log, and sends DescribeTable only to a server.
 import type { IndexView, KeyPart, TableView } from './tables';
 
 export type Definition = Pick<TableView, 'keys' | 'indexes' | 'provisioned' | 'ttl' | 'stream'>;
@@ -72,7 +72,7 @@ export function after(definition: Definition | undefined, operation: string, bod
   }
   if (operation !== 'UpdateTable') return definition;
   const { ProvisionedThroughput: units, StreamSpecification: stream } = body;
-  // A first replica enables a stream.
+  // The first replica enables a stream.
   const replicated = body.ReplicaUpdates?.some(({ Create }) => Create !== undefined);
   const gone = body.GlobalSecondaryIndexUpdates?.flatMap(({ Delete }) => Delete?.IndexName ?? []) ?? [];
   const made = body.GlobalSecondaryIndexUpdates?.flatMap(({ Create }) => (Create ? [indexOf('global', body.AttributeDefinitions)(Create)] : [])) ?? [];

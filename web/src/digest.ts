@@ -1,4 +1,4 @@
-// A short name for a history: equal for two sessions in which the same happened.
+// A short digest of a history: equal for two sessions with the same events.
 import type { App } from './app';
 
 /** The first 12 hexadecimal digits of the SHA-256 of the event log. */

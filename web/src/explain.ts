@@ -1,4 +1,4 @@
-// What a request did, in sentences, and how it could do better.
+// Explains in sentences what a request did, and how it could be improved.
 import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type ExplainedEntry, type ExplainedExpression, type Explanation, type Expression, type ExpressionNode, type SeenRequest } from './transport/control';
 import type { Conflict } from './feed';
 import { hint } from './hints';
@@ -226,7 +226,7 @@ function betterRequest(read: BetterRead, sent: Json, filter: ExpressionNode[], c
   if (typeof before === 'string') {
     const compared = condition.flatMap(({ path }) => path ?? []);
     const schema = (table?.indexes.find(({ name }) => name === read.index)?.keys ?? table?.keys ?? []).map(({ name }) => name);
-    // What was a key condition stays one where its attributes are keys, and becomes a filter where none is.
+    // A key condition remains one where its attributes are keys, and becomes a filter where they are not.
     if (compared.every((path) => schema.includes(path))) keys.unshift(before);
     else if (compared.some((path) => schema.includes(path))) return undefined;
     else kept.unshift(before);

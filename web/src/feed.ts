@@ -1,4 +1,4 @@
-// What the engine reports: requests and events, each read once by a cursor.
+// Requests and events from the engine, each read once from a cursor.
 import { signal } from '@preact/signals';
 import { APP_ACCOUNT } from './app';
 import type { Attributes, Control, EngineEvent, RegionalWrite, SeenRequest } from './transport/control';

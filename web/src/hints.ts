@@ -1,4 +1,4 @@
-// What to change in a request that was refused, and the request as it should be.
+// What to change in a refused request, and the corrected request.
 import type { KeyPart, TableView } from './tables';
 
 type Json = Record<string, unknown>;

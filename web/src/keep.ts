@@ -1,4 +1,4 @@
-// The browser's storage: the session survives a reload. Without storage, as in some private windows, nothing is kept.
+// The browser's storage: the session survives a reload. Without storage, as in some private windows, nothing is stored.
 
 function open(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
@@ -39,6 +39,6 @@ export function keepSetting(name: string, value: string): void {
   try {
     localStorage.setItem(`dynatwin-${name}`, value);
   } catch {
-    // Nothing is kept.
+    // The storage is not available.
   }
 }

@@ -18,7 +18,7 @@ app.start().catch((error: unknown) => {
   app.failure.value = error instanceof Error ? error.message : String(error);
 });
 
-// The page works offline after it was loaded once.
+// The page works offline after it has been loaded once.
 if (!onServer && 'serviceWorker' in navigator && import.meta.env.PROD) {
   void navigator.serviceWorker.register('./service-worker.js').catch(() => {});
 }

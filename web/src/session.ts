@@ -1,4 +1,4 @@
-// What a visit consists of: seed, conditions, code, and what was done when. It is small, and replays to the same events.
+// A session: seed, conditions, code, and the actions with their times. It is small, and replays to the same events.
 import type { Definition } from './definitions';
 import { packed, unpacked } from './encode';
 import type { ConditionsChange, Outage, Rule } from './transport/control';
@@ -76,7 +76,7 @@ export function checked(value: unknown): Session | undefined {
   return sound ? session : undefined;
 }
 
-// The code in the editor is usually what was run: it is not repeated in the script.
+// The code in the editor is usually the code that was run: it is not repeated in the script.
 function shorter(session: Session): unknown {
   const script = session.script.map((step) => (step.act.do === 'run' && step.act.code === session.code ? { at: step.at, act: { do: 'run' } } : step));
   return { ...session, script };

@@ -1,4 +1,4 @@
-// The tables as the views show them: definition, heat, work that waits.
+// The tables as the views show them: definition, heat, pending work.
 import { batch, computed, signal } from '@preact/signals';
 import { APP_ACCOUNT, type App } from './app';
 import { after, defined, type Definition, type TableBody } from './definitions';
@@ -159,7 +159,7 @@ export class Tables {
     return view;
   }
 
-  // What a request has made of a table's definition, and of its replicas'.
+  // The definition of a table, and of its replicas, after a request.
   async #follow({ number, operation, tables: [table], caller }: SeenRequest): Promise<void> {
     if (!table) return;
     const request = (await this.app.control.request(number).catch(() => undefined))?.request;

@@ -1,4 +1,4 @@
-// Numbers and lengths of time in words.
+// Formats numbers and durations as words.
 
 const UNITS: [string, number][] = [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1_000]];
 

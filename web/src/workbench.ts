@@ -1,4 +1,4 @@
-// NoSQL Workbench data models: requests that make their tables and items, and a model of the tables there are.
+// NoSQL Workbench data models: the requests that create their tables and items, and a model of the existing tables.
 import type { App } from './app';
 import { allItems } from './bulk';
 import type { KeyPart, TableView } from './tables';

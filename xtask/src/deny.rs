@@ -1,4 +1,4 @@
-//! `cargo xtask test deny`: licences, sources and known vulnerabilities of the dependencies, as `deny.toml` allows them.
+//! `cargo xtask test deny`: licenses, sources and known vulnerabilities of the dependencies, as `deny.toml` allows them.
 
 use crate::shell::{Outcome, cargo, find, run};
 use crate::test::Counts;

@@ -70,7 +70,7 @@ pub fn binary(target: &str) -> Outcome<PathBuf> {
     Ok(shell::root().join("target").join(target).join("release").join(name))
 }
 
-/// An archive of the binary, its manual page and completions, and the licences.
+/// An archive of the binary, its manual page and completions, and the licenses.
 fn archive(target: &str) -> Outcome<()> {
     let binary = binary(target)?;
     let name = format!("dynatwin-{}-{target}", env!("CARGO_PKG_VERSION"));

@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: coverage-guided fuzzing of the engine, from the tests' cases, the named
-//! histories of `emulator/fuzz/regressions.txt`, and what earlier runs have found; of the
-//! decoders of commits and snapshots; and of the parser and the evaluator of policies.
+//! `cargo xtask fuzz`: coverage-guided fuzzing of the engine, starting from the tests' cases, the named histories of
+//! `emulator/fuzz/regressions.txt` and the corpus of earlier runs; of the decoders of commits and snapshots; and of the
+//! parser and the evaluator of policies.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ const BOUNDS: [&str; 4] = [
     "-max_len=8192",
 ];
 
-/// Fuzzes the engine for so many seconds, and each decoder and the policies for a quarter of them. An input that fails is left in
-/// `emulator/fuzz/artifacts`.
+/// Fuzzes the engine for this many seconds, and each decoder and the policies for a quarter of them. An input that
+/// fails is left in `emulator/fuzz/artifacts`.
 pub fn run_for(seconds: u64) -> Outcome<()> {
     let (commits, snapshots) = (corpus("fuzz-commits"), corpus("fuzz-snapshots"));
     let (policies, decisions) = (corpus("fuzz-policies"), corpus("fuzz-decisions"));

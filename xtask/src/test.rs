@@ -233,7 +233,7 @@ fn policies() -> Outcome<Counts> {
 /// How often the nightly step kills the server and the store under load.
 const KILLS: &str = "200";
 
-/// That what was acknowledged survives `kill -9`, many times over.
+/// Tests that acknowledged writes survive `kill -9`, many times.
 fn kills() -> Outcome<Counts> {
     let mut cargo = cargo();
     cargo.args(["test", "--package", "dynatwin-server", "--package", "dynatwin-store"]);

@@ -1,4 +1,4 @@
-//! `cargo xtask unlocked`: runs each model of `emulator/tests/loom.rs` without the lock that it is about: it must fail. At
+//! `cargo xtask unlocked`: runs each model of `emulator/tests/loom.rs` without the lock that it tests: it must fail. At
 //! the end all models run with all locks, and must pass. It works on a copy of the engine, under `target/unlocked`.
 
 mod patches;

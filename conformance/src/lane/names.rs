@@ -335,7 +335,7 @@ pub(super) fn table_name(request: &Value) -> Option<String> {
     valid_name(&request["TableName"])
 }
 
-/// A valid table name.
+/// A table's name, if it is valid.
 pub(super) fn valid_name(name: &Value) -> Option<String> {
     let name = name.as_str()?;
     ((3..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_of_name)).then(|| name.to_owned())

@@ -106,9 +106,9 @@ fn row(page: &mut String, name: &str, entries: &[Option<&Entry>]) {
             None => write!(page, "<td class=\"none\">–</td>"),
             Some(entry) => {
                 let word = entry.verdict.word();
-                let said = entry.verdict.said().unwrap_or_default();
-                let (class, said) = (word.to_lowercase(), escape(&said));
-                write!(page, "<td class=\"{class}\" title=\"{said}\">{}</td>", entry.cell())
+                let detail = entry.verdict.detail().unwrap_or_default();
+                let (class, detail) = (word.to_lowercase(), escape(&detail));
+                write!(page, "<td class=\"{class}\" title=\"{detail}\">{}</td>", entry.cell())
             }
         };
     }
@@ -141,7 +141,7 @@ fn more(page: &mut String, entries: &[Option<&Entry>]) {
         }
     }
     for entry in entries.iter().flatten().filter(|entry| entry.verdict.differs()) {
-        let said = entry.verdict.said().unwrap_or_default();
+        let detail = entry.verdict.detail().unwrap_or_default();
         let answered = entry.exchange.as_ref().map(|exchange| exchange.answered.as_str());
         let class = if matches!(entry.verdict, Verdict::Known(_)) {
             "known"
@@ -150,9 +150,9 @@ fn more(page: &mut String, entries: &[Option<&Entry>]) {
         };
         let _ = write!(page, "<div><b class=\"{class}\">{}</b><pre>", escape(&entry.target));
         if let Some(answered) = answered {
-            let _ = write!(page, "{}</pre>{}</div>", escape(&shorten(answered)), escape(&said));
+            let _ = write!(page, "{}</pre>{}</div>", escape(&shorten(answered)), escape(&detail));
         } else {
-            let _ = write!(page, "{}</pre></div>", escape(&said));
+            let _ = write!(page, "{}</pre></div>", escape(&detail));
         }
     }
     page.push_str("</div></details></td></tr>\n");

@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 10;
 pub enum Preset {
     /// The engine's default conditions, without lag or throttling.
     Calm,
-    /// Production-like conditions.
+    /// Production-like conditions, `Conditions::AWS`.
     Aws,
     /// The worst conditions that production shows.
     Storm,

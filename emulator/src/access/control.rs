@@ -1,4 +1,4 @@
-//! Access control as the requests of an engine share it: the configuration, and the sessions issued since.
+//! The access control of an engine: the configuration, and the sessions issued since.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Configured {
 /// An access key of a request, as one configuration knows it.
 #[derive(Debug, Default)]
 pub struct KnownKey {
-    /// The configuration.
+    /// The configured accounts, principals and policies.
     pub directory: Arc<Directory>,
     /// The key's secret, principal and session; `None` if the key is unknown.
     pub credential: Option<Credential>,

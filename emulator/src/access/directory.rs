@@ -122,7 +122,7 @@ pub struct Session {
     pub token: Secret,
     /// Session tags, which replace the role's of the same name.
     pub tags: Vec<(String, String)>,
-    /// Whether it is of a federated user, who may do nothing without session policies.
+    /// Whether it belongs to a federated user, who may do nothing without session policies.
     pub is_federated: bool,
     /// Condition keys of its requests, such as the user of an identity provider.
     pub keys: ConditionKeys,

@@ -1,4 +1,4 @@
-//! Policy documents: read strictly, and held against one request (docs/behavior: 07 6).
+//! Policy documents: reads them strictly, and evaluates their statements for one request (docs/behavior: 07 6).
 
 use super::condition::{Condition, Operator};
 use super::keys::ConditionKeys;
@@ -26,7 +26,7 @@ pub enum PolicyKind {
     Session,
     /// Limits what the principals of an account may do.
     ServiceControl,
-    /// Limits what anybody may do with the resources of an account.
+    /// Limits the permissions of every principal for the resources of an account.
     ResourceControl,
     /// Attached to a VPC endpoint.
     Endpoint,
@@ -179,7 +179,7 @@ impl StatementMatch {
 }
 
 impl PolicyDocument {
-    /// Parses a document. The error is a sentence that says what is wrong and where.
+    /// Parses a document. The error is a sentence that describes the problem and where it is.
     pub fn parse(text: &str, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if text.len() > LARGEST_TEXT {
             return Err(format!("The policy has more than {LARGEST_TEXT} bytes."));
@@ -484,7 +484,7 @@ fn action(text: &str) -> Result<(String, Vec<PatternElement>), String> {
             .split_once(':')
             .is_some_and(|(service, name)| vendor(service) && letters(name));
     if fits {
-        Ok((text.to_owned(), pattern::glyphs(text)))
+        Ok((text.to_owned(), pattern::pattern_elements(text)))
     } else {
         Err(format!(
             "{text:?} is not an action: it is * or service:Name, where only the name takes wildcards."

@@ -1,4 +1,5 @@
-//! The decision: all policies that apply to a request, in the order in which AWS evaluates them (docs/behavior: 07 7).
+//! The authorization decision: all policies that apply to a request, in the order in which AWS evaluates them
+//! (docs/behavior: 07 7).
 
 use super::document::{PolicyDocument, PolicyKind, StatementInput};
 use super::principal::{Grant, SubjectKind};

@@ -81,7 +81,7 @@ impl ConditionKeys {
         self.0.push((name.to_owned(), value));
     }
 
-    /// Removes a key, whatever the case of its name.
+    /// Removes a key by its name, ignoring case.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
     }

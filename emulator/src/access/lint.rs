@@ -1,4 +1,4 @@
-//! Warnings about policies that are valid and do not mean what they seem to (docs/behavior: 07 3.4).
+//! Warnings about policies that are valid but probably do not mean what they seem to (docs/behavior: 07 3.4).
 
 use super::actions::{actions, carries, is_known_key, is_own_key};
 use super::condition::{Condition, Quantifier};
@@ -76,8 +76,8 @@ type WarningSink<'a> = dyn FnMut(&'static str, String) + 'a;
 fn unknown_names(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
     let (named, _) = statement.actions();
     for action in named.filter(|action| is_own_key(action)) {
-        let glyphs = pattern::glyphs(action);
-        if !actions().any(|known| pattern::matches(&glyphs, &known, true)) {
+        let pattern_elements = pattern::pattern_elements(action);
+        if !actions().any(|known| pattern::matches(&pattern_elements, &known, true)) {
             warn(
                 "UnknownAction",
                 format!("{action} is not an action of DynamoDB, so it matches nothing."),

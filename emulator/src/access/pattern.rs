@@ -10,12 +10,12 @@ pub(super) enum PatternElement {
     Many,
 }
 
-/// The glyphs of a text in which `*` and `?` are wildcards.
-pub(super) fn glyphs(text: &str) -> Vec<PatternElement> {
+/// The pattern_elements of a text in which `*` and `?` are wildcards.
+pub(super) fn pattern_elements(text: &str) -> Vec<PatternElement> {
     text.chars().map(wildcard).collect()
 }
 
-/// The glyph of a character of a pattern.
+/// The element of a character of a pattern.
 pub(super) fn wildcard(char: char) -> PatternElement {
     match char {
         '*' => PatternElement::Many,
@@ -36,7 +36,7 @@ pub(super) fn matches(pattern: &[PatternElement], text: &str, ignore_case: bool)
                 resume = Some((at + 1, read));
                 at += 1;
             }
-            Some(glyph) if fits(*glyph, text[read], ignore_case) => {
+            Some(element) if fits(*element, text[read], ignore_case) => {
                 at += 1;
                 read += 1;
             }
@@ -49,11 +49,11 @@ pub(super) fn matches(pattern: &[PatternElement], text: &str, ignore_case: bool)
             },
         }
     }
-    pattern[at..].iter().all(|glyph| *glyph == PatternElement::Many)
+    pattern[at..].iter().all(|element| *element == PatternElement::Many)
 }
 
-fn fits(glyph: PatternElement, char: char, ignore_case: bool) -> bool {
-    match glyph {
+fn fits(element: PatternElement, char: char, ignore_case: bool) -> bool {
+    match element {
         PatternElement::One | PatternElement::Many => true,
         PatternElement::Exact(expected) => expected == char || ignore_case && char_eq_ignoring_case(expected, char),
     }
@@ -70,11 +70,11 @@ pub(super) fn eq_ignoring_case(one: &str, other: &str) -> bool {
         && one.chars().zip(other.chars()).all(|(a, b)| char_eq_ignoring_case(a, b))
 }
 
-/// The parts of an ARN pattern: the glyphs between its first five colons, and all that follows them. Without five colons
+/// The parts of an ARN pattern: the pattern_elements between its first five colons, and all that follows them. Without five colons
 /// there are fewer parts.
 pub(super) fn arn_parts(pattern: &[PatternElement]) -> Vec<&[PatternElement]> {
     pattern
-        .splitn(6, |glyph| *glyph == PatternElement::Exact(':'))
+        .splitn(6, |element| *element == PatternElement::Exact(':'))
         .collect()
 }
 
@@ -107,15 +107,19 @@ mod tests {
             ("a**b", "ab", true),
             ("ä?", "äö", true),
         ] {
-            assert_eq!(matches(&glyphs(pattern), text, false), expect, "{pattern} {text}");
+            assert_eq!(
+                matches(&pattern_elements(pattern), text, false),
+                expect,
+                "{pattern} {text}"
+            );
         }
-        assert!(matches(&glyphs("get*"), "GetItem", true));
-        assert!(!matches(&glyphs("get*"), "GetItem", false));
+        assert!(matches(&pattern_elements("get*"), "GetItem", true));
+        assert!(!matches(&pattern_elements("get*"), "GetItem", false));
     }
 
     #[test]
     fn many_stars_take_no_exponential_time() {
-        let pattern = glyphs(&"a*".repeat(2000));
+        let pattern = pattern_elements(&"a*".repeat(2000));
         assert!(!matches(&pattern, &format!("{}b", "a".repeat(1000)), false));
     }
 
@@ -142,7 +146,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(matches_arn(&glyphs(pattern), arn), expect, "{pattern} {arn}");
+            assert_eq!(matches_arn(&pattern_elements(pattern), arn), expect, "{pattern} {arn}");
         }
     }
 }

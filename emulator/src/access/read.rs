@@ -36,8 +36,8 @@ type Read<T> = Result<T, String>;
 type Managed = SortedMap<String, String>;
 
 impl Directory {
-    /// Reads a configuration; sessions without an expiry begin at `now`. The error is a sentence that says what is wrong, and
-    /// shows no secret.
+    /// Reads a configuration; sessions without an expiry begin at `now`. The error is a sentence that describes the
+    /// problem without showing a secret.
     pub fn read(json: &str, now: Moment) -> Read<Directory> {
         let node =
             Node::parse(json, MOST_DEPTH).ok_or("The configuration is not valid JSON, or is nested too deeply.")?;

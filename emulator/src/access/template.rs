@@ -74,17 +74,17 @@ impl Template {
 
     /// The pattern for a request; `None` if a variable has no value. Wildcards in a variable's value are plain characters.
     pub fn pattern(&self, keys: &ConditionKeys) -> Option<Vec<PatternElement>> {
-        let mut glyphs = Vec::new();
+        let mut pattern_elements = Vec::new();
         for part in &self.parts {
             match part {
-                TemplatePart::Text(plain) => glyphs.extend(plain.chars().map(wildcard)),
-                TemplatePart::Literal(char) => glyphs.push(PatternElement::Exact(*char)),
+                TemplatePart::Text(plain) => pattern_elements.extend(plain.chars().map(wildcard)),
+                TemplatePart::Literal(char) => pattern_elements.push(PatternElement::Exact(*char)),
                 TemplatePart::Variable { key, default } => {
-                    glyphs.extend(value(keys, key, default.as_deref())?.chars().map(PatternElement::Exact));
+                    pattern_elements.extend(value(keys, key, default.as_deref())?.chars().map(PatternElement::Exact));
                 }
             }
         }
-        Some(glyphs)
+        Some(pattern_elements)
     }
 
     /// The text as written, if it is constant.

@@ -114,7 +114,7 @@ impl Usage {
         }
     }
 
-    /// The statements that allow what was used, restricted to the values of condition keys.
+    /// The statements that allow the used permissions, restricted to the values of condition keys.
     pub fn statements(&self, keys: ReportedKeys) -> Vec<UsedStatement> {
         let mut by_resource: SortedMap<UsedStatement, Vec<String>> = SortedMap::new();
         for ((resource, action), used) in &self.used {

@@ -1,4 +1,4 @@
-//! Typed readings of condition values: numbers, dates, IP addresses, bytes.
+//! Parses condition values as numbers, dates, IP addresses and bytes.
 
 use core::net::IpAddr;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::units::Units;
 use crate::clock::Moment;
 
-/// Grains in half a unit: what a rate of one unit a second brings in a microsecond is a whole number of them.
+/// Grains in half a unit: a rate of one unit a second adds a whole number of them in a microsecond.
 const GRAINS: i128 = 1_000_000;
 
 /// Units of one resource in one direction. The level is computed on access.
@@ -64,7 +64,7 @@ fn grains(units: Units) -> i128 {
     i128::from(units.in_halves()) * GRAINS
 }
 
-/// What a rate brings in so long a time.
+/// The grains that a rate adds in a duration.
 fn accrued(rate: u64, time: Duration) -> i128 {
     i128::from(rate) * 2 * i128::try_from(time.as_micros()).unwrap_or(i128::from(i64::MAX))
 }
@@ -82,7 +82,7 @@ impl Bucket {
         }
     }
 
-    /// Takes in what has come by `now`. A moment before the last one brings nothing.
+    /// Adds the units that have accrued by `now`. A moment before the last one adds nothing.
     pub fn settle(&mut self, now: Moment) {
         if now > self.at {
             let come = accrued(self.rate, now.since(self.at));
@@ -160,8 +160,8 @@ impl Bucket {
         self.requested.sum += grains(units);
     }
 
-    /// After all entries have asked, in order: whether there is enough for this one. If not for all, then for those
-    /// that come first.
+    /// After all entries have requested units, in order: whether there are enough for this one. If there are not enough
+    /// for all, the first entries get them.
     pub fn grants(&mut self, units: Units) -> bool {
         self.requested.seen += grains(units);
         self.level >= self.requested.sum.min(self.most) || self.requested.seen <= self.level

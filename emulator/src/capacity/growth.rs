@@ -1,4 +1,4 @@
-//! What an on-demand table or index serves: twice its previous peak, and how that grows.
+//! The throughput that an on-demand table or index serves: twice its previous peak, and how it grows.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a table's capacity was spent on.
+//! Where a table's capacity is consumed: units and throttles by capacity partition, and the hottest keys.
 
 use super::Exceeded;
 use super::bucket::Level;

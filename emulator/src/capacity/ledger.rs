@@ -1,4 +1,4 @@
-//! The capacity of a table and its global indexes together: a request is granted all that it needs of them, or nothing.
+//! The capacity of a table and its global indexes: a request is granted all the units that it needs of them, or none.
 
 use smallvec::SmallVec;
 
@@ -161,7 +161,7 @@ impl Ledger {
         shortages
     }
 
-    /// Spends what [`check`](Ledger::check) granted.
+    /// Spends the units that [`check`](Ledger::check) granted.
     pub fn spend(&mut self, demands: &[Demand<'_>], now: Moment) {
         for demand in demands {
             if let Some(meter) = self.meter(demand.index) {

@@ -296,7 +296,7 @@ impl ResourceCapacity {
             .for_each(|(bucket, _)| bucket.ask(units, round));
     }
 
-    /// After all entries have asked, in order: what this one exceeds.
+    /// After all entries have requested units, in order: the limit that this one exceeds.
     pub fn exceeds(&mut self, direction: Direction, token: u64, units: Units) -> Option<Exceeded> {
         let mut exceeded = None;
         for (bucket, what) in self.buckets(direction, token) {

@@ -1,4 +1,4 @@
-//! Capacity: what requests cost, and what tables have to spend. Arithmetic only, no locks.
+//! Capacity: the units that requests cost and tables have. Arithmetic only, no locks.
 //!
 //! A [`Ledger`] holds the capacity of a table and of its global indexes. Each of these resources has, for reading and for
 //! writing, one [`Bucket`] for all of it, and one for each of its capacity partitions, which are ranges of tokens. A request

@@ -1,4 +1,4 @@
-//! Where a partition's heat lies: a bounded sample of the most requested tokens.
+//! A bounded sample of a partition's most requested tokens, from which split points are chosen.
 
 use super::units::Units;
 use crate::sort;

@@ -91,7 +91,7 @@ pub fn write(size: usize) -> Units {
     Units::whole(size.div_ceil(WRITE_UNIT).max(1) as u64)
 }
 
-/// The bytes that an entry of a vector index is charged for, or what a search brings back.
+/// The bytes that an entry of a vector index is charged for, or that a search returns.
 pub fn vector_bytes(size: usize) -> u64 {
     size.max(LEAST_VECTOR_BYTES) as u64
 }

@@ -1,4 +1,4 @@
-//! What an item needs to have for the indexes of its table.
+//! The attributes that an item needs to have an entry in an index.
 
 use super::vector;
 use crate::error::ApiError;

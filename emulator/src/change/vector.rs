@@ -1,4 +1,5 @@
-//! Vectors: what a vector index stores of an item, which items it rejects, and the distance between two vectors.
+//! Vectors: the entry of an item in a vector index, the items that an index rejects, and the distance between two
+//! vectors.
 //!
 //! An index keeps vectors in 32-bit floating point numbers and measures in them; the table keeps every digit. A vector
 //! counts as its name and four bytes for each element, where a write and an index are measured; an item's own size is that
@@ -31,7 +32,7 @@ impl VectorEntry {
         VectorEntry { item, vector, size }
     }
 
-    /// The entry of an item, with a vector, that counts so many bytes.
+    /// The entry of an item with a vector, which is charged for this many bytes.
     pub fn of_size(item: Item, vector: Arc<[f32]>, size: usize) -> VectorEntry {
         VectorEntry { item, vector, size }
     }

@@ -106,7 +106,7 @@ impl<'e> Context<'e> {
             .set(Some((latency.of_operation(self.operation), latency.per_kilobyte)));
     }
 
-    /// Delays the answer by the request's latency, which the seed decides: for a body and an answer of so many bytes.
+    /// Delays the answer by the request's seeded latency, for a body and an answer of these sizes.
     ///
     /// Its ordinal counts the same request of the same account, so other requests decide nothing.
     pub fn wait_latency(&self, body: &[u8], answered: usize) {

@@ -1,4 +1,4 @@
-//! How often an account may call the control plane.
+//! Rate limits of an account's control-plane requests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::sync::Mutex;
 
-/// Accounts and kinds of requests that are remembered; beyond them all begin anew.
+/// The maximum number of accounts and kinds of requests that are remembered; beyond it all counts restart.
 const MOST_RATES: usize = 10_000;
 
 /// Requests that are served at once, and how many a second after that.

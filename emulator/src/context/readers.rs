@@ -1,4 +1,4 @@
-//! What callers have seen of partitions, where reads never go back.
+//! The latest state of each partition that a caller has read, for monotonic reads.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the requests of an engine share.
+//! The state that the requests of an engine share.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(super) struct Authenticated<'c> {
 }
 
 impl<'c> Authenticated<'c> {
-    fn anybody(caller: &'c Caller) -> Authenticated<'c> {
+    fn unidentified(caller: &'c Caller) -> Authenticated<'c> {
         Authenticated {
             caller: Cow::Borrowed(caller),
             identity: None,
@@ -60,9 +60,9 @@ impl Engine {
             authenticate_known(known, request, call, now)
         } else if let Some(keys) = &self.signing_keys {
             verify(request, call, now, |id| keys.get(id).cloned())?;
-            Ok(Authenticated::anybody(&call.caller))
+            Ok(Authenticated::unidentified(&call.caller))
         } else {
-            Ok(Authenticated::anybody(&call.caller))
+            Ok(Authenticated::unidentified(&call.caller))
         }
     }
 
@@ -104,7 +104,7 @@ impl Engine {
             let identity = known.authenticate(None, RequestOrigin::default(), now)?;
             return Ok(Authenticated::known(caller, identity));
         }
-        Ok(Authenticated::anybody(caller))
+        Ok(Authenticated::unidentified(caller))
     }
 
     /// Sets the configuration of access control, which [`reset_all`](crate::controls::Controls::reset_all) restores.

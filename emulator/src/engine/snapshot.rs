@@ -5,8 +5,8 @@ use crate::clock::Clock;
 use crate::storage::RestoreError;
 
 impl Engine {
-    /// Another engine with the same settings and state, on a clock of its own that is set to this one's moment. Neither sees
-    /// what happens to the other from now on. Fault rules, access control and the buckets of exports are not taken over.
+    /// Returns another engine with the same settings and state, whose clock is set to this one's moment. Later changes
+    /// of one do not affect the other. Fault rules, access control and the buckets of exports are not copied.
     pub fn fork(&self, clock: Clock) -> Result<Engine, RestoreError> {
         let settings = Settings {
             clock,

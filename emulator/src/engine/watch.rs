@@ -1,4 +1,4 @@
-//! Observation of the engine: counters, the latest requests, scans, events.
+//! Observation of the engine: counters, the request log, scans, events.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -33,8 +33,9 @@ impl Engine {
         self.state.journal().clear();
     }
 
-    /// Begins or ends to listen to events, as in [`watch`](crate::controls::Controls::watch): what happens inside, from a request's partitions and
-    /// limits to what it causes later. For the same requests, seed and steps of a settable clock they are the same.
+    /// Subscribes to events or unsubscribes, as in [`watch`](crate::controls::Controls::watch): they describe what
+    /// happens inside, from a request's partitions and limits to its later consequences. For the same requests, seed
+    /// and steps of a settable clock the events are the same.
     ///
     /// ```
     /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -80,8 +81,8 @@ impl Engine {
         self.state.journal().spent(&self.scope(caller).owner())
     }
 
-    /// Calls `block` while watching; returns what a caller's tables and global indexes have spent between its start and
-    /// its end, whoever sent the requests.
+    /// Calls `block` while watching; returns the units that a caller's tables and global indexes consume between its
+    /// start and its end, for requests of all clients.
     pub fn spent_by<T>(&self, caller: &Caller, block: impl FnOnce() -> T) -> (T, Vec<Spent>) {
         let meter = self.meter(caller);
         let result = block();

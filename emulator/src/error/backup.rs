@@ -1,4 +1,4 @@
-//! Backups, point-in-time recovery, restores.
+//! Texts about backups, point-in-time recovery and restores.
 
 use super::{ApiError, ErrorKind};
 use crate::clock::Moment;

@@ -1,4 +1,4 @@
-//! Replicas and global tables.
+//! Texts about replicas and global tables.
 
 use super::{ApiError, ErrorKind};
 

@@ -1,4 +1,4 @@
-//! Attribute values as the service prints them in its texts.
+//! Prints attribute values as the service does in its texts.
 
 use std::fmt::{self, Display};
 

@@ -11,8 +11,8 @@ pub struct ThrottlingReason {
     pub resource: String,
 }
 
-/// What throughput a throttled request is told it has exceeded; with the resource and the direction this makes the
-/// service's sixteen reasons.
+/// The throughput that a throttled request has exceeded; with the resource and the direction this gives the service's
+/// sixteen reasons.
 ///
 /// ```
 /// use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
@@ -46,7 +46,7 @@ impl Exceeded {
         self as usize
     }
 
-    /// What one of the sixteen reasons says: what was exceeded, whether by an index, and whether by writing.
+    /// The meaning of one of the sixteen reasons: what was exceeded, whether by an index, and whether by writing.
     ///
     /// ```
     /// use dynatwin_engine::faults::Exceeded;

@@ -1,4 +1,4 @@
-//! Exports, imports and bulk operations.
+//! Texts about exports, imports and bulk operations.
 
 use super::{ApiError, ErrorKind};
 

@@ -1,4 +1,5 @@
-//! Which Query would have read less than a page whose filter discards items. Runs only while requests are recorded.
+//! Finds a Query that would have read less than a page whose filter discards items. Runs only while requests are
+//! recorded.
 
 use crate::clock::Moment;
 use crate::expression::{AttributeNames, Condition, ConditionPart, KeyClause, KeyOperator};

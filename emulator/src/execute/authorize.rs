@@ -1,4 +1,4 @@
-//! Whether a request may proceed: the access policies, the fault rules and the settings that make requests fail.
+//! Decides whether a request may proceed: access policies, fault rules, and the conditions that make requests fail.
 
 use compact_str::CompactString;
 
@@ -90,7 +90,7 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
         if refused.is_some() {
             return;
         }
-        let verdict = permits.of(entry).and_then(|()| context.judge(&access));
+        let verdict = permits.of(entry).and_then(|()| context.apply_effects(&access));
         if let Err(error) = verdict {
             if refusal != RefusalScope::Transaction {
                 trace::refused(context, &access, &error);
@@ -126,7 +126,7 @@ impl Access<'_, '_> {
 }
 
 impl Context<'_> {
-    fn judge(&self, access: &Access<'_, '_>) -> Result<(), ApiError> {
+    fn apply_effects(&self, access: &Access<'_, '_>) -> Result<(), ApiError> {
         match access {
             Access::Items(access) => self.authorize_items(access),
             Access::Control(access) => self.authorize_control(access.table),
@@ -157,7 +157,7 @@ impl Context<'_> {
             owner: self.scope.hash(),
             partition: partition.as_deref(),
         };
-        if let Some(decided) = faults.judge(&subject) {
+        if let Some(decided) = faults.evaluate(&subject) {
             let index = decided.index.as_deref().or(entry.index());
             let key_arn = shape.definition.encryption.as_ref();
             let key_arn = key_arn.map(|encryption| encryption.key_arn.as_str());
@@ -205,7 +205,7 @@ impl Context<'_> {
                 RateKind::Own(_) | RateKind::Others => ApiError::rate_exceeded(),
             })?;
         }
-        match self.engine.faults().judge(&FaultSubject {
+        match self.engine.faults().evaluate(&FaultSubject {
             operation: self.operation,
             table,
             index: None,

@@ -1,4 +1,4 @@
-//! The fourth step of every entry: spends capacity for all that it touches, or for none of it.
+//! Spends the capacity of an entry: for everything that it touches, or for none of it.
 
 use smallvec::SmallVec;
 
@@ -207,7 +207,7 @@ pub(super) fn spend_page(
     }
 }
 
-/// Spends what a change of another region costs here, whatever is left: what is then lacking, later requests lack.
+/// Spends the cost of another region's change, even if it exceeds what is left: later requests then lack these units.
 pub(super) fn spend_replicated(table: &Table, change: &Change, now: Moment) {
     if !table.capacity.is_counted() {
         return;

@@ -1,4 +1,4 @@
-//! The emulator's controls: what a test does to it, and no request of the API can.
+//! The emulator's controls: actions on it that no API request can perform.
 
 use std::fmt;
 use std::sync::Arc;
@@ -253,9 +253,9 @@ impl Controls {
     ///
     /// let clock = Clock::settable(Moment::START);
     /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
-    /// assert_eq!(engine.keep_up(), Moment::NEVER);
+    /// assert_eq!(engine.run_background_work(), Moment::NEVER);
     /// ```
-    pub fn keep_up(&self) -> Moment {
+    pub fn run_background_work(&self) -> Moment {
         let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
         let catalog = self.state.catalog();

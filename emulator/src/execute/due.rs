@@ -1,5 +1,5 @@
-//! Work that is due runs before the next request reads: transactions are executed, changes of other regions arrive, and
-//! time to live deletes items, through the same changes as other writes.
+//! Runs due work before the next request reads: transactions are executed, changes of other regions arrive, and time to
+//! live deletes items, through the same changes as other writes.
 
 use super::{capacity, item_events};
 use crate::change::{Cause, Change};

@@ -1,4 +1,4 @@
-//! The only mutator: reads, writes and transactions, entry by entry, in one order.
+//! Reads, writes and transactions: the only code that changes items.
 //!
 //! Every authorized write goes through these steps: the partition's lock and the work that is due there, then the
 //! condition; the [`Change`](crate::change::Change) with its effects on every index; capacity for all of it or for

@@ -41,7 +41,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
             limit,
             fetch,
         };
-        let page = paid(context, read, range, &walk, all.bytes);
+        let page = read_and_spend(context, read, range, &walk, all.bytes);
         context.record(|recorder| trace::paged(recorder, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
         let (page, of_page) = page?;
         cost += of_page;
@@ -92,7 +92,7 @@ fn shown(read: &PageRead<'_>, mut items: Vec<Item>, bases: Vec<Item>) -> Vec<Ite
 }
 
 /// Reads a range, after `before` bytes of other ranges, and pays for it.
-fn paid(
+fn read_and_spend(
     context: &Context<'_>,
     read: &PageRead<'_>,
     range: &PageRange<'_>,

@@ -13,7 +13,7 @@ use crate::value::Item;
 
 pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
     admit(context, get)?;
-    paid(context, get, find(context, get))
+    spend_and_record(context, get, find(context, get))
 }
 
 /// A strongly consistent read of a replica may need another region.
@@ -25,7 +25,7 @@ fn admit(context: &Context<'_>, get: &Get<'_>) -> Result<(), ApiError> {
 }
 
 /// Pays for a read item.
-fn paid(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Option<Item>, ApiError> {
+fn spend_and_record(context: &Context<'_>, get: &Get<'_>, item: Option<Item>) -> Result<Option<Item>, ApiError> {
     let item = spend_get(context, get, item.as_ref()).map(|()| item);
     context.record(|recorder| trace::read_item(recorder, get, item.as_ref().map(Option::as_ref)));
     item
@@ -39,7 +39,7 @@ pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<O
     if item.as_ref().is_some_and(|found| found.size() > room) {
         return Ok(None);
     }
-    paid(context, get, item).map(Some)
+    spend_and_record(context, get, item).map(Some)
 }
 
 fn spend_get(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
@@ -134,12 +134,12 @@ fn spend_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) ->
     if !gets.iter().any(|get| get.target.table.capacity.is_counted()) {
         return Ok(());
     }
-    let mut basket = TransactionDemands::default();
+    let mut demands = TransactionDemands::default();
     for (entry, (get, item)) in gets.iter().zip(items).enumerate() {
         let units = get.units(item.as_ref());
-        basket.add_read(entry, &get.target.table, get.key.token, units, get.partition());
+        demands.add_read(entry, &get.target.table, get.key.token, units, get.partition());
     }
-    let paid = basket.reserve(gets.len(), context.now);
+    let paid = demands.reserve(gets.len(), context.now);
     gets.iter()
         .for_each(|get| capacity::follow_splits(context, &get.target.table));
     paid.map_err(|lacking| cancelled(context, gets, lacking))

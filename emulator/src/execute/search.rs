@@ -1,4 +1,4 @@
-//! Searches of a vector index: every entry is measured, so results are exact.
+//! Searches of a vector index: the distance to every entry is computed, so results are exact.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Which state of a partition a read sees, while reads may be stale.
+//! Chooses the state of a partition that a read observes, while reads may be stale.
 
 use std::ops::Bound;
 

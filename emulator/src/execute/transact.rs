@@ -1,6 +1,6 @@
 //! The write pipeline for several items: all partitions are locked, in order, before the first item is read, and
 //! nothing is applied unless everything can be. If transactions take time, the items are only locked at first, and the
-//! changes are applied later, when they are due.
+//! changes are applied when they are due.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a parsed expression is: flat arrays that refer to each other by index.
+//! A parsed expression: flat arrays whose elements refer to each other by index.
 //!
 //! Nothing here is nested by pointers, so that no expression, however deep its parentheses or functions, can overflow a
 //! stack when it is checked, evaluated or dropped.

@@ -214,7 +214,8 @@ impl<'r, V> Table<'r, V> {
     }
 }
 
-/// Sorts keys as a Java `HashSet` iterates over them that was made of a map of `total` keys (docs/behavior: 02 4).
+/// Sorts keys in the iteration order of a Java `HashSet` that was created from a map of `total` keys (docs/behavior: 02
+/// 4).
 fn sort_by_hash(keys: &mut [&str], total: usize) {
     let buckets = (total * 4 / 3 + 1).next_power_of_two().max(16) as u32;
     sort::sort_by_key(keys, |key| {

@@ -1,4 +1,4 @@
-//! Expressions that are made by hand, not parsed: statements are lowered to these, and from here on they are the same as
+//! Expressions that are built instead of parsed: PartiQL statements are lowered to them, and they are evaluated like
 //! any other.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Parsed expressions by their text. Applications send few texts, many times each.
+//! A cache of parsed expressions by their text: applications send the same few texts many times.
 
 use std::sync::Arc;
 

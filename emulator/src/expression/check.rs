@@ -138,7 +138,7 @@ fn requires_path(operator: Operator, operands: &[Operand]) -> Check {
     Ok(())
 }
 
-/// The type an operand has whatever the item holds.
+/// The type of an operand if it does not depend on the item.
 fn known_type(bound: &Bound<'_>, operand: Operand) -> Option<Type> {
     match operand {
         Operand::Path(_) => None,

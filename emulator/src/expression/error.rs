@@ -1,4 +1,4 @@
-//! The service's texts about expressions and the legacy parameters, each in one place.
+//! The service's texts about expressions and the legacy parameters.
 //!
 //! The functions that return a `String` give what follows `Invalid <X>Expression: `, which [`invalid`] puts before it.
 //! The envelope of the moved validation layer is the operations' business.
@@ -233,7 +233,7 @@ impl ApiError {
 
 // Errors of `ExpressionAttributeNames` and `ExpressionAttributeValues`.
 impl ApiError {
-    /// A map of substitutions that is there and empty.
+    /// A map of substitutions that is present and empty.
     pub(super) fn substitutions_empty(member: &str) -> ApiError {
         ApiError::validation(format!("{member} must not be empty"))
     }
@@ -284,7 +284,7 @@ impl ApiError {
         ApiError::validation("ExpressionAttributeNames can only be specified when using expressions")
     }
 
-    /// Values without any expression. Writes say nothing more (`None`); Scan says `FilterExpression is null` and Query
+    /// Values without any expression. Texts of writes end here (`None`); Scan adds `FilterExpression is null` and Query
     /// `FilterExpression and KeyConditionExpression are null`.
     pub fn values_without_expression(missing: Option<&str>) -> ApiError {
         const TEXT: &str = "ExpressionAttributeValues can only be specified when using expressions";

@@ -1,4 +1,4 @@
-//! The parameters from before expressions, lowered to bound expressions: their names are always whole top-level names.
+//! The legacy parameters, lowered to bound expressions. Their names are always whole top-level names.
 //!
 //! Errors come bare, as those of expressions do; two of them, about members that are missing or are no word of an
 //! enumeration, are the framework's and carry its envelope already.

@@ -140,8 +140,8 @@ fn name_or_keyword(word: &str) -> TokenKind {
         .map_or(TokenKind::Name, |(_, keyword)| TokenKind::Keyword(*keyword))
 }
 
-/// What a syntax error says about the token at fault and its surroundings: the source from the start of the token before
-/// it, or of the source, to the end of the token after it (compared with DynamoDB Local, about 100 probes).
+/// The part of a syntax error about the token at fault and its surroundings: the source from the start of the token
+/// before it, or of the source, to the end of the token after it (compared with DynamoDB Local, about 100 probes).
 pub(super) fn syntax_error(source: &str, before: Option<Token>, fault: Token) -> String {
     let shown = if fault.kind == TokenKind::End {
         "<EOF>"

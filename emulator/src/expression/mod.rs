@@ -1,5 +1,5 @@
 //! The expression language: conditions, filters, key conditions, projections and updates; and the legacy parameters,
-//! which are lowered to the same.
+//! which are lowered to the same expressions.
 //!
 //! ```text
 //! text ─ lexer, parser ─► Parsed (kept in the Cache) ─ Bindings: placeholders, static checks ─► Condition, Update, …

@@ -1,4 +1,4 @@
-//! How a text was parsed and bound, and where it fails.
+//! Explains how a text is parsed and bound, and where it is invalid.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! From text to [`Parsed`]: one token ahead, and no recursion, so that no nesting can overflow the stack.
+//! Parses a text to [`Parsed`], with one token of lookahead and without recursion, so that no nesting can overflow the
+//! stack.
 //!
 //! Syntax errors come at the first token that cannot go on. All other faults of the text alone are found on the way and
 //! reported in the service's order: redundant parentheses; then the leftmost of unknown or misplaced functions, reserved

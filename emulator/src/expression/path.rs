@@ -1,4 +1,4 @@
-//! Document paths with their names resolved, and the rules about two paths at one place.
+//! Document paths with their names resolved, and the rules about overlapping paths.
 
 use std::cmp::Ordering;
 use std::fmt;

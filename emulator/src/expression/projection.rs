@@ -1,4 +1,4 @@
-//! Projections: the parts of an item that paths lead to, in their places.
+//! Projections: the parts of an item at given paths.
 
 use smallvec::SmallVec;
 

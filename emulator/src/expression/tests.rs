@@ -1,4 +1,4 @@
-//! The language as a whole, against the texts and tables gathered from the service.
+//! Tests of the language as a whole, with texts recorded from the service.
 
 mod legacy;
 mod meaning;
@@ -88,7 +88,7 @@ pub(super) fn substitutions(text: &str) -> Substitutions {
     }
 }
 
-/// Binds `text` as an expression of this kind, and says what was wrong with it.
+/// Binds `text` as an expression of this kind, and returns the error text.
 pub(super) fn fault(kind: ExpressionKind, text: &str) -> Option<String> {
     let (cache, substitutions) = (Cache::new(), substitutions(text));
     let mut scope = Bindings::new(&substitutions, &cache).unwrap();
@@ -105,7 +105,7 @@ pub(super) fn message(error: ApiError) -> String {
     error.message().unwrap().to_owned()
 }
 
-/// Checks texts against what follows `Invalid <X>Expression: `; an empty expectation is none.
+/// Checks texts against what follows `Invalid <X>Expression: `; an empty expectation means that there is no error.
 pub(super) fn check(kind: ExpressionKind, table: &[(&str, &str)]) {
     for (text, expected) in table {
         let expected = (!expected.is_empty()).then(|| format!("Invalid {}: {expected}", kind.name()));

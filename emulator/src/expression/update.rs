@@ -1,4 +1,4 @@
-//! Updates: from the old item to the new one.
+//! Updates: compute the new item from the old one.
 //!
 //! Every right side and every path is read in the item as it was, so the order of actions does not matter: two targets
 //! never overlap, and positions in lists are those of the old lists. Lists change their length after all other changes,

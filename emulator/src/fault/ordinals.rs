@@ -1,4 +1,4 @@
-//! Ordinals of decisions that have no other.
+//! Counts decisions that have no ordinal of their own.
 
 use std::collections::BTreeMap;
 

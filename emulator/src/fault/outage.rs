@@ -63,7 +63,8 @@ impl fmt::Display for Outage {
     }
 }
 
-/// A rule of an outage: what happens to which share of what the parts before it left alone, and for how long.
+/// A rule of an outage: its effect, the share of the requests that the parts before it left unaffected, and its
+/// duration.
 struct OutageRule(Verdict, f64, Option<Duration>);
 
 const fn late(typical: u64, longest: u64) -> Verdict {

@@ -1,4 +1,4 @@
-//! Fault rules: what they match, when they act, what they do.
+//! Fault rules: the requests they match, when they act, and their effect.
 
 use std::fmt;
 use std::time::Duration;
@@ -182,7 +182,7 @@ pub enum KeyMatch {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trigger {
-    /// Each request that matches.
+    /// Acts on each request that matches.
     Every,
     /// Only the first n requests.
     First(u64),
@@ -381,7 +381,7 @@ impl Rule {
         self
     }
 
-    /// Only for so long, from the beginning of its time on.
+    /// Limits the rule to this duration, from the beginning of its window.
     pub fn lasting(mut self, length: Duration) -> Rule {
         self.window.lasting = Some(length);
         self

@@ -1,4 +1,4 @@
-//! Counters, as CloudWatch divides them.
+//! Counters, with CloudWatch's dimensions.
 
 use super::metric::{Dimension, Metric, Samples, dimension};
 use crate::capacity::units::Units;
@@ -27,9 +27,9 @@ pub struct Spent {
     pub table: Name,
     /// The global index; `None`: the table, with its local indexes.
     pub index: Option<Name>,
-    /// The consumed read units.
+    /// The consumed read capacity units.
     pub read: Units,
-    /// The consumed write units.
+    /// The consumed write capacity units.
     pub write: Units,
 }
 
@@ -85,7 +85,7 @@ pub struct TableCounts {
 pub struct ResourceCounts {
     pub read: Units,
     pub write: Units,
-    /// For reading and for writing, by what was exceeded.
+    /// For reading and for writing, by the exceeded limit.
     pub throttles: [[u64; 4]; 2],
 }
 
@@ -256,7 +256,7 @@ fn of_stream(table: &Dimension, label: &Name) -> Vec<Dimension> {
     vec![table.clone(), operation, dimension::stream(label)]
 }
 
-/// The names of throttles, for reading and for writing: in all, and by what was exceeded.
+/// The names of throttles, for reading and for writing: in total, and by the exceeded limit.
 const THROTTLES: [(&str, [(Exceeded, &str); 4]); 2] = [
     (
         "ReadThrottleEvents",

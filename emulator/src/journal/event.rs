@@ -1,4 +1,4 @@
-//! What happens inside, event by event: a bounded log that listeners read from a cursor on.
+//! The event log: what happens inside the engine, in a bounded log that clients read from a cursor.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ pub enum EventKind {
     StreamRecord(EventSubject, Moment),
     /// A change sets out to a region, and arrives at this moment; `None`: nothing arrives there.
     Replication(Name, EventSubject, Option<Moment>),
-    /// A change has arrived from a region; whether it is newer than what was there, and applied.
+    /// A change has arrived from a region; whether it was newer than the existing item, and applied.
     ReplicationArrival(Name, EventSubject, bool),
     /// Two regions have written an item without seeing the other's write: the first write is lost, to the second.
     ReplicationConflict(EventSubject, Box<(RegionalWrite, RegionalWrite)>),
@@ -430,7 +430,7 @@ mod tests {
         log.append((10..10 + MOST_EVENTS as u64).map(|token| split(0, token)));
         let page = log.after(3, 2);
         assert_eq!((tokens(&page), page.next, page.missed), (vec![10, 11], 12, 7));
-        // A cursor from before the log was cleared begins anew.
+        // A cursor from before the log was cleared starts again.
         log.clear();
         log.append([split(0, 77)]);
         let page = log.after(12, 2);

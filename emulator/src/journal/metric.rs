@@ -42,7 +42,7 @@ pub type Dimension = (&'static str, Name);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// The number of measurements.
+    /// The number of measurements in the period.
     pub count: u64,
     /// The sum of all measurements.
     pub sum: f64,

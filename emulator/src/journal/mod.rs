@@ -1,8 +1,8 @@
-//! What the engine was asked, recorded while it is watched: counters by CloudWatch's names, the latest requests, and
-//! them were scans. Nothing here decides anything.
+//! The requests of an engine, recorded while it is watched: counters by CloudWatch's names, the latest requests, and
+//! the scans among them. The journal influences no decision.
 //!
-//! A request in progress fills its own [`RequestRecorder`], without a lock. When it is done, the [`Journal`] takes it at once.
-//! While nobody watches there is no recorder, and a request costs a relaxed load.
+//! A request in progress fills its own [`RequestRecorder`], without a lock. When it is done, the [`Journal`] takes it.
+//! While the engine is not watched there is no recorder, and a request costs a relaxed load.
 
 mod counts;
 mod event;

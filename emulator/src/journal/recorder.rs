@@ -1,4 +1,4 @@
-//! A request under way.
+//! The recorder of a request in progress.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ impl RequestRecorder {
         }
     }
 
-    /// What it reads next it sees as it was so long ago.
+    /// Sets the age of the state that the next read observes.
     pub fn set_read_age(&mut self, age: Duration) {
         self.age = self.age.max(Some(age));
     }

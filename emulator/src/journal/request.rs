@@ -1,4 +1,4 @@
-//! Requests as they are remembered.
+//! The entries of the request log.
 
 use std::time::Duration;
 

@@ -202,7 +202,7 @@ pub fn echoed_conditional_operator(violations: &mut Violations, word: Option<&Te
 /// The error for an empty `TableName` in the moved layer.
 pub fn empty_table_name() -> ApiError {
     let mut violations = Violations::new();
-    violations.silent_value("TableName", constraint::min_length(1));
+    violations.value_not_echoed("TableName", constraint::min_length(1));
     violations.finish().err().unwrap_or_else(ApiError::internal)
 }
 
@@ -241,8 +241,8 @@ pub fn attributes_to_get(violations: &mut Violations, names: Option<&[Name]>, pa
 /// A number with bounds, in the moved layer.
 pub fn range(violations: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
     match value {
-        Some(value) if value < least => violations.silent_value(path, constraint::min_value(least)),
-        Some(value) if value > most => violations.silent_value(path, constraint::max_value(most)),
+        Some(value) if value < least => violations.value_not_echoed(path, constraint::min_value(least)),
+        Some(value) if value > most => violations.value_not_echoed(path, constraint::max_value(most)),
         _ => {}
     }
 }

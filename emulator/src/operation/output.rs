@@ -19,9 +19,9 @@ pub fn is_table_name(name: &str) -> bool {
 /// Checks a list that must have one element and may have `most`.
 pub fn list_length(violations: &mut Violations, length: usize, path: &str, most: usize) {
     if length == 0 {
-        violations.silent_value(path, constraint::min_length(1));
+        violations.value_not_echoed(path, constraint::min_length(1));
     } else if length > most {
-        violations.silent_value(path, constraint::max_length(most));
+        violations.value_not_echoed(path, constraint::max_length(most));
     }
 }
 
@@ -121,7 +121,7 @@ pub fn item_collection_metrics(out: &mut Writer, collection: &Collection) {
     object.close();
 }
 
-/// Writes `ItemCollectionMetrics` of a batch or transaction: by table, each collection once; omitted if there are none.
+/// Writes `ItemCollectionMetrics` of a batch or transaction: by table, each collection once; omitted if empty.
 pub fn batch_collection_metrics(answer: &mut Object<'_>, tables: &[(Text, Vec<Collection>)]) {
     if tables.iter().all(|(_, collections)| collections.is_empty()) {
         return;

@@ -1,5 +1,5 @@
-//! What a parsed statement is: flat arrays that refer to each other by index, so that no nesting, however deep, can
-//! overflow a stack. The children of an expression come before it in [`Tree::nodes`].
+//! A parsed statement: flat arrays whose elements refer to each other by index, so that no nesting can overflow a
+//! stack. The children of an expression come before it in [`Tree::nodes`].
 
 use super::lexer::{Operator, Token};
 use crate::value::Name;

@@ -1,5 +1,5 @@
-//! Lowers WHERE clauses and the right sides of SET to expressions, in the order of the tree, in which children come
-//! first, so that no recursion is needed.
+//! Lowers WHERE clauses and the right sides of SET to expressions. It visits the nodes in the order of the tree, in
+//! which children come first, so it needs no recursion.
 
 use super::ast::{Binary, Id, Node, NodeKind, Span};
 use super::error::{self, statement_error, statement_error_at};
@@ -221,7 +221,7 @@ impl<'s> Expressions<'_, 's> {
         match (self.get(left)?, self.get(right)?) {
             (Lowered::Term(left), Lowered::Term(right)) => Ok(self.test(false, comparison, &[left, right])),
             (Lowered::Logic(logic), Lowered::Term(term)) | (Lowered::Term(term), Lowered::Logic(logic)) => {
-                self.truth(comparison, logic, term)
+                self.boolean_comparison(comparison, logic, term)
             }
             (Lowered::Logic(_), Lowered::Logic(_)) => Err(self.setting.unsupported(operator.name())),
         }
@@ -243,7 +243,7 @@ impl<'s> Expressions<'_, 's> {
     }
 
     /// A condition compared with a constant: what is neither `true` nor `false` never equals it.
-    fn truth(&mut self, comparison: Operator, logic: Logic, term: Term) -> Result<Lowered, ApiError> {
+    fn boolean_comparison(&mut self, comparison: Operator, logic: Logic, term: Term) -> Result<Lowered, ApiError> {
         if !matches!(comparison, Operator::Eq | Operator::Ne) {
             return Err(error::operand_type(comparison.name(), Type::Bool.name()));
         }

@@ -1,5 +1,5 @@
-//! The service's texts about statements, each in one place. Errors of the language, which have no prefix, may end with the
-//! place of the token that they are about.
+//! The service's texts about statements. Errors of the language, which have no prefix, may end with the position of
+//! their token.
 
 use std::fmt::{self, Display};
 
@@ -118,7 +118,7 @@ impl ApiError {
         statement_error("Number of parameters in request and statement don't match.")
     }
 
-    /// EXISTS, or what is taken for it, anywhere but in a transaction that writes.
+    /// EXISTS, or a function of that name, outside of a transaction that writes.
     pub fn exists_misplaced() -> ApiError {
         statement_error("EXISTS can only be used in ExecuteTransaction write requests.")
     }
@@ -164,7 +164,7 @@ impl ApiError {
         statement_error("Too many decomposed read operations for a given query.")
     }
 
-    /// An INSERT of an item that is there.
+    /// An INSERT of an existing item.
     pub fn duplicate_item() -> ApiError {
         ApiError::new(ErrorKind::DuplicateItem, "Duplicate primary key exists in table")
     }

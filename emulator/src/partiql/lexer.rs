@@ -1,4 +1,4 @@
-//! Tokens of a statement, as in the reference parser of PartiQL: keywords of several words are one token.
+//! The tokens of a statement, as in PartiQL's reference parser: keywords of several words are one token.
 
 use super::error::not_well_formed;
 use crate::error::ApiError;

@@ -1,4 +1,5 @@
-//! Literals into values. Faults name the place inside of the value, `root[0].k`, and the place in the statement.
+//! Converts literals to values. Errors name the place inside of the value, `root[0].k`, and the position in the
+//! statement.
 
 use std::fmt::Write;
 

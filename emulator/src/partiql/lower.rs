@@ -1,4 +1,4 @@
-//! What lowers the expressions of a statement: its parameters and constants, its paths and what it is about.
+//! The state that is shared while a statement's expressions are lowered: its parameters, constants, paths and target.
 
 use super::ast::{Id, NodeKind, PathStep, Tree};
 use super::error::{self, SourcePosition, statement_error, statement_error_at};

@@ -1,4 +1,4 @@
-//! PartiQL: lowers statements to the expressions that the other operations have, and finds the keys in them.
+//! PartiQL: lowers statements to the expressions of the other operations, and finds the keys in them.
 //!
 //! ```text
 //! text ─ lexer, parser ─► tree ─ lower: literals, paths, operators ─► Prepared ─ bind ─► Statement

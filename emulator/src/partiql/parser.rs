@@ -1,4 +1,4 @@
-//! From text to statement: one token ahead and no recursion, so that no nesting can overflow a stack.
+//! Parses a statement, with one token of lookahead and without recursion, so that no nesting can overflow a stack.
 //!
 //! The details of syntax errors are those of PartiQL's reference parser, which the service uses. Valid syntax that is
 //! rejected anyway is recorded, and reported if the rest has no syntax error.

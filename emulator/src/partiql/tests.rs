@@ -1,4 +1,4 @@
-//! Tables of statements: what is wrong about them, and what becomes of them.
+//! Tests of statements: their errors, and the plans that they are lowered to.
 
 mod faults;
 mod meaning;

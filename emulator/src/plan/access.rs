@@ -1,4 +1,4 @@
-//! What a request needs to be allowed: entries of tables, or a resource of the control plane.
+//! What a request accesses, for its authorization: entries of tables, or a resource of the control plane.
 
 use std::borrow::Cow;
 

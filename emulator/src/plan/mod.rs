@@ -1,4 +1,5 @@
-//! What a request will do, bound to its tables: the first to see a table, and the last before anything is changed.
+//! Plans: what a request will do, bound to its tables. Planning is the first stage that reads a table's definition, and
+//! changes nothing.
 
 mod access;
 mod read;
@@ -38,7 +39,7 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
     })
 }
 
-/// The table of a control-plane request, in whatever state it is.
+/// The table of a control-plane request, in any state.
 pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
     let region = name_or_arn.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(2));
     if region.is_some_and(|region| region != context.region && !context.scope.region.is_empty()) {
@@ -357,7 +358,7 @@ pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) ->
 
 /// Checks that the start key of a Query lies in the range of its condition. `attributes` are those that `start` encodes.
 ///
-/// The range condition is checked first, whatever the partition (recaptured in October 2026).
+/// The range condition is checked first, for any partition (recaptured in October 2026).
 pub fn check_start(
     index: Option<&Index>,
     schema: &KeySchema,

@@ -1,4 +1,4 @@
-//! What a SELECT reads: ranges of keys, one after the other, or everything.
+//! The key ranges that a SELECT reads, one after the other, or the whole table.
 
 use smallvec::{SmallVec, smallvec};
 

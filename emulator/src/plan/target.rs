@@ -1,4 +1,4 @@
-//! What a plan is bound to.
+//! The table or index that a plan is bound to.
 
 use std::sync::Arc;
 

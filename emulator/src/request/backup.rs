@@ -1,4 +1,4 @@
-//! Backups, point-in-time recovery and restores.
+//! Requests on backups, point-in-time recovery and restores.
 
 use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex, SseSpecification, VectorIndex};
 use crate::clock::Moment;

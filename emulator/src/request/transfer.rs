@@ -1,4 +1,4 @@
-//! Exports, imports and bulk operations.
+//! Requests on exports, imports and bulk operations.
 
 use super::{CreateTable, Substitutions};
 use crate::clock::Moment;

@@ -1,4 +1,4 @@
-//! Vector indexes as they are defined.
+//! The definitions of vector indexes.
 
 use super::{KeySchema, Projection, ScalarType};
 use crate::value::Name;

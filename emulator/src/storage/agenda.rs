@@ -1,5 +1,5 @@
-//! Which scopes to examine for work that is due: those with recent requests, and any other when its next work is due.
-//! The cost of a pass depends on the amount of work, not on the number of accounts.
+//! Chooses the scopes to examine for due work: those with recent requests, and any other when its next work is due. The
+//! cost of a pass depends on the amount of work, not on the number of accounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

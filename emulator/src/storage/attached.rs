@@ -1,4 +1,4 @@
-//! What a table has besides its items: Kinesis destinations, Contributor Insights, resource policies and stream tags.
+//! The attachments of a table: Kinesis destinations, Contributor Insights, resource policies and stream tags.
 //!
 //! Each computes its visible state for a moment, so that no work is due when a change of it completes.
 

@@ -1,4 +1,4 @@
-//! A table's capacity behind its lock: present only while it is enforced or its use is watched.
+//! A table's capacity behind its lock. It exists only while it is enforced or watched.
 
 use super::job::{Job, JobKind};
 use super::table::Shape;

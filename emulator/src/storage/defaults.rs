@@ -1,4 +1,4 @@
-//! The conditions of tables: common ones, and those of single tables, existing or not.
+//! The conditions of tables: common ones, and those set for single tables, which may not exist yet.
 
 use super::catalog::Scope;
 use super::commit::Committed;

@@ -1,4 +1,4 @@
-//! How long a change takes to become visible in an index or in a stream.
+//! The delay until a change is visible in an index or a stream.
 //!
 //! A delay depends on the item and on the number of its earlier changes, never on the time: so it is the same on every
 //! clock, however threads interleave.

@@ -1,4 +1,4 @@
-//! A global index, or a vector index: a table of its own, fed by a queue.
+//! A global or vector index: a separate map of entries, fed by a queue.
 //!
 //! A write appends to the queue under its base partition's lock; a reader of the index first applies the changes that
 //! are due. So no lock of one table nests inside another's, and an index can lag or be paused.
@@ -99,7 +99,7 @@ impl IndexEvents {
     }
 }
 
-/// The common interface of indexes fed by a queue, whatever their entries are.
+/// The common interface of indexes fed by a queue, for any type of entry.
 pub trait IndexQueue {
     /// Applies the changes that are due.
     fn drain(&self, now: Moment);

@@ -26,7 +26,7 @@ pub enum JobKind {
         /// The class before, and when it was set.
         was: (Option<&'static str>, Option<Moment>),
         /// Until when global indexes are `UPDATING` as well.
-        flashes: Moment,
+        shown_in_indexes_until: Moment,
     },
     /// Removed on-demand limits of the table.
     ClearLimits {

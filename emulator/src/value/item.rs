@@ -306,7 +306,8 @@ impl SentItem {
     }
 }
 
-/// Sorts a few attributes by name, and their JSON with them. Returns `false`, in whatever order, if two have one name.
+/// Sorts a few attributes by name, together with their JSON. Returns `false`, and leaves an unspecified order, if two
+/// names are equal.
 fn sort(entries: &mut [(Name, AttributeValue)], sent: &mut [&[u8]]) -> bool {
     let mut prefixes = [0; FEW];
     for (place, (name, _)) in prefixes.iter_mut().zip(&*entries) {

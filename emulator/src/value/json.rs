@@ -1,4 +1,4 @@
-//! Attribute values as JSON on the wire: how they are written, and how what was written is read again.
+//! Reads and writes the JSON of attribute values.
 //!
 //! What is written is canonical: names are sorted, there is no white space, and equal values have equal JSON. Only such JSON
 //! is read here. What a request sends is read by `wire::reader`.

@@ -1,4 +1,4 @@
-//! Where a JSON string stops being plain: the scan that reader and writer share.
+//! Finds the end of the plain part of a JSON string, for the reader and the writer.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;

@@ -1,11 +1,11 @@
-//! Answers into JSON, written front to back.
+//! Writes answers as JSON, from front to back.
 
 use crate::clock::Moment;
 use crate::number::Number;
 use crate::sort;
 use crate::value::{AttributeValue, Item, Map, json};
 
-/// Writes JSON. Commas are derived from what was written last, so callers write only names and values.
+/// Writes JSON. Commas are added as needed, so callers write only names and values.
 ///
 /// ```
 /// use dynatwin_engine::attributes::AttributeValue;
@@ -168,7 +168,7 @@ impl Writer {
         self
     }
 
-    /// Writes the literal `null`.
+    /// Writes `null`, the literal without a value.
     pub fn null(&mut self) -> &mut Writer {
         self.separate();
         self.0.extend_from_slice(b"null");

@@ -174,11 +174,11 @@ mod tests {
         };
         for (error, expect) in [
             (
-                ApiError::silent(ErrorKind::Serialization),
+                ApiError::without_message(ErrorKind::Serialization),
                 r#"{"__type":"com.amazon.coral.service#SerializationException"}"#,
             ),
             (
-                ApiError::silent(ErrorKind::UnknownOperation),
+                ApiError::without_message(ErrorKind::UnknownOperation),
                 r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
             ),
             (
@@ -220,7 +220,7 @@ mod tests {
             (ErrorKind::UnknownOperation, 1_368_724_161),
             (ErrorKind::Serialization, 3_948_637_019),
         ] {
-            assert_eq!(crc32(&encode_error(&ApiError::silent(kind))), expect);
+            assert_eq!(crc32(&encode_error(&ApiError::without_message(kind))), expect);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Objects and lists being written: what is opened is closed, and members come by name.
+//! Writers of JSON objects and lists. Each has to be closed.
 
 use super::encode::Writer;
 use crate::clock::Moment;
@@ -21,7 +21,7 @@ const SMALL_ANSWER: usize = 128;
 /// answer.close();
 /// assert_eq!(writer.finish(), br#"{"Count":1,"Table":{"CapacityUnits":0.5}}"#);
 /// ```
-#[must_use = "an object that is not closed is no JSON"]
+#[must_use = "an object that is not closed is not valid JSON"]
 pub struct Object<'w>(&'w mut Writer);
 
 /// A JSON list that is being written.
@@ -36,7 +36,7 @@ pub struct Object<'w>(&'w mut Writer);
 /// list.close();
 /// assert_eq!(writer.finish(), br#"["a",{}]"#);
 /// ```
-#[must_use = "a list that is not closed is no JSON"]
+#[must_use = "a list that is not closed is not valid JSON"]
 pub struct List<'w>(&'w mut Writer);
 
 impl<'w> Object<'w> {

@@ -197,7 +197,7 @@ fn check_actions(members: &[(String, Node)], of_stream: bool) -> Result<(), ApiE
     )))
 }
 
-/// Whether a name has the form of a pattern with `*` and `?`, whatever the case of its letters.
+/// Whether a name matches a pattern with `*` and `?`, ignoring case.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     // Where to continue if the text after the last star does not match: the star takes one more character.

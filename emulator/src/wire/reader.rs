@@ -1,4 +1,4 @@
-//! A pull reader of strict JSON over bytes: nothing is built, keys and texts without escapes are borrowed.
+//! A pull reader of strict JSON over bytes. It builds no tree, and borrows keys and texts without escapes.
 //!
 //! Strict means RFC 8259 and no more: no byte order mark, no comments, no trailing commas, nothing after the end. The
 //! reader is not recursive: the caller decides how deep to go, and [`Reader::skip`] skips any depth in a loop.
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::scan::plain_length;
 
-/// The body is not valid JSON. The service says no more about it, and neither do we.
+/// The body is not valid JSON. The service's error has no further details, and neither has this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError;
 
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         Ok(Reader { text, at: 0 })
     }
 
-    /// Line and column of what was read last, counted from one, columns in bytes.
+    /// Line and column of the last token, counted from one, columns in bytes.
     pub fn position(&self) -> (usize, usize) {
         let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
         let line = memchr::memrchr(b'\n', read).map_or(0, |end| end + 1);
@@ -554,7 +554,7 @@ mod tests {
             (r#"{"S":"a" }"#, None),
             (r#"{"S":"a","N":"1"}"#, None),
             (r#"{"SS":"a"}"#, None),
-            // Not a one-letter name: one that ends too soon, one that goes on, and an invalid one.
+            // Not a one-letter name: one that ends too soon, one that continues, and an invalid one.
             (r#"{""":"a"}"#, None),
             (r#"{"\":"a"}"#, None),
             ("{\"\n\":\"a\"}", None),

@@ -343,7 +343,7 @@ fn a_script_logs_identical_events_each_time() {
                 for _ in 0..60 {
                     step(&twin, &mut choice);
                     if looks && look.one_in(2) {
-                        twin.engine.keep_up();
+                        twin.engine.run_background_work();
                         twin.engine.items(&twin.caller, "tab");
                         let page = page(&twin, after);
                         after = page["next"].as_u64().unwrap();

@@ -5,6 +5,7 @@
 mod access;
 mod account;
 mod attribution;
+mod background_work;
 mod backups;
 mod bad_input;
 mod bounds;
@@ -23,7 +24,6 @@ mod faults;
 mod histories;
 mod items;
 mod journal;
-mod keep_up;
 mod lag;
 mod latency;
 mod layers;

@@ -1,4 +1,4 @@
-//! Fault rules, held by guards.
+//! Guards of fault rules: dropping a guard removes its rule.
 
 use std::fmt;
 use std::sync::Arc;

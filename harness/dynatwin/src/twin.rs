@@ -289,7 +289,7 @@ impl Twin {
     }
 
     /// Resets the twin to a snapshot of it, or of another twin. Fault rules and recorded requests are removed, and
-    /// random decisions start anew. Time may go back, so no request should be running.
+    /// random decisions restart. Time may go back, so no request should be running.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Directories in the format of ExportTableToPointInTime, each table in a folder of its name, with its definition beside.
+//! Directories in the format of ExportTableToPointInTime, each table in a folder of its name, together with its
+//! definition.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};

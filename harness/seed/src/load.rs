@@ -184,7 +184,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys of a table that is there.
+    /// The keys of an existing table.
     pub fn of(database: &dyn Database, table: &str) -> Result<Keys, CallError> {
         let described = send(database, "DescribeTable", &json!({"TableName": table}))?;
         Ok(Keys::of_description(table, &described["Table"]))

@@ -230,7 +230,7 @@ pub(crate) fn members(
     Ok(read)
 }
 
-/// A value as JSON; nothing if it is null or says nothing.
+/// A value as JSON; nothing if it is null or empty.
 fn value(node: &Node, shape: Shape, what: &str) -> Result<Option<Json>, Problem> {
     if node.value == Value::Null {
         return Ok(None);

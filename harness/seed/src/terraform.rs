@@ -1,4 +1,4 @@
-//! Tables and items in what `terraform show -json` writes of a plan or state.
+//! Tables and items in the output of `terraform show -json` for a plan or state.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -150,7 +150,7 @@ fn table(file: &str, values: &Node) -> Result<Table, Problem> {
                 let tags = tags.map(|(key, value)| Ok(json!({"Key": key, "Value": value.text("a tag")?})));
                 put("Tags", Json::Array(tags.collect::<Result<_, Problem>>()?));
             }
-            // What says nothing about the table, belongs to other regions, or is computed.
+            // Members that do not describe the table, belong to other regions, or are computed.
             "arn"
             | "id"
             | "import_table"

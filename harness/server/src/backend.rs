@@ -38,7 +38,7 @@ pub trait Backend: Send + Sync + 'static {
     fn may_take_long(&self, _: &HttpRequest<'_>) -> bool {
         false
     }
-    /// Returns the clock of [`Answer::at`] and [`Backend::keep_up`].
+    /// Returns the clock of [`Answer::at`] and [`Backend::run_background_work`].
     fn clock(&self) -> &Clock;
     /// Returns whether there are events after a number; if not, `waker` is woken when there are.
     fn has_events_after(&self, _number: u64, _waker: &Waker) -> bool {
@@ -49,7 +49,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Called when a subscription of [`begin_listening`](Backend::begin_listening) ends.
     fn end_listening(&self) {}
     /// Applies due work without a request, and returns the moment of the next due work.
-    fn keep_up(&self) -> Moment {
+    fn run_background_work(&self) -> Moment {
         Moment::NEVER
     }
 }
@@ -79,7 +79,7 @@ impl Backend for Engine {
         Engine::end_listening(self);
     }
 
-    fn keep_up(&self) -> Moment {
-        Controls::keep_up(self)
+    fn run_background_work(&self) -> Moment {
+        Controls::run_background_work(self)
     }
 }

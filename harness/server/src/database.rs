@@ -78,7 +78,7 @@ pub struct Durability {
     wrote: bool,
 }
 
-/// When the commits that an answer shows are safe.
+/// When the commits that an answer reveals are durable.
 enum Until {
     /// Once they are in the log's file.
     Written(Arc<Log>),
@@ -435,7 +435,7 @@ impl Backend for Database {
         self.engine.end_listening();
     }
 
-    fn keep_up(&self) -> Moment {
-        self.engine.keep_up()
+    fn run_background_work(&self) -> Moment {
+        self.engine.run_background_work()
     }
 }

@@ -29,7 +29,7 @@ pub(crate) async fn keep<D: Backend>(backend: Arc<D>, mut stop: watch::Receiver<
 fn look<D: Backend>(backend: &D) -> Duration {
     let clock = backend.clock();
     // A panic in due work must not stop the timer.
-    let next = catch_unwind(AssertUnwindSafe(|| backend.keep_up())).unwrap_or(Moment::NEVER);
+    let next = catch_unwind(AssertUnwindSafe(|| backend.run_background_work())).unwrap_or(Moment::NEVER);
     let left = next.since(clock.now());
     match clock.speed() {
         Some(speed) if !left.is_zero() => real(left, speed).min(NAP),

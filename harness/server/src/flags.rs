@@ -86,13 +86,13 @@ pub struct Flags {
     pub conditions: &'static str,
     /// The random seed: `--seed`; generated if `None`.
     pub seed: Option<u64>,
-    /// The emulator's clock: `--clock`.
+    /// The kind of clock that `--clock` selects.
     pub clock: ClockChoice,
     /// The factor of an accelerated clock: `--speed`.
     pub speed: Option<f64>,
     /// Whether items never expire: `--ttl off`.
     pub ttl_off: bool,
-    /// What is logged: `--log`.
+    /// The requests that `--log` writes to standard error.
     pub log: Log,
     /// Whether all callers share one set of tables: `--shared-db`.
     pub shared_db: bool,
@@ -193,12 +193,12 @@ pub enum Invocation {
 /// A flag: its name in DynamoDB Local's spelling (`inMemory`; `in-memory` follows from it), and its effect.
 struct Flag {
     name: &'static str,
-    does: Does,
+    does: FlagEffect,
     help: &'static str,
 }
 
 /// The effect of a flag.
-enum Does {
+enum FlagEffect {
     /// The flag has a value, with this name in `--help`.
     Value(&'static str, fn(&mut Flags, &str) -> Option<()>),
     /// The flag is on or off.
@@ -210,12 +210,12 @@ enum Does {
 const FLAGS: &[Flag] = &[
     Flag {
         name: "port",
-        does: Does::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
+        does: FlagEffect::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
         help: "the port on all addresses; 0 picks a free port and prints it (8000)",
     },
     Flag {
         name: "host",
-        does: Does::Value("HOST", |flags, value| {
+        does: FlagEffect::Value("HOST", |flags, value| {
             flags.hosts.extend(value.split(',').map(|host| host.trim().to_owned()));
             flags.hosts.iter().all(|host| !host.is_empty()).then_some(())
         }),
@@ -223,7 +223,7 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "conditions",
-        does: Does::Value("calm|aws|storm", |flags, value| {
+        does: FlagEffect::Value("calm|aws|storm", |flags, value| {
             Conditions::named(value)?;
             let known = ["calm", "aws", "storm"].into_iter().find(|name| *name == value)?;
             put(&mut flags.conditions, Some(known))
@@ -232,45 +232,45 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "seed",
-        does: Does::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
+        does: FlagEffect::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
         help: "the random seed; the same seed repeats a run (generated and printed at startup)",
     },
     Flag {
         name: "clock",
-        does: Does::Value("system|settable|MOMENT", |flags, value| {
+        does: FlagEffect::Value("system|settable|MOMENT", |flags, value| {
             put(&mut flags.clock, clock(value))
         }),
         help: "the emulator's clock: the system's; one that stands still at 2026-01-01T00:00:00Z until it is advanced (by the controls, the header X-Dynatwin-Advance, fault rules with movesClock, or transactions that take time); or one that starts at a moment such as 2026-01-01T00:00:00Z (system)",
     },
     Flag {
         name: "speed",
-        does: Does::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
+        does: FlagEffect::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
         help: "emulated seconds per real second (1)",
     },
     Flag {
         name: "ttl",
-        does: Does::Value("on|off", |flags, value| {
+        does: FlagEffect::Value("on|off", |flags, value| {
             put(&mut flags.ttl_off, on(value).map(|on| !on))
         }),
         help: "off: expired items are never deleted (on)",
     },
     Flag {
         name: "log",
-        does: Does::Value("off|errors|requests", |flags, value| {
+        does: FlagEffect::Value("off|errors|requests", |flags, value| {
             put(&mut flags.log, Log::named(value))
         }),
         help: "the level of the log on standard error (errors)",
     },
     Flag {
         name: "s3Dir",
-        does: Does::Value("DIR", |flags, value| {
+        does: FlagEffect::Value("DIR", |flags, value| {
             put(&mut flags.s3_dir, Some(Some(value.to_owned())))
         }),
         help: "a folder that contains a folder for each bucket, for exports and imports (none: no bucket exists)",
     },
     Flag {
         name: "load",
-        does: Does::Value("FILE", |flags, value| {
+        does: FlagEffect::Value("FILE", |flags, value| {
             flags.load.push(value.to_owned());
             (!value.is_empty()).then_some(())
         }),
@@ -278,51 +278,51 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "iam",
-        does: Does::Value("FILE", |flags, value| {
+        does: FlagEffect::Value("FILE", |flags, value| {
             put(&mut flags.iam, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
         help: "accounts, users, roles, access keys and policies, in JSON or YAML; every request then needs one of these keys (none: everything is allowed)",
     },
     Flag {
         name: "sharedDb",
-        does: Does::Switch(|flags, on| flags.shared_db = on),
+        does: FlagEffect::Switch(|flags, on| flags.shared_db = on),
         help: "one set of tables for all access keys and regions",
     },
     Flag {
         name: "delayTransientStatuses",
-        does: Does::Switch(|flags, on| flags.delay_transient_statuses = on),
+        does: FlagEffect::Switch(|flags, on| flags.delay_transient_statuses = on),
         help: "tables are CREATING and DELETING for seconds, as in the service",
     },
     Flag {
         name: "inMemory",
-        does: Does::Switch(|flags, on| flags.in_memory = on),
+        does: FlagEffect::Switch(|flags, on| flags.in_memory = on),
         help: "stores nothing, as without --db-path",
     },
     Flag {
         name: "dbPath",
-        does: Does::Value("DIR", |flags, value| {
+        does: FlagEffect::Value("DIR", |flags, value| {
             put(&mut flags.db_path, Some(Some(value.to_owned())))
         }),
         help: "the directory that stores everything, created if it is missing (none: in memory)",
     },
     Flag {
         name: "sync",
-        does: Does::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
+        does: FlagEffect::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
         help: "with --db-path, when writes reach the disk: within a second, so that all survive the end of the process but the latest may be lost in a power failure; or always before they are answered (second)",
     },
     Flag {
         name: "logSize",
-        does: Does::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
+        does: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
         help: "with --db-path, the size at which a snapshot replaces the log, or that of the last snapshot if it is larger (64MB)",
     },
     Flag {
         name: "cors",
-        does: Does::Value("LIST", |flags, value| put(&mut flags.cors, Origins::parse(value))),
+        does: FlagEffect::Value("LIST", |flags, value| put(&mut flags.cors, Origins::parse(value))),
         help: "origins whose web pages may read answers, such as http://localhost:3000,https://app.example, or * for all (none)",
     },
     Flag {
         name: "allowedHost",
-        does: Does::Value("HOST", |flags, value| {
+        does: FlagEffect::Value("HOST", |flags, value| {
             let hosts = value.split(',').map(|host| host.trim().to_owned());
             flags.allowed_hosts.extend(hosts);
             flags.allowed_hosts.iter().all(|host| !host.is_empty()).then_some(())
@@ -331,7 +331,7 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "healthStatus",
-        does: Does::Value("200|400", |flags, value| {
+        does: FlagEffect::Value("200|400", |flags, value| {
             let known = [200, 400].into_iter().find(|status| value == status.to_string())?;
             put(&mut flags.health_status, Some(Some(known)))
         }),
@@ -339,37 +339,37 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "optimizeDbBeforeStartup",
-        does: Does::Switch(|_, _| ()),
+        does: FlagEffect::Switch(|_, _| ()),
         help: "accepted: there is nothing to optimize",
     },
     Flag {
         name: "disableTelemetry",
-        does: Does::Switch(|_, _| ()),
+        does: FlagEffect::Switch(|_, _| ()),
         help: "accepted: there is no telemetry",
     },
     Flag {
         name: "maxMemory",
-        does: Does::Value("SIZE", |flags, value| put(&mut flags.max_memory, size(value).map(Some))),
+        does: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.max_memory, size(value).map(Some))),
         help: "the memory that the server may use, such as 512MB or 2GB; beyond it writes that store more fail with InternalServerError, and reads and deletes continue (no limit)",
     },
     Flag {
         name: "noControl",
-        does: Does::Switch(|flags, on| flags.no_control = on),
+        does: FlagEffect::Switch(|flags, on| flags.no_control = on),
         help: "makes /_dynatwin/ read-only",
     },
     Flag {
         name: "verifySignatures",
-        does: Does::Switch(|flags, on| flags.verify_signatures = on),
+        does: FlagEffect::Switch(|flags, on| flags.verify_signatures = on),
         help: "verifies the signature of each request with the environment's AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; keys of --iam are always verified",
     },
     Flag {
         name: "version",
-        does: Does::Instead(Invocation::Version),
+        does: FlagEffect::Instead(Invocation::Version),
         help: "prints the version and exits",
     },
     Flag {
         name: "help",
-        does: Does::Instead(Invocation::Help),
+        does: FlagEffect::Instead(Invocation::Help),
         help: "prints this help and exits",
     },
 ];
@@ -452,16 +452,16 @@ impl Flag {
     /// Applies the flag; `from` is its spelling in the command line.
     fn set(&self, flags: &mut Flags, from: &str, value: Option<&str>) -> Result<(), String> {
         let done = match (&self.does, value) {
-            (Does::Value(_, set), Some(value)) => set(flags, value),
-            (Does::Switch(set), Some(value)) => on(value).map(|on| set(flags, on)),
-            (Does::Switch(set), None) => {
+            (FlagEffect::Value(_, set), Some(value)) => set(flags, value),
+            (FlagEffect::Switch(set), Some(value)) => on(value).map(|on| set(flags, on)),
+            (FlagEffect::Switch(set), None) => {
                 set(flags, true);
                 Some(())
             }
-            (Does::Value(..) | Does::Instead(_), _) => None,
+            (FlagEffect::Value(..) | FlagEffect::Instead(_), _) => None,
         };
         done.ok_or_else(|| match &self.does {
-            Does::Value(form, _) => format!("{from}: '{}' is not {form}", value.unwrap_or_default()),
+            FlagEffect::Value(form, _) => format!("{from}: '{}' is not {form}", value.unwrap_or_default()),
             _ => format!("{from}: '{}' is neither on nor off", value.unwrap_or_default()),
         })
     }
@@ -482,11 +482,13 @@ pub fn parse(
         let (index, value) = recognize(&word)?;
         flags.like_dynamodb_local |= is_of_dynamodb_local(&word);
         let flag = &FLAGS[index];
-        if let Does::Instead(requested) = &flag.does {
+        if let FlagEffect::Instead(requested) = &flag.does {
             return Ok(requested.clone());
         }
         let value = match (&flag.does, value) {
-            (Does::Value(form, _), None) => Some(words.next().ok_or_else(|| format!("{word} needs a value: {form}"))?),
+            (FlagEffect::Value(form, _), None) => {
+                Some(words.next().ok_or_else(|| format!("{word} needs a value: {form}"))?)
+            }
             (_, value) => value.map(str::to_owned),
         };
         flag.set(&mut flags, &word, value.as_deref())?;
@@ -541,7 +543,7 @@ fn recognize(word: &str) -> Result<(usize, Option<&str>), String> {
 fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     let variable = flag.variable();
     match read(&variable) {
-        _ if matches!(flag.does, Does::Instead(_)) => Ok(()),
+        _ if matches!(flag.does, FlagEffect::Instead(_)) => Ok(()),
         // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod next to a service named dynatwin.
         Some(value) if !value.is_empty() && !value.starts_with("tcp://") => {
             flag.set(flags, &variable, Some(value.as_str()))
@@ -568,11 +570,11 @@ pub(crate) fn entries() -> Vec<Entry> {
     let entry = |flag: &Flag| Entry {
         name: flag.kebab(),
         value: match &flag.does {
-            Does::Value(form, _) => Some(*form),
+            FlagEffect::Value(form, _) => Some(*form),
             _ => None,
         },
         variable: match &flag.does {
-            Does::Instead(_) => None,
+            FlagEffect::Instead(_) => None,
             _ => Some(flag.variable()),
         },
         help: flag.help,
@@ -594,7 +596,7 @@ pub fn help() -> String {
     );
     for flag in FLAGS {
         let form = match &flag.does {
-            Does::Value(form, _) => format!(" {form}"),
+            FlagEffect::Value(form, _) => format!(" {form}"),
             _ => String::new(),
         };
         help.extend([
@@ -602,7 +604,7 @@ pub fn help() -> String {
             &flag.kebab(),
             form.as_str(),
             &match flag.does {
-                Does::Instead(_) => String::new(),
+                FlagEffect::Instead(_) => String::new(),
                 _ => format!("   [{}]", flag.variable()),
             },
             "\n",
@@ -657,7 +659,7 @@ mod tests {
         for ((row, name), flag) in rows.iter().zip(&names).zip(expected) {
             assert!(row.starts_with(name.as_str()), "{row} stands where {name} should");
             let has_variable = row.contains(&format!("`{}`", flag.variable()));
-            assert_eq!(has_variable, !matches!(flag.does, Does::Instead(_)), "{row}");
+            assert_eq!(has_variable, !matches!(flag.does, FlagEffect::Instead(_)), "{row}");
         }
     }
 

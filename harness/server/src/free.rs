@@ -7,7 +7,7 @@ use dynatwin_engine::Reclaim;
 
 type Garbage = Box<dyn Send>;
 
-/// The sender of values to that thread, which ends when this is dropped.
+/// Sends values to that thread, which ends when this is dropped.
 pub(crate) struct Freeing(Sender<Garbage>);
 
 impl Freeing {

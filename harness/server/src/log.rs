@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Log {
-    /// Requests are not logged.
+    /// Logs no requests.
     Off,
     /// Server errors, and the engine's notes about requests.
     #[default]

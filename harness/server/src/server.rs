@@ -50,8 +50,8 @@ pub struct Limits {
     /// The maximum bytes of bodies being received and of large answers being sent, over all connections; beyond them
     /// 503.
     pub bodies: usize,
-    /// The maximum number of connections. A further one replaces the one that has been idle for longest, or else the one
-    /// that has been sending a body for longest, and gets 503 if there is none.
+    /// The maximum number of connections. A further one replaces the one that has been idle for longest, otherwise the
+    /// one that has been sending a body for longest, and gets a 503 if there is neither.
     pub connections: usize,
     /// The maximum time to receive a head, including a new connection's first one.
     pub head_time: Duration,

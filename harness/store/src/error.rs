@@ -1,4 +1,4 @@
-//! What opening and appending can fail with.
+//! The errors of opening a store and appending to it.
 
 use std::fmt;
 use std::io;
@@ -20,7 +20,7 @@ pub enum OpenError {
         /// The id of the process, if known.
         process: Option<u32>,
     },
-    /// A file differs from what was written.
+    /// The content of a file is not what the store wrote.
     Damaged {
         /// The directory of the store.
         directory: String,

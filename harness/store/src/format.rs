@@ -70,7 +70,7 @@ pub(crate) struct Layout {
     decode: fn(&[u8], u64) -> Option<RecordHeader>,
 }
 
-/// The formats that are read. A new format adds a row; rows stay while anybody has such files.
+/// The formats that can be read. A new format adds a row; rows are never removed.
 static LAYOUTS: &[Layout] = &[
     Layout {
         version: VERSION,
@@ -112,7 +112,7 @@ impl Layout {
 /// Why a file's header is not accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HeaderError {
-    /// It is not what was written.
+    /// The content is not what the store wrote.
     Damaged(&'static str),
     /// It is intact, and of a format that is not read here.
     UnknownVersion(u16),
@@ -193,7 +193,7 @@ fn decode_header(bytes: &[u8], id: u64) -> Option<RecordHeader> {
         synced: u64_at(bytes, 16),
         hash: u64_at(bytes, 24),
     };
-    // Cheap tests first: whoever looks for a record tries every offset.
+    // Cheap tests first: the search for a record tries every offset.
     let plausible = bytes[4..8] == [0; 4] && header.synced <= header.sequence;
     (plausible && hash(&bytes[..32], id) == u64_at(bytes, 32)).then_some(header)
 }

@@ -1,4 +1,4 @@
-//! Opening a store: reading everything, judging the end of the log, beginning a new segment.
+//! Opens a store: reads everything, finds the end of the log, and begins a new segment.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -10,7 +10,7 @@ use crate::manifest::{
     MANIFEST, MAX_LENGTH, Manifest, ManifestError, NEW_MANIFEST, Sealed, Segment, SnapshotFile, is_store_file,
     segment_name, snapshot_name,
 };
-use crate::scan::{Bad, Behind, ReadError, Reader, Step};
+use crate::scan::{Bad, LaterRecords, ReadError, Reader, Step};
 use crate::store::{Active, Store, replace_manifest};
 
 /// After how many bytes progress is reported.
@@ -56,7 +56,7 @@ pub enum Entry<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read so far.
+    /// The bytes that have been read so far.
     pub read: u64,
     /// Bytes of all files together.
     pub total: u64,
@@ -108,8 +108,8 @@ pub struct Cut {
 type Visit<'v> = &'v mut dyn FnMut(Entry<'_>) -> Result<(), String>;
 
 impl Store {
-    /// Opens a directory, creating the store if there is none: gives each record to `visit`, in order, and reports how far
-    /// it is. A record that `visit` refuses stops the opening.
+    /// Opens a directory, and creates the store if there is none. Passes each record to `visit`, in order, and reports
+    /// the progress. If `visit` refuses a record, opening fails.
     ///
     /// An incomplete end of the log is removed and reported. Any other damage is an error, and changes nothing.
     pub fn open(
@@ -280,7 +280,7 @@ impl Opening<'_> {
                     if header.sequence != records {
                         return Err(self.damaged(&name, offset, "a record of the snapshot is missing"));
                     }
-                    self.visited(&name, offset, Entry::Snapshot(record))?;
+                    self.deliver(&name, offset, Entry::Snapshot(record))?;
                     records += 1;
                 }
                 Step::Bad(bad) => return Err(self.damaged(&name, bad.offset, bad.problem)),
@@ -335,7 +335,7 @@ impl Opening<'_> {
                     if (sequence - first).is_multiple_of(MARKED) {
                         marks.push((sequence, offset));
                     }
-                    self.visited(&name, offset, Entry::Log { sequence, record })?;
+                    self.deliver(&name, offset, Entry::Log { sequence, record })?;
                     *next += 1;
                 }
                 Step::Bad(bad) => break Some(bad),
@@ -361,7 +361,7 @@ impl Opening<'_> {
 
     /// Decides whether what is not intact was never synced, so that a crash explains it.
     fn judge(&mut self, manifest: &Manifest, end: End, next: u64) -> Result<Option<Cut>, OpenError> {
-        let (mut behind, mut bytes) = (Behind::default(), 0);
+        let (mut behind, mut bytes) = (LaterRecords::default(), 0);
         for (at, segment) in manifest.segments.iter().enumerate().skip(end.segment) {
             let name = segment_name(segment.number);
             let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
@@ -433,7 +433,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Seals what was read, and begins a new segment.
+    /// Seals the segments that were read, and begins a new one.
     fn begin(&mut self, manifest: &mut Manifest, read: &[ReadSegment], next: u64) -> Result<Active, OpenError> {
         let mut kept = Vec::new();
         for (segment, ReadSegment { sealed, marks }) in manifest.segments.iter().zip(read) {
@@ -466,7 +466,7 @@ impl Opening<'_> {
     }
 
     /// Gives a record to the caller.
-    fn visited(&mut self, name: &str, offset: u64, entry: Entry<'_>) -> Result<(), OpenError> {
+    fn deliver(&mut self, name: &str, offset: u64, entry: Entry<'_>) -> Result<(), OpenError> {
         let (Entry::Snapshot(record) | Entry::Log { record, .. }) = entry;
         self.done.read += record.len() as u64;
         if self.done.read - self.reported >= REPORTED {

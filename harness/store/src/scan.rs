@@ -1,4 +1,4 @@
-//! Reads the records of one file, and tells a torn write from damage.
+//! Reads the records of one file, and distinguishes a torn write from damage.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::format::{FILE_HEADER, FileKind, HeaderError, Layout, RecordHeader, ha
 /// The smallest piece of a file that a power failure leaves unwritten.
 const SECTOR: u64 = 512;
 
-/// How many zero bytes at least are taken for an unwritten sector.
+/// The minimum number of zero bytes that count as an unwritten sector.
 const LEAST_ZEROS: u64 = 8;
 
 /// How much is read at a time.
@@ -60,9 +60,9 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// What stands behind a bad place.
+/// The bytes and records behind an unreadable place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Behind {
+pub(crate) struct LaterRecords {
     pub(crate) records: u64,
     /// Up to which sequence number, exclusively, these say that all had been synced.
     pub(crate) synced: u64,
@@ -132,8 +132,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Looks for intact records behind the current place, at every byte, with sequence numbers above `expected`.
-    pub(crate) fn find_later_records(&mut self, expected: u64) -> io::Result<Behind> {
-        let mut behind = Behind::default();
+    pub(crate) fn find_later_records(&mut self, expected: u64) -> io::Result<LaterRecords> {
+        let mut behind = LaterRecords::default();
         let header_length = self.layout.header;
         let mut offset = self.at;
         while self.length.saturating_sub(offset) >= header_length as u64 {
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         Ok(behind)
     }
 
-    /// Whether the record at `body`, which the buffer has, is as it was written.
+    /// Whether the record at `body`, which the buffer contains, is intact.
     fn is_intact(&self, body: u64, header: &RecordHeader) -> bool {
         let length = header.length as usize;
         let padding = self.bytes(body + length as u64, self.layout.padded(length) - length);

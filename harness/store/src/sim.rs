@@ -1,4 +1,5 @@
-//! A disk in memory that fails as told, and that knows what a power failure leaves: for tests, with the feature `sim`.
+//! A simulated disk in memory that fails on request, and computes what a power failure leaves. For tests, with the
+//! feature `sim`.
 //!
 //! ```
 //! use dynatwin_store::Store;

@@ -1,4 +1,4 @@
-//! Replacing the log by a snapshot, while records go on being appended.
+//! Replaces the log by a snapshot, while records are still being appended.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The open store: appending, syncing, closing.
+//! The open store: append, sync, close.
 
 use std::io;
 use std::sync::Arc;

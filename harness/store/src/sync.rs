@@ -1,4 +1,4 @@
-//! Waiting until records are synced: many waiters share one `fsync`.
+//! Waits until records are synced: many waiters share one `fsync`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -47,7 +47,7 @@ impl Waiters {
         self.wake.notify_all();
     }
 
-    /// Returns when somebody waits, `interval` has passed, or the store was closed; whether to go on.
+    /// Returns when a thread waits, `interval` has passed, or the store was closed; returns whether to continue.
     fn wait(&self, interval: Duration) -> bool {
         let mut state = self.state.lock();
         if state.wakers.is_empty() && !state.stopped {
@@ -90,7 +90,7 @@ impl Future for UntilSynced {
             return Poll::Ready(result);
         }
         self.shared.waiters.add(context.waker());
-        // What was synced in between has woken nobody.
+        // A sync in between has woken no thread.
         match self.shared.synced_or_failed(self.next) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
@@ -116,7 +116,7 @@ impl Store {
         }
     }
 
-    /// Syncs whenever somebody waits for it, and what was appended at least each `interval`; returns when the store is
+    /// Syncs when a thread waits for it, and appended records at least each `interval`; returns when the store is
     /// closed. Calls `failed` for each `fsync` that fails.
     pub fn sync_continuously(&self, interval: Duration, mut failed: impl FnMut(&AppendError)) {
         while self.shared.waiters.wait(interval) {

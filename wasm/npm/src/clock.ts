@@ -47,7 +47,7 @@ export class TwinClock implements Clock {
     for (const wake of this.#sleepers.splice(0)) wake();
   }
 
-  // A settable clock is advanced by those who sleep on it; on a running clock this takes real time.
+  // Sleeping advances a settable clock; on a running clock it takes real time.
   async sleep(milliseconds: number): Promise<void> {
     const end = this.#engine.now() + milliseconds;
     // The clock counts whole microseconds.

@@ -1,4 +1,4 @@
-// Delivers an answer as the engine defines. The engine itself never waits and breaks no connection.
+// Delivers an answer as the engine defines. The engine itself never waits and closes no connection.
 import type { Answer, Clock, HttpResponse, Patience } from './types.js';
 
 // The errors have the names and codes of Node's sockets, which the AWS SDK uses to decide on a retry.

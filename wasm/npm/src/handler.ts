@@ -2,7 +2,7 @@
 import type { Dynatwin } from './twin.js';
 import type { HttpRequest, RequestHandler, RequestHandlerOptions } from './types.js';
 
-// A lost answer never arrives, and a client without a timeout would wait for ever.
+// A lost answer never arrives, and a client without a timeout would wait forever.
 const REQUEST_TIMEOUT = 30_000;
 
 /** Replaces the headers of a request. */

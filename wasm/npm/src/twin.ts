@@ -106,7 +106,7 @@ export class Dynatwin {
     const answer = ask();
     const { polling, settable, frozen } = this.clock;
     if (!polling || !settable || frozen || !isDescription(target)) return answer;
-    // The client has sent one request, so the repeated ones are not recorded.
+    // The client has sent its first request, so the following ones are not recorded.
     return this.#unwatched(() => settled(answer, (seconds) => this.clock.advance(seconds), ask));
   }
 
@@ -367,7 +367,7 @@ export class Dynatwin {
     return this.control(controls.setAccess(typeof iam === 'string' ? JSON.parse(iam) : iam)).warnings;
   }
 
-  // The engine goes back to no configuration.
+  // Removes the configuration from the engine.
   #restoreAccess(): void {
     if (this.#options.iam !== undefined) this.setAccess(this.#options.iam);
   }

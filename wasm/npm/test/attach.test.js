@@ -1,4 +1,4 @@
-// Clients that an application makes by itself, answered by a twin.
+// Clients that an application creates itself, answered by a twin.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
@@ -16,7 +16,7 @@ const withTable = (options, caller) => {
   assert.equal(twin.dispatch('CreateTable', JSON.stringify(TABLE), caller).status, 200);
   return twin;
 };
-// No request leaves the machine, should one be sent: the endpoint refuses connections.
+// The endpoint refuses connections, so no request can leave the machine.
 const application = (settings) => new DynamoDBClient({ endpoint: 'http://127.0.0.1:1', maxAttempts: 1, ...settings });
 const own = { region: 'eu-west-1', credentials: { accessKeyId: 'own', secretAccessKey: 'own' } };
 const tables = async (client) => (await client.send(new ListTablesCommand({}))).TableNames;

@@ -1,4 +1,4 @@
-// Controls by their declaration: `controls` has a call for each.
+// Every declared control has a call in `controls`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { controls, Dynatwin } from 'dynatwin';

@@ -1,4 +1,4 @@
-// What can be said to a twin, and what it refuses to hear.
+// The options of a twin, and the errors of invalid ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dynatwin } from 'dynatwin';

@@ -1,4 +1,4 @@
-// Pauses between attempts that pass on the settable clock of a server: what a client sends with each attempt.
+// Retries whose pauses pass on the settable clock of a server: the header that a client sends with each attempt.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,7 +7,7 @@ import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { passPauses } from 'dynatwin';
 
-// Throttles every request but each third, and keeps the header of each.
+// Throttles every request except each third one, and records the header of each.
 async function throttling() {
   const advances = [];
   const server = createServer((request, response) => {

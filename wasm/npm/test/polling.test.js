@@ -1,4 +1,4 @@
-// SDK waiters on a clock that polling moves.
+// SDK waiters on a clock that polling advances.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

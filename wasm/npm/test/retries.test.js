@@ -1,6 +1,6 @@
-// What the SDK for JavaScript tries again by itself, what its retry meets, and that no test waits for it.
-// The same over HTTP: examples/node-guide/retries.test.mjs. In Rust: examples/lessons/src/retries.rs. In Python:
-// examples/python-guide/test_retries.py.
+// What the SDK for JavaScript retries, what a retry finds, and that no test waits for it. Also tested over HTTP
+// (examples/node-guide/retries.test.mjs), in Rust (examples/lessons/src/retries.rs) and in Python
+// (examples/python-guide/test_retries.py).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateTableCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
@@ -25,7 +25,8 @@ async function start(settings, clock = 'settable') {
 
 const put = (client, more) => client.send(new PutItemCommand({ TableName, Item, ...more }));
 
-// How many milliseconds the work waited for timers, and by the twin's clock. The time that it took depends on the machine's load.
+// The milliseconds that the work waited for timers, and by the twin's clock. The elapsed time depends on the machine's
+// load.
 async function timed(twin, work) {
   const [{ setTimeout }, start] = [globalThis, twin.clock.now()];
   let ours = 0;

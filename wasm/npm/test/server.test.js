@@ -22,7 +22,7 @@ async function start(options, serverOptions) {
   return { twin, server, client, list: () => client.send(new ListTablesCommand({})) };
 }
 
-// `fetch` sets the headers of a page by itself.
+// `fetch` sets the headers of a page.
 const status = (url, headers) =>
   new Promise((resolve, reject) => {
     get(url, { headers }, (response) => {

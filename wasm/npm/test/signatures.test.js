@@ -42,7 +42,7 @@ after(async () => {
 
 /** What a ListTables gets: `listed`, or the error's name and message. */
 async function answer({ credentials = USER, region = 'us-east-1', host = '127.0.0.1', ahead = 0, body }) {
-  // Every host is the server.
+  // Resolves every host to the server.
   const lookup = (_, options, done) => (options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4));
   const client = new DynamoDBClient({
     endpoint: `http://${host}:${port}`,
@@ -53,7 +53,7 @@ async function answer({ credentials = USER, region = 'us-east-1', host = '127.0.
     requestHandler: { httpAgent: new Agent({ lookup }) },
   });
   if (body) {
-    // After the step that signs.
+    // Runs after the step that signs.
     client.middlewareStack.addRelativeTo(
       (next) => (args) => {
         args.request.body = body;

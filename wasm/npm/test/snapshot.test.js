@@ -1,4 +1,4 @@
-// States that twins go back to and start from.
+// Snapshots: states that twins return to and start from.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dynatwin } from 'dynatwin';

@@ -1,4 +1,4 @@
-// The SDK's client of DynamoDB Streams over the same twin, by the same handler.
+// The SDK's client of DynamoDB Streams on a twin, with the same request handler.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateTableCommand, DynamoDBClient, PutItemCommand, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';

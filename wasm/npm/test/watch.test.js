@@ -1,4 +1,4 @@
-// What was asked of a twin, and what tests can assert about it.
+// The request log of a twin, and assertions about it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dynatwin } from 'dynatwin';
@@ -113,7 +113,7 @@ test('scans are found, and say what could be queried instead', () => {
 test('the hottest keys come first', () => {
   const { twin, put } = watched();
   for (const key of ['mild', 'hot', 'hot', 'hot', 'mild', 'cold']) put(key);
-  // The first put of an item pays for its index entry too, which the others leave as it is.
+  // The first put of an item also pays for its index entry, which the others leave unchanged.
   assert.deepEqual(twin.hottestKeys('tab', 2), [
     { key: { S: 'hot' }, units: 4 },
     { key: { S: 'mild' }, units: 3 },

@@ -11,7 +11,8 @@ async function wrong(order) {
   await put("wrong", order);
 }
 
-// Full jitter: sleep for a random part of a bound that doubles, so that those who were throttled together come back apart.
+// Full jitter: sleep for a random part of a bound that doubles, so that clients throttled together retry at different
+// times.
 async function right(order) {
   for (let attempt = 0; ; attempt++) {
     try {

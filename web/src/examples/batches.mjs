@@ -1,4 +1,4 @@
-// A batch that is throttled in part succeeds: what was not written comes back as UnprocessedItems.
+// A batch that is throttled in part succeeds: the items that were not written are returned as UnprocessedItems.
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
 

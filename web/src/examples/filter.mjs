@@ -14,7 +14,7 @@ async function wrong() {
   }));
 }
 
-// An index by status holds the open orders side by side.
+// An index by status stores the open orders together.
 async function right() {
   return db.send(new QueryCommand({
     TableName, IndexName: "by-status", ReturnConsumedCapacity: "TOTAL",

@@ -1,4 +1,4 @@
-// A job that must not run twice is kept by its key. A lookup in an index shows claims too late.
+// The key of an item prevents a job from running twice. A lookup in an index sees claims too late.
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
 
@@ -17,8 +17,8 @@ async function wrong(worker) {
   return true;
 }
 
-// The claim is a conditional write to the key that makes the job one. An answer may be lost and its write repeated by the
-// SDK, so the worker recognizes its own claim.
+// The claim is a conditional write to the job's key. The answer may be lost and the write retried by the SDK, so the
+// worker recognizes its own claim.
 async function right(worker) {
   try {
     await db.send(new PutCommand({

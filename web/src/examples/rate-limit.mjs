@@ -1,4 +1,4 @@
-// A rate limiter counts where it decides. An index shows what was a moment ago.
+// A rate limiter counts where it decides. An index shows an earlier state.
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 
@@ -7,7 +7,7 @@ const db = DynamoDBDocumentClient.from(client);
 const TableName = "Calls";
 const LIMIT = 10;
 
-// Looks how many calls the index lists, and adds one.
+// Counts the calls that the index lists, and adds one.
 async function wrong(call) {
   const { Count } = await db.send(new QueryCommand({
     TableName, IndexName: "by-caller", Select: "COUNT",

@@ -20,7 +20,7 @@ async function wrong(db) {
   });
 }
 
-// Each deposit is an item of its own, which no other write replaces. The balance is their sum.
+// Each deposit is a separate item, which no other write replaces. The balance is their sum.
 async function right(db, deposit) {
   await db.send(new PutCommand({ TableName, Item: { PK, SK: `DEPOSIT#${deposit}`, amount: 10 } }));
 }

@@ -1,4 +1,4 @@
-// A lost answer: the write was carried out, and the SDK's retry meets it.
+// A lost answer: the write was executed, and the SDK's retry finds its own item.
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 
@@ -6,7 +6,7 @@ const client = new DynamoDBClient({ maxAttempts: 20 });
 const db = DynamoDBDocumentClient.from(client);
 const TableName = "Orders";
 
-// Refused means that somebody else was first?
+// Does a refusal mean that another client was first?
 async function wrong(order) {
   const Item = { PK: order, maker: "this call" };
   try {
@@ -18,7 +18,7 @@ async function wrong(order) {
   }
 }
 
-// The refusal shows the item that is there, and its maker.
+// The refusal returns the existing item, and its maker.
 async function right(order) {
   const Item = { PK: order, maker: "this call" };
   const ConditionExpression = "attribute_not_exists(PK)";
@@ -39,7 +39,7 @@ await client.send(new CreateTableCommand({
 await waitUntilTableExists({ client, maxWaitTime: 600, minDelay: 1, maxDelay: 2 }, { TableName });
 
 for (const [name, run] of Object.entries({ wrong, right })) {
-  // The emulator loses the next four answers; the puts are carried out, unless they are throttled.
+  // The emulator loses the next four answers; the puts are executed, unless they are throttled.
   const rule = { verdict: "answerLost", operation: "PutItem", partition: `ORDER#${name}`, first: 4 };
   await fetch("http://localhost:8000/_dynatwin/faults", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(rule),

@@ -1,4 +1,4 @@
-// What has expired can still be read: time to live deletes it hours later.
+// Expired items can still be read: time to live deletes them hours later.
 import { CreateTableCommand, DynamoDBClient, UpdateTimeToLiveCommand, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
 
@@ -13,12 +13,12 @@ const ofAda = {
   ExpressionAttributeValues: { ":user": "USER#ada" },
 };
 
-// Every session that is there is taken for a live one.
+// Treats every session that exists as live.
 async function wrong() {
   return (await db.send(new QueryCommand(ofAda))).Items;
 }
 
-// Whoever reads a session looks at its time.
+// Checks the time of a session when it is read.
 async function right() {
   const ExpressionAttributeValues = { ...ofAda.ExpressionAttributeValues, ":now": now() };
   return (await db.send(new QueryCommand({ ...ofAda, FilterExpression: "expiresAt > :now", ExpressionAttributeValues }))).Items;

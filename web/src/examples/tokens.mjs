@@ -1,4 +1,4 @@
-// A client token makes a transaction happen once, though its answer is lost and the application calls again.
+// A client token makes a transaction happen once, even if its answer is lost and the application calls again.
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 
@@ -13,7 +13,7 @@ const add = (account, amount) => ({
 const transfer = (name, more = {}) =>
   db.send(new TransactWriteCommand({ TransactItems: [add(`${name}#masa`, -900), add(`${name}#landlord`, 900)], ...more }));
 
-// Each call is a transaction of its own.
+// Each call is a separate transaction.
 const wrong = () => transfer("wrong");
 
 // The token names the payment, so that a second call is the same transaction.
@@ -38,7 +38,7 @@ await client.send(new CreateTableCommand({
 await waitUntilTableExists({ client, maxWaitTime: 600, minDelay: 1, maxDelay: 2 }, { TableName });
 
 for (const [name, run] of Object.entries({ wrong, right })) {
-  // The emulator loses the next four answers; the transactions are carried out, unless they are throttled.
+  // The emulator loses the next four answers; the transactions are executed, unless they are throttled.
   const rule = { verdict: "answerLost", operation: "TransactWriteItems", first: 4 };
   await fetch("http://localhost:8000/_dynatwin/faults", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(rule),

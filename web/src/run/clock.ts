@@ -1,7 +1,7 @@
 // Time inside the code's Worker: Date and timers by the emulator's clock.
 //
-// The clock moves only when the page says so, and only when the code waits: when no request is under way and all that could
-// run has run. So a program gives the same run however fast the machine is.
+// The clock moves only when the page advances it, and only when the code waits: when no request is in progress and
+// everything that can run has run. A program therefore has the same run on any machine.
 
 const RealDate = Date;
 const realSetTimeout = globalThis.setTimeout.bind(globalThis);

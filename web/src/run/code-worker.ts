@@ -1,4 +1,4 @@
-// Runs code in a Worker of its own, which the page can end at any time.
+// Runs code in a separate Worker, which the page can terminate at any time.
 import { EmulatorClock } from './clock';
 import { Connection, overFetch, overPort } from './handler';
 import { format, inspect } from './inspect';
@@ -33,7 +33,7 @@ function failed(error: unknown): void {
   end(1, words);
 }
 
-// Whatever has come to an end, or waits for time to pass.
+// Code that has ended, or waits for time to pass.
 async function report(id: number, now: number): Promise<void> {
   try {
     const next = await clock.tick(now);
@@ -65,7 +65,7 @@ async function start(message: StartMessage): Promise<void> {
     const begun = new Promise<void>((resolve) => (scope['__dynatwinBegun'] = resolve));
     const source = `globalThis.__dynatwinBegun(); ${linked}`;
     const evaluation = import(/* @vite-ignore */ URL.createObjectURL(new Blob([source], { type: 'text/javascript' })));
-    // Its own awaits may last for any time of the emulator's clock.
+    // The code's own awaits may last for any time of the emulator's clock.
     await clock.during(Promise.race([begun, evaluation]));
     await evaluation;
     evaluated = true;
@@ -75,7 +75,7 @@ async function start(message: StartMessage): Promise<void> {
   }
 }
 
-// On a clock that runs by itself nobody asks whether anything is left to do.
+// On a running clock nothing waits for the code to be idle.
 function watchEnd(): void {
   void clock.settle().then(() => {
     if (clock.waiting === 0) end(0);
@@ -83,7 +83,7 @@ function watchEnd(): void {
   });
 }
 
-// What code finds in its Worker: the emulator's time, randomness and network, and Node's `process`.
+// The globals of the code's Worker: the emulator's time, randomness and network, and Node's `process`.
 function prepare(connection: Connection, process: object): void {
   clock.install(scope);
   for (const name of ['WebSocket', 'EventSource', 'XMLHttpRequest', 'WebTransport', 'importScripts', 'indexedDB', 'caches']) {

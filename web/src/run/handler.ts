@@ -48,8 +48,8 @@ export function overFetch(base: string, fetch: typeof globalThis.fetch): Send {
     try {
       const response = await fetch(base + path, { method, headers: sent, body: method === 'GET' ? undefined : (body as BodyInit), credentials: 'omit', signal: ended.signal });
       const received = new Uint8Array(await response.arrayBuffer());
-      // The server dates its answers by the machine's clock. The SDK would take the difference to the emulator's clock for skew, and
-      // retry every error.
+      // The server's Date headers are by the machine's clock. The SDK would take the difference to the emulator's clock
+      // for skew, and retry every error.
       const { date: _, ...headers } = Object.fromEntries(response.headers);
       return { status: response.status, headers, body: received, at: 0, delivery: { kind: 'whole' } };
     } catch {

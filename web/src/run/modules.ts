@@ -1,4 +1,4 @@
-// The modules that code in the playground can import: the AWS SDK as it is published, and small parts of Node.
+// The modules that code in the playground can import: the AWS SDK as published, and small parts of Node.
 import { init, parse } from 'es-module-lexer/js';
 import type { Connection } from './handler';
 import { inspect } from './inspect';
@@ -117,7 +117,7 @@ export class Modules {
   }
 }
 
-// A module whose exports are the members of a namespace. Code in a Worker has no import map; addresses do.
+// A module whose exports are the members of a namespace. Code in a Worker has no import map, so imports are URLs.
 const shared: Namespace[] = [];
 
 function address(namespace: Namespace): string {

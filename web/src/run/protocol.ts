@@ -1,4 +1,4 @@
-// What the page and the Worker that runs code tell each other.
+// The messages between the page and the Worker that runs code.
 
 export interface StartMessage {
   kind: 'start';

@@ -1,4 +1,4 @@
-// Seeded randomness in the place of the Worker's own, so that a program's run can be repeated.
+// Seeded randomness instead of the Worker's own, so that a program's run is reproducible.
 
 /** A generator of numbers from 0 to 1 (sfc32). */
 export function seeded(seed: number): () => number {

@@ -1,4 +1,4 @@
-// Starts code in a Worker, passes time on to it, and ends it if it stops answering.
+// Starts code in a Worker, passes time on to it, and terminates it if it stops answering.
 import type { Transport } from '../transport/transport';
 import workerUrl from './code-worker?worker&url';
 import type { FromWorker, Level, ToWorker } from './protocol';
@@ -42,7 +42,7 @@ const PATIENCE_WITH_TRUSTED = 20 * PATIENCE;
 let spare: { worker: Worker; loaded: boolean } | undefined;
 
 function make(): Worker {
-  // A Worker made of a blob is under the page's Content-Security-Policy.
+  // A Worker created from a blob is subject to the page's Content-Security-Policy.
   const entry = new URL(workerUrl, location.href).href;
   const boot = URL.createObjectURL(new Blob([`import ${JSON.stringify(entry)};`], { type: 'text/javascript' }));
   return new Worker(boot, { type: 'module', name: 'code' });

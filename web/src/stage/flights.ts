@@ -1,4 +1,5 @@
-// Motion on the stage: requests to their partitions, changes to their indexes and replicas. One canvas over the boxes.
+// Animations on the stage: requests to their partitions, changes to their indexes and replicas. One canvas over the
+// boxes.
 import { effect } from '@preact/signals';
 import type { App } from '../app';
 import type { TableView } from '../tables';
@@ -99,7 +100,7 @@ export class Flights {
     this.#fly({ from: `replica-${other}`, to: at, kind: 'throttled', start: performance.now(), offset: Math.random(), label: `write of ${lost} lost` });
   }
 
-  // Under conditions without a lag a change is in its index before anybody sees it wait.
+  // Under conditions without a lag a change is in its index before it can be shown waiting.
   #deliverAtOnce(from: string): void {
     const table = this.app.tables.current.peek();
     const lag = this.app.conditions.peek()?.indexPropagation;
@@ -120,7 +121,7 @@ export class Flights {
     this.#wake();
   }
 
-  // Keeps the changes that are on their way to the indexes and replicas of the table on the stage.
+  // Tracks the changes that are on their way to the indexes and replicas of the table on the stage.
   #followChanges(): void {
     const table = this.app.tables.current.value;
     const there = new Set<string>();
@@ -201,7 +202,7 @@ export class Flights {
     const ends = this.#ends(from, to, offset);
     const part = (now - start) / FLIGHT;
     if (!ends || part < 0) return;
-    // A throttled request gets as far as the table, and falls back.
+    // A throttled request reaches the table, and falls back.
     const back = kind === 'throttled' && part > 0.9;
     const way = kind === 'throttled' ? (back ? Math.max(0, 0.9 - (part - 0.9)) : part) : Math.min(1, part);
     const eased = way * way * (3 - 2 * way);
@@ -232,7 +233,7 @@ export class Flights {
     }
   }
 
-  // A change on its way: as far as its time has passed.
+  // The position of a change in progress, from the elapsed part of its time.
   #drawChange(context: CanvasRenderingContext2D, { to, due, since, offset }: Change): void {
     const ends = this.#ends('table', to, offset);
     if (!ends) return;

@@ -1,4 +1,5 @@
-// The stage: where requests go, what lags behind, what runs out. Boxes are HTML; what flies between them is drawn above.
+// The stage: shows requests, lagging changes and exhausted buckets. Boxes are HTML; animations are drawn on a canvas
+// above.
 import { signal, useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ownerOf, type App } from '../app';
@@ -42,7 +43,7 @@ export function Stage({ app }: { app: App }) {
   );
 }
 
-// Without the stage, tables and items have the room.
+// Without the stage, tables and items use the space.
 function fold(): void {
   folded.value = !folded.value;
   keepSetting('stage', folded.value ? 'folded' : 'open');
@@ -120,7 +121,7 @@ function Buckets({ resource, enforced }: { resource: Resource | undefined; enfor
 }
 
 function Bucket({ label, direction, enforced }: { label: 'read' | 'write'; direction: Direction | undefined; enforced: boolean }) {
-  // A configured maximum of on-demand throughput has a bucket of its own, which is the smaller one.
+  // A configured maximum of on-demand throughput has a separate bucket, which is the smaller one.
   const { size = 0, left = 0, rate = 0 } = direction?.maximum ?? direction ?? {};
   const share = enforced && size > 0 ? Math.min(1, left / size) : 1;
   const throttles = Object.values(direction?.throttles ?? {}).reduce((sum, one) => sum + one, 0);

@@ -1,4 +1,4 @@
-// Requests of the API that the app itself sends, and errors as DynamoDB words them.
+// API requests that the app itself sends, and their errors.
 import { textOf, type Headers, type Transport } from './transport';
 
 /** Whose tables: each access key and region has its own, unless all share theirs. */

@@ -1,4 +1,4 @@
-// The engine's Worker: makes an engine and hands it requests, from the page and from the Worker that runs code.
+// The engine's Worker: creates an engine and passes requests to it, from the page and from the Worker that runs code.
 import { Engine, initSync } from '../../engine/pkg/dynatwin.js';
 import type { WorkerScope } from '../worker-scope';
 import type { Call, EngineCall, Reply, Returned, ToEngine } from './transport';

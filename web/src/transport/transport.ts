@@ -1,4 +1,4 @@
-// How the app reaches an engine: one asynchronous function, whatever is behind it.
+// The app's interface to an engine: one asynchronous function for every kind of engine.
 
 /** What a request is answered with, and how the answer is to be delivered. */
 export interface Reply {

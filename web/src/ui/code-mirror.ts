@@ -1,4 +1,4 @@
-// CodeMirror 6, loaded after the page is there.
+// CodeMirror 6, loaded after the page.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, completeFromList, snippetCompletion, type Completion } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { javascript, javascriptLanguage } from '@codemirror/lang-javascript';

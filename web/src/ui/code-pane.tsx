@@ -1,4 +1,4 @@
-// What is sent: code, statements and raw requests, and what comes of it.
+// The pane on the left: code, statements and raw requests, and their results.
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { words, type App } from '../app';
@@ -69,7 +69,7 @@ function Output({ app }: { app: App }) {
   useEffect(() => {
     const element = list.current;
     const last = element?.lastElementChild as HTMLElement | null;
-    // A text that is longer than the list shows its beginning.
+    // A text that is longer than the list is shown from its beginning.
     if (element && last) element.scrollTop = last.offsetHeight > element.clientHeight ? last.offsetTop : element.scrollHeight;
   }, [lines]);
   return (
@@ -85,7 +85,7 @@ function Output({ app }: { app: App }) {
   );
 }
 
-// Offers the table that the code asked for.
+// Offers to create the table that the code requested.
 function MissingTable({ app }: { app: App }) {
   const trouble = useSignal('');
   if (!app.missing.value) return null;
@@ -140,7 +140,7 @@ const suggested = { statement: '', body: '' };
 
 function suggest(app: App, { name, keys }: Pick<TableView, 'name' | 'keys'>): void {
   const key = keys[0] ?? { name: 'PK', type: 'S' };
-  // Of an item that was just used, so that there is something to find.
+  // Proposes an item that was just used, so that the query finds something.
   const used = app.feed.requests.peek().findLast(({ touches }) => touches.some((touch) => touch.table === name && touch.key[key.name]));
   const value = String(used?.touches.find((touch) => touch.table === name && touch.key[key.name])?.key[key.name]?.[key.type] ?? (key.type === 'N' ? '1' : 'CUSTOMER#ada'));
   if (statement.value === suggested.statement) {

@@ -1,4 +1,4 @@
-// Code in color, before CodeMirror is there: comments, strings, numbers, keywords and calls.
+// Colors code before CodeMirror is loaded: comments, strings, numbers, keywords and calls.
 
 const TOKENS = /(\/\/.*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\b(\d[\d_.]*)\b|\b(import|from|export|default|const|let|var|new|await|async|function|return|if|else|for|of|in|while|try|catch|finally|throw|class|extends|continue|break|typeof|as)\b|\b([A-Za-z_$][\w$]*)(?=\()/g;
 const KINDS = ['comment', 'string', 'number', 'keyword', 'function'];

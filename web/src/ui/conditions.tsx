@@ -138,10 +138,10 @@ export function ConditionsPanel({ app }: { app: App }) {
           </label>
         ))}
       </fieldset>
-      <div class="dials">
+      <div class="settings">
         {SLIDERS.map((slider) => <SliderRow key={slider.name} slider={slider} conditions={conditions} off={off} set={set} />)}
         {SWITCHES.map(({ name, sentence, on, change }) => (
-          <label key={name} class="dial switch">
+          <label key={name} class="setting switch">
             <input type="checkbox" role="switch" disabled={off} checked={on(conditions)} onChange={(event) => set(change(event.currentTarget.checked))} />
             <b>{name}</b>
             <small>{sentence}</small>
@@ -158,7 +158,7 @@ function SliderRow({ slider, conditions, off, set }: { slider: Slider; condition
   const value = slider.value(conditions);
   const at = slider.steps.findLastIndex((step) => step <= value);
   return (
-    <label class="dial">
+    <label class="setting">
       <b>{slider.name}</b>
       <output>{slider.show(value)}</output>
       <input

@@ -1,4 +1,4 @@
-// The code in the editor, for use elsewhere.
+// The code in the editor, converted for use elsewhere.
 import type { App } from '../app';
 
 export type CopyAs = 'Node' | 'Vitest' | 'Python' | 'CLI';
@@ -79,7 +79,7 @@ ${rest.replace(/new DynamoDBClient\(\{/g, 'new DynamoDBClient({ ...twin.clientCo
   CLI: () => sent.list.map(({ operation, body }) => ['aws dynamodb ' + kebab(operation), '--endpoint-url http://localhost:8000', ...Object.entries(body).map(option)].join(' \\\n  ')).join('\n\n') + '\n',
 };
 
-// Imports cannot stand inside a test.
+// Imports are not allowed inside a test.
 function split(code: string): { imports: string; rest: string } {
   const found: string[] = [];
   const rest = code.replace(/^import\s[\s\S]*?from\s+["'][^"']+["'];?[ \t]*\n/gm, (line) => (found.push(line), ''));

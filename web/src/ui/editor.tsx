@@ -1,4 +1,4 @@
-// The code editor: a text field over its colored text, until somebody touches it and CodeMirror is loaded.
+// The code editor: a text field over its colored text, until it is focused and CodeMirror is loaded.
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { colored } from './colored';

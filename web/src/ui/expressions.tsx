@@ -1,4 +1,4 @@
-// Expressions: how a text is parsed and bound, where it fails, and what each part gives for an item.
+// Expressions: how a text is parsed and bound, where it is invalid, and the value of each part for an item.
 import { batch, signal, useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ownerOf, words, type App } from '../app';

@@ -1,4 +1,4 @@
-// Icons, drawn with one stroke.
+// Icons, drawn as one stroke.
 const PATHS = {
   play: <path d="M7 4.5v15l12-7.5z" fill="currentColor" stroke="none" />,
   pause: <path d="M7 5h3.5v14H7zM13.5 5H17v14h-3.5z" fill="currentColor" stroke="none" />,

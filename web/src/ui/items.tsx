@@ -142,7 +142,7 @@ function useRows(app: App, table: TableView, index: string, { from, to }: Shown)
   }, [version]);
   useEffect(() => () => clearTimeout(soon.current), []);
 
-  // An index has at most one entry of each item; how many it has is known once its end has been read.
+  // An index has at most one entry for each item; their number is known once its end has been read.
   return { rows: rows.current, total: index ? (end.current ?? table.items) : table.items };
 }
 

@@ -1,4 +1,4 @@
-// Below the stage: requests, items, queries, conditions.
+// The panels below the stage: requests, items, queries, conditions.
 import { useSignal } from '@preact/signals';
 import type { App } from '../app';
 import type { Sent } from '../explain';

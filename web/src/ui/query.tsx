@@ -1,4 +1,4 @@
-// The query builder: fields in, a request out, and what the request costs.
+// The query builder: fields in, a request out, and the cost of the request.
 import { signal, useSignal } from '@preact/signals';
 import { words, type App } from '../app';
 import type { KeyPart, TableView } from '../tables';

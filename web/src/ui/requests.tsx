@@ -1,4 +1,4 @@
-// The request log, and what each request did.
+// The request log, and the effects of each request.
 import { signal, useSignal } from '@preact/signals';
 import { PENDING, type App } from '../app';
 import type { Sent } from '../explain';
@@ -52,7 +52,7 @@ export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (
         <ol class="requests" tabIndex={0} aria-label={`Requests, the ${costly.value ? 'costliest' : 'latest'} first`}>
           {shown.length === 0 && <li class="quiet empty">No requests yet.</li>}
           {shown.map((request, at) => (
-            // Moved by a transform, so that a new row shifts no layout.
+            // Rows are moved by a transform, so that a new row shifts no layout.
             <li key={request.number} style={{ transform: `translateY(${at * ROW}px)` }}>
               <button type="button" data-number={request.number} aria-expanded={open.value === request.number} data-failed={request.status >= 400} onClick={() => (open.value = open.value === request.number ? undefined : request.number)}>
                 <time>{timeOfDay(Date.parse(request.at))}</time>

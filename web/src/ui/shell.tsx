@@ -1,4 +1,4 @@
-// The page: code to the left, the stage to the right, time below.
+// The page: code on the left, the stage on the right, time at the bottom.
 import { useSignal } from '@preact/signals';
 import type { App } from '../app';
 import { EXAMPLES } from '../examples';

@@ -1,4 +1,4 @@
-// All tables, and what is done with a table as a whole.
+// All tables, and actions on a whole table.
 import { useSignal } from '@preact/signals';
 import { ownerOf, words, type App } from '../app';
 import { allItems, exported, imported, writeItems } from '../bulk';

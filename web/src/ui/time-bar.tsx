@@ -1,4 +1,4 @@
-// Time: the emulator's clock, and what moves it.
+// The time bar: the emulator's clock, and the controls that advance it.
 import { useComputed } from '@preact/signals';
 import { DAY, type App } from '../app';
 import { keyText } from '../value';

@@ -1,4 +1,4 @@
-//! The servers that are compared: Dynatwin, DynamoDB Local, and dynoxide where it is installed.
+//! The servers that are compared: Dynatwin, DynamoDB Local, and dynoxide if it is installed.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -9,7 +9,7 @@ use crate::shell::{self, Outcome, command};
 /// The result of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Requests answered each second.
+    /// The number of answered requests per second.
     pub rate: f64,
     /// The server's processor time per request, in microseconds.
     pub cpu: f64,

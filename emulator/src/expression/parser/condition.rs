@@ -1,4 +1,4 @@
-//! Conditions: `NOT` binds tightest, then `AND`, then `OR`; the last two go from left to right.
+//! Parses conditions: `NOT` binds tightest, then `AND`, then `OR`; the last two are left-associative.
 
 use super::super::ast::{Body, Node, Op, Operand, Operator};
 use super::super::error;

@@ -1,4 +1,4 @@
-//! The parameters from before expressions.
+//! The legacy parameters.
 
 use super::super::{KeyOperator, legacy};
 use super::{item, message, value};

@@ -1,4 +1,4 @@
-//! What expressions do with items.
+//! The results of expressions on items.
 
 use super::super::ExpressionKind::Filter;
 use super::super::*;

@@ -1,4 +1,4 @@
-//! What holds for every text: it neither panics nor overflows a small stack.
+//! Property tests: no text makes the parser panic or overflow a small stack.
 
 use std::thread;
 

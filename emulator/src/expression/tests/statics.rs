@@ -1,4 +1,4 @@
-//! The texts of everything that is wrong without looking at an item, and which of two faults is told.
+//! The error texts of the static checks, and which of two errors is reported.
 
 use super::super::ExpressionKind::*;
 use super::super::*;

@@ -1,4 +1,4 @@
-//! The near window, token by token, and the limits of texts.
+//! Syntax errors with their echoed excerpt, token by token, and the limits of texts.
 
 use super::super::ExpressionKind::{self, *};
 use super::{check, fault};

@@ -36,7 +36,9 @@ impl ControlRequest<'_> {
 
 /// The events of a page that the caller may see.
 fn shown<'p>(requested: &ControlRequest<'_>, page: &'p EventPage) -> impl Iterator<Item = &'p Event> {
-    let named = requested.anybody().map(|caller| requested.twin.scope(&caller).owner());
+    let named = requested
+        .caller_or_shared()
+        .map(|caller| requested.twin.scope(&caller).owner());
     let events = page.events.iter().map(|event| &**event);
     events.filter(move |event| named.as_ref().is_none_or(|named| *named == event.owner))
 }

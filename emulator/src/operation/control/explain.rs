@@ -57,7 +57,7 @@ fn write_better(touch: &Touch, read: &BetterRead, mut object: Object<'_>) {
     object.strings("key", read.key.iter().map(Name::as_str));
     object.boolean("projectsAll", read.projects_all);
     object.boolean("canBeConsistent", read.consistent);
-    object.string("sentence", &better(touch, read));
+    object.string("sentence", &suggestion(touch, read));
     object.close();
 }
 
@@ -222,7 +222,7 @@ fn limit(reason: &str, resource: &str) -> String {
     format!("{meaning} ({reason}).")
 }
 
-fn better(touch: &Touch, read: &BetterRead) -> String {
+fn suggestion(touch: &Touch, read: &BetterRead) -> String {
     let keys: Vec<&str> = read.key.iter().map(Name::as_str).collect();
     let keys = keys.join(" and ");
     let Some(index) = &read.index else {

@@ -75,7 +75,7 @@ impl ControlRequest<'_> {
     /// Writes the pending work of the tables of one caller, or of all.
     pub fn list_pending(&self, writer: &mut Writer) -> ControlResult<()> {
         let most = self.query.limit()?;
-        let scope = self.anybody().map(|caller| self.twin.scope(&caller));
+        let scope = self.caller_or_shared().map(|caller| self.twin.scope(&caller));
         let mut list = List::open(writer);
         for pending in self.twin.all_pending(scope.as_ref(), most) {
             write_pending(self, &pending, list.element());

@@ -64,7 +64,7 @@ use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OC
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allowed {
-    /// All controls are served.
+    /// All controls are served, which is the default.
     #[default]
     All,
     /// Only controls that change nothing are served.
@@ -298,7 +298,7 @@ impl ControlRequest<'_> {
     /// owner of a table of this name.
     fn table(&self) -> ControlResult<(AccountControls<&Controls>, &str)> {
         let table = self.part("table");
-        if let Some(caller) = self.anybody() {
+        if let Some(caller) = self.caller_or_shared() {
             return Ok((AccountControls::new(self.twin, caller), table));
         }
         let scopes = self.twin.state.catalog().scopes();
@@ -343,8 +343,8 @@ impl ControlRequest<'_> {
         self.named.is_none_or(|named| named == caller)
     }
 
-    /// The named caller, or `None` without credentials or if all callers share their tables.
-    fn anybody(&self) -> Option<Caller> {
+    /// The named caller. Without credentials, a caller without a name if all callers share their tables, otherwise `None`.
+    fn caller_or_shared(&self) -> Option<Caller> {
         let nobody = || Caller {
             access_key: "".into(),
             region: "".into(),

@@ -1,4 +1,4 @@
-//! Replication between the regions of a global table: paused, resumed, and given a lag of its own.
+//! The controls of replication between the regions of a global table: pause, resume, and lag.
 
 use super::ControlRequest;
 use crate::execute::ReplicationState;

@@ -8,7 +8,7 @@ use crate::wire::object::{List, Object};
 impl ControlRequest<'_> {
     /// Lists the tables of one caller, or of all.
     pub fn list_tables(&self, writer: &mut Writer) -> ControlResult<()> {
-        let named = self.anybody().map(|caller| self.twin.scope(&caller));
+        let named = self.caller_or_shared().map(|caller| self.twin.scope(&caller));
         self.twin.run_due();
         let mut list = List::open(writer);
         for (scope, region) in self.twin.state.catalog().scopes() {

@@ -115,7 +115,7 @@ fn seen(requested: &ControlRequest<'_>, object: &mut Object<'_>) {
 
 /// Writes a list with an object for each account and region, in which `member` is a list that `write` fills.
 fn by_scope(requested: &ControlRequest<'_>, writer: &mut Writer, member: &str, write: impl Fn(&Scope, &mut List<'_>)) {
-    let named = requested.anybody().map(|caller| requested.twin.scope(&caller));
+    let named = requested.caller_or_shared().map(|caller| requested.twin.scope(&caller));
     let mut list = List::open(writer);
     for scope in requested.twin.scopes() {
         if named.as_ref().is_some_and(|named| *named != scope) {

@@ -167,7 +167,7 @@ fn check_members(request: &Query) -> Result<check::CapacityReport, ApiError> {
     let mut violations = Violations::new();
     check::range(&mut violations, request.limit, "Limit", 1, i64::from(i32::MAX));
     if request.table_name.as_ref().is_some_and(Text::is_empty) {
-        violations.silent_value("TableName", constraint::min_length(1));
+        violations.value_not_echoed("TableName", constraint::min_length(1));
     }
     violations.finish()?;
     let mut violations = Violations::new();

@@ -123,16 +123,16 @@ fn check_members(request: &SearchVectors) -> Result<CapacityReport, ApiError> {
     check_index_name(&mut violations, &request.index_name);
     let length = request.search_vector.len();
     if length == 0 {
-        violations.silent_value("SearchVector", constraint::min_length(1));
+        violations.value_not_echoed("SearchVector", constraint::min_length(1));
     }
     if length > limits::VECTOR_DIMENSIONS as usize {
-        violations.silent_value(
+        violations.value_not_echoed(
             "SearchVector",
             constraint::max_length(limits::VECTOR_DIMENSIONS as usize),
         );
     }
     if request.top_k < 1 {
-        violations.silent_value("TopK", constraint::min_value(1));
+        violations.value_not_echoed("TopK", constraint::min_value(1));
     }
     violations.finish()?;
     if request.top_k > limits::SEARCH_RESULTS {
@@ -146,13 +146,13 @@ fn check_members(request: &SearchVectors) -> Result<CapacityReport, ApiError> {
 
 fn check_index_name(violations: &mut Violations, name: &str) {
     if !check::is_name(name) {
-        violations.silent_value("IndexName", constraint::NAME_PATTERN);
+        violations.value_not_echoed("IndexName", constraint::NAME_PATTERN);
     }
     if name.len() < 3 {
-        violations.silent_value("IndexName", constraint::min_length(3));
+        violations.value_not_echoed("IndexName", constraint::min_length(3));
     }
     if name.len() > 255 {
-        violations.silent_value("IndexName", constraint::max_length(255));
+        violations.value_not_echoed("IndexName", constraint::max_length(255));
     }
 }
 

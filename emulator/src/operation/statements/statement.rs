@@ -92,7 +92,7 @@ pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Resul
         let value = key
             .get(&attribute.name)
             .ok_or_else(|| ApiError::statement_key_missing(&attribute.name))?;
-        // An item's key is only checked against the table's types, whatever its value.
+        // An item's key is checked against the table's types only, not its value.
         if inserts && !value.can_be_key() {
             return Err(ApiError::statement_key_type(&attribute.name));
         }

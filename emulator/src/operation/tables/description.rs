@@ -44,8 +44,8 @@ impl TableView {
     }
 
     /// Whether a change of the table class is visible in the global indexes.
-    fn flashes(self, shape: &Shape) -> bool {
-        let changes = |job: &Job| matches!(job.work, JobKind::Class { flashes, .. } if self.moment() < flashes);
+    fn class_shown_in_indexes(self, shape: &Shape) -> bool {
+        let changes = |job: &Job| matches!(job.work, JobKind::Class { shown_in_indexes_until, .. } if self.moment() < shown_in_indexes_until);
         shape.jobs.iter().any(changes)
     }
 
@@ -471,7 +471,7 @@ fn global_index(
             status = "UPDATING";
             old = Some((*was, *decreases));
         }
-        _ if settled && look.flashes(shape) => status = "UPDATING",
+        _ if settled && look.class_shown_in_indexes(shape) => status = "UPDATING",
         _ => {}
     }
     element.string("IndexStatus", status);

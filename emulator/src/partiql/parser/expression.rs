@@ -1,5 +1,5 @@
-//! Expressions, by the precedence of their operators. What is open around the term that is being read stands on a stack
-//! of frames.
+//! Parses expressions by the precedence of their operators. The constructs that enclose the current term are kept on a
+//! stack of frames.
 
 use super::super::ast::{Binary, Id, NodeKind, PathStep, Span};
 use super::super::error::{self, not_well_formed};

@@ -1,4 +1,4 @@
-//! What is said about statements that are wrong by themselves.
+//! Errors of statements that need no table.
 
 use crate::partiql::{Prepared, StatementCache};
 use crate::value::AttributeValue;

@@ -1,4 +1,4 @@
-//! What statements become.
+//! What statements are lowered to.
 
 use crate::partiql::{Prepared, Statement, StatementCache, only_key, written_key};
 use crate::plan::SelectRanges;

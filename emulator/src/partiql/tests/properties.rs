@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::partiql::{NextToken, Prepared, StatementCache};
 use crate::value::AttributeValue;
 
-/// What statements are made of.
+/// The words that random statements are made of.
 const SOUP: &[&str] = &[
     "SELECT",
     "*",

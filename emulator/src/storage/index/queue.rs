@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_delay_is_that_of_the_item_and_its_ordinal() {
-        // The delay of each change of an item, whatever is queued between them.
+        // The delay of each change of an item does not depend on changes queued in between.
         let delays = |others: u8, start: Moment| {
             let mut queue = Queue::new();
             let delay = |number| {

@@ -218,7 +218,7 @@ mod tests {
             .map(|region| region.get(&key()).unwrap().stamp.clone());
         assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
         if conflicts.is_empty() {
-            // Each writer had seen all earlier writes, so the last one replaces them, whatever the clocks show.
+            // Each writer had seen all earlier writes, so the last one replaces them, regardless of the clocks.
             assert_eq!(stamps[0].sequence, script.len() as u64);
         }
         conflicts

@@ -1,4 +1,4 @@
-//! The shards of a range of tokens: one after the other, or side by side after a split.
+//! The shards of a range of tokens: one after the other, and side by side after a split.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -343,7 +343,7 @@ impl Stream {
         }
     }
 
-    /// Whether it was closed so long ago that it can no longer be found.
+    /// Whether it was closed long enough ago that it can no longer be found.
     pub fn is_gone(&self, now: Moment) -> bool {
         self.end.lock().is_some_and(|end| end.at.plus(RETENTION) <= now)
     }

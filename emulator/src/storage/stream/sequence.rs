@@ -1,4 +1,4 @@
-//! The numbers of a stream: sequence numbers of records, and ids of shards.
+//! Sequence numbers of a stream's records, and ids of its shards.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Events, as they are shown: in JSON, and as server-sent events.
+//! Events as JSON and as server-sent events.
 
 use super::journal::{write_caller, write_error, write_touch_members};
 use super::write_number;

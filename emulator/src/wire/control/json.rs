@@ -1,4 +1,4 @@
-//! The bodies of controls, as a tree: they are small, and members are read in another order than they are sent.
+//! The bodies of controls as a tree: they are small, and their members are read in another order than they are sent.
 
 use super::{ControlError, ControlResult, write_number};
 use crate::wire::encode::Writer;

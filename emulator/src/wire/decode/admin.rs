@@ -1,4 +1,4 @@
-//! Requests on Kinesis destinations, Contributor Insights, resource policies and replicas.
+//! Decodes requests on Kinesis destinations, Contributor Insights, resource policies and replicas.
 
 use super::shape::{aliases, narrowed, requests, structures};
 use super::value_errors::ValueLayer;
@@ -189,11 +189,11 @@ structures! {
         "GlobalTableBillingMode" => billing_mode = Decoder::text,
         "GlobalTableProvisionedWriteCapacityUnits" => write_capacity_units = Decoder::long,
         "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate" => write_scaling = |decoder|
-            decoder.judged(scaling::WRITES, "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate"),
+            decoder.validated(scaling::WRITES, "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate"),
         "GlobalTableGlobalSecondaryIndexSettingsUpdate" => index_settings = |decoder|
-            decoder.judged(scaling::INDEX_SETTINGS, "globalTableGlobalSecondaryIndexSettingsUpdate"),
+            decoder.validated(scaling::INDEX_SETTINGS, "globalTableGlobalSecondaryIndexSettingsUpdate"),
         "ReplicaSettingsUpdate" => replica_settings = |decoder|
-            decoder.judged(scaling::REPLICA_SETTINGS, "replicaSettingsUpdate"),
+            decoder.validated(scaling::REPLICA_SETTINGS, "replicaSettingsUpdate"),
     }
 
     ListGlobalTables => ListGlobalTables, "ListGlobalTablesInput" {

@@ -1,4 +1,4 @@
-//! Backups, point-in-time recovery and restores.
+//! Decodes requests on backups, point-in-time recovery and restores.
 
 use super::shape::{requests, structures};
 use super::table::{LocalSecondaryIndex, NO_VALUES};

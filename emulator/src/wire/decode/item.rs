@@ -1,4 +1,4 @@
-//! The operations on one item, and the legacy conditions that they share with Query and Scan.
+//! Decodes the operations on one item, and the legacy conditions that they share with Query and Scan.
 
 use super::shape::{requests, structures};
 use super::value_errors::{RequestPart, ValueErrorRank, ValueLayer};

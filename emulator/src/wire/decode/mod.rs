@@ -1,4 +1,4 @@
-//! Bodies into typed requests, with the service's own serialization errors and its judgement of attribute values.
+//! Decodes bodies into typed requests, with the service's serialization errors and its validation of attribute values.
 //!
 //! A body is read once, front to back. What is no JSON beats everything; then the first member of the wrong type; then
 //! the attribute value that breaks a rule ([`value_errors`]), which is only known to be the worst that is wrong when the whole
@@ -8,7 +8,6 @@
 mod admin;
 mod backup;
 mod item;
-mod judged;
 mod query;
 mod scalar;
 mod scaling;
@@ -19,6 +18,7 @@ mod streams;
 mod table;
 mod transact;
 mod transfer;
+mod validated;
 mod value;
 pub mod value_errors;
 
@@ -42,7 +42,7 @@ pub trait Decode: Sized {
 
 /// The error of a body that is no JSON, or no object: the one without a text.
 pub fn not_json() -> ApiError {
-    ApiError::silent(ErrorKind::Serialization)
+    ApiError::without_message(ErrorKind::Serialization)
 }
 
 /// Why reading stops before the end.

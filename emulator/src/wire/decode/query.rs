@@ -1,4 +1,4 @@
-//! Query, Scan, and the batches.
+//! Decodes Query, Scan, and the batches.
 
 use super::shape::{requests, structures};
 use super::value_errors::ValueLayer;

@@ -1,4 +1,4 @@
-//! Texts, flags, numbers and bytes, and the service's errors for values of other types.
+//! Decodes strings, flags, numbers and binary values, with the service's errors for values of other types.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,6 @@
-//! The settings of auto scaling and of replicas. Application Auto Scaling is another service, and no table here has replicas:
-//! the request is checked against the model, and then refused.
+//! Decodes the settings of auto scaling and of replicas, and validates them against the model.
 
-use super::judged::{Member, MemberStructure, MemberType};
+use super::validated::{Member, MemberStructure, MemberType};
 
 const UNITS: MemberType = MemberType::Long(1);
 const CLASSES: MemberType = MemberType::Word(&["STANDARD", "STANDARD_INFREQUENT_ACCESS"]);
@@ -165,7 +164,7 @@ pub(super) static REPLICATION: &MemberType = &MemberType::List(
     usize::MAX,
 );
 
-/// What a replica has otherwise than its table.
+/// The settings of a replica that differ from its table's.
 const REPLICA_MEMBERS: &[Member] = &[
     Member("RegionName", true, &MemberType::Text),
     Member("KMSMasterKeyId", false, &MemberType::Text),

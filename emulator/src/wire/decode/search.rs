@@ -1,5 +1,5 @@
-//! SearchVectors, which the service decodes with another reader than all other requests: errors for missing members and wrong
-//! types have that reader's texts, with the position in the body.
+//! Decodes SearchVectors. The service decodes it with another reader than all other requests: errors for missing
+//! members and wrong types have that reader's texts, with the position in the body.
 
 use super::value_errors::{ValueErrors, ValueLayer};
 use super::{Decode, DecodeStop, Decoder, Read, ValuePosition, not_json};

@@ -1,4 +1,4 @@
-//! Structures, lists and maps, and the table of members that a structure is declared with.
+//! Decodes structures, lists and maps, from the table of members that a structure declares.
 
 use compact_str::CompactString;
 
@@ -94,8 +94,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// A list of structures. All are read, but only so many are kept: far more than any such list may have, and few
-    /// enough that `{},{},…` cannot fill the memory with structures hundreds of times its own size.
+    /// A list of structures. All are read, but only a limited number is kept: far more than any such list may have, and
+    /// few enough that `{},{},…` cannot fill the memory with structures hundreds of times its own size.
     pub(super) fn structures<S: StructureShape>(
         &mut self,
         place: ValuePosition,

@@ -1,4 +1,4 @@
-//! Statements of PartiQL.
+//! Decodes PartiQL statements.
 
 use super::shape::{aliases, requests, structures};
 use super::value_errors::ValueLayer;

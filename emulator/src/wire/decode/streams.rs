@@ -1,4 +1,4 @@
-//! The requests of DynamoDB Streams.
+//! Decodes the requests of DynamoDB Streams.
 
 use super::shape::{requests, structures};
 use super::value_errors::ValueLayer;

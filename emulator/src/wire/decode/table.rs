@@ -1,4 +1,4 @@
-//! Tables and what is set on them.
+//! Decodes requests on tables and their settings.
 
 use super::shape::{aliases, requests, structures};
 use super::value_errors::ValueLayer;

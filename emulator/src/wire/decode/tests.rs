@@ -13,7 +13,7 @@ fn first_violation(mut actions: impl Iterator<Item = ValueViolations>) -> Outcom
     fault.map_or(Ok(()), Err)
 }
 
-/// Decodes a body as the operation's request, and says what is wrong about its values.
+/// Decodes a body as the operation's request, and returns the error text about its values.
 fn read(operation: &str, body: &[u8]) -> Outcome {
     match operation {
         "PutItem" => PutItem::decode(body).map(drop),
@@ -46,7 +46,7 @@ fn read(operation: &str, body: &[u8]) -> Outcome {
     }
 }
 
-/// What is said of a body: `ok`, `no JSON`, or the kind's first letter and the text.
+/// The result for a body: `ok`, `no JSON`, or the kind's first letter and the text.
 fn said(operation: &str, body: &[u8]) -> String {
     match read(operation, body) {
         Ok(()) => "ok".to_owned(),
@@ -88,7 +88,7 @@ fn bodies() {
     ] {
         check("PutItem", body, "ok");
     }
-    // Syntax beats a type that came before it, and a type beats a value that came before it.
+    // A syntax error takes precedence over an earlier type error, and a type error over an earlier value error.
     check("PutItem", r#"{"TableName":5,"Item":{]}"#, "no JSON");
     check(
         "PutItem",
@@ -339,7 +339,7 @@ const PLACES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// Checks what each operation says to a value: `current` and `older` are the texts without what stands around them.
+/// Checks each operation's error for a value: `current` and `older` are the texts without their surroundings.
 fn check_value(value: &str, rule: value_errors::BrokenRule, current: &str, older: &str) {
     const AROUND: &str = "ExpressionAttributeValues contains invalid value: ";
     for (operation, beside, inside) in PLACES {

@@ -1,4 +1,4 @@
-//! The transactions.
+//! Decodes the transactions.
 
 use super::shape::{requests, structures};
 use super::value_errors::ValueLayer;

@@ -1,4 +1,4 @@
-//! Exports, imports and bulk operations, and the records of their files.
+//! Decodes requests on exports, imports and bulk operations, and the records of their files.
 
 use super::shape::{requests, structures};
 use super::table::NO_VALUES;

@@ -1,4 +1,4 @@
-//! Attribute values, checked while they are read.
+//! Decodes attribute values, and checks them while they are read.
 
 use std::borrow::Cow;
 

@@ -55,9 +55,9 @@ struct ValueError {
 #[derive(Debug)]
 pub(super) struct ValueErrors {
     layer: ValueLayer,
-    /// The worst of the key or item and of the legacy conditions.
+    /// The most_important of the key or item and of the legacy conditions.
     in_attributes: Option<Box<ValueError>>,
-    /// The worst of the expression values.
+    /// The most_important of the expression values.
     in_substitutions: Option<Box<ValueError>>,
     part: RequestPart,
 }
@@ -97,15 +97,18 @@ impl ValueErrors {
 
     pub(super) fn note(&mut self, rule: BrokenRule, rank: ValueErrorRank, text: impl Into<Cow<'static, str>>) {
         let order = (self.part, rank);
-        let worst = self.worst();
-        if worst.as_ref().is_none_or(|worst| order < worst.order) {
+        let most_important = self.most_important();
+        if most_important
+            .as_ref()
+            .is_none_or(|most_important| order < most_important.order)
+        {
             let text = text.into();
-            *worst = Some(Box::new(ValueError { order, rule, text }));
+            *most_important = Some(Box::new(ValueError { order, rule, text }));
         }
     }
 
     /// The most important error of the current part.
-    fn worst(&mut self) -> &mut Option<Box<ValueError>> {
+    fn most_important(&mut self) -> &mut Option<Box<ValueError>> {
         match self.part {
             RequestPart::ExpressionValues => &mut self.in_substitutions,
             RequestPart::Item | RequestPart::Legacy | RequestPart::Parameters => &mut self.in_attributes,
@@ -114,13 +117,13 @@ impl ValueErrors {
 
     /// Sets errors aside before reading a value whose own errors are wrapped.
     pub(super) fn set_aside(&mut self) -> DeferredErrors {
-        DeferredErrors(self.worst().take())
+        DeferredErrors(self.most_important().take())
     }
 
-    /// Restores what was set aside, after adding the value's placeholder to an error found in it.
+    /// Restores the errors that were set aside, after adding the value's placeholder to an error found in it.
     pub(super) fn restore_with_placeholder(&mut self, before: DeferredErrors, placeholder: &str) {
         let older = self.older();
-        if let Some(error) = self.worst()
+        if let Some(error) = self.most_important()
             && (older || error.text == ApiError::AMBIGUOUS_VALUE)
         {
             let text = &error.text;
@@ -130,9 +133,10 @@ impl ValueErrors {
         self.restore(before);
     }
 
-    /// Restores what was set aside, after wrapping the error of a start key's value without a type or with two.
+    /// Restores the errors that were set aside, after wrapping the error of a start key's value without a type or with
+    /// two.
     pub(super) fn restore_of_start_key(&mut self, before: DeferredErrors) {
-        if let Some(error) = self.worst()
+        if let Some(error) = self.most_important()
             && error.rule == BrokenRule::Shape
         {
             error.text = format!("The provided starting key is invalid: {}", error.text).into();
@@ -140,13 +144,13 @@ impl ValueErrors {
         self.restore(before);
     }
 
-    /// Restores what was set aside.
+    /// Restores the errors that were set aside.
     pub(super) fn restore(&mut self, before: DeferredErrors) {
-        let worst = self.worst();
+        let most_important = self.most_important();
         if let Some(before) = before.0
-            && worst.as_ref().is_none_or(|found| before.order <= found.order)
+            && most_important.as_ref().is_none_or(|found| before.order <= found.order)
         {
-            *worst = Some(before);
+            *most_important = Some(before);
         }
     }
 
@@ -158,10 +162,10 @@ impl ValueErrors {
         }
     }
 
-    fn error(&self, worst: ValueError) -> ApiError {
-        let error = ApiError::validation(worst.text);
+    fn error(&self, most_important: ValueError) -> ApiError {
+        let error = ApiError::validation(most_important.text);
         match self.layer {
-            ValueLayer::Current { enveloped: true } if worst.rule != BrokenRule::Shape => error.enveloped(),
+            ValueLayer::Current { enveloped: true } if most_important.rule != BrokenRule::Shape => error.enveloped(),
             _ => error,
         }
     }

@@ -184,7 +184,7 @@ fn compressed(body: &[u8], coding: Coding) -> Option<Vec<u8>> {
     Some(written)
 }
 
-/// The encoding an `Accept-Encoding` asks for, by the service's own reading of it (measured): the largest q wins, of
+/// The encoding that an `Accept-Encoding` selects, as the service interprets it (measured): the largest q wins, of
 /// equals the first; `*` stands for all unnamed encodings and comes last.
 fn negotiated(accept: &[u8]) -> Option<Coding> {
     let text = std::str::from_utf8(accept).ok()?;

@@ -126,7 +126,7 @@ fn from_query(query: &str) -> Result<Caller, ApiError> {
     Err(ApiError::new(ErrorKind::IncompleteSignature, text))
 }
 
-/// The caller of a scope `KEY/date/region/dynamodb/aws4_request`. One of another form is taken for a key.
+/// The caller of a scope `KEY/date/region/dynamodb/aws4_request`. A scope of another form counts as an access key.
 fn from_scope(scope: &str) -> Caller {
     let mut slashes = memchr::memchr_iter(b'/', scope.as_bytes());
     let ends = [slashes.next(), slashes.next(), slashes.next(), slashes.next()];

@@ -188,7 +188,7 @@ fn call<'a>(
         .and_then(|target| std::str::from_utf8(target).ok())
         .and_then(Service::of_target)
         .filter(|(service, operation)| known(*service, operation))
-        .ok_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
+        .ok_or_else(|| ApiError::without_message(ErrorKind::UnknownOperation));
     match target.and_then(|target| Ok((target, credentials::caller(request)?))) {
         Ok(((service, operation), caller)) => Ok(Call {
             caller,

@@ -213,7 +213,7 @@ fn with_expiring_item(disk: &SimDisk) -> Database {
 
 #[test]
 fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
-    // The commit is refused; or it is accepted, and the write of what was buffered fails.
+    // The commit is refused; or it is accepted, and the write of the buffered records fails.
     for disk in [SimDisk::without_reservation(), SimDisk::new()] {
         let database = with_expiring_item(&disk);
         disk.fail_at(disk.operations() + 1, Fault::Error);

@@ -327,7 +327,7 @@ impl Backend for Alarm {
         &self.clock
     }
 
-    fn keep_up(&self) -> Moment {
+    fn run_background_work(&self) -> Moment {
         self.looked.fetch_add(1, Ordering::SeqCst);
         if self.due.load(Ordering::SeqCst) <= self.clock.now().micros() {
             self.done.fetch_add(1, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Damage is found wherever it is, and an interrupted write is not taken for it.
+//! Damage is found wherever it is, and an interrupted write is not reported as damage.
 
 use super::{open, record, snapshot};
 use crate::error::OpenError;
@@ -158,7 +158,7 @@ fn a_gap_in_synced_records_is_damage() {
     let cut = report.cut.unwrap();
     assert_eq!((found.len(), cut.offset, cut.records), (9, second as u64, 1));
     assert_eq!(open(&left.after_kill()).unwrap().2.cut, None);
-    // The first was synced, and the second says so.
+    // The first record was synced, which the second one proves.
     let mut lost = bytes.clone();
     lost[40..second].fill(0);
     let mut gap = files.clone();

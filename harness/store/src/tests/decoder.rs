@@ -1,4 +1,4 @@
-//! Random changes of a store's files: they are refused, or what is found is a beginning of what was written.
+//! Random changes of a store's files: the store refuses them, or opens with a prefix of what was written.
 
 use proptest::prelude::*;
 

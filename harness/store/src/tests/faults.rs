@@ -18,7 +18,8 @@ struct Model {
     synced: usize,
 }
 
-/// Appends, syncs, replaces the log, opens again, and goes on after errors. Returns what an application knows in the end.
+/// Appends, syncs, replaces the log, opens again, and continues after errors. Returns what an application knows in the
+/// end.
 fn history(disk: &SimDisk, buffers: bool) -> Model {
     let mut model = Model {
         buffers,
@@ -79,7 +80,7 @@ fn sync(store: &Store, model: &mut Model) {
     }
 }
 
-/// Checks that a gapless beginning of what was appended is there, with at least `least` records.
+/// Checks that the records are a gapless prefix of the appended ones, with at least `least` records.
 fn check_found(found: &[Vec<u8>], least: usize, model: &Model, context: &str) {
     assert!(found.len() >= least, "{context}: {} of {least}", found.len());
     assert_eq!(found, &model.appended[..found.len()], "{context}");
@@ -132,7 +133,7 @@ fn operations(buffers: bool) -> u64 {
     disk.operations()
 }
 
-/// What the next process finds is what was acknowledged, without a gap.
+/// The next process finds the acknowledged records, without a gap.
 fn found_after_kill(disk: &SimDisk, model: &Model, context: &str) {
     let left = disk.after_kill();
     let (store, found, _) = open(&left).unwrap_or_else(|error| panic!("{context}: {error}"));

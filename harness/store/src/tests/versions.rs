@@ -115,7 +115,7 @@ fn newer_file() -> Vec<u8> {
     header.to_vec()
 }
 
-/// A directory that format 1 wrote, kept byte for byte: whatever comes later must read it.
+/// A directory that format 1 wrote, kept byte for byte: all later versions must read it.
 #[test]
 fn the_first_format_is_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format-1");

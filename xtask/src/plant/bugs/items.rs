@@ -1,4 +1,4 @@
-//! Bugs in reads and writes of items, indexes, and what becomes due.
+//! Bugs in reads and writes of items, indexes, and due work.
 
 use super::Bug;
 

@@ -87,7 +87,13 @@ impl TableUpdate<'_> {
         let was = (self.shape.definition.class, self.shape.definition.class_changed);
         if was.0.unwrap_or("STANDARD") == wanted {
             // The response has the status UPDATING, and nothing changes.
-            self.begin(JobKind::Class { was, flashes: now }, now);
+            self.begin(
+                JobKind::Class {
+                    was,
+                    shown_in_indexes_until: now,
+                },
+                now,
+            );
             return Ok(());
         }
         note(&mut self.shape.recent.class, now);
@@ -95,8 +101,14 @@ impl TableUpdate<'_> {
         let definition = self.definition();
         definition.class = Some(wanted);
         definition.class_changed = Some(until);
-        let flashes = now.plus(until.since(now) / FLASH);
-        self.begin(JobKind::Class { was, flashes }, until);
+        let shown_in_indexes_until = now.plus(until.since(now) / FLASH);
+        self.begin(
+            JobKind::Class {
+                was,
+                shown_in_indexes_until,
+            },
+            until,
+        );
         Ok(())
     }
 

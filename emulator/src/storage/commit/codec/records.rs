@@ -98,7 +98,7 @@ enumerations! {
     JobKind {
         0 Throughput { was decreases }
         1 Billing
-        2 Class { was flashes }
+        2 Class { was shown_in_indexes_until }
         3 ClearLimits { read write }
         4 Encryption { key_arn shows }
         5 Warm { index was }

@@ -73,7 +73,7 @@ pub(in super::super) fn check_members(violations: &mut Violations, request: &Upd
     if let Some(witnesses) = &request.global_table_witness_updates {
         match witnesses.kept[..] {
             [] => violations.value("[]", "globalTableWitnessUpdates", constraint::min_length(1)),
-            [_, _, ..] => violations.silent_value("globalTableWitnessUpdates", constraint::max_length(1)),
+            [_, _, ..] => violations.value_not_echoed("globalTableWitnessUpdates", constraint::max_length(1)),
             [_] => violations.add(Some(&witnesses.violations)),
         }
     }
@@ -149,7 +149,7 @@ impl<'r> ReplicaChanges<'r> {
         }
     }
 
-    /// Whether the request asks for strong consistency.
+    /// Whether the request specifies strong consistency.
     pub fn is_strong(&self) -> bool {
         self.consistency == Some("STRONG")
     }

@@ -198,7 +198,7 @@ struct GroupUpdate<'u> {
 }
 
 impl GroupUpdate<'_> {
-    /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
+    /// When a change is complete that takes this many times as long as the creation of a table (measured: about 6 s).
     fn after(&self, what: &str, region: &str, times: f64) -> Moment {
         self.shape.later(self.context.now, what, region, times)
     }

@@ -40,7 +40,7 @@ fn ask(engine: &Engine, account: usize, operation: &str, body: &str) {
 
 /// Runs the timer, and checks that it left no due work.
 fn look(engine: &Engine, what: &str) -> Moment {
-    let next = engine.keep_up();
+    let next = engine.run_background_work();
     assert_eq!(next, engine.next_due(), "{what}: it knows when something is due next");
     assert!(next > engine.clock().now(), "{what}: it does all that is due");
     next

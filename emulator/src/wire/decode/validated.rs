@@ -1,4 +1,4 @@
-//! Members on which nothing here depends: they are read for their types and their bounds alone, which are the model's.
+//! Validates members that the engine ignores: their types and bounds are those of the model.
 
 use std::fmt::Display;
 
@@ -36,9 +36,9 @@ pub(super) struct Member(pub &'static str, pub bool, pub &'static MemberType);
 
 impl Decoder<'_> {
     /// Checks a member and reports its violations under `path`.
-    pub(super) fn judged(&mut self, kind: &'static MemberType, path: &str) -> Read<Violations> {
+    pub(super) fn validated(&mut self, kind: &'static MemberType, path: &str) -> Read<Violations> {
         let mut violations = Violations::new();
-        self.judge(kind, ValuePosition::Member, path, &mut violations)?;
+        self.validate(kind, ValuePosition::Member, path, &mut violations)?;
         Ok(violations)
     }
 
@@ -50,13 +50,13 @@ impl Decoder<'_> {
         read: impl FnOnce(&mut Self) -> Read<T>,
     ) -> Read<Validated<T>> {
         let before = self.reader;
-        let violations = self.judged(kind, path)?;
+        let violations = self.validated(kind, path)?;
         self.reader = before;
         let kept = read(self)?;
         Ok(Validated { kept, violations })
     }
 
-    fn judge(
+    fn validate(
         &mut self,
         kind: &'static MemberType,
         place: ValuePosition,
@@ -99,7 +99,7 @@ impl Decoder<'_> {
                 let mut count = 0;
                 self.list(place, |decoder| {
                     count += 1;
-                    decoder.judge(
+                    decoder.validate(
                         element,
                         ValuePosition::Element,
                         &format!("{path}.{count}.member"),
@@ -133,7 +133,7 @@ impl Decoder<'_> {
             };
             let kind = structure.members[at].2;
             let path = format!("{path}.{}", lowered(&name));
-            let read = self.optional(|decoder| decoder.judge(kind, ValuePosition::Member, &path, violations))?;
+            let read = self.optional(|decoder| decoder.validate(kind, ValuePosition::Member, &path, violations))?;
             there[at] |= read.is_some();
         }
         for (member, there) in structure.members.iter().zip(there) {
