@@ -1,5 +1,5 @@
-// A task board on one table, as an application would write it: nothing here knows that DynamoDB is a twin, but for the
-// endpoint. Each step checks what it got, so that the program fails where the twin would.
+// A task board on one table, as an application would write it: only the endpoint refers to the emulator. Each step
+// checks its results, so the program fails where DynamoDB would behave differently.
 
 import assert from "node:assert/strict";
 import {

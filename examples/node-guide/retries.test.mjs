@@ -1,7 +1,6 @@
-// What the SDK for JavaScript tries again by itself, over HTTP, and what its retry meets. The rules are set by the twin's own
-// controls under /_dynatwin/.
-// In one process, without a server: wasm/npm/test/retries.test.js. In Rust: examples/lessons/src/retries.rs. In Python:
-// examples/python-guide/test_retries.py.
+// What the SDK for JavaScript retries over HTTP, and what a retry finds. The fault rules are set through the controls
+// under /_dynatwin/. In one process, without a server: wasm/npm/test/retries.test.js. In Rust:
+// examples/lessons/src/retries.rs. In Python: examples/python-guide/test_retries.py.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

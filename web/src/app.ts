@@ -29,7 +29,7 @@ const LONGEST_LESSON = 30 * DAY;
 const MOST_REPLAYED = 3_000;
 /** In place of a request's number: the request is yet to be sent. */
 export const PENDING = 0;
-/** What every file of a snapshot begins with. */
+/** The first bytes of every snapshot file. */
 const SNAPSHOT = 'dynatwin snapshot';
 const SILENT = 'The server does not answer.';
 const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
@@ -81,7 +81,7 @@ export class App {
   readonly faults = signal<FaultReport[]>([]);
   /** The number of the request that is looked at, or `PENDING`. */
   readonly opened = signal<number | undefined>(undefined);
-  /** Words for whoever listens: what has just happened. */
+  /** A text for screen readers: the latest change. */
   readonly news = signal('');
 
   /** Called with what code passes to `process.send`, as lessons do with their outcome. */
@@ -207,7 +207,7 @@ export class App {
     });
   }
 
-  /** Runs the code in the editor: on a new engine, or on the tables there are. */
+  /** Runs the code in the editor: on a new engine, or on the existing tables. */
   runCode(keepTables = false): Promise<void> {
     return this.#wholly(() => this.#runCode(keepTables));
   }
@@ -291,7 +291,7 @@ export class App {
     };
   }
 
-  /** Does again what a session says, at the same moments. */
+  /** Replays the actions of a session at the same moments. */
   async replay(session: Session): Promise<void> {
     this.playing.value = false;
     this.#base = session.base;
@@ -340,7 +340,7 @@ export class App {
     return { base: { snapshot: await packed(bytes), definitions: this.tables.definitions, opened: this.#base?.opened ?? false }, script: rules, until };
   }
 
-  /** Opens a file: a session, a snapshot, or a data model of NoSQL Workbench. Returns what it was. */
+  /** Opens a file: a session, a snapshot, or a data model of NoSQL Workbench. Returns the kind of file. */
   openFile(bytes: Uint8Array): Promise<string> {
     let opened = '';
     return this.#wholly(async () => {
@@ -353,7 +353,7 @@ export class App {
     if (text.startsWith(SNAPSHOT)) {
       if (!this.isTab) throw new Error('A snapshot would replace all tables of this server: PUT /_dynatwin/snapshot does that.');
       await this.#continueFrom({ base: { snapshot: await packed(bytes), definitions: [], opened: true }, script: [], until: 0 });
-      return 'The tables of the snapshot are here.';
+      return 'The snapshot has been restored.';
     }
     let content: unknown;
     try {
@@ -364,7 +364,7 @@ export class App {
     const session = checked(content);
     if (session && this.isTab) {
       await this.replay(session);
-      return 'The session is here, at the moment it was saved.';
+      return 'The session has been restored to the moment at which it was saved.';
     }
     const { isModel, requestsOf } = await import('./workbench');
     if (!isModel(content)) throw new Error(UNKNOWN_FILE);
@@ -646,7 +646,7 @@ export class App {
     this.failure.value = undefined;
   }
 
-  /** Reads what is true of the engine as a whole. */
+  /** Reads the state of the whole engine. */
   async #look(): Promise<void> {
     const [overview, faults] = await Promise.all([this.control.overview(), this.control.faults()]);
     this.#takeOverview(overview);

@@ -62,7 +62,7 @@ export function defined(body: TableBody): Definition {
   };
 }
 
-/** A definition after a request that was carried out; `undefined` if the table is not there after it. */
+/** A table's definition after a request; `undefined` if the table does not exist then. */
 export function after(definition: Definition | undefined, operation: string, body: TableBody): Definition | undefined {
   if (operation === 'CreateTable') return defined(body);
   if (operation === 'DeleteTable' || !definition) return undefined;

@@ -36,7 +36,7 @@ export interface Knowledge {
   conflicts: Conflict[];
 }
 
-/** What can be said of a request, the most important first. */
+/** The explanations of a request, the most important first. */
 export function explain(request: SeenRequest, known: Knowledge): Remark[] {
   const { explanation, tables, conditions, age, conflicts } = known;
   const sent = bodyOf(request);
@@ -52,7 +52,7 @@ export function explain(request: SeenRequest, known: Knowledge): Remark[] {
   ];
 }
 
-/** The body that was sent, as far as it is known. */
+/** The request's body, if it is known. */
 export const bodyOf = (request: SeenRequest): Json => parse(request.request?.body);
 
 /** The expressions in a request's body, those of a transaction's actions too. */
@@ -76,7 +76,7 @@ export function expressionsOf(body: Json): Sent[] {
 function outcome(request: SeenRequest, answer: Json, explanation: Explanation | undefined, sent: Json, tables: TableView[]): Remark[] {
   const { error } = request;
   if (!error) {
-    if (request.delivery.kind === 'lost') return [problem('The request was carried out, and its answer was lost on the way.')];
+    if (request.delivery.kind === 'lost') return [problem('The request was executed, and its answer was lost.')];
     if (request.delivery.kind !== 'whole') return [problem(`The answer was not delivered whole: ${request.delivery.kind}.`)];
     return partly(request, explanation);
   }
@@ -147,7 +147,7 @@ function best(reads: ExplainedEntry[]): BetterRead[] {
 /** What a read leaves out, or pays for without returning it. */
 function partOfItems({ index }: ExplainedEntry, sent: Json, table: TableView | undefined): Remark[] {
   const projection = table?.indexes.find(({ name }) => name === index)?.projection;
-  const remarks = projection === undefined || projection === 'ALL' ? [] : [fact(`Index ${index} projects ${projection === 'KEYS_ONLY' ? 'only keys' : 'some attributes'}: the items come without the others. BatchGetItem reads whole items from the table.`)];
+  const remarks = projection === undefined || projection === 'ALL' ? [] : [fact(`Index ${index} projects ${projection === 'KEYS_ONLY' ? 'only keys' : 'some attributes'}: the returned items lack the others. BatchGetItem reads whole items from the table.`)];
   if (sent['Select'] === 'COUNT') remarks.push(fact('Select: COUNT returns no items, and still reads and pays for all that it counts.'));
   if (sent['ProjectionExpression'] !== undefined) remarks.push(fact('A ProjectionExpression shortens the answer. Units are counted by whole items.'));
   return remarks;
@@ -196,7 +196,7 @@ function otherReads(nodes: ExpressionNode[], { indexes, keys, name }: TableView)
     if (count > 0) return [advice(`${key} is the partition key of ${index ? `index ${index}` : `table ${name}`}: ${count === 1 ? 'a Query' : `${count} Queries, one for each value,`} would read only the items with ${count === 1 ? 'this value' : 'these values'}.`)];
   }
   const contains = found.find(({ operator }) => operator === 'contains');
-  if (contains && !found.some(({ operator }) => operator === '=')) return [advice(`No key or index helps contains, which looks inside ${contains.path} of every item. If this is asked often, store what is searched for as a key of its own, such as one item for each tag.`)];
+  if (contains && !found.some(({ operator }) => operator === '=')) return [advice(`No key or index helps contains, which looks inside ${contains.path} of every item. If this query is frequent, store the searched values as keys, such as one item for each tag.`)];
   return [];
 }
 

@@ -18,7 +18,7 @@ export interface Conflict {
 }
 
 export class Feed {
-  /** The age in seconds of what stale reads have seen, by the number of their request. */
+  /** The age in seconds of the states that stale reads observed, by request number. */
   readonly ages = signal<ReadonlyMap<number, number>>(new Map());
   /** The latest conflicts between regions, the oldest first; every region reports each, and it is listed once. */
   readonly conflicts = signal<Conflict[]>([]);
@@ -28,7 +28,7 @@ export class Feed {
   /** How many requests there were. */
   seen = 0;
   #reading: Promise<unknown> = Promise.resolve();
-  /** Grows when the log begins anew: what was read of an older one is not shown. */
+  /** Grows when the log restarts: entries of an older log are not shown. */
   #log = 0;
   #listeners = new Set<(request: SeenRequest) => void>();
   #watchers = new Set<(event: EngineEvent) => void>();
@@ -57,7 +57,7 @@ export class Feed {
     this.requests.value = [];
   }
 
-  /** Reads what is new; returns whether there was anything. One read follows the other, so that nothing is read twice. */
+  /** Reads new entries; returns whether there were any. Reads are sequential, so that nothing is read twice. */
   refresh(): Promise<boolean> {
     const read = this.#reading.then(async () => {
       const requests = await this.#readRequests();

@@ -25,7 +25,7 @@ async function within<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore)
 export const keep = (name: string, value: unknown) => within('readwrite', (store) => store.put(value, name));
 export const kept = (name: string) => within<unknown>('readonly', (store) => store.get(name));
 
-/** A setting of the page, read before the first paint; without storage there is none. */
+/** A setting of the page, read before the first paint; `undefined` without storage. */
 export function setting(name: string): string | undefined {
   try {
     return localStorage.getItem(`dynatwin-${name}`) ?? undefined;

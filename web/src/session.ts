@@ -23,7 +23,7 @@ export interface Step {
   act: Act;
 }
 
-/** The state that a session begins with, where that is not an empty engine. */
+/** The initial state of a session, unless it is an empty engine. */
 export interface Base {
   /** A snapshot of the engine, packed. */
   snapshot: string;

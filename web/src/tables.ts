@@ -70,7 +70,7 @@ export class Tables {
     });
   }
 
-  /** The name of a table as it is shown. */
+  /** The displayed name of a table. */
   label({ name, region, accessKey }: TableView): string {
     if (!this.qualified.value) return name;
     const accounts = new Set(this.list.value.map((table) => table.accessKey)).size;

@@ -83,7 +83,7 @@ function creation(table: ModelTable): Record<string, unknown> {
   };
 }
 
-/** A model of the tables there are, with their items as sample data. */
+/** A model of the existing tables, with their items as sample data. */
 export async function modelOf(app: App): Promise<Model> {
   const tables = [];
   for (const table of app.tables.list.value) tables.push(modelTable(table, await allItems(app, table)));

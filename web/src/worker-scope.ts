@@ -1,4 +1,4 @@
-/** What the global object of a dedicated Worker has, of what the Workers here use. */
+/** The part of a dedicated Worker's global object that the Workers here use. */
 export interface WorkerScope {
   onmessage: ((event: MessageEvent) => void) | null;
   postMessage(message: unknown): void;

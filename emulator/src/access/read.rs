@@ -510,7 +510,7 @@ impl<'n> PolicyMembers<'n> {
         for (at, (name, _)) in members.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 return Err(format!(
-                    "{place} has no member {name:?}: there are {}.",
+                    "{place} has no member {name:?}; its members are {}.",
                     known.join(", ")
                 ));
             }

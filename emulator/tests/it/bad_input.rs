@@ -1,7 +1,8 @@
 //! Bad input: each gets the service's error, on a small stack, and nothing is applied in part.
 
+use crate::common::settings;
+use dynatwin_engine::Engine;
 use dynatwin_engine::http::{Answer, HttpRequest};
-use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 
 const AUTHORIZATION: &str =
     "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
@@ -31,13 +32,7 @@ fn text(answer: &Answer) -> String {
 /// Sends each body to a table that holds one item, and expects this status and text, and the unchanged item.
 fn check(cases: Vec<(&'static str, &'static str, Vec<u8>, u16, &'static str)>) {
     let run = move || {
-        let settings = Settings {
-            clock: Clock::settable(Moment::START),
-            seed: 1,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        };
-        let engine = Engine::new(settings);
+        let engine = Engine::new(settings(1));
         let create = br#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
         assert_eq!(post(&engine, "CreateTable", create).status, 200);
         let put = br#"{"TableName":"tab","Item":{"pk":{"S":"a"},"v":{"N":"1"}}}"#;

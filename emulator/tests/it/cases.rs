@@ -9,18 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
+use crate::common::settings;
 use dynatwin_case::{Case, Comparison, Conditions, Error, File, Reply, Request, Service, run_ready};
 use dynatwin_engine::commits::Commit;
-use dynatwin_engine::{Caller, Clock, Engine, Moment, Settings};
-
-fn settings() -> Settings {
-    Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: dynatwin_engine::Conditions::CALM,
-        shared_db: false,
-    }
-}
+use dynatwin_engine::{Caller, Engine, Moment};
 
 /// An engine whose commits are recorded.
 struct Twin {
@@ -85,7 +77,7 @@ impl SetUp {
             state: Vec::new(),
         };
         let twin = set_up.twin();
-        commits::check(&twin.engine, &twin.recorder, settings).unwrap();
+        commits::check(&twin.engine, &twin.recorder, || settings(1)).unwrap();
         set_up.commits = twin.recorder.commits();
         set_up.state = commits::dump(&twin.engine);
         set_up
@@ -93,7 +85,7 @@ impl SetUp {
 
     /// A new engine with the tables and items.
     fn twin(&self) -> Twin {
-        let engine = Engine::new(settings());
+        let engine = Engine::new(settings(1));
         let recorder = Recorder::of(&engine);
         let twin = Twin { engine, recorder };
         for (operation, body) in &self.requests {
@@ -106,7 +98,7 @@ impl SetUp {
     /// Compares the state after a case with the fold of its commits and of a checkpoint.
     fn check(&self, twin: &Twin) -> Result<(), String> {
         if twin.engine.clock().now() != Moment::START || twin.recorder.commits() != self.commits {
-            return commits::check(&twin.engine, &twin.recorder, settings);
+            return commits::check(&twin.engine, &twin.recorder, || settings(1));
         }
         commits::same("a state without commits", &self.state, &commits::dump(&twin.engine))
     }

@@ -1,5 +1,6 @@
 //! Random bodies for the controls: no body causes a panic, and the twin keeps answering.
 
+use crate::common::settings;
 use dynatwin_engine::controls::{CONTROLS, Takes};
 use dynatwin_engine::http::{Answer, HttpRequest};
 use dynatwin_engine::quotas::OWN_CONDITIONS;
@@ -189,8 +190,7 @@ proptest! {
 
     #[test]
     fn no_control_request_panics(requests in proptest::collection::vec(control_request(), 1..6), table in "tab|tab|.{0,4}") {
-        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
-        let engine = Engine::new(Settings { clock, seed: 1, conditions, shared_db: false });
+        let engine = Engine::new(settings(1));
         engine.dispatch(&me(), "CreateTable", CREATE);
         for (name, body) in requests {
             let control = CONTROLS.iter().find(|control| control.name == name).unwrap();
@@ -212,13 +212,7 @@ proptest! {
 /// Each control has its own format of body; these valid bodies are accepted.
 #[test]
 fn valid_control_bodies_are_accepted() {
-    let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
-    let engine = Engine::new(Settings {
-        clock,
-        seed: 1,
-        conditions,
-        shared_db: false,
-    });
+    let engine = Engine::new(settings(1));
     engine.dispatch(&me(), "CreateTable", CREATE);
     for (method, path, body) in [
         (
@@ -295,13 +289,7 @@ fn a_limited_number_of_tables_has_its_own_conditions() {
 
 #[test]
 fn counters_are_listed_for_accounts_with_requests_or_tables() {
-    let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
-    let engine = Engine::new(Settings {
-        clock,
-        seed: 1,
-        conditions,
-        shared_db: false,
-    });
+    let engine = Engine::new(settings(1));
     engine.dispatch(&me(), "CreateTable", CREATE);
     engine.watch(true);
     let mut you = me();
@@ -330,14 +318,7 @@ fn a_header_advances_a_settable_clock() {
         (Allowed::All, "inf", 0),
         (Allowed::ReadOnly, "0.25", 0),
     ] {
-        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
-        let engine = Engine::new(Settings {
-            clock,
-            seed: 1,
-            conditions,
-            shared_db: false,
-        })
-        .allowing(allowed);
+        let engine = Engine::new(settings(1)).allowing(allowed);
         let headers = [("host", "localhost"), ("x-dynatwin-advance", text)];
         engine.handle(&HttpRequest {
             method: "GET",

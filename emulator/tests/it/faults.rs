@@ -2,21 +2,17 @@
 
 use std::time::Duration;
 
+use crate::common::{caller, settings};
 use dynatwin_engine::faults::{Exceeded, JobFault, KeyMatch, KmsFault, Outage, Rule, Trigger, Verdict};
 use dynatwin_engine::http::{Answer, Delivery, HttpRequest, exception};
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, ErrorKind, Lag, Moment, Settings};
+use dynatwin_engine::{Caller, Conditions, Engine, ErrorKind, Lag, Moment};
 use serde_json::{Value, json};
 
 struct Twin(Engine);
 
 impl Twin {
     fn new(billing: Value) -> Twin {
-        let twin = Twin(Engine::new(Settings {
-            clock: Clock::settable(Moment::START),
-            seed: 1,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        }));
+        let twin = Twin(Engine::new(settings(1)));
         let mut create = json!({
             "TableName": "tab",
             "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -35,10 +31,7 @@ impl Twin {
     }
 
     fn send(&self, operation: &str, body: Value) -> Answer {
-        let caller = Caller {
-            access_key: "test".into(),
-            region: "us-east-1".into(),
-        };
+        let caller = caller();
         self.0.dispatch(&caller, operation, body.to_string().as_bytes())
     }
 
@@ -598,13 +591,6 @@ fn a_failure_after_the_write_leaves_the_write() {
     assert_eq!((transaction().status, transaction().status), (500, 200));
 }
 
-fn caller() -> Caller {
-    Caller {
-        access_key: "test".into(),
-        region: "us-east-1".into(),
-    }
-}
-
 #[test]
 fn a_checksum_can_be_wrong() {
     let twin = Twin::on_demand();
@@ -635,12 +621,7 @@ fn a_checksum_can_be_wrong() {
 #[test]
 fn waits_follow_their_distribution_and_the_seed() {
     let waits = |seed| {
-        let twin = Engine::new(Settings {
-            clock: Clock::settable(Moment::START),
-            seed,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        });
+        let twin = Engine::new(settings(seed));
         let tail = Lag::Seeded {
             typical: Duration::from_millis(10),
             longest: Duration::from_secs(1),

@@ -1,19 +1,14 @@
 //! The operations on items, end to end through `dispatch`.
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use crate::common::{caller, settings};
+use dynatwin_engine::Engine;
 use serde_json::{Value, json};
 
 struct Twin(Engine);
 
 impl Twin {
     fn new() -> Twin {
-        let settings = Settings {
-            clock: Clock::settable(Moment::START),
-            seed: 1,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        };
-        let twin = Twin(Engine::new(settings));
+        let twin = Twin(Engine::new(settings(1)));
         twin.ok(
             "CreateTable",
             json!({
@@ -33,11 +28,7 @@ impl Twin {
     }
 
     fn send(&self, operation: &str, body: Value) -> (u16, Value) {
-        let caller = Caller {
-            access_key: "test".into(),
-            region: "us-east-1".into(),
-        };
-        let answer = self.0.dispatch(&caller, operation, body.to_string().as_bytes());
+        let answer = self.0.dispatch(&caller(), operation, body.to_string().as_bytes());
         (answer.status, serde_json::from_slice(&answer.body).unwrap())
     }
 

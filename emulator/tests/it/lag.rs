@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::{Twin, create_living_table};
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
+use crate::common::{Twin, caller, create_living_table};
+use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
 use serde_json::{Value, json};
 
 fn create_two_indexes(twin: &Twin) {
@@ -209,10 +209,7 @@ fn living(clock: Clock, time_to_live: TimeToLive) -> Twin {
         conditions,
         shared_db: false,
     };
-    let caller = Caller {
-        access_key: "test".into(),
-        region: "us-east-1".into(),
-    };
+    let caller = caller();
     let engine = Engine::new(settings);
     let twin = Twin { engine, caller };
     create_living_table(&twin);

@@ -1,6 +1,7 @@
 //! An engine at its memory limit: requests that would store more fail, and all others succeed.
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use crate::common::settings;
+use dynatwin_engine::{Caller, Engine};
 
 const CREATE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
@@ -16,12 +17,7 @@ fn ask(engine: &Engine, operation: &str, body: &str) -> (u16, String) {
 
 #[test]
 fn writes_that_store_more_fail_and_other_requests_succeed() {
-    let engine = Engine::new(Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    });
+    let engine = Engine::new(settings(1));
     let put = |key: &str, value: &str| {
         format!(r#"{{"TableName": "tab", "Item": {{"pk": {{"S": "{key}"}}, "v": {{"S": "{value}"}}}}}}"#)
     };

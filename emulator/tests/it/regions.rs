@@ -1,11 +1,11 @@
-//! Simulation of global tables: random worlds of regions that lag, are cut off from one another and come back.
+//! Simulation of global tables: random worlds of regions that lag, are isolated from one another and return.
 //!
-//! A world is decided by its seed. Its clients take turns, in an order that the seed decides as well, or each region has one in
-//! a thread of its own. `DYNATWIN_SEED=n` replays one world, `DYNATWIN_WORLDS=n` looks at so many.
+//! A world is determined by its seed. Its clients take turns in a seeded order, or each region has a client in its own
+//! thread. `DYNATWIN_SEED=n` replays one world, `DYNATWIN_WORLDS=n` runs this many.
 //!
-//! In the end every region has the same items, its index is the projection of its table, and its stream makes the table. No
-//! acknowledged write is lost but to a later one of its item, no region goes back to an older one, and the state is the fold of
-//! its commits.
+//! At the end all regions have the same items, each index is the projection of its table, and replaying the stream
+//! yields the table. An acknowledged write is lost only to a later one of its item, no region goes back to an older
+//! version, and the state is the fold of its commits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{Choice, setting};
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
+use crate::common::{Choice, setting, settings};
+use dynatwin_engine::{Caller, Conditions, Engine, Lag};
 use serde_json::{Value, json};
 
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
@@ -24,7 +24,7 @@ const KEYS: u64 = 5;
 const STEPS: u64 = 120;
 const WORLDS: u64 = 20;
 
-/// A write that was acknowledged: what it wrote, and when it began and ended among all requests.
+/// An acknowledged write: its content, and its start and end in the order of all requests.
 #[derive(Clone, Copy, Debug)]
 struct Written {
     /// The number that it put; `None` if it deleted the item.
@@ -37,17 +37,8 @@ struct World {
     engine: Engine,
     recorder: Arc<Recorder>,
     seed: u64,
-    /// Counts requests, and what they put.
+    /// Counts requests and the numbers that they put.
     ticks: AtomicU64,
-}
-
-fn settings(seed: u64) -> Settings {
-    Settings {
-        clock: Clock::settable(Moment::START),
-        seed,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    }
 }
 
 fn caller(region: &str) -> Caller {
@@ -155,7 +146,7 @@ impl World {
         self.ticks.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Writes something in a region; returns what was acknowledged, by key.
+    /// Writes an item in a region; returns the acknowledged write by key.
     fn write(&self, region: &str, choice: &mut Choice) -> Vec<(u64, Written)> {
         let begun = self.tick();
         let key = choice.below(KEYS);
@@ -168,7 +159,7 @@ impl World {
             0 => {
                 let delete = json!({"TableName": "tab", "Key": {"pk": pk}, "ReturnValues": "ALL_OLD"});
                 let (status, answer) = self.send(region, "DeleteItem", &delete);
-                // What is not there is not deleted, and nothing gets to the other regions.
+                // A deletion of an item that does not exist is not replicated.
                 let there = answer.get("Attributes").is_some();
                 (Vec::from_iter(there.then_some(key)), None, status)
             }
@@ -228,7 +219,7 @@ impl World {
         }
     }
 
-    /// Lets the regions exchange what they have missed, and holds them against one another; returns what they have.
+    /// Lets the regions exchange the missing writes, and compares them; returns their items.
     fn heal(&self) -> BTreeMap<u64, u64> {
         for region in REGIONS {
             self.engine
@@ -270,7 +261,7 @@ impl World {
         indexed.collect()
     }
 
-    /// The items that a region's stream makes.
+    /// The items that result from replaying a region's stream.
     fn rebuilt(&self, region: &str) -> BTreeMap<String, Value> {
         let table = self.ok(region, "DescribeTable", &json!({"TableName": "tab"}));
         let arn = &table["Table"]["LatestStreamArn"];
@@ -315,13 +306,13 @@ fn seeds() -> Box<dyn Iterator<Item = u64>> {
     }
 }
 
-/// In turns the later write of an item is the newer one, in whichever region it was made.
+/// If clients take turns, the later write of an item is the newer one, in any region.
 fn in_turns(seed: u64) {
     let world = World::new(seed);
     let mut choice = Choice(seed ^ 0x7265_6769);
     let mut last: BTreeMap<u64, Written> = BTreeMap::new();
     let mut all: Vec<(u64, Written)> = Vec::new();
-    // The latest write that each region has shown of each item.
+    // The latest write of each item that each region has shown.
     let mut shown: BTreeMap<(usize, u64), u64> = BTreeMap::new();
     for _ in 0..STEPS {
         let at = choice.below(3) as usize;
@@ -335,7 +326,7 @@ fn in_turns(seed: u64) {
                     assert!(seen >= *newest, "seed {seed}: {} goes back", REGIONS[at]);
                     *newest = seen;
                 } else {
-                    // Some deletion that is not older than what was seen, or nothing was ever there.
+                    // A deletion that is not older than the observed version, or the item never existed.
                     let deletions = all
                         .iter()
                         .filter(|(of, written)| *of == key && written.number.is_none());
@@ -360,7 +351,7 @@ fn in_turns(seed: u64) {
     assert_eq!(items, expect, "seed {seed}: a write is lost");
 }
 
-/// Among threads a write may be lost to one that did not end before it began.
+/// With threads a write may be lost to one that did not end before it began.
 fn in_threads(seed: u64) {
     let world = World::new(seed);
     let run = |at: usize| {
@@ -394,8 +385,8 @@ fn in_threads(seed: u64) {
     }
 }
 
-/// A request that a strongly consistent region has answered: the version of the item that it has seen or written, and when
-/// it began and ended among all requests.
+/// A request that a strongly consistent region has answered: the version of the item that it read or wrote, and its
+/// start and end in the order of all requests.
 #[derive(Clone, Copy, Debug)]
 struct Answered {
     key: u64,
@@ -406,7 +397,7 @@ struct Answered {
 }
 
 impl World {
-    /// Reads an item of a strongly consistent table, or replaces the version that was read by the next.
+    /// Reads an item of a strongly consistent table, or replaces the version that was read.
     fn swap(&self, region: &str, choice: &mut Choice) -> Option<Answered> {
         let key = choice.below(3);
         let pk = json!({"pk": {"S": key.to_string()}});
@@ -449,7 +440,7 @@ impl World {
         })
     }
 
-    /// Cuts a region off, lets all come back, or lets time pass.
+    /// Isolates a region, reconnects all regions, or advances the clock.
     fn cut(&self, choice: &mut Choice) {
         let of = caller(STRONG[choice.below(3) as usize]);
         match choice.below(4) {
@@ -460,8 +451,8 @@ impl World {
     }
 }
 
-/// The versions of each item are a history: each is written once, and whoever begins after a version was seen or written sees
-/// none that is older.
+/// The versions of each item form a history: each is written once, and a request that begins after a version was read
+/// or written observes none that is older.
 fn check_history(seed: u64, mut answered: Vec<Answered>) {
     for key in 0..3 {
         let mut versions: Vec<u64> = answered

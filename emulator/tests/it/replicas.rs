@@ -3,17 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::commits::{self, Recorder};
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use crate::common::{caller, settings};
+use dynatwin_engine::{Caller, Engine, Moment, Settings};
 use serde_json::{Value, json};
-
-fn settings() -> Settings {
-    Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    }
-}
 
 struct Twin {
     engine: Engine,
@@ -23,7 +15,7 @@ struct Twin {
 impl Twin {
     /// A twin with a table `tab` in us-east-1.
     fn new() -> Twin {
-        let engine = Engine::new(settings());
+        let engine = Engine::new(settings(1));
         let recorder = Recorder::of(&engine);
         let twin = Twin { engine, recorder };
         twin.must("us-east-1", "CreateTable", &table());
@@ -80,7 +72,7 @@ impl Twin {
     }
 
     fn check(&self) {
-        commits::check(&self.engine, &self.recorder, settings).unwrap();
+        commits::check(&self.engine, &self.recorder, || settings(1)).unwrap();
     }
 }
 
@@ -152,11 +144,11 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
     twin.must("us-east-1", "UpdateTable", &index);
     let commits = twin.recorder.commits();
     for end in before + 1..=commits.len() {
-        let engine = Engine::new(settings());
+        let engine = Engine::new(settings(1));
         let mut replay = engine.replay();
         commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
         replay.finish(Moment::START);
-        let recorder = Recorder::of(&Engine::new(settings()));
+        let recorder = Recorder::of(&Engine::new(settings(1)));
         let other = Twin { engine, recorder };
         let [here, there] = ["us-east-1", "eu-west-1"].map(|region| other.describe(region));
         assert_eq!(
@@ -174,7 +166,7 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
 fn a_shared_database_has_no_room_for_replicas() {
     let engine = Engine::new(Settings {
         shared_db: true,
-        ..settings()
+        ..settings(1)
     });
     let recorder = Recorder::of(&engine);
     let twin = Twin { engine, recorder };
@@ -299,10 +291,7 @@ fn a_disassociated_replica_is_a_table_of_its_own() {
 fn a_replica_is_not_disassociated_before_its_writes_have_arrived() {
     let twin = Twin::new();
     twin.add_replica("us-east-1", "eu-west-1");
-    let caller = Caller {
-        access_key: "test".into(),
-        region: "us-east-1".into(),
-    };
+    let caller = caller();
     twin.engine.account(&caller).pause_replication("tab", None).unwrap();
     twin.put("us-east-1", "a");
     twin.must(

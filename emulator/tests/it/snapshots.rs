@@ -6,19 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{Twin, create_living_table};
+use crate::common::{Twin, create_living_table, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
-use dynatwin_engine::{Clock, Conditions, Moment, RestoreError, Settings, StateSnapshot};
+use dynatwin_engine::{Conditions, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
-
-fn settings() -> Settings {
-    Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    }
-}
 
 fn put(pk: &str) -> Value {
     json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": "x"}}})
@@ -51,11 +42,11 @@ fn a_restored_state_is_in_the_log() {
     twin.engine.restore(&snapshot).unwrap();
     assert_eq!(count(&twin), 1);
     assert_eq!(twin.engine.clock().now(), snapshot.now());
-    commits::check(&twin.engine, &recorder, settings).unwrap();
+    commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
     twin.ok("PutItem", &put("c"));
-    commits::check(&twin.engine, &recorder, settings).unwrap();
+    commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
     twin.engine.reset().unwrap();
-    commits::check(&twin.engine, &recorder, settings).unwrap();
+    commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
 }
 
 struct Full(AtomicBool);
@@ -160,7 +151,7 @@ fn the_log_yields_the_state_despite_concurrent_resets_and_restores() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    commits::check(&twin.engine, &recorder, settings).unwrap();
+    commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
 }
 
 /// However much a stream, point-in-time recovery and a paused index hold, a log with a limit for records takes a checkpoint.

@@ -1,6 +1,7 @@
 //! Control-plane operations, end to end through `dispatch`.
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use crate::common::{caller, settings};
+use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -20,12 +21,7 @@ impl Twin {
     }
 
     fn empty() -> Twin {
-        Twin(Engine::new(Settings {
-            clock: Clock::settable(Moment::START),
-            seed: 1,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        }))
+        Twin(Engine::new(settings(1)))
     }
 
     /// Returns a twin with the service's usual delays.
@@ -36,11 +32,7 @@ impl Twin {
     }
 
     fn raw(&self, operation: &str, body: &Value) -> (u16, Vec<u8>) {
-        let caller = Caller {
-            access_key: "test".into(),
-            region: "us-east-1".into(),
-        };
-        let answer = self.0.dispatch(&caller, operation, body.to_string().as_bytes());
+        let answer = self.0.dispatch(&caller(), operation, body.to_string().as_bytes());
         (answer.status, answer.body)
     }
 

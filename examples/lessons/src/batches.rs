@@ -13,7 +13,7 @@ use crate::{Item, Outcome, pace};
 const BATCH: usize = 25;
 
 /// Writes all items, and returns after all are written: unprocessed entries are retried with backoff. The backoff
-/// starts anew after each round that wrote something.
+/// restarts after each round that wrote something.
 pub async fn write_all(client: &Client, table: &str, items: Vec<Item>, random: &mut fastrand::Rng) -> Outcome<()> {
     for batch in puts(items)?.chunks(BATCH) {
         let mut left = batch.to_vec();

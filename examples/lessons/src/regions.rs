@@ -1,9 +1,9 @@
 //! A version check holds in one region.
 //!
-//! Each replica of a global table checks conditions, and reads with `ConsistentRead`, what its own region has. So an optimistic
-//! lock on a balance succeeds in two regions at once, or after a failover to a region that lags; then one write replaces the
-//! other, and nobody is told. Deposits that are items of their own meet no other write: they arrive everywhere, however
-//! late, and the balance is their sum.
+//! Each replica of a global table checks conditions, and reads with `ConsistentRead`, against its own region's items.
+//! So an optimistic lock on a balance succeeds in two regions at once, or after a failover to a region that lags; then
+//! one write silently replaces the other. Deposits that are separate items conflict with no other write: they arrive
+//! everywhere, however late, and the balance is their sum.
 //!
 //! | PK | SK | |
 //! |---|---|---|
@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::Client;
 
 use crate::{Item, Outcome, held, n, number, s};
 
-/// Accounts in a global table, as one region has them.
+/// Accounts in a global table, as stored in one region.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     client: Client,
@@ -28,7 +28,7 @@ impl Accounts {
         Accounts { client, table }
     }
 
-    /// Notes a deposit as an item of its own. `id` tells deposits apart, so one that is sent again is the same.
+    /// Records a deposit as a separate item. `id` identifies the deposit, so a repeated request has no further effect.
     pub async fn deposit(&self, account: &str, id: &str, amount: i64) -> Outcome<()> {
         let put = self.client.put_item().table_name(&self.table);
         let put = put
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// The sum of the deposits that this region has.
+    /// The sum of the deposits in this region.
     pub async fn balance(&self, account: &str) -> Outcome<i64> {
         let query = self.client.query().table_name(&self.table).consistent_read(true);
         let query = query
@@ -53,17 +53,17 @@ impl Accounts {
         Ok(sum)
     }
 
-    /// Whether a deposit was made: asks the region that has written it, if this one does not have it yet.
+    /// Whether a deposit was made: also reads the region that wrote it, if this one does not have it yet.
     pub async fn is_deposited(&self, written_in: &Accounts, account: &str, id: &str) -> Outcome<bool> {
         Ok(self.has(account, id).await? || written_in.has(account, id).await?)
     }
 
-    /// Whether this region has a deposit. Alone it only seems right: `ConsistentRead` shows no other region's writes.
+    /// The mistake: whether this region has a deposit. `ConsistentRead` does not return other regions' writes.
     pub async fn has(&self, account: &str, id: &str) -> Outcome<bool> {
         Ok(self.get(account, &format!("DEPOSIT#{id}")).await?.is_some())
     }
 
-    /// This only seems right: adds to the balance if nobody has changed it since it was read.
+    /// The mistake: adds to the balance if it has not changed since it was read.
     pub async fn deposit_by_version(&self, account: &str, amount: i64) -> Outcome<bool> {
         let before = self.get(account, "BALANCE").await?.unwrap_or_default();
         let version = number(&before, "version").unwrap_or_default();
@@ -104,7 +104,7 @@ mod tests {
 
     const THERE: &str = "eu-west-1";
 
-    /// Accounts in us-east-1 and eu-west-1, which lag by so many seconds.
+    /// Accounts in us-east-1 and eu-west-1, with this replication lag in seconds.
     async fn accounts(lag: u64) -> (Twin, Accounts, Accounts) {
         let twin = Twin::seeded(7);
         Table::new("Accounts").create(&twin).await;
@@ -122,7 +122,7 @@ mod tests {
         (twin, here, there)
     }
 
-    /// Makes a deposit of 10 in both ways.
+    /// Makes a deposit of 10 by each method.
     async fn deposit(accounts: &Accounts, id: &str) {
         accounts.deposit("masa", id, 10).await.unwrap();
         assert!(
@@ -131,7 +131,7 @@ mod tests {
         );
     }
 
-    /// The balances of both ways.
+    /// The balances of both methods.
     async fn balances(accounts: &Accounts) -> (i64, i64) {
         let sum = accounts.balance("masa").await.unwrap();
         (sum, accounts.balance_by_version("masa").await.unwrap())
@@ -175,14 +175,14 @@ mod tests {
     async fn a_failover_to_a_region_that_lags_loses_what_is_overwritten() {
         let (twin, here, there) = accounts(0).await;
         deposit(&here, "1").await;
-        // The region is cut off with two deposits that no other region has, and the application goes on elsewhere.
+        // The region is isolated with two deposits that no other region has, and the application continues elsewhere.
         twin.pause_replication("Accounts", None).unwrap();
         deposit(&here, "2").await;
         deposit(&here, "3").await;
         twin.clock().advance(Duration::from_mins(1));
         assert_eq!(balances(&there).await, (10, 10));
         deposit(&there, "4").await;
-        // It comes back: every deposit arrives, and the newer balance replaces the other.
+        // The region returns: every deposit arrives, and the newer balance replaces the other.
         twin.resume_replication("Accounts", None).unwrap();
         for accounts in [&here, &there] {
             assert_eq!(balances(accounts).await, (40, 20));

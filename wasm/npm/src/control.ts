@@ -5,7 +5,7 @@ import type { Answer, AttributeValue } from './types.js';
 /** What answers requests: the engine's lowest entry point. */
 export type Handle = (method: string, path: string, headers: string[], body: Uint8Array) => Answer;
 
-/** The error of a control that refuses its input, or does not find what it names. */
+/** The error of a control that refuses its input, or names something that does not exist. */
 export class Refusal extends Error {
   constructor(
     message: string,
@@ -31,7 +31,7 @@ export function answerTo<T>(handle: Handle, { method, path, body }: controls.Cal
   return read;
 }
 
-/** Returns what `block` returns, or `undefined` if what it names does not exist. */
+/** Returns what `block` returns, or `undefined` if it names something that does not exist. */
 export function unlessAbsent<T>(block: () => T): T | undefined {
   try {
     return block();

@@ -231,7 +231,7 @@ export class Dynatwin {
     else this.control(controls.pauseReplication({ table, region }), caller);
   }
 
-  /** Lets a table and its replica in `region`, or all of its replicas, exchange what they have missed. */
+  /** Lets a table and its replica in `region`, or all of its replicas, exchange the missing writes. */
   resumeReplication(table: string, region?: string, caller?: Caller): void {
     if (region === undefined) this.control(controls.resumeAllReplication({ table }), caller);
     else this.control(controls.resumeReplication({ table, region }), caller);
@@ -377,7 +377,7 @@ export class Dynatwin {
     this.control(controls.removeAccess());
   }
 
-  /** What would be decided about a request, by which statement, and from which values. Nothing is carried out. */
+  /** What would be decided about a request, by which statement, and from which values. Nothing is executed. */
   explainAccess(question: AccessQuestion): AccessExplanation {
     return this.control(controls.explainAccess(question));
   }

@@ -13,7 +13,7 @@ interface SdkRequest {
   body?: unknown;
 }
 
-/** A lost answer never comes; a client without a timeout waits this long. */
+/** A lost answer never arrives; a client without a timeout waits this long. */
 const REQUEST_TIMEOUT = 30_000;
 /** How many requests may be sent without time passing. */
 const LIMIT = 50_000;
@@ -123,7 +123,7 @@ type LoggedRequest = Pick<SeenRequest, 'number' | 'operation' | 'caller' | 'deli
 const realSetTimeout = globalThis.setTimeout.bind(globalThis);
 const realNow = performance.now.bind(performance);
 
-/** Delivers answers when and how the engine says. */
+/** Delivers answers when and how the engine defines. */
 export class Connection {
   #moment = -1;
   #sent = 0;

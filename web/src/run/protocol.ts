@@ -9,7 +9,7 @@ export interface StartMessage {
   /** The engine's Worker; without it requests go to `base` by fetch. */
   port?: MessagePort;
   base: string;
-  /** Whether time is what the page says, or the machine's, so many milliseconds ahead. */
+  /** Whether the page sets the time; otherwise it is the machine's, this many milliseconds ahead. */
   settable: boolean;
 }
 

@@ -31,14 +31,14 @@ export interface RunOptions {
   onEnd: (ending: Ending) => void;
 }
 
-/** How often the Worker is asked whether it is there, in milliseconds of real time. */
+/** The interval at which the Worker must answer, in milliseconds of real time. */
 const PULSE = 150;
 /** How many questions may stay without an answer. Those that the page asks late are not counted: the machine is busy. */
 const PATIENCE = 6;
 const LATE = 2 * PULSE;
 const PATIENCE_WITH_TRUSTED = 20 * PATIENCE;
 
-/** A Worker that was made ahead of the first run, and whether its script has loaded. */
+/** A Worker that was created before the first run, and whether its script has loaded. */
 let spare: { worker: Worker; loaded: boolean } | undefined;
 
 function make(): Worker {

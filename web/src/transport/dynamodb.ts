@@ -19,7 +19,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The headers of a request whose signature nobody checks. */
+/** The headers of a request whose signature is not verified. */
 export function signedHeaders(account: Account, target?: string, date = '20260101T000000Z'): Headers {
   const scope = `${account.accessKey}/${date.slice(0, 8)}/${account.region}/dynamodb/aws4_request`;
   const headers: Headers = {

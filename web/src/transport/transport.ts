@@ -12,7 +12,7 @@ export interface Reply {
 
 export type Headers = Record<string, string>;
 
-/** What an engine in this tab is made with. */
+/** The settings of an engine in this tab. */
 export interface Start {
   seed: number;
   /** The moment its clock stands at. */
@@ -33,7 +33,7 @@ const decoder = new TextDecoder();
 
 export const textOf = (reply: Reply): string => decoder.decode(reply.body);
 
-/** A request as it travels to the engine's Worker. */
+/** A request in a message to the engine's Worker. */
 export interface Call {
   id: number;
   method: string;
@@ -54,5 +54,5 @@ export interface EngineCall {
 
 export type ToEngine = Call | EngineCall | { port: MessagePort };
 
-/** What comes back from the engine's Worker. */
+/** A message from the engine's Worker. */
 export type Returned = { id: number; reply: Reply } | { id: number } | { id: number; failure: string };

@@ -9,7 +9,7 @@ import { tags } from '@lezer/highlight';
 
 interface Options {
   text: string;
-  /** The first and last position of what is selected. */
+  /** The first and last position of the selection. */
   selection: [number, number];
   language: 'javascript' | 'text';
   label: string;

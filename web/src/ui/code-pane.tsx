@@ -17,7 +17,7 @@ export function CodePane({ app }: { app: App }) {
   const tab = useSignal<(typeof TABS)[number]>('Code');
   return (
     <section class="pane code-pane" aria-label="Code and requests">
-      <Tabs label="What is sent" id="send" names={TABS} selected={tab} />
+      <Tabs label="Kind of request" id="send" names={TABS} selected={tab} />
       <div class="tab-body" role="tabpanel" id="send-panel" aria-label={tab.value}>
         {tab.value === 'Code' && <Code app={app} />}
         {tab.value === 'PartiQL' && <Statement app={app} />}
@@ -47,7 +47,7 @@ function Code({ app }: { app: App }) {
           </button>
         )}
         {app.isTab && !running && (
-          <button type="button" onClick={() => void app.runCode(true)} title="Runs the code on the tables there are">
+          <button type="button" onClick={() => void app.runCode(true)} title="Runs the code on the existing tables">
             Run again
           </button>
         )}

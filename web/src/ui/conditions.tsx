@@ -177,10 +177,10 @@ function SliderRow({ slider, conditions, off, set }: { slider: Slider; condition
 
 const VERDICTS: [string, Rule['verdict'], string][] = [
   ['Throttle', 'throttle', 'The request is refused for lack of throughput; the SDK retries it.'],
-  ['Fail with a 500', 'internalServerError', 'The request is not carried out.'],
-  ['Lose the answer', 'answerLost', 'The request is carried out, and the client never hears of it.'],
-  ['Reset the connection', 'reset', 'The request is not carried out.'],
-  ['Answer 5 s later', { wait: 5 }, 'The request is carried out at once.'],
+  ['Fail with a 500', 'internalServerError', 'The request is not executed.'],
+  ['Lose the answer', 'answerLost', 'The request is executed, and its answer is lost.'],
+  ['Reset the connection', 'reset', 'The request is not executed.'],
+  ['Answer 5 s later', { wait: 5 }, 'The request is executed at once.'],
 ];
 
 const OUTAGES: [Outage['outage'], string][] = [

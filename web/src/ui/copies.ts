@@ -8,7 +8,7 @@ interface Sent {
   body: Record<string, unknown>;
 }
 
-/** The last requests that were sent, with their bodies; what Python and the CLI are made of. */
+/** The latest requests with their bodies, which are converted for Python and the CLI. */
 const sent: { list: Sent[] } = { list: [] };
 
 /** Reads the bodies of the latest requests, so that they can be copied at once. */

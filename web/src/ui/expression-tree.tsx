@@ -21,7 +21,7 @@ export function Fault({ expression, explained: { error, at } }: { expression: st
 
 const INDENT = 18;
 
-/** The parts of an expression as a tree; with an item, what each part gives for it. */
+/** The parts of an expression as a tree; with an item, also the value of each part. */
 export function Tree({ expression, nodes, item }: { expression: string; nodes: ExpressionNode[]; item?: ExpressionItem | undefined }) {
   return (
     <div class="tree-side">

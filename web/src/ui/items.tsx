@@ -17,7 +17,7 @@ const BEYOND = 8;
 /** The most rows that are read at once. */
 const BLOCK = 200;
 
-/** Changes that can be taken back: what was there before, the latest last. */
+/** Changes that can be undone: the previous items, the latest last. */
 interface Change {
   table: string;
   owner: Account;
@@ -236,7 +236,7 @@ function Row({ stored, names, first, expired, onOpen }: RowProps) {
   );
 }
 
-/** Attributes other than the keys, short values first: a long one would hide what comes after it. */
+/** Attributes other than the keys, short values first: a long one would hide the following ones. */
 function others({ item }: StoredItem, keys: string[]): { name: string; text: string }[] {
   const texts = Object.entries(item).filter(([name]) => !keys.includes(name)).map(([name, value]) => ({ name, text: brief(value).slice(0, 60) }));
   return texts.sort((one, other) => one.text.length - other.text.length).slice(0, 8);

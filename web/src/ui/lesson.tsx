@@ -42,7 +42,7 @@ export function LessonTable({ app, lesson }: { app: App; lesson: Example }) {
   return (
     <div class="lesson" data-lesson={lesson.id}>
       <table>
-        <caption class="unseen">What holds under which conditions</caption>
+        <caption class="unseen">Results under each set of conditions</caption>
         <thead>
           <tr>
             <td />

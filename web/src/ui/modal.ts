@@ -1,7 +1,7 @@
 // Modal dialogs.
 import { useEffect, useRef } from 'preact/hooks';
 
-/** A reference for a dialog that is modal while it is there. When it goes, the element that had the focus before has it again. */
+/** A reference for a dialog that is modal while it exists. When it is removed, the focus returns to the previous element. */
 export function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

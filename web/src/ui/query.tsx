@@ -39,7 +39,7 @@ interface Built {
   body: Record<string, unknown>;
 }
 
-/** The request that the fields describe: a Query if there is a partition key, a Scan if not. */
+/** The request that the fields describe: a Query if there is a partition key, otherwise a Scan. */
 function build(table: TableView): Built {
   const keys = table.indexes.find(({ name }) => name === index.value)?.keys ?? table.keys;
   const names: Record<string, string> = {};

@@ -72,7 +72,7 @@ export function Details({ app, request, onClose, onExpression }: { app: App; req
   );
 }
 
-/** How much of what was read was returned. */
+/** The share of the read items that was returned. */
 const isRead = ({ touches }: SeenRequest) => touches.some(({ act }) => act === 'Query' || act === 'Scan');
 
 function Proportion({ request }: { request: SeenRequest }) {

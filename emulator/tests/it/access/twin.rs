@@ -1,8 +1,9 @@
 //! An engine with access control, called by access key.
 
+use crate::common::settings;
 use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::iam::Directory;
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use dynatwin_engine::{Caller, Engine};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -60,13 +61,7 @@ fn signature(secret: &str, date: &str, body: &[u8]) -> String {
 impl Twin {
     /// Creates a twin in which every account has the root key `ROOT`.
     pub fn new(configuration: &Value) -> Twin {
-        let settings = Settings {
-            clock: Clock::settable(Moment::START),
-            seed: 7,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        };
-        let engine = Engine::new(settings);
+        let engine = Engine::new(settings(7));
         let twin = Twin {
             engine,
             configuration: RefCell::default(),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::settings;
 use dynatwin_engine::monitoring::{EventKind, RegionalWrite};
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
+use dynatwin_engine::{Caller, Conditions, Engine, Lag, Moment};
 use serde_json::{Value, json};
 
 use super::commits::{self, Recorder};
@@ -13,15 +14,6 @@ use super::commits::{self, Recorder};
 pub const US: &str = "us-east-1";
 pub const EU: &str = "eu-west-1";
 pub const AP: &str = "ap-south-1";
-
-pub fn settings() -> Settings {
-    Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 7,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    }
-}
 
 pub fn caller(region: &str) -> Caller {
     Caller {
@@ -39,7 +31,7 @@ pub struct Twin {
 impl Twin {
     /// A global table in these regions, the first of which has made it.
     pub fn new(regions: &[&str]) -> Twin {
-        let engine = Engine::new(settings());
+        let engine = Engine::new(settings(7));
         let recorder = Recorder::of(&engine);
         let twin = Twin { engine, recorder };
         let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
@@ -184,7 +176,7 @@ impl Twin {
 impl Drop for Twin {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            commits::check(&self.engine, &self.recorder, settings).unwrap();
+            commits::check(&self.engine, &self.recorder, || settings(7)).unwrap();
         }
     }
 }

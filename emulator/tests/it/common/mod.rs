@@ -8,6 +8,23 @@ pub mod replay;
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 
+/// Settings with this seed, calm conditions, and a settable clock that stands at [`Moment::START`].
+pub fn settings(seed: u64) -> Settings {
+    Settings {
+        clock: Clock::settable(Moment::START),
+        seed,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    }
+}
+
+pub fn caller() -> Caller {
+    Caller {
+        access_key: "test".into(),
+        region: "us-east-1".into(),
+    }
+}
+
 pub struct Twin {
     pub engine: Engine,
     pub caller: Caller,
@@ -15,19 +32,9 @@ pub struct Twin {
 
 impl Twin {
     pub fn new(seed: u64) -> Twin {
-        let settings = Settings {
-            clock: Clock::settable(Moment::START),
-            seed,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        };
-        let caller = Caller {
-            access_key: "test".into(),
-            region: "us-east-1".into(),
-        };
         Twin {
-            engine: Engine::new(settings),
-            caller,
+            engine: Engine::new(settings(seed)),
+            caller: caller(),
         }
     }
 

@@ -1,0 +1,219 @@
+//! How long streams and records can be read, and the limit on their bytes.
+
+use std::time::Duration;
+
+use crate::common::Twin;
+use dynatwin_engine::{Conditions, Lag, Shards};
+use serde_json::{Value, json};
+
+use super::{
+    HOUR, create, describe, iterator, latest, put, records, refused, shards, summaries, switch, text, with_stream,
+};
+
+#[test]
+fn a_record_lives_a_day() {
+    let twin = with_stream();
+    put(&twin, "a", 1);
+    let arn = latest(&twin);
+    let number = records(&twin, &arn)[0]["dynamodb"]["SequenceNumber"].clone();
+    let shard = shards(&twin, &arn).iter().map(|shard| text(&shard["ShardId"])).find(|shard| {
+        let body = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": number});
+        twin.send("GetShardIterator", &body).0 == 200
+    });
+    let shard = shard.unwrap();
+    let trimmed = "TrimmedDataAccessException: The data you are trying to access has been trimmed";
+    twin.engine.advance(Duration::from_secs(86_399));
+    let next = iterator(&twin, &arn, &shard, "TRIM_HORIZON");
+    let found = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+    assert_eq!(found["Records"].as_array().unwrap().len(), 1);
+    assert!(
+        found.get("NextShardIterator").is_none(),
+        "the shard was followed long ago"
+    );
+    twin.engine.advance(Duration::from_secs(1));
+    refused(twin.send("GetRecords", &json!({"ShardIterator": next})), trimmed);
+    let body = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number});
+    refused(twin.send("GetShardIterator", &body), trimmed);
+    // Memory is freed as the clock advances, without readers.
+    let later = twin.engine.next_due();
+    assert!(later > twin.engine.clock().now());
+    twin.engine.advance(HOUR * 4);
+    let body = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "LATEST"});
+    refused(
+        twin.send("GetShardIterator", &body),
+        "ResourceNotFoundException: Requested resource not found: Shard does not exist",
+    );
+}
+
+#[test]
+fn a_disabled_stream_can_be_read_for_a_day() {
+    let twin = with_stream();
+    put(&twin, "a", 1);
+    let first = latest(&twin);
+    let (status, answer) = switch(&twin, None);
+    assert_eq!(status, 200);
+    let table = &answer["TableDescription"];
+    assert_eq!(table["TableStatus"], "UPDATING");
+    assert!(table.get("StreamSpecification").is_none());
+    assert_eq!(text(&table["LatestStreamArn"]), first);
+    put(&twin, "a", 2);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
+    assert_eq!(describe(&twin, &first)["StreamStatus"], "DISABLED");
+    assert!(
+        shards(&twin, &first)
+            .iter()
+            .all(|shard| shard["SequenceNumberRange"].get("EndingSequenceNumber").is_some())
+    );
+    refused(
+        switch(&twin, None),
+        "ValidationException: Table has no stream to disable: TableName: tab",
+    );
+    let (status, answer) = switch(&twin, Some("KEYS_ONLY"));
+    assert_eq!(status, 200);
+    let table = &answer["TableDescription"];
+    assert_eq!(
+        table["StreamSpecification"],
+        json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"})
+    );
+    let second = text(&table["LatestStreamArn"]);
+    assert_ne!(first, second, "though the clock stands still");
+    assert!(second.ends_with(&text(&table["LatestStreamLabel"])));
+    refused(
+        switch(&twin, Some("NEW_IMAGE")),
+        "ValidationException: Table already has an enabled stream: TableName: tab",
+    );
+    put(&twin, "a", 3);
+    assert_eq!(summaries(&records(&twin, &second)), ["MODIFY a -"]);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
+    let listed = |more: Value| twin.ok("ListStreams", &more)["Streams"].as_array().unwrap().len();
+    assert_eq!(listed(json!({})), 2);
+    twin.engine.advance(HOUR * 24);
+    assert_eq!(listed(json!({"TableName": "tab"})), 1);
+    refused(
+        twin.send("DescribeStream", &json!({"StreamArn": first})),
+        &format!("ResourceNotFoundException: Requested resource not found: Stream: {first} not found"),
+    );
+    assert_eq!(describe(&twin, &second)["StreamStatus"], "ENABLED");
+}
+
+#[test]
+fn a_deleted_table_leaves_its_stream() {
+    let twin = with_stream();
+    put(&twin, "a", 1);
+    let first = latest(&twin);
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
+    let description = describe(&twin, &first);
+    assert_eq!(description["StreamStatus"], "DISABLED");
+    assert_eq!(description["TableName"], "tab");
+    create(&twin, "KEYS_ONLY");
+    let second = latest(&twin);
+    assert_ne!(first, second);
+    put(&twin, "a", 2);
+    assert_eq!(summaries(&records(&twin, &first)), ["INSERT a 1"]);
+    let page = twin.ok("ListStreams", &json!({"Limit": 1}));
+    assert_eq!(page["Streams"][0]["StreamArn"], *first);
+    assert_eq!(page["LastEvaluatedStreamArn"], *first);
+    let page = twin.ok("ListStreams", &json!({"Limit": 1, "ExclusiveStartStreamArn": first}));
+    assert_eq!(page["Streams"][0]["StreamArn"], *second);
+    assert!(page.get("LastEvaluatedStreamArn").is_none());
+    twin.engine.advance(HOUR * 24);
+    let page = twin.ok("ListStreams", &json!({"ExclusiveStartStreamArn": first}));
+    assert_eq!(page["Streams"][0]["StreamArn"], *second, "a cursor outlives its stream");
+}
+
+#[test]
+fn a_new_table_takes_its_stream_along() {
+    let twin = Twin::new(1);
+    let mut conditions = Conditions::CALM;
+    conditions.table_status = Lag::Fixed(Duration::from_secs(6));
+    twin.engine.set_conditions(conditions).unwrap();
+    let off = json!({"TableName": "off", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": false}});
+    let made = twin.ok("CreateTable", &off)["TableDescription"].clone();
+    for member in ["StreamSpecification", "LatestStreamArn", "LatestStreamLabel"] {
+        assert!(made.get(member).is_none());
+    }
+    create(&twin, "NEW_IMAGE");
+    let arn = latest(&twin);
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLING");
+    twin.engine.advance(Duration::from_secs(6));
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLED");
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "DISABLING");
+    twin.engine.advance(Duration::from_secs(6));
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "DISABLED");
+}
+
+#[test]
+fn each_caller_has_its_own_streams() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    let mut other = twin.caller.clone();
+    other.region = "eu-west-1".into();
+    let send = |operation: &str, body: Value| {
+        let answer = twin.engine.dispatch(&other, operation, body.to_string().as_bytes());
+        (answer.status, serde_json::from_slice::<Value>(&answer.body).unwrap())
+    };
+    assert_eq!(send("ListStreams", json!({})), (200, json!({"Streams": []})));
+    assert_eq!(send("DescribeStream", json!({"StreamArn": arn})).0, 400);
+    twin.engine.reset().unwrap();
+    assert_eq!(twin.ok("ListStreams", &json!({})), json!({"Streams": []}));
+}
+
+/// The records that a stream keeps beyond its limit, and the messages to its readers and the operator.
+#[test]
+fn a_stream_respects_its_limit_in_bytes() {
+    for (limit, shard_count, everything) in [
+        (Some(5000), 1, false),
+        (Some(5000), 4, false),
+        (Some(1), 1, false),
+        (Some(1 << 20), 4, true),
+        (None, 1, true),
+    ] {
+        let case = format!("{limit:?} {shard_count}");
+        let twin = Twin::new(1);
+        twin.engine
+            .set_conditions(Conditions {
+                stream_bytes: limit,
+                stream_shards: Shards::Fixed(shard_count),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        create(&twin, "NEW_IMAGE");
+        let arn = latest(&twin);
+        let ids: Vec<String> = shards(&twin, &arn)
+            .iter()
+            .map(|shard| text(&shard["ShardId"]))
+            .collect();
+        let start: Vec<String> = ids.iter().map(|id| iterator(&twin, &arn, id, "TRIM_HORIZON")).collect();
+        let mut notes = Vec::new();
+        for at in 0..100 {
+            let body =
+                json!({"TableName": "tab", "Item": {"pk": {"S": format!("k{}", at % 7)}, "v": {"N": at.to_string()}}});
+            let answer = twin
+                .engine
+                .dispatch(&twin.caller, "PutItem", body.to_string().as_bytes());
+            assert_eq!(answer.status, 200);
+            notes.extend(answer.note);
+        }
+        let found = summaries(&records(&twin, &arn));
+        assert_eq!(found.len() == 100, everything, "{case}: {found:?}");
+        let newest: Vec<String> = (0..100)
+            .map(|at| format!("{} k{} {at}", if at < 7 { "INSERT" } else { "MODIFY" }, at % 7))
+            .skip(100 - found.len())
+            .collect();
+        assert_eq!(found, newest, "{case}: the newest are kept");
+        let trimmed = start.iter().filter(|next| {
+            let (_, answer) = twin.send("GetRecords", &json!({"ShardIterator": next}));
+            text(&answer["__type"]).ends_with("TrimmedDataAccessException")
+        });
+        assert_eq!(trimmed.count() > 0, !everything, "{case}");
+        assert_eq!(notes.len(), usize::from(!everything), "{case}: {notes:?}");
+        assert!(
+            notes.iter().all(|note| note.contains("stream of table tab")),
+            "{notes:?}"
+        );
+    }
+}

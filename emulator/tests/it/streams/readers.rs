@@ -1,0 +1,201 @@
+//! Iterators and readers of shards: positions, lag and limits.
+
+use std::time::Duration;
+
+use crate::common::Twin;
+use dynatwin_engine::{Conditions, Lag};
+use serde_json::{Value, json};
+
+use super::{create, iterator, latest, put, records, refused, shards, switch, text, with_stream};
+
+#[test]
+fn iterators_start_at_their_position() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    for v in 0..5 {
+        put(&twin, "a", v);
+        twin.engine.advance(Duration::from_secs(10));
+    }
+    let all = records(&twin, &arn);
+    let shard = shards(&twin, &arn)
+        .iter()
+        .map(|shard| text(&shard["ShardId"]))
+        .find(|shard| {
+            let next = iterator(&twin, &arn, shard, "TRIM_HORIZON");
+            twin.ok("GetRecords", &json!({"ShardIterator": next}))["Records"] != json!([])
+        })
+        .unwrap();
+    let number = |at: usize| all[at]["dynamodb"]["SequenceNumber"].clone();
+    let start = twin.seconds() - 50;
+    for (more, expect) in [
+        (json!({"ShardIteratorType": "TRIM_HORIZON"}), 0..5),
+        (json!({"ShardIteratorType": "LATEST"}), 5..5),
+        (
+            json!({"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": number(2)}),
+            2..5,
+        ),
+        (
+            json!({"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number(2)}),
+            3..5,
+        ),
+        (
+            json!({"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number(4)}),
+            5..5,
+        ),
+        (
+            json!({"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": start + 20}),
+            2..5,
+        ),
+        (
+            json!({"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": start as f64 + 20.5}),
+            3..5,
+        ),
+        (json!({"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 0}), 0..5),
+        (
+            json!({"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": start + 50}),
+            5..5,
+        ),
+    ] {
+        let mut body = json!({"StreamArn": arn, "ShardId": shard});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let next = twin.ok("GetShardIterator", &body)["ShardIterator"].clone();
+        let found = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+        assert_eq!(found["Records"], Value::from(&all[expect]), "{more}");
+    }
+    let next = iterator(&twin, &arn, &shard, "TRIM_HORIZON");
+    let two = twin.ok("GetRecords", &json!({"ShardIterator": next, "Limit": 2}));
+    assert_eq!(two["Records"], Value::from(&all[..2]));
+    let rest = twin.ok("GetRecords", &json!({"ShardIterator": two["NextShardIterator"]}));
+    assert_eq!(rest["Records"], Value::from(&all[2..]));
+}
+
+#[test]
+fn an_iterator_lives_fifteen_minutes() {
+    let twin = with_stream();
+    put(&twin, "a", 1);
+    let arn = latest(&twin);
+    let first = text(&shards(&twin, &arn)[0]["ShardId"]);
+    let next = iterator(&twin, &arn, &first, "TRIM_HORIZON");
+    twin.engine.advance(Duration::from_mins(15));
+    twin.ok("GetRecords", &json!({"ShardIterator": next}));
+    twin.engine.advance(Duration::from_secs(1));
+    refused(
+        twin.send("GetRecords", &json!({"ShardIterator": next})),
+        "ExpiredIteratorException: The provided iterator exceeds the maximum age allowed",
+    );
+}
+
+#[test]
+fn records_lag_and_keep_their_order_in_a_shard() {
+    for stream_lag in [
+        Conditions::AWS.stream_lag,
+        Lag::Fixed(Duration::from_millis(300)),
+        Lag::None,
+    ] {
+        let twin = Twin::new(1);
+        let conditions = Conditions {
+            stream_lag,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        create(&twin, "NEW_AND_OLD_IMAGES");
+        let arn = latest(&twin);
+        let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+        let mut end = iterator(&twin, &arn, &shard, "LATEST");
+        let (mut written, mut seen, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+        for at in 0..1200 {
+            let now = twin.engine.clock().now();
+            if at % 10 == 0 && written.len() < 50 {
+                put(&twin, &format!("k{}", written.len() % 7), written.len() as i64);
+                written.push(now);
+            }
+            let answer = twin.ok("GetRecords", &json!({"ShardIterator": end}));
+            end = text(&answer["NextShardIterator"]);
+            for record in answer["Records"].as_array().unwrap() {
+                delays.push(now.since(written[seen.len()]));
+                seen.push(text(&record["dynamodb"]["NewImage"]["v"]["N"]));
+            }
+            twin.engine.clock().advance(Duration::from_millis(1));
+        }
+        let expect: Vec<String> = (0..50).map(|v: u32| v.to_string()).collect();
+        assert_eq!(seen, expect, "{stream_lag:?}");
+        let longest = delays.iter().max().unwrap();
+        assert!(*longest <= stream_lag.longest(), "{stream_lag:?}: {delays:?}");
+        assert_eq!(longest.is_zero(), stream_lag.is_none(), "{stream_lag:?}: {delays:?}");
+    }
+}
+
+#[test]
+fn a_reader_from_the_end_gets_all_pending_records() {
+    let twin = Twin::new(1);
+    twin.engine
+        .set_conditions(Conditions {
+            stream_lag: Lag::Fixed(Duration::from_secs(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    create(&twin, "NEW_IMAGE");
+    let arn = latest(&twin);
+    let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+    put(&twin, "a", 1);
+    twin.engine.advance(Duration::from_secs(1));
+    put(&twin, "b", 2);
+    let end = iterator(&twin, &arn, &shard, "LATEST");
+    let count = |next: &str| {
+        let answer = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+        answer["Records"].as_array().unwrap().len()
+    };
+    assert_eq!(count(&end), 0);
+    twin.engine.advance(Duration::from_secs(1));
+    assert_eq!(
+        count(&end),
+        1,
+        "the record was not readable when the iterator was taken"
+    );
+    // A disabled stream can still be read to its end.
+    put(&twin, "c", 3);
+    assert_eq!(switch(&twin, None).0, 200);
+    assert_eq!(records(&twin, &arn).len(), 2);
+    twin.engine.advance(Duration::from_secs(1));
+    assert_eq!(records(&twin, &arn).len(), 3);
+}
+
+#[test]
+fn a_third_reader_of_a_shard_is_throttled() {
+    for (conditions, throttled) in [(Conditions::CALM, false), (Conditions::AWS, true)] {
+        let twin = Twin::new(1);
+        twin.engine
+            .set_conditions(Conditions {
+                capacity: conditions.capacity,
+                ..Conditions::CALM
+            })
+            .unwrap();
+        create(&twin, "KEYS_ONLY");
+        let arn = latest(&twin);
+        let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+        let mut readers = [(); 3].map(|()| iterator(&twin, &arn, &shard, "TRIM_HORIZON"));
+        let read = |next: &mut String| {
+            let (status, answer) = twin.send("GetRecords", &json!({"ShardIterator": next}));
+            if status == 200 {
+                *next = text(&answer["NextShardIterator"]);
+                return true;
+            }
+            let kind = text(&answer["__type"]);
+            assert!(kind.ends_with("#ThrottlingException"), "{answer}");
+            assert!(answer.to_string().contains("Rate exceeded"), "{answer}");
+            false
+        };
+        // The first read of an iterator may be that of a consumer that gets a new one for each poll.
+        assert_eq!(readers.each_mut().map(read), [true; 3]);
+        for _ in 0..3 {
+            let may = readers.each_mut().map(read);
+            assert_eq!(may, [true, true, !throttled]);
+            twin.engine.advance(Duration::from_millis(250));
+        }
+        // A reader that pauses for a second no longer counts.
+        twin.engine.advance(Duration::from_millis(750));
+        let [first, second, third] = &mut readers;
+        assert!(read(third) && read(second));
+        assert_eq!(read(first), !throttled);
+    }
+}

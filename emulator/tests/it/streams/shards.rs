@@ -1,0 +1,245 @@
+//! The number of shards, their succession and their splits.
+
+use std::time::Duration;
+
+use crate::common::Twin;
+use dynatwin_engine::{Conditions, Lag, Shards};
+use serde_json::{Value, json};
+
+use super::{describe, iterator, latest, put, records, refused, shards, switch, text, with_stream};
+
+#[test]
+fn the_number_of_shards_follows_throughput() {
+    let provisioned = |read: u64, write: u64| Some([read, write]);
+    let by_throughput = Shards::ByThroughput;
+    for (shards, throughput, expect) in [
+        // Under `calm` there is always one.
+        (Conditions::CALM.stream_shards, None, 1),
+        (Conditions::CALM.stream_shards, provisioned(9000, 9000), 1),
+        (Conditions::AWS.stream_shards, provisioned(5, 5), 1),
+        (Conditions::AWS.stream_shards, None, 4),
+        (by_throughput, provisioned(3000, 1000), 2),
+        (by_throughput, provisioned(8000, 1), 3),
+        (Shards::Fixed(3), provisioned(5, 5), 3),
+        (Shards::Fixed(0), None, 1),
+    ] {
+        for later in [false, true] {
+            let twin = Twin::new(1);
+            twin.engine
+                .set_conditions(Conditions {
+                    stream_shards: shards,
+                    ..Conditions::CALM
+                })
+                .unwrap();
+            let specification = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+            let mut table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+            if let Some([read, write]) = throughput {
+                table["BillingMode"] = "PROVISIONED".into();
+                table["ProvisionedThroughput"] = json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+            }
+            if later {
+                twin.ok("CreateTable", &table);
+                twin.ok(
+                    "UpdateTable",
+                    &json!({"TableName": "tab", "StreamSpecification": specification}),
+                );
+            } else {
+                table["StreamSpecification"] = specification;
+                twin.ok("CreateTable", &table);
+            }
+            let arn = latest(&twin);
+            let case = format!("{shards:?} {throughput:?} {later}");
+            assert_eq!(self::shards(&twin, &arn).len(), expect, "{case}");
+            // Whichever shard it is in, each record is there, in the order of its item.
+            (0..40).for_each(|at| put(&twin, &format!("k{}", at % 20), at));
+            assert_eq!(records(&twin, &arn).len(), 40, "{case}");
+        }
+    }
+}
+
+#[test]
+fn shards_follow_each_other() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    for v in 0..30 {
+        put(&twin, &format!("k{}", v % 7), v);
+        twin.engine.advance(Duration::from_mins(30));
+    }
+    let shards = shards(&twin, &arn);
+    assert_eq!(shards.len(), 16, "four lineages, four shards each");
+    let open = |shard: &&Value| shard["SequenceNumberRange"].get("EndingSequenceNumber").is_none();
+    assert_eq!(shards.iter().filter(open).count(), 4);
+    for (at, shard) in shards.iter().enumerate() {
+        let parent = shard.get("ParentShardId");
+        assert_eq!(parent.is_none(), at < 4);
+        assert!(parent.is_none_or(|parent| shards[..at].iter().any(|before| before["ShardId"] == *parent)));
+        let children = json!({"StreamArn": arn, "ShardFilter": {"Type": "CHILD_SHARDS", "ShardId": shard["ShardId"]}});
+        let found = twin.ok("DescribeStream", &children)["StreamDescription"]["Shards"].clone();
+        let expect: Vec<&Value> = shards
+            .iter()
+            .filter(|child| child["ParentShardId"] == shard["ShardId"])
+            .collect();
+        assert_eq!(found, json!(expect));
+    }
+    // Parents first, so each item's changes are in order.
+    let found = records(&twin, &arn);
+    assert_eq!(found.len(), 30);
+    for key in 0..7 {
+        let of_key = found
+            .iter()
+            .filter(|record| record["dynamodb"]["Keys"]["pk"]["S"] == format!("k{key}"));
+        let values: Vec<i64> = of_key
+            .map(|record| text(&record["dynamodb"]["NewImage"]["v"]["N"]).parse().unwrap())
+            .collect();
+        assert_eq!(values, (0..30).filter(|v| v % 7 == key).collect::<Vec<_>>());
+    }
+    // In pages.
+    let mut pages = Vec::new();
+    let mut body = json!({"StreamArn": arn, "Limit": 3});
+    loop {
+        let page = twin.ok("DescribeStream", &body)["StreamDescription"].clone();
+        pages.extend(page["Shards"].as_array().unwrap().clone());
+        match page.get("LastEvaluatedShardId") {
+            Some(last) => body["ExclusiveStartShardId"] = last.clone(),
+            None => break,
+        }
+    }
+    assert_eq!(pages, shards);
+}
+
+#[test]
+fn readers_follow_a_split() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    for v in 0..40 {
+        put(&twin, &format!("k{v}"), v);
+    }
+    let before = shards(&twin, &arn);
+    assert_eq!(twin.engine.account(&twin.caller).split_shards("tab"), Ok(true));
+    assert!(twin.engine.account(&twin.caller).split_shards("none").is_err());
+    for v in 0..40 {
+        put(&twin, &format!("k{v}"), 100 + v);
+    }
+    let after = shards(&twin, &arn);
+    assert_eq!(after.len(), before.len() * 3);
+    for parent in &before {
+        let children: Vec<&Value> = after
+            .iter()
+            .filter(|shard| shard["ParentShardId"] == parent["ShardId"])
+            .collect();
+        assert_eq!(children.len(), 2);
+        for child in children {
+            let next = iterator(&twin, &arn, child["ShardId"].as_str().unwrap(), "TRIM_HORIZON");
+            let found = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+            assert_ne!(found["Records"], json!([]), "both halves have keys");
+        }
+    }
+    // Parents first, so records from before the split come first.
+    let found = records(&twin, &arn);
+    for key in 0..40 {
+        let of_key = found
+            .iter()
+            .filter(|record| record["dynamodb"]["Keys"]["pk"]["S"] == format!("k{key}"));
+        let events: Vec<String> = of_key.map(|record| text(&record["eventName"])).collect();
+        assert_eq!(events, ["INSERT", "MODIFY"]);
+    }
+}
+
+#[test]
+fn a_switch_of_the_billing_mode_takes_time() {
+    let twin = with_stream();
+    let mut conditions = Conditions::CALM;
+    conditions.table_status = Lag::Fixed(Duration::from_secs(6));
+    twin.engine.set_conditions(conditions).unwrap();
+    let second = |seconds| twin.engine.advance(Duration::from_secs(seconds));
+    let first = latest(&twin);
+    assert_eq!(switch(&twin, None).0, 200);
+    assert_eq!(describe(&twin, &first)["StreamStatus"], "DISABLING");
+    let label = first.rsplit('/').next().unwrap().to_owned();
+    let status = || text(&twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableStatus"]);
+    assert_eq!(status(), "UPDATING");
+    let update = |more: Value| {
+        let mut body = json!({"TableName": "tab"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        twin.send("UpdateTable", &body)
+    };
+    let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
+    let units = json!({"ReadCapacityUnits": 5, "WriteCapacityUnits": 5});
+    let index = json!({"AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}}]});
+    let stream = json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}});
+    let disabling = format!("Table: tab Stream: {label} Operation: DISABLE");
+    for (change, expect) in [
+        (
+            stream.clone(),
+            format!("{in_use}A stream status change is currently in progress. {disabling}"),
+        ),
+        (
+            json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units}),
+            format!("{in_use}Can't change table IOPS when stream status is being updated. {disabling}"),
+        ),
+        (
+            index.clone(),
+            format!("{in_use}Can't create or delete an index when stream status is being updated."),
+        ),
+        (
+            json!({"OnDemandThroughput": {"MaxReadRequestUnits": 5}}),
+            format!("{in_use}OnDemandThroughput cannot be updated while stream status update is in progress"),
+        ),
+        (
+            json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}),
+            format!("{in_use}Can't update table class when stream status is being updated. {disabling}"),
+        ),
+    ] {
+        refused(update(change), &expect);
+    }
+    refused(
+        twin.send("DeleteTable", &json!({"TableName": "tab"})),
+        &format!("{in_use}Cannot delete table while stream is being enabled/disabled."),
+    );
+    second(5);
+    assert_eq!(describe(&twin, &first)["StreamStatus"], "DISABLED");
+    assert_eq!(status(), "ACTIVE");
+    assert_eq!(update(stream.clone()).0, 200);
+    let arn = latest(&twin);
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLING");
+    refused(
+        update(json!({"StreamSpecification": {"StreamEnabled": false}})),
+        &format!(
+            "{in_use}A stream status change is currently in progress. Table: tab Stream: {} Operation: ENABLE",
+            arn.rsplit('/').next().unwrap()
+        ),
+    );
+    put(&twin, "a", 1);
+    second(5);
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLED");
+    assert_eq!(records(&twin, &arn).len(), 1);
+    // Another change in progress blocks a switch.
+    assert_eq!(update(index).0, 200);
+    let off = || update(json!({"StreamSpecification": {"StreamEnabled": false}}));
+    refused(
+        off(),
+        &format!("{in_use}Can't change stream status when an index is being created"),
+    );
+    second(600);
+    assert_eq!(
+        update(json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units,
+        "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-g", "ProvisionedThroughput": units}}]}))
+        .0,
+        200
+    );
+    refused(
+        off(),
+        &format!("{in_use}Can't enable or disable stream while table IOPS are being updated. Table: tab"),
+    );
+    second(100);
+    // A switch back to on-demand can be combined with a stream.
+    assert_eq!(
+        update(json!({"BillingMode": "PAY_PER_REQUEST", "StreamSpecification": {"StreamEnabled": false}})).0,
+        200
+    );
+    assert_eq!(describe(&twin, &arn)["StreamStatus"], "DISABLING");
+}
