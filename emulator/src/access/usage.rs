@@ -1,7 +1,5 @@
 //! The permissions that a principal has used, and the statements that allow them and nothing else.
 
-use std::collections::BTreeSet;
-
 use crate::sorted::SortedMap;
 
 /// The actions and resources that a principal has used, with the values of condition keys.
@@ -54,16 +52,16 @@ pub struct ReportedKeys {
 /// The values that condition keys had; `None` where a request without the key used the permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct UsedKeys {
-    leading_keys: Option<BTreeSet<String>>,
-    attributes: Option<BTreeSet<String>>,
-    select: Option<BTreeSet<String>>,
-    return_values: Option<BTreeSet<String>>,
+    leading_keys: Option<SortedMap<String, ()>>,
+    attributes: Option<SortedMap<String, ()>>,
+    select: Option<SortedMap<String, ()>>,
+    return_values: Option<SortedMap<String, ()>>,
 }
 
 impl Default for UsedKeys {
     /// The keys of no request.
     fn default() -> UsedKeys {
-        let none = Some(BTreeSet::new());
+        let none = Some(SortedMap::new());
         UsedKeys {
             leading_keys: none.clone(),
             attributes: none.clone(),
@@ -108,7 +106,9 @@ impl Usage {
             (&mut used.return_values, one(permission.return_values)),
         ] {
             match (known.as_mut(), values) {
-                (Some(known), Some(values)) => known.extend(values),
+                (Some(known), Some(values)) => values.into_iter().for_each(|value| {
+                    known.insert(value, ());
+                }),
                 _ => *known = None,
             }
         }
@@ -118,7 +118,7 @@ impl Usage {
     pub fn statements(&self, keys: ReportedKeys) -> Vec<UsedStatement> {
         let mut by_resource: SortedMap<UsedStatement, Vec<String>> = SortedMap::new();
         for ((resource, action), used) in &self.used {
-            let of = |wanted: bool, values: &Option<BTreeSet<String>>| {
+            let of = |wanted: bool, values: &Option<SortedMap<String, ()>>| {
                 values.as_ref().filter(|_| wanted).and_then(restriction)
             };
             let statement = UsedStatement {
@@ -147,10 +147,10 @@ impl Usage {
 }
 
 /// The values of a condition; `None` if there are none, or if a policy cannot express one of them.
-fn restriction(values: &BTreeSet<String>) -> Option<Vec<String>> {
+fn restriction(values: &SortedMap<String, ()>) -> Option<Vec<String>> {
     let expressible = |value: &String| value.chars().all(|char| matches!(char, ' '..='\u{ff}'));
-    let written = values.iter().map(|value| value.replace("${", "${$}{")).collect();
-    (!values.is_empty() && values.iter().all(expressible)).then_some(written)
+    let written = values.keys().map(|value| value.replace("${", "${$}{")).collect();
+    (!values.is_empty() && values.keys().all(expressible)).then_some(written)
 }
 
 #[cfg(test)]

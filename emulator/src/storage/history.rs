@@ -28,9 +28,22 @@ struct ReplacedItem {
     old: Option<Item>,
 }
 
+/// The versions that changes have replaced under one key, oldest first.
+#[derive(Clone, Debug, Default)]
+struct ReplacedVersions(VecDeque<ReplacedItem>);
+
+impl ReplacedVersions {
+    /// The version in a state; `None` if the item has not changed since.
+    fn at(&self, state: u64) -> Option<&ReplacedItem> {
+        // The first later change replaced the version of that state.
+        let first = self.0.partition_point(|version| version.change < state);
+        self.0.get(first)
+    }
+}
+
 /// The versions that changes have replaced in one map: the table's items, or the entries of a local index.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Versions(BTreeMap<Key, VecDeque<ReplacedItem>>);
+pub(super) struct Versions(BTreeMap<Key, Box<ReplacedVersions>>);
 
 impl Versions {
     /// Adds the version that the newest change replaces.
@@ -39,36 +52,30 @@ impl Versions {
         self.0
             .entry(key.clone())
             .or_default()
+            .0
             .push_back(ReplacedItem { change, old });
     }
 
     /// Drops the oldest version under a key.
     fn drop_oldest(&mut self, key: &Key) {
         let Some(versions) = self.0.get_mut(key) else { return };
-        versions.pop_front();
-        if versions.is_empty() {
+        versions.0.pop_front();
+        if versions.0.is_empty() {
             self.0.remove(key);
         }
     }
 
     /// The version under a key in a state; `None` if the key has not changed since.
     fn get(&self, key: &Key, state: u64) -> Option<&ReplacedItem> {
-        version_at(self.0.get(key)?, state)
+        self.0.get(key)?.at(state)
     }
 
     /// The keys of a range that have changed since a state, and their versions in it.
     pub(super) fn range(&self, range: &KeyRange, state: u64) -> impl DoubleEndedIterator<Item = (&Key, Option<&Item>)> {
         self.0
             .range((range.lower.as_ref(), range.upper.as_ref()))
-            .filter_map(move |(key, versions)| Some((key, version_at(versions, state)?.old.as_ref())))
+            .filter_map(move |(key, versions)| Some((key, versions.at(state)?.old.as_ref())))
     }
-}
-
-/// The version in a state, from a list of replaced versions, oldest first.
-fn version_at(versions: &VecDeque<ReplacedItem>, state: u64) -> Option<&ReplacedItem> {
-    // The first later change replaced the version of that state.
-    let first = versions.partition_point(|version| version.change < state);
-    versions.get(first)
 }
 
 /// What is needed to forget one change.

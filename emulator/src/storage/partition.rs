@@ -54,7 +54,7 @@ pub struct Contents {
     /// Earlier states, while reads may be stale.
     history: Option<Box<History>>,
     /// The items locked by running transactions.
-    held: BTreeMap<Key, TransactionHold>,
+    held: BTreeMap<Key, Box<TransactionHold>>,
     /// When those transactions are executed.
     transaction_ends: BTreeSet<(Moment, Key)>,
     /// The versions of the items, once the table has replicas.
@@ -197,7 +197,7 @@ impl Partition {
             expired: None,
         };
         contents.transaction_ends.insert((ends, key.clone()));
-        contents.held.insert(key.clone(), hold);
+        contents.held.insert(key.clone(), Box::new(hold));
         self.lower_due(contents);
     }
 }

@@ -1,6 +1,5 @@
 //! A table: its settings, its partitions, its global indexes.
 
-use std::convert::Infallible;
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
@@ -75,6 +74,12 @@ impl DeletingIndex {
             DeletingIndex::Vector(contents) => contents.count(),
         }
     }
+}
+
+/// A table whose settings are being changed: the locks of all its partitions, and of its shape.
+struct LockedSettings<'t> {
+    contents: Vec<RwLockWriteGuard<'t, Contents>>,
+    shape: RwLockWriteGuard<'t, Arc<Shape>>,
 }
 
 impl Deref for Shape {
@@ -448,18 +453,10 @@ impl Table {
         now: Moment,
         change: impl FnOnce(&mut TableSettings) -> Result<(), E>,
     ) -> Result<Arc<Shape>, E> {
-        self.change_settings(now, |current| {
-            let mut settings = current.clone();
-            change(&mut settings)?;
-            settings.epoch += 1;
-            let committed = self.host.log.begin(now, Origin::Request, || {
-                vec![Mutation::ChangeTable {
-                    table: self.ordinal,
-                    settings: Box::new(settings.clone()),
-                }]
-            })?;
-            Ok((committed, settings))
-        })
+        let locked = self.lock_settings();
+        let mut settings = locked.shape.settings.clone();
+        change(&mut settings)?;
+        Ok(self.commit_settings(locked, settings, None, now)?)
     }
 
     /// Changes the settings together with the state of the table's replica group, in one commit.
@@ -470,29 +467,53 @@ impl Table {
         tables: &[Arc<Table>],
         change: impl FnOnce(&mut TableSettings) -> Result<(), E>,
     ) -> Result<Arc<Shape>, E> {
-        self.change_settings(now, |current| {
-            let mut settings = current.clone();
-            change(&mut settings)?;
-            settings.epoch += 1;
-            let committed = self.host.log.begin(now, Origin::Request, || {
-                let settings = Box::new(settings.clone());
-                let table = self.ordinal;
-                vec![Mutation::ChangeTable { table, settings }, replica::mutation(group)]
-            })?;
-            replica::apply(&committed, group, tables);
-            Ok((committed, settings))
-        })
+        let locked = self.lock_settings();
+        let mut settings = locked.shape.settings.clone();
+        change(&mut settings)?;
+        Ok(self.commit_settings(locked, settings, Some((group, tables)), now)?)
     }
 
-    /// Replaces the settings under all partition locks by those that `change` returns and commits.
-    pub(super) fn change_settings<'c, E>(
+    fn lock_settings(&self) -> LockedSettings<'_> {
+        LockedSettings {
+            contents: self.partitions.iter().map(Partition::write).collect(),
+            shape: self.shape.write(),
+        }
+    }
+
+    /// Commits settings, and the state of a replica group with its tables, and applies both.
+    fn commit_settings(
         &self,
+        locked: LockedSettings<'_>,
+        mut settings: TableSettings,
+        group: Option<(&GroupState, &[Arc<Table>])>,
         now: Moment,
-        change: impl FnOnce(&TableSettings) -> Result<(Committed<'c>, TableSettings), E>,
-    ) -> Result<Arc<Shape>, E> {
-        let mut contents: Vec<RwLockWriteGuard<'_, Contents>> = self.partitions.iter().map(Partition::write).collect();
-        let mut current = self.shape.write();
-        let (committed, settings) = change(&current.settings)?;
+    ) -> Result<Arc<Shape>, AppendError> {
+        settings.epoch += 1;
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            let settings = Box::new(settings.clone());
+            let table = self.ordinal;
+            let mut mutations = vec![Mutation::ChangeTable { table, settings }];
+            mutations.extend(group.map(|(group, _)| replica::mutation(group)));
+            mutations
+        })?;
+        if let Some((group, tables)) = group {
+            replica::apply(&committed, group, tables);
+        }
+        Ok(self.apply_settings(locked, committed, settings, now))
+    }
+
+    /// Replaces the settings by committed ones.
+    fn apply_settings(
+        &self,
+        locked: LockedSettings<'_>,
+        committed: Committed<'_>,
+        settings: TableSettings,
+        now: Moment,
+    ) -> Arc<Shape> {
+        let LockedSettings {
+            mut contents,
+            shape: mut current,
+        } = locked;
         let reschedule = settings.time_to_live != current.time_to_live
             || settings.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
@@ -518,7 +539,7 @@ impl Table {
         if reschedule {
             self.schedule(now);
         }
-        Ok(shape)
+        shape
     }
 
     /// Schedules the deletions of all items by time to live, slice by slice. Writes schedule those of their items.
@@ -610,8 +631,7 @@ impl Table {
     /// Replays a change of the settings.
     pub(super) fn replay_settings(&self, committed: &Committed<'_>, settings: TableSettings) {
         let now = committed.time;
-        let changed: Result<_, Infallible> = self.change_settings(now, |_| Ok((Committed::replayed(now), settings)));
-        drop(changed);
+        self.apply_settings(self.lock_settings(), Committed::replayed(now), settings, now);
     }
 
     /// Inserts items from a checkpoint.

@@ -67,7 +67,7 @@ type ArrivalOrder = (Moment, u64);
 pub(super) struct Queue<E> {
     /// Changes that were due when they were queued, in that order, with the moment they were due. They precede `delayed`.
     due: VecDeque<ArrivedChange<E>>,
-    delayed: BTreeMap<ArrivalOrder, Delayed<E>>,
+    delayed: BTreeMap<ArrivalOrder, Box<Delayed<E>>>,
     /// The position of the last delayed change of each item, by the item's hash.
     last: BTreeMap<u64, ArrivalOrder>,
     delays: Delays,
@@ -136,7 +136,7 @@ impl<E> Queue<E> {
             self.count += 1;
             let place = (change.arrives, self.count);
             self.last.insert(item, place);
-            self.delayed.insert(place, Delayed { item, update });
+            self.delayed.insert(place, Box::new(Delayed { item, update }));
         }
     }
 
@@ -173,7 +173,7 @@ impl<E> Queue<E> {
         self.count += 1;
         let place = (last.map_or(arrives, |last| last.max(arrives)), self.count);
         self.last.insert(item, place);
-        self.delayed.insert(place, Delayed { item, update });
+        self.delayed.insert(place, Box::new(Delayed { item, update }));
     }
 
     /// When the last change of the item under `key`, which was just queued, arrives.
@@ -210,7 +210,8 @@ impl<E> Queue<E> {
             });
         }
         let first = self.delayed.first_entry().filter(|first| first.key().0 <= now)?;
-        let (place, Delayed { item, update }) = first.remove_entry();
+        let (place, delayed) = first.remove_entry();
+        let Delayed { item, update } = *delayed;
         if self.last.get(&item) == Some(&place) {
             self.last.remove(&item);
         }

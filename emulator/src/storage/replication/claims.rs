@@ -27,7 +27,7 @@ pub struct Claims {
 
 #[derive(Debug, Default)]
 struct ClaimedItems {
-    claims: BTreeMap<Key, Claim>,
+    claims: BTreeMap<Key, Box<Claim>>,
     /// When the claims of completed writes end.
     ends: BTreeSet<(Moment, Key)>,
 }
@@ -74,10 +74,12 @@ impl Claims {
     pub fn claim(&self, key: &Key, region: &Name, now: Moment) -> Option<ItemClaim<'_>> {
         let mut items = self.items.lock();
         items.expire(now);
-        let claim = items.claims.entry(key.clone()).or_insert_with(|| Claim {
-            region: region.clone(),
-            writers: 0,
-            until: now,
+        let claim = items.claims.entry(key.clone()).or_insert_with(|| {
+            Box::new(Claim {
+                region: region.clone(),
+                writers: 0,
+                until: now,
+            })
         });
         if claim.region != *region {
             return None;

@@ -29,7 +29,7 @@ type QueuePosition = (Moment, u64);
 /// The queued changes from one region.
 #[derive(Debug)]
 struct RegionQueue {
-    waiting: BTreeMap<QueuePosition, ReplicatedChange>,
+    waiting: BTreeMap<QueuePosition, Box<ReplicatedChange>>,
     /// The position of the last queued change of each item.
     last: BTreeMap<Key, QueuePosition>,
     delays: Delays,
@@ -105,13 +105,13 @@ impl RegionQueue {
         if self.paused
             && let Some(there) = last.and_then(|last| self.waiting.get_mut(&last))
         {
-            *there = arrival;
+            **there = arrival;
             return;
         }
         self.count += 1;
         let place = (last.map_or(arrives, |(last, _)| last.max(arrives)), self.count);
         self.last.insert(arrival.key.clone(), place);
-        self.waiting.insert(place, arrival);
+        self.waiting.insert(place, Box::new(arrival));
     }
 
     fn remove(&mut self, place: QueuePosition) -> Option<ReplicatedChange> {
@@ -119,7 +119,7 @@ impl RegionQueue {
         if self.last.get(&arrival.key) == Some(&place) {
             self.last.remove(&arrival.key);
         }
-        Some(arrival)
+        Some(*arrival)
     }
 }
 
@@ -239,8 +239,12 @@ impl Inbox {
         let of = |source: &RegionQueue| {
             let (paused, resumed) = (source.paused, source.resumed);
             let waiting = source.waiting.iter().take(most);
-            let waiting =
-                waiting.map(move |(place, arrival)| ((!paused).then(|| place.0.max(resumed)), arrival.clone()));
+            let waiting = waiting.map(move |(place, arrival)| {
+                (
+                    (!paused).then(|| place.0.max(resumed)),
+                    ReplicatedChange::clone(arrival),
+                )
+            });
             waiting.collect::<Vec<_>>()
         };
         let mut first: Vec<_> = sources.values().flat_map(of).collect();
@@ -280,7 +284,7 @@ impl Inbox {
             waiting: source
                 .waiting
                 .iter()
-                .map(|(place, arrival)| (place.0, arrival.clone()))
+                .map(|(place, arrival)| (place.0, ReplicatedChange::clone(arrival)))
                 .collect(),
             delays: source.delays.0.clone(),
         });

@@ -83,7 +83,7 @@ pub struct VersionComparison {
 /// The versions of the items of a partition, including deleted items.
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaVersions {
-    of: BTreeMap<Key, ReplicaVersion>,
+    of: BTreeMap<Key, Box<ReplicaVersion>>,
     /// The versions of deleted items, by the time of their deletion.
     deleted: BTreeSet<(Moment, Key)>,
 }
@@ -91,12 +91,12 @@ pub struct ReplicaVersions {
 impl ReplicaVersions {
     /// The version of an item; `None` if it was last written before the table had replicas.
     pub fn get(&self, key: &Key) -> Option<&ReplicaVersion> {
-        self.of.get(key)
+        self.of.get(key).map(Box::as_ref)
     }
 
     /// All versions, ordered by key.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &ReplicaVersion)> {
-        self.of.iter()
+        self.of.iter().map(|(key, version)| (key, &**version))
     }
 
     /// Records a write in this region, and returns its version. A write is no older than the version it replaces.
@@ -118,7 +118,7 @@ impl ReplicaVersions {
 
     /// Compares an arriving version with the present one.
     pub fn compare(&self, key: &Key, arrives: &ReplicaVersion) -> VersionComparison {
-        let Some(there) = self.of.get(key) else {
+        let Some(there) = self.get(key) else {
             return VersionComparison {
                 replaces: true,
                 conflict: None,
@@ -136,7 +136,7 @@ impl ReplicaVersions {
     /// Sets the version of an item, which exists or is deleted.
     pub fn set(&mut self, key: &Key, version: ReplicaVersion, deletes: bool) {
         let time = version.stamp.time;
-        if let Some(before) = self.of.insert(key.clone(), version) {
+        if let Some(before) = self.of.insert(key.clone(), Box::new(version)) {
             self.deleted.remove(&(before.stamp.time, key.clone()));
         }
         if deletes {
