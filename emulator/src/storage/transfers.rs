@@ -25,9 +25,9 @@ pub enum TransferKind {
 /// The request of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransferRequest {
-    Export(ExportTableToPointInTime),
-    Import(Box<ImportTable>),
-    BulkPut(StartBulkPutItems),
+    Export(Arc<ExportTableToPointInTime>),
+    Import(Arc<ImportTable>),
+    BulkPut(Arc<StartBulkPutItems>),
 }
 
 impl TransferRequest {

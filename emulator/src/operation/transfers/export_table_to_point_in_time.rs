@@ -2,6 +2,8 @@
 
 mod lines;
 
+use std::sync::Arc;
+
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
@@ -70,7 +72,7 @@ impl Stages for Operation {
             target.table.id.clone(),
         );
         let echoed = transfers::echoed(body, &["FilterSpecification", "IncrementalExportSpecification"]);
-        let about = TransferRequest::Export(request.clone());
+        let about = TransferRequest::Export(Arc::clone(request));
         let token = request.client_token.as_ref();
         match transfers::begin(context, place, (about, body), echoed, token)? {
             TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),

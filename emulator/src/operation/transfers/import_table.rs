@@ -75,15 +75,13 @@ impl Stages for Operation {
         let RequestWithBody { request, body } = sent;
         let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
         let place = (Name::clone(name), context.table_arn(name), String::new());
-        let about = TransferRequest::Import(Box::new(request.clone()));
+        let about = TransferRequest::Import(Arc::clone(request));
         // The token of a running import is checked before the table, which that import has created.
         if let Some(token) = &request.client_token
             && let Some(there) = running(context, token)
         {
             return match &there.about {
-                TransferRequest::Import(other) if **other == *request => {
-                    Ok(StartedTransfer::before(there, context.now))
-                }
+                TransferRequest::Import(other) if other == request => Ok(StartedTransfer::before(there, context.now)),
                 _ => Err(ApiError::import_conflict()),
             };
         }

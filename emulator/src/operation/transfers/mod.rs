@@ -255,14 +255,14 @@ impl StartedTransfer {
 
 /// A request, with its body as sent.
 pub struct RequestWithBody<R> {
-    pub request: R,
+    pub request: Arc<R>,
     pub body: Vec<u8>,
 }
 
 impl<R: Decode> Decode for RequestWithBody<R> {
     fn decode(body: &[u8]) -> Result<RequestWithBody<R>, ApiError> {
         Ok(RequestWithBody {
-            request: R::decode(body)?,
+            request: Arc::new(R::decode(body)?),
             body: body.to_vec(),
         })
     }

@@ -1,5 +1,6 @@
 //! [StartBulkPutItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_StartBulkPutItems.html).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::capacity::Direction;
@@ -53,7 +54,7 @@ impl Stages for Operation {
         let table = &target.table;
         let place = (table.name.clone(), table.arn.clone(), table.id.clone());
         let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
-        let about = TransferRequest::BulkPut(request.clone());
+        let about = TransferRequest::BulkPut(Arc::clone(request));
         let token = request.client_token.as_ref();
         match transfers::begin(context, place, (about, body), echoed, token)? {
             TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),

@@ -1,5 +1,7 @@
 //! The encodings of structures and enumerations. Tags are never reused.
 
+use std::sync::Arc;
+
 use super::{Binary, DecodeError, Input, UNKNOWN, enumerations, structures, write_bytes};
 use crate::change::Cause;
 use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
@@ -241,9 +243,11 @@ impl Binary for TransferRecord {
 /// The request of a transfer, from its body.
 fn request(kind: TransferKind, body: &[u8]) -> Result<TransferRequest, DecodeError> {
     let request = match kind {
-        TransferKind::Export => ExportTableToPointInTime::decode(body).map(TransferRequest::Export),
-        TransferKind::Import => ImportTable::decode(body).map(|import| TransferRequest::Import(Box::new(import))),
-        TransferKind::BulkPut => StartBulkPutItems::decode(body).map(TransferRequest::BulkPut),
+        TransferKind::Export => {
+            ExportTableToPointInTime::decode(body).map(|export| TransferRequest::Export(Arc::new(export)))
+        }
+        TransferKind::Import => ImportTable::decode(body).map(|import| TransferRequest::Import(Arc::new(import))),
+        TransferKind::BulkPut => StartBulkPutItems::decode(body).map(|load| TransferRequest::BulkPut(Arc::new(load))),
     };
     request.map_err(|_| DecodeError("a request is not one"))
 }
