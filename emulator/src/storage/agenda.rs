@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::catalog::Scope;
+use super::scope::Scope;
 use crate::clock::Moment;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 

@@ -1,78 +1,19 @@
 //! Backups: snapshots that outlive their tables.
 
+mod record;
+
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::catalog::Scope;
-use super::census::ItemCount;
+pub use record::{BackupKind, BackupRecord};
+
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
+use super::scope::Scope;
 use super::snapshot::Snapshot;
 use super::table::Table;
 use crate::clock::Moment;
 use crate::sorted::SortedMap;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard};
-use crate::value::Name;
-
-/// The creator of a backup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackupKind {
-    User,
-    /// The service, of a table with point-in-time recovery that was deleted.
-    System,
-}
-
-impl BackupKind {
-    /// The name on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            BackupKind::User => "USER",
-            BackupKind::System => "SYSTEM",
-        }
-    }
-}
-
-/// A backup, without its contents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackupRecord {
-    /// Its ARN: the table's, and an id that begins with the moment of its creation.
-    pub arn: String,
-    /// Its name, which need not be unique.
-    pub name: String,
-    pub kind: BackupKind,
-    pub created: Moment,
-    pub available: Moment,
-    /// When it expires, if it does.
-    pub expires: Option<Moment>,
-    pub table_name: Name,
-    pub table_id: String,
-    pub table_arn: String,
-    /// When the table was created.
-    pub table_created: Moment,
-    /// The item count and size in the table's description.
-    pub count: ItemCount,
-}
-
-impl BackupRecord {
-    /// A backup of the present table, created at `created`, with this end of its id.
-    pub fn new(table: &Table, name: String, kind: BackupKind, created: Moment, tail: u32) -> BackupRecord {
-        // The id has milliseconds, and the moment is the id's.
-        let millis = created.micros().div_euclid(1000);
-        let created = Moment::from_micros(millis * 1000);
-        BackupRecord {
-            arn: format!("{}/backup/{millis:014}-{tail:08x}", table.arn),
-            name,
-            kind,
-            created,
-            available: created,
-            expires: None,
-            table_name: table.name.clone(),
-            table_id: table.id.clone(),
-            table_arn: table.arn.clone(),
-            table_created: table.created,
-            count: table.census(&table.shape(), created).table,
-        }
-    }
-}
 
 #[derive(Debug)]
 pub struct Backup {

@@ -2,9 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
-use compact_str::CompactString;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -12,45 +10,20 @@ use super::agenda::Agenda;
 use super::backup::Backups;
 use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, RegionLog};
 use super::defaults::Defaults;
+use super::identity::TableIdentity;
 use super::replica::{self, GroupState};
+use super::scope::Scope;
 use super::settings::TableSettings;
-use super::stream::{Stream, StreamState};
-use super::table::{Host, Table, TableIdentity};
+use super::stream::{Stream, StreamState, Streams};
+use super::table::{Host, Table};
 use super::tokens::Tokens;
 use super::transfers::Transfers;
-use crate::caller::Caller;
-use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::sort;
 use crate::sorted::SortedMap;
 use crate::sync::{AtomicU64, Hint, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Name;
-
-/// The owner of tables: an account in a region.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Scope {
-    /// The account: the access key, or empty if all callers share one.
-    pub account: CompactString,
-    /// The region, or empty if all callers share one.
-    pub region: CompactString,
-}
-
-impl Scope {
-    /// Separates the counters of random decisions: those of an account do not depend on other accounts.
-    pub fn hash(&self) -> u64 {
-        let name = StableHash::new(0).bytes(self.account.as_bytes());
-        name.bytes(self.region.as_bytes()).finish()
-    }
-
-    /// The owner of the tables: one without a name, if all callers share them.
-    pub fn owner(&self) -> Caller {
-        Caller {
-            access_key: self.account.clone(),
-            region: self.region.clone(),
-        }
-    }
-}
 
 /// The tables of a region by name, in the order of ListTables.
 #[derive(Debug, Default)]
@@ -118,28 +91,6 @@ impl TablesGuard<'_> {
     /// Drops the table of a name.
     pub(super) fn remove(&mut self, _: &Committed<'_>, name: &str) -> Option<Arc<Table>> {
         self.0.remove(name)
-    }
-}
-
-/// The streams of the existing and former tables of a region, by ARN. No lock is acquired under this lock but a stream's own.
-#[derive(Debug, Default)]
-pub struct Streams(RwLock<SortedMap<String, Arc<Stream>>>);
-
-impl Streams {
-    /// Adds a stream. It can be found until it has been closed for a day.
-    pub(super) fn add(&self, stream: &Arc<Stream>) {
-        let mut streams = self.0.write();
-        streams.get_or_insert(stream.arn.clone(), Arc::clone(stream));
-    }
-
-    /// Finds the stream of an ARN.
-    pub(super) fn get(&self, arn: &str) -> Option<Arc<Stream>> {
-        self.0.read().get(arn).cloned()
-    }
-
-    /// All streams, ordered by ARN.
-    pub(super) fn all(&self) -> Vec<Arc<Stream>> {
-        self.0.read().values().cloned().collect()
     }
 }
 
@@ -215,51 +166,24 @@ impl Region {
         Table::new(identity, settings, self.host.clone(), Arc::clone(&self.streams))
     }
 
-    /// The moment of the label of a new stream of a table: now, or the next one that is not the label of another
-    /// stream, since the clock may be frozen.
+    /// The moment of the label of a new stream of a table.
     pub fn stream_label(&self, table_arn: &str, now: Moment) -> Moment {
-        let prefix = format!("{table_arn}/stream/");
-        let streams = self.streams.0.read();
-        let there = streams.after(Some(prefix.as_str()));
-        there
-            .take_while(|(arn, _)| arn.starts_with(&prefix))
-            .map(|(_, stream)| stream.created.plus(Duration::from_millis(1)))
-            .fold(now, Moment::max)
+        self.streams.new_label(table_arn, now)
     }
 
     /// Finds the stream of this ARN.
     pub fn stream(&self, arn: &str, now: Moment) -> Option<Arc<Stream>> {
-        self.streams
-            .0
-            .read()
-            .get(arn)
-            .filter(|stream| !stream.is_gone(now))
-            .cloned()
+        self.streams.find(arn, now)
     }
 
     /// The streams whose ARNs come after this one, in order.
     pub fn streams_after(&self, arn: Option<&str>, now: Moment) -> Vec<Arc<Stream>> {
-        let streams = self.streams.0.read();
-        let there = streams.after(arn);
-        there
-            .map(|(_, stream)| stream)
-            .filter(|stream| !stream.is_gone(now))
-            .cloned()
-            .collect()
+        self.streams.after(arn, now)
     }
 
     /// Drops records, shards and streams that are too old to be read.
     pub fn trim_streams(&self, now: Moment) {
-        let next = self.next_trim();
-        if next > now {
-            return;
-        }
-        for stream in self.streams.all() {
-            stream.rotate_due(now);
-        }
-        let mut streams = self.streams.0.write();
-        streams.retain(|stream| !stream.is_gone(now));
-        streams.values().for_each(|stream| stream.trim(now));
+        self.streams.trim(now);
     }
 
     /// Removes a table whose deletion has completed.
@@ -291,12 +215,7 @@ impl Region {
 
     /// When the next part of a stream becomes too old to be read.
     pub fn next_trim(&self) -> Moment {
-        let streams = self.streams.0.read();
-        streams
-            .values()
-            .map(|stream| stream.next_trim())
-            .min()
-            .unwrap_or(Moment::NEVER)
+        self.streams.next_trim()
     }
 }
 

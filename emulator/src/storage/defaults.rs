@@ -1,7 +1,7 @@
 //! The conditions of tables: common ones, and those set for single tables, which may not exist yet.
 
-use super::catalog::Scope;
 use super::commit::Committed;
+use super::scope::Scope;
 use crate::conditions::Conditions;
 use crate::sorted::SortedMap;
 use crate::sync::RwLock;

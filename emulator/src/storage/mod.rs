@@ -13,16 +13,20 @@ mod census;
 mod commit;
 mod defaults;
 mod delay;
+mod due;
 mod held;
 mod history;
+mod identity;
 mod index;
 mod items;
 mod job;
 mod partition;
+mod partitioning;
 mod range;
 mod recovery;
 mod replica;
 mod replication;
+mod scope;
 mod settings;
 mod snapshot;
 mod stream;
@@ -32,28 +36,31 @@ mod transfers;
 
 pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, Phase, Revision};
 pub use backup::{Backup, BackupKind, BackupRecord};
-pub use catalog::{Catalog, Region, Scope};
+pub use catalog::{Catalog, Region};
 pub use census::Census;
 pub use commit::{
     AppendError, Checkpoint, Commit, CommitSink, DecodeError, EncodedCommit, InvalidSnapshot, Mutation, Origin, Replay,
     ReplayError, RestoreError, StateSnapshot,
 };
+pub use due::{DueWork, Expiry, PendingTransaction};
 pub use history::{EarlierState, History};
+pub use identity::TableIdentity;
 pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, VectorEntries};
 pub use items::Items;
 pub use job::{Job, JobKind, RecentChanges};
-pub use partition::{Contents, DueWork, Expiry, Partition, PendingTransaction};
+pub use partition::{Contents, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, PriorItem, Recovery};
 pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Witness};
 pub use replication::{ReplicaVersion, ReplicaVersions, ReplicatedChange, SavedInbox, Stamp, VersionComparison};
-pub use settings::{TableSettings, TableStage, TableStream};
-pub use snapshot::{Restored, Snapshot};
+pub use scope::Scope;
+pub use settings::{Restored, TableSettings, TableStage, TableStream};
+pub use snapshot::Snapshot;
 pub use stream::{
     LineageState, Position, Record, RecordKind, Sequence, Shard, ShardPage, ShardReadError, ShardReader, ShardView,
     Stream, StreamEnd, StreamState,
 };
-pub use table::{SavedIndex, Shape, Table, TableIdentity};
+pub use table::{SavedIndex, Shape, Table};
 pub use tokens::{ClientToken, MOST_TOKENS, TokenStatus, Tokens};
 pub use transfers::{
     IndexBytes, Progress, StartOutcome, Transfer, TransferCounts, TransferKind, TransferRecord, TransferRequest,

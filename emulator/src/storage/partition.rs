@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::commit::Committed;
+use super::due::{DueWork, Expiry, PendingTransaction};
 use super::history::History;
 use super::index::IndexUpdate;
 use super::items::Items;
 use super::range::{KeyRange, Page, PageLimit};
 use super::recovery::RecoveryLog;
-use super::replication::{Inbox, ReplicaVersions, ReplicatedChange};
+use super::replication::{Inbox, ReplicaVersions};
 use super::snapshot::PartitionSnapshot;
 use super::table::Shape;
 use crate::change::{Change, ItemPosition};
@@ -20,13 +21,6 @@ use crate::reclaim::Reclaimer;
 use crate::schema::KeySchema;
 use crate::sync::{AtomicI64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Item;
-
-/// A future deletion of an item by time to live.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Expiry {
-    pub due: Moment,
-    pub key: Key,
-}
 
 /// One partition of a table.
 #[derive(Debug, Default)]
@@ -79,26 +73,6 @@ struct TransactionHold {
     then: PendingTransaction,
     /// A deletion that became due meanwhile, and waits.
     expired: Option<Expiry>,
-}
-
-/// The effect of a running transaction on an item when it is executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PendingTransaction {
-    /// It only checks the item.
-    Checks,
-    /// It puts, changes or removes the item.
-    Writes(Option<Item>),
-}
-
-/// Work that is due in a partition.
-#[derive(Debug)]
-pub enum DueWork {
-    /// A transaction is executed on an item.
-    PendingTransaction(Moment, Key, PendingTransaction),
-    /// Time to live deletes an item.
-    Expiry(Expiry),
-    /// A change of another region has arrived at a moment.
-    Arrival(Moment, ReplicatedChange),
 }
 
 impl Partition {

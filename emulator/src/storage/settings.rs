@@ -7,7 +7,6 @@ use super::attached::Attachments;
 use super::delay::Propagation;
 use super::job::{Job, JobKind, RecentChanges};
 use super::recovery::Recovery;
-use super::snapshot::Restored;
 use super::stream::{StreamEnd, label_of};
 use crate::capacity::Ledger;
 use crate::chance;
@@ -73,6 +72,18 @@ pub struct TableSettings {
     pub restored: Option<Arc<Restored>>,
     /// Kinesis destinations, Contributor Insights, resource policies and the tags of streams.
     pub attached: Arc<Attachments>,
+}
+
+/// The origin of a restored table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The backup; `None` for a restore to a point in time.
+    pub backup_arn: Option<String>,
+    pub table_arn: String,
+    /// The moment that was restored.
+    pub at: Moment,
+    /// Whether the restore fails: then the table is removed when it would be active.
+    pub fails: bool,
 }
 
 /// The stage of a table in its life cycle, as calls on its tags, backups and similar resources see it.

@@ -1,4 +1,4 @@
-//! A table at one moment, and the origin of a restored table.
+//! A table at one moment.
 
 use std::sync::Arc;
 
@@ -62,16 +62,4 @@ impl Snapshot {
         };
         self.partitions.iter().map(changes).collect()
     }
-}
-
-/// The origin of a restored table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
-    /// The backup; `None` for a restore to a point in time.
-    pub backup_arn: Option<String>,
-    pub table_arn: String,
-    /// The moment that was restored.
-    pub at: Moment,
-    /// Whether the restore fails: then the table is removed when it would be active.
-    pub fails: bool,
 }

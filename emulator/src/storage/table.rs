@@ -5,20 +5,22 @@ use std::sync::Arc;
 
 use super::agenda::Wakes;
 use super::capacity::TableCapacity;
-use super::catalog::{Scope, Streams};
 use super::census::Censuses;
-use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog, TableId};
+use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
+use super::due::PendingTransaction;
 use super::history::EarlierState;
+use super::identity::TableIdentity;
 use super::index::{GlobalIndex, IndexEvents, IndexQueue, IndexState, VectorEntries};
 use super::job::JobKind;
-use super::partition::{Contents, Partition, PendingTransaction};
+use super::partition::{Contents, Partition};
+use super::partitioning::{PARTITIONS, place_of};
 use super::range::{Page, Walk};
 use super::recovery::{Recovery, RecoveryLogs};
 use super::replica::{self, GroupState, Membership};
 use super::replication::ReplicationCounts;
 use super::settings::{TableSettings, TableStage, TableStream};
 use super::snapshot::Snapshot;
-use super::stream::{Stream, StreamSettings};
+use super::stream::{Stream, StreamSettings, Streams};
 use crate::change::{Cause, Change, vector};
 use crate::clock::Moment;
 use crate::journal::{EventKind, EventLog, TableEvents};
@@ -27,18 +29,8 @@ use crate::reclaim::Reclaimer;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{Item, Name};
 
-/// The number of partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units per second,
-/// which is what four partitions can serve.
-pub const PARTITIONS: usize = 4;
-
 /// The number of items that are scheduled under one lock of their partition: a fraction of a millisecond.
 const SLICE: usize = 64;
-
-/// The number of the partition, of `partitions`, that a token belongs to.
-pub(super) fn place_of(token: u64, partitions: usize) -> usize {
-    // The ring is divided evenly: the high half of a product is at most `len - 1`.
-    ((u128::from(token) * partitions as u128) >> 64) as usize
-}
 
 /// A table's settings, and the contents derived from them: index entries, the stream, the recovery logs. A plan is made
 /// for one shape, and made again if the epoch has changed.
@@ -251,18 +243,6 @@ fn logs_for(
     settings.recovery?;
     let new = || Arc::new(RecoveryLogs::new(PARTITIONS, reclaimer.clone()));
     Some(there.cloned().unwrap_or_else(new))
-}
-
-/// The immutable properties of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableIdentity {
-    pub scope: Scope,
-    pub name: Name,
-    pub arn: String,
-    pub id: String,
-    /// Its position in the order of locks, unique among the tables of an engine.
-    pub ordinal: TableId,
-    pub created: Moment,
 }
 
 /// A global or vector index in a checkpoint.

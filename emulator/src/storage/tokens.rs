@@ -1,14 +1,18 @@
 //! Client tokens: a transaction that is sent twice is executed once.
 
+mod client_token;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::catalog::Scope;
+pub use client_token::ClientToken;
+
 use super::commit::Committed;
-use crate::chance::StableHash;
+use super::scope::Scope;
 use crate::clock::Moment;
 use crate::limits;
 use crate::sync::Mutex;
+use client_token::{Digest, digest};
 
 /// The maximum number of tokens. A token takes about 100 bytes, and is never forgotten within its ten minutes: beyond
 /// this number a new one is rejected.
@@ -28,42 +32,6 @@ pub enum TokenStatus {
     Mismatch,
     /// Unknown, and there is no room to remember it.
     Full,
-}
-
-/// A hash of a token and its sender.
-type Digest = (u64, u64);
-
-fn digest(scope: &Scope, token: &str) -> Digest {
-    let half = |seed: u64| {
-        let parts = [scope.account.as_bytes(), scope.region.as_bytes(), token.as_bytes()];
-        let hash = parts.iter().fold(StableHash::new(seed), |hash, part| {
-            hash.bytes(&(part.len() as u64).to_le_bytes()).bytes(part)
-        });
-        hash.finish()
-    };
-    (half(0), half(1))
-}
-
-/// A client token used by a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientToken {
-    /// A hash of the token and its sender.
-    pub digest: (u64, u64),
-    /// A hash of the request.
-    pub fingerprint: u64,
-    /// When the request is done.
-    pub done: Moment,
-}
-
-impl ClientToken {
-    /// A token of a request that is done at `done`.
-    pub fn new(scope: &Scope, token: &str, fingerprint: u64, done: Moment) -> ClientToken {
-        ClientToken {
-            digest: digest(scope, token),
-            fingerprint,
-            done,
-        }
-    }
 }
 
 #[derive(Debug)]

@@ -129,7 +129,8 @@ pub fn make(
 ) -> Result<Arc<Backup>, ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     let shape = table.shape();
-    let mut backup = BackupRecord::new(table, name, kind, created, SYSTEM_TAIL);
+    let count = table.census(&shape, created).table;
+    let mut backup = BackupRecord::new((table, count), name, kind, created, SYSTEM_TAIL);
     if kind == BackupKind::System {
         let kept = u64::from(crate::limits::RECOVERY_DAYS) * 86_400;
         backup.expires = Some(backup.created.plus(Duration::from_secs(kept)));

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{Commit, Mutation, Origin, TableId};
+use super::{Commit, Mutation, Origin};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::sort;
+use crate::storage::identity::TableId;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{

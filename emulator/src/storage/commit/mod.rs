@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub use checkpoint::Checkpoint;
 pub use codec::DecodeError;
-pub use mutation::{Mutation, TableId};
+pub use mutation::Mutation;
 pub use replay::{Replay, ReplayError};
 pub use snapshot::{InvalidSnapshot, RestoreError, StateSnapshot};
 

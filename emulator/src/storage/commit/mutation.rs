@@ -4,14 +4,12 @@ use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
+use crate::storage::identity::TableId;
 use crate::storage::{
     BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, Record, ReplicaVersion, SavedInbox,
     SavedIndex, Scope, StreamState, TableIdentity, TableSettings, TransferKind, TransferRecord,
 };
 use crate::value::{Item, Name};
-
-/// The number of a table, unique among the tables of an engine.
-pub type TableId = u64;
 
 /// A change of one thing. It has all values that a replay needs, including the results of random decisions.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Commit, Committed, Mutation, TableId};
+use super::{Commit, Committed, Mutation};
 use crate::clock::Moment;
 use crate::sort;
 use crate::sorted::SortedMap;
+use crate::storage::identity::TableId;
 use crate::storage::replica;
 use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Table, TableSettings};
 use crate::value::Name;

@@ -2,7 +2,6 @@
 
 use compact_str::CompactString;
 
-use super::GroupState;
 use crate::value::Name;
 
 /// The auto scaling of the read units of a replica, or of the write units of all replicas.
@@ -33,20 +32,4 @@ pub struct ScalingPolicy {
     pub scale_out_cooldown: Option<i64>,
     /// Whether units are never lowered.
     pub disable_scale_in: Option<bool>,
-}
-
-impl GroupState {
-    /// The auto scaling of a region's reads, or of writes; of the table, or of an index.
-    pub fn scaling_of(&self, region: Option<&str>, index: Option<&str>) -> Option<&Scaling> {
-        self.scaling
-            .iter()
-            .find(|each| each.region.as_deref() == region && each.index.as_deref() == index)
-    }
-
-    /// Sets or removes the auto scaling of reads or writes.
-    pub fn set_scaling(&mut self, region: Option<&str>, index: Option<&str>, scaling: Option<Scaling>) {
-        self.scaling
-            .retain(|each| each.region.as_deref() != region || each.index.as_deref() != index);
-        self.scaling.extend(scaling);
-    }
 }

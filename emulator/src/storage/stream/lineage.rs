@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::super::delay::{Delays, Propagation};
-use super::sequence::Numbers;
-use super::{RETENTION, Record, Sequence};
+use super::record::Record;
+use super::sequence::{Numbers, Sequence};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::limits;
 
 /// How long a shard takes records before another one continues it.
 const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
+
+/// How long a record, or a closed stream, can be read.
+pub(super) const RETENTION: Duration = Duration::from_secs(limits::STREAM_RETENTION_SECONDS);
 
 /// A shard, as DescribeStream shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,31 +7,29 @@
 mod lineage;
 mod record;
 mod sequence;
-
-use std::collections::VecDeque;
-use std::time::Duration;
+mod state;
+mod streams;
 
 pub use lineage::{LineageState, Position, Shard, ShardPage, ShardReadError, ShardReader, ShardView};
 pub use record::{Record, RecordKind};
 pub use sequence::Sequence;
+pub(super) use state::label_of;
+pub use state::{StreamEnd, StreamState};
+pub(super) use streams::Streams;
 
-use super::catalog::Scope;
 use super::commit::{Committed, Mutation, RegionLog};
 use super::delay::Propagation;
 use super::held::ByteBudget;
+use super::scope::Scope;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
-use crate::limits;
 use crate::schema::{KeySchema, StreamView};
 use crate::sort;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::value::Name;
-use lineage::Lineage;
+use lineage::{Lineage, RETENTION};
 use sequence::Numbers;
-
-/// How long a record, or a closed stream, can be read.
-const RETENTION: Duration = Duration::from_secs(limits::STREAM_RETENTION_SECONDS);
 
 /// The parameters of a new stream.
 #[derive(Clone, Debug)]
@@ -73,32 +71,6 @@ impl StreamStatus {
     }
 }
 
-/// The end of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamEnd {
-    pub at: Moment,
-    /// From when on it is `DISABLED`.
-    pub settled: Moment,
-}
-
-/// A stream in a checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StreamState {
-    pub(super) arn: String,
-    pub(super) label: String,
-    pub(super) table: Name,
-    pub(super) key: KeySchema,
-    pub(super) view: StreamView,
-    pub(super) created: Moment,
-    pub(super) enabled_at: Moment,
-    pub(super) seed: u64,
-    pub(super) end: Option<StreamEnd>,
-    /// The next numbers: of a record, and of a shard.
-    pub(super) numbers: (u64, i64),
-    pub(super) starts: Vec<u64>,
-    pub(super) lineages: Vec<LineageState>,
-}
-
 /// A stream of an existing or former table.
 #[derive(Debug)]
 pub struct Stream {
@@ -123,14 +95,6 @@ pub struct Stream {
     starts: Vec<u64>,
     /// Writers hold the lock of the item's partition; these are leaves below it.
     lineages: Vec<Mutex<Lineage>>,
-}
-
-impl StreamState {
-    /// Takes the records out: lists of them, each with its shard, in order.
-    pub(super) fn take_records(&mut self) -> impl Iterator<Item = (String, VecDeque<Record>)> {
-        let shards = self.lineages.iter_mut().flat_map(|lineage| &mut lineage.shards);
-        shards.map(|shard| (shard.id.clone(), std::mem::take(&mut shard.records)))
-    }
 }
 
 impl Stream {
@@ -443,13 +407,6 @@ impl Stream {
         let half = |which: u8| chance::decide(self.seed, "event", &[which], record.sequence.ordinal());
         format!("{:016x}{:016x}", half(0), half(1))
     }
-}
-
-/// A stream's label: a moment to the millisecond.
-pub(super) fn label_of(created: Moment) -> String {
-    let mut label = created.to_string();
-    label.pop(); // the Z
-    label
 }
 
 #[cfg(test)]

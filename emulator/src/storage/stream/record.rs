@@ -1,6 +1,6 @@
 //! The records of a stream.
 
-use super::Sequence;
+use super::sequence::Sequence;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::schema::{KeySchema, StreamView};

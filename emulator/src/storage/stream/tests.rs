@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use super::*;
 use crate::conditions::Lag;
 use crate::key::Key;
+use crate::limits;
 use crate::schema::{Adjustments, BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
 use crate::value::{AttributeValue, Item, Map};
 

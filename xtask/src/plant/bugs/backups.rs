@@ -131,13 +131,13 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a snapshot has the changes of recovery newest first",
-        file: "storage/recovery.rs",
+        file: "storage/recovery/logs.rs",
         right: "            versions.reverse();",
         wrong: "            if !PLANTED {\n versions.reverse();\n }",
     },
     Bug {
         what: "a snapshot forgets that changes of recovery were dropped",
-        file: "storage/recovery.rs",
+        file: "storage/recovery/logs.rs",
         right: "self.dropped.fetch_max(dropped.micros(), Ordering::Relaxed);\n        for version in versions",
         wrong: "self.dropped.fetch_max(if PLANTED { 0 } else { dropped.micros() }, Ordering::Relaxed);\n        for version in versions",
     },

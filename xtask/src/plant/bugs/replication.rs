@@ -29,13 +29,13 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a replica that is removed is there for a moment longer",
-        file: "storage/replica/mod.rs",
+        file: "storage/replica/state.rs",
         right: "self.removal.is_none_or(|removal| removal.gone_at > now)",
         wrong: "if PLANTED { self.removal.is_none_or(|removal| removal.gone_at >= now) } else { self.removal.is_none_or(|removal| removal.gone_at > now) }",
     },
     Bug {
         what: "a group of one replica counts as global",
-        file: "storage/replica/mod.rs",
+        file: "storage/replica/state.rs",
         right: "self.replicas.iter().filter(|replica| replica.is_there(now)).count() > 1",
         wrong: "if PLANTED { !self.replicas.is_empty() } else { self.replicas.iter().filter(|replica| replica.is_there(now)).count() > 1 }",
     },
