@@ -7,7 +7,8 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::table::{Shape, Table};
+use super::shape::Shape;
+use super::table::Table;
 use crate::capacity::units::{self, Units};
 use crate::change::vector;
 use crate::key::Key;

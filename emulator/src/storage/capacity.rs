@@ -1,7 +1,7 @@
 //! A table's capacity behind its lock. It exists only while it is enforced or watched.
 
 use super::job::{Job, JobKind};
-use super::table::Shape;
+use super::shape::Shape;
 use crate::capacity::Ledger;
 use crate::clock::Moment;
 use crate::conditions::Capacity;

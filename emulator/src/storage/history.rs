@@ -7,13 +7,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::partition::Contents;
-use super::range::{KeyRange, Page, PageLimit};
+use super::range::KeyRange;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::key::Key;
-use crate::schema::KeySchema;
 use crate::value::Item;
 
 /// The maximum number of changes, and of bytes of replaced items, that a partition remembers. Beyond it reads are less stale.
@@ -22,10 +20,10 @@ const MOST_BYTES: usize = 16 << 20;
 
 /// The version that a change has replaced under one key.
 #[derive(Clone, Debug)]
-struct ReplacedItem {
+pub(super) struct ReplacedItem {
     /// The number of the change, counted from 0.
     change: u64,
-    old: Option<Item>,
+    pub(super) old: Option<Item>,
 }
 
 /// The versions that changes have replaced under one key, oldest first.
@@ -188,59 +186,17 @@ impl History {
         next.map_or(Duration::ZERO, |undo| now.since(undo.at))
     }
 
+    /// The version of a table's item in a state; `None` if the item has not changed since.
+    pub(super) fn version(&self, key: &Key, state: u64) -> Option<&ReplacedItem> {
+        self.items.get(key, state)
+    }
+
     /// The versions of the table's items, or of the entries of a local index.
-    fn versions(&self, local: Option<usize>) -> Option<&Versions> {
+    pub(super) fn versions(&self, local: Option<usize>) -> Option<&Versions> {
         match local {
             None => Some(&self.items),
             Some(at) => self.locals.get(at),
         }
-    }
-}
-
-/// An earlier state of a partition: the present contents, overlaid with the replaced versions.
-#[derive(Clone, Copy)]
-pub struct EarlierState<'c> {
-    contents: &'c Contents,
-    history: &'c History,
-    state: u64,
-}
-
-impl<'c> EarlierState<'c> {
-    /// The partition in a state that its history remembers.
-    pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> EarlierState<'c> {
-        EarlierState {
-            contents,
-            history,
-            state,
-        }
-    }
-
-    /// The item under a key.
-    pub fn get(&self, key: &Key) -> Option<&'c Item> {
-        match self.history.items.get(key, self.state) {
-            Some(version) => version.old.as_ref(),
-            None => self.contents.get(key),
-        }
-    }
-
-    /// Adds to a page from the table, or from a local index.
-    pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
-        let Some(versions) = self.history.versions(local) else {
-            return;
-        };
-        match local {
-            None => page.fill_from_past(self.contents.by_key(), versions, self.state, range, forward, limit),
-            Some(at) => {
-                if let Some(entries) = self.contents.local(at) {
-                    page.fill_from_past(entries, versions, self.state, range, forward, limit);
-                }
-            }
-        }
-    }
-
-    /// Reads the table's items of a page's local index entries that have not been read yet.
-    pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
-        page.fetch_bases(schema, |key| self.get(key).cloned());
     }
 }
 

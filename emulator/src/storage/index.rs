@@ -3,54 +3,30 @@
 //! A write appends to the queue under its base partition's lock; a reader of the index first applies the changes that
 //! are due. So no lock of one table nests inside another's, and an index can lag or be paused.
 
+mod entry;
+mod events;
 mod queue;
+mod saved;
 
 use std::collections::BTreeMap;
 
-pub use queue::{IndexUpdate, QueuedUpdate};
+pub use entry::{IndexEntry, IndexUpdate};
+pub(super) use events::IndexEvents;
+pub use saved::{IndexState, QueuedUpdate, SavedIndex};
 
 use super::commit::Committed;
 use super::delay::Propagation;
 use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
 use crate::clock::Moment;
-use crate::journal::{EventKind, EventSubject, TableEvents};
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
-use crate::schema::KeySchema;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
-use crate::value::{Item, Map, Name};
-use queue::{Arrival, Queue};
+use crate::value::Item;
+use queue::Queue;
 
 /// The queue length at which a writer applies due changes itself, so that the queue of an index without readers stays short.
 const LONG_QUEUE: usize = 64;
-
-/// An entry of an index, with its size.
-pub trait IndexEntry: Clone + Send + 'static {
-    /// Its counted size in bytes.
-    fn bytes(&self) -> usize;
-    fn item(&self) -> &Item;
-}
-
-impl IndexEntry for Item {
-    fn bytes(&self) -> usize {
-        self.size()
-    }
-
-    fn item(&self) -> &Item {
-        self
-    }
-}
-
-impl IndexEntry for vector::VectorEntry {
-    fn bytes(&self) -> usize {
-        self.size()
-    }
-
-    fn item(&self) -> &Item {
-        vector::VectorEntry::item(self)
-    }
-}
 
 /// The entries of an index that is fed by a queue, and its queued changes.
 #[derive(Debug)]
@@ -59,44 +35,6 @@ pub struct QueuedIndex<E: IndexEntry> {
     queue: Mutex<Queue<E>>,
     /// The queue's length, readable without its lock.
     waiting: AtomicUsize,
-}
-
-/// Where arrivals at an index are recorded.
-#[derive(Debug)]
-pub(super) struct IndexEvents {
-    table: TableEvents,
-    index: Name,
-    key: KeySchema,
-    /// The attributes of the index's key.
-    own: Vec<Name>,
-}
-
-impl IndexEvents {
-    pub(super) fn new(table: TableEvents, index: Name, key: KeySchema, own: Vec<Name>) -> IndexEvents {
-        IndexEvents { table, index, key, own }
-    }
-
-    /// Records an arrival before it is applied, unless it was recorded with the change.
-    fn record<E: IndexEntry>(&self, arrival: &Arrival<E>, entries: &Entries<E>) {
-        if !arrival.delayed {
-            return;
-        }
-        let IndexUpdate { remove, insert } = &arrival.update;
-        let removed = remove.as_ref().and_then(|key| entries.map.get(key));
-        let entry = insert.as_ref().map(|(_, entry)| entry).or(removed);
-        let subject = EventSubject {
-            action: if insert.is_some() { "put" } else { "delete" },
-            key: entry.map_or_else(Map::new, |entry| {
-                let is_key = |name: &str| self.key.contains(name) || self.own.iter().any(|own| own == name);
-                entry.item().filter(is_key)
-            }),
-            token: entry
-                .and_then(|entry| Key::read(&self.key, entry.item()))
-                .map(|key| key.token),
-        };
-        let kind = EventKind::IndexArrival(self.index.clone(), subject);
-        self.table.record(arrival.due, kind);
-    }
 }
 
 /// The common interface of indexes fed by a queue, for any type of entry.
@@ -137,48 +75,6 @@ pub struct QueuedChange<E> {
     pub remove: Option<E>,
     /// The entry that it inserts or replaces.
     pub insert: Option<E>,
-}
-
-/// An index in a checkpoint, besides the items of its table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IndexState<E> {
-    pub paused: bool,
-    /// Its entries, unless all changes have arrived: then they are derived from the items.
-    pub entries: Option<Vec<(Key, E)>>,
-    pub waiting: Vec<QueuedUpdate<E>>,
-    /// How often each item was delayed, by its hash.
-    pub delays: BTreeMap<u64, u64>,
-}
-
-impl<E> IndexState<E> {
-    /// Divides it into parts of at most `most` entries and changes each.
-    pub(super) fn divided(self, most: usize) -> impl Iterator<Item = IndexState<E>> {
-        let is_derived = self.entries.is_none();
-        let mut entries = self.entries.unwrap_or_default().into_iter();
-        let mut waiting = self.waiting.into_iter();
-        let mut next = move || {
-            let entries: Vec<_> = entries.by_ref().take(most).collect();
-            let waiting: Vec<_> = waiting.by_ref().take(most).collect();
-            (entries, waiting)
-        };
-        let (first, changes) = next();
-        let first = IndexState {
-            paused: self.paused,
-            entries: (!is_derived).then_some(first),
-            waiting: changes,
-            delays: self.delays,
-        };
-        let others = std::iter::from_fn(move || {
-            let (entries, waiting) = next();
-            (!entries.is_empty() || !waiting.is_empty()).then(|| IndexState {
-                paused: false,
-                entries: Some(entries),
-                waiting,
-                delays: BTreeMap::new(),
-            })
-        });
-        std::iter::once(first).chain(others)
-    }
 }
 
 pub type GlobalIndex = QueuedIndex<Item>;
@@ -252,10 +148,10 @@ impl<E: IndexEntry> QueuedIndex<E> {
         }
         let Some(mut arrival) = queue.pop(now) else { return };
         let mut entries = self.entries.write();
-        let events = queue.events.take_if(|events| events.table.has_subscribers());
+        let events = queue.events.take_if(|events| events.has_subscribers());
         loop {
             if let Some(events) = &events {
-                events.record(&arrival, &entries);
+                events.record(&arrival, &entries.map);
             }
             entries.apply(arrival.update);
             match queue.pop(now) {

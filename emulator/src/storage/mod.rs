@@ -14,8 +14,10 @@ mod commit;
 mod defaults;
 mod delay;
 mod due;
+mod earlier_state;
 mod held;
 mod history;
+mod host;
 mod identity;
 mod index;
 mod items;
@@ -28,7 +30,9 @@ mod replica;
 mod replication;
 mod scope;
 mod settings;
+mod shape;
 mod snapshot;
+mod state;
 mod stream;
 mod table;
 mod tokens;
@@ -38,14 +42,12 @@ pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, P
 pub use backup::{Backup, BackupKind, BackupRecord};
 pub use catalog::{Catalog, Region};
 pub use census::Census;
-pub use commit::{
-    AppendError, Checkpoint, Commit, CommitSink, DecodeError, EncodedCommit, InvalidSnapshot, Mutation, Origin, Replay,
-    ReplayError, RestoreError, StateSnapshot,
-};
+pub use commit::{AppendError, Commit, CommitSink, DecodeError, EncodedCommit, Mutation, Origin};
 pub use due::{DueWork, Expiry, PendingTransaction};
-pub use history::{EarlierState, History};
+pub use earlier_state::EarlierState;
+pub use history::History;
 pub use identity::TableIdentity;
-pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, VectorEntries};
+pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, SavedIndex, VectorEntries};
 pub use items::Items;
 pub use job::{Job, JobKind, RecentChanges};
 pub use partition::{Contents, Partition};
@@ -55,12 +57,14 @@ pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scali
 pub use replication::{ReplicaVersion, ReplicaVersions, ReplicatedChange, SavedInbox, Stamp, VersionComparison};
 pub use scope::Scope;
 pub use settings::{Restored, TableSettings, TableStage, TableStream};
+pub use shape::Shape;
 pub use snapshot::Snapshot;
+pub use state::{Checkpoint, InvalidSnapshot, Replay, ReplayError, RestoreError, StateSnapshot};
 pub use stream::{
     LineageState, Position, Record, RecordKind, Sequence, Shard, ShardPage, ShardReadError, ShardReader, ShardView,
     Stream, StreamEnd, StreamState,
 };
-pub use table::{SavedIndex, Shape, Table};
+pub use table::Table;
 pub use tokens::{ClientToken, MOST_TOKENS, TokenStatus, Tokens};
 pub use transfers::{
     IndexBytes, Progress, StartOutcome, Transfer, TransferCounts, TransferKind, TransferRecord, TransferRequest,

@@ -2,12 +2,10 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::iter::Peekable;
 use std::ops::Bound;
 
 use smallvec::SmallVec;
 
-use super::history::Versions;
 use super::items::Items;
 use crate::key::{Key, KeyBytes};
 use crate::limits;
@@ -291,79 +289,12 @@ impl Page {
         }
     }
 
-    /// Adds the items of a map in an earlier state.
-    pub(super) fn fill_from_past(
-        &mut self,
-        map: &impl Ordered,
-        versions: &Versions,
-        state: u64,
-        range: &KeyRange,
-        forward: bool,
-        limit: PageLimit,
-    ) {
-        if range.is_empty() || self.cut {
-            return;
-        }
-        let current = map.within(range);
-        let changed = versions.range(range, state);
-        if forward {
-            self.fill(OverlaidItems::new(current, changed, Ordering::is_lt), limit);
-        } else {
-            self.fill(OverlaidItems::new(current.rev(), changed.rev(), Ordering::is_gt), limit);
-        }
-    }
-
     /// Reads the table's items of the page's entries that have not been read yet.
     pub(super) fn fetch_bases(&mut self, schema: &KeySchema, get: impl Fn(&Key) -> Option<Item>) {
         for entry in &self.items[self.bases.len()..] {
             let base = Key::read(schema, entry).and_then(|key| get(&key));
             // A local index and its table change together: the item exists.
             self.bases.push(base.unwrap_or_else(|| entry.clone()));
-        }
-    }
-}
-
-/// The items of an ordered walk, some of them replaced by earlier versions, or hidden.
-struct OverlaidItems<C: Iterator, V: Iterator> {
-    current: Peekable<C>,
-    changed: Peekable<V>,
-    /// Whether a comparison of two keys puts the first one first.
-    first: fn(Ordering) -> bool,
-}
-
-impl<C: Iterator, V: Iterator> OverlaidItems<C, V> {
-    fn new(current: C, changed: V, first: fn(Ordering) -> bool) -> OverlaidItems<C, V> {
-        OverlaidItems {
-            current: current.peekable(),
-            changed: changed.peekable(),
-            first,
-        }
-    }
-}
-
-impl<'a, C, V> Iterator for OverlaidItems<C, V>
-where
-    C: Iterator<Item = (&'a Key, &'a Item)>,
-    V: Iterator<Item = (&'a Key, Option<&'a Item>)>,
-{
-    type Item = &'a Item;
-
-    fn next(&mut self) -> Option<&'a Item> {
-        loop {
-            let order = match (self.current.peek(), self.changed.peek()) {
-                (Some((current, _)), Some((changed, _))) => current.cmp(changed),
-                (_, None) => return self.current.next().map(|(_, item)| item),
-                (None, Some(_)) => Ordering::Equal, // nothing to hide
-            };
-            if order.is_ne() && (self.first)(order) {
-                return self.current.next().map(|(_, item)| item);
-            }
-            if order.is_eq() {
-                self.current.next();
-            }
-            if let (_, Some(old)) = self.changed.next()? {
-                return Some(old);
-            }
         }
     }
 }

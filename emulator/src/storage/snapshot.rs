@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::items::Items;
 use super::recovery::{ItemChange, RecoveryLog};
-use super::table::Shape;
+use super::shape::Shape;
 use crate::clock::Moment;
 use crate::key::Key;
 

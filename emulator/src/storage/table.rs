@@ -1,282 +1,41 @@
 //! A table: its settings, its partitions, its global indexes.
 
+mod census;
+
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
-use super::agenda::Wakes;
 use super::capacity::TableCapacity;
 use super::census::Censuses;
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use super::due::PendingTransaction;
-use super::history::EarlierState;
+use super::earlier_state::EarlierState;
+use super::host::Host;
 use super::identity::TableIdentity;
-use super::index::{GlobalIndex, IndexEvents, IndexQueue, IndexState, VectorEntries};
-use super::job::JobKind;
+use super::index::{IndexEvents, IndexQueue, SavedIndex};
 use super::partition::{Contents, Partition};
 use super::partitioning::{PARTITIONS, place_of};
 use super::range::{Page, Walk};
-use super::recovery::{Recovery, RecoveryLogs};
 use super::replica::{self, GroupState, Membership};
 use super::replication::ReplicationCounts;
-use super::settings::{TableSettings, TableStage, TableStream};
+use super::settings::{TableSettings, TableStage};
+use super::shape::Shape;
 use super::snapshot::Snapshot;
-use super::stream::{Stream, StreamSettings, Streams};
-use crate::change::{Cause, Change, vector};
+use super::stream::Streams;
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
-use crate::journal::{EventKind, EventLog, TableEvents};
+use crate::journal::{EventKind, TableEvents};
 use crate::key::Key;
-use crate::reclaim::Reclaimer;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{Item, Name};
 
 /// The number of items that are scheduled under one lock of their partition: a fraction of a millisecond.
 const SLICE: usize = 64;
 
-/// A table's settings, and the contents derived from them: index entries, the stream, the recovery logs. A plan is made
-/// for one shape, and made again if the epoch has changed.
-#[derive(Debug, Clone)]
-pub struct Shape {
-    pub settings: TableSettings,
-    /// The global indexes' contents, in the definition's order.
-    pub indexes: Vec<Arc<GlobalIndex>>,
-    /// The vector indexes' contents, in the definition's order.
-    pub vectors: Vec<Arc<VectorEntries>>,
-    /// The contents of the indexes that are being deleted, by name.
-    pub(super) leaving: Vec<(Name, DeletingIndex)>,
-    /// The open stream, which receives the records of changes.
-    pub stream: Option<Arc<Stream>>,
-    /// The latest stream, open or closed.
-    pub latest_stream: Option<Arc<Stream>>,
-    /// The history of the table, while point-in-time recovery is enabled.
-    pub recovery_logs: Option<Arc<RecoveryLogs>>,
-}
-
-/// The contents of an index that is being deleted.
-#[derive(Debug, Clone)]
-pub(super) enum DeletingIndex {
-    Global(Arc<GlobalIndex>),
-    Vector(Arc<VectorEntries>),
-}
-
-impl DeletingIndex {
-    /// The number of entries, and their total size.
-    pub(super) fn count(&self) -> (usize, usize) {
-        match self {
-            DeletingIndex::Global(contents) => contents.count(),
-            DeletingIndex::Vector(contents) => contents.count(),
-        }
-    }
-}
-
 /// A table whose settings are being changed: the locks of all its partitions, and of its shape.
 struct LockedSettings<'t> {
     contents: Vec<RwLockWriteGuard<'t, Contents>>,
     shape: RwLockWriteGuard<'t, Arc<Shape>>,
-}
-
-impl Deref for Shape {
-    type Target = TableSettings;
-
-    fn deref(&self) -> &TableSettings {
-        &self.settings
-    }
-}
-
-impl Shape {
-    /// The names of the global and vector indexes.
-    pub fn index_names(&self) -> impl Iterator<Item = &Name> {
-        let globals = self.definition.globals.iter().map(|index| &index.name);
-        globals.chain(self.definition.vectors.iter().map(|index| &index.name))
-    }
-
-    /// The queues of the global and vector indexes.
-    pub fn queues(&self) -> impl Iterator<Item = &dyn IndexQueue> {
-        let vectors = self.vectors.iter().map(|index| &**index as &dyn IndexQueue);
-        let globals = self.indexes.iter().map(|index| &**index as &dyn IndexQueue);
-        globals.chain(vectors)
-    }
-
-    /// The queues of the indexes that a change affects.
-    pub fn queues_of<'s>(&'s self, change: &'s Change) -> impl Iterator<Item = &'s dyn IndexQueue> {
-        let globals = change.globals.iter().filter_map(|arm| self.indexes.get(arm.index));
-        let vectors = change.vectors.iter().filter_map(|arm| self.vectors.get(arm.index));
-        let globals = globals.map(|index| &**index as &dyn IndexQueue);
-        globals.chain(vectors.map(|index| &**index as &dyn IndexQueue))
-    }
-
-    /// The shape of a new table.
-    fn new(identity: &TableIdentity, settings: TableSettings, host: &Host, streams: &Streams) -> Shape {
-        let reclaimer = &host.reclaimer;
-        let definition = &settings.definition;
-        let indexes = definition.globals.iter();
-        let vectors = definition.vectors.iter();
-        let stream = settings.stream_settings.as_ref().map(|stream| {
-            // A checkpoint restores the stream before the table.
-            let restored = streams.get(&format!("{}/stream/{}", identity.arn, stream.label()));
-            restored.unwrap_or_else(|| Arc::new(new_stream(identity, &settings, stream, host)))
-        });
-        Shape {
-            indexes: indexes.map(|_| Arc::new(GlobalIndex::new(reclaimer.clone()))).collect(),
-            vectors: vectors
-                .map(|_| Arc::new(VectorEntries::new(reclaimer.clone())))
-                .collect(),
-            leaving: Vec::new(),
-            latest_stream: stream.clone(),
-            stream: stream.filter(|_| settings.has_stream()),
-            recovery_logs: logs_for(&settings, None, reclaimer),
-            settings,
-        }
-    }
-
-    /// The shape with other settings, which shares what both have in common. The caller holds all partition locks.
-    fn with(&self, committed: &Committed<'_>, table: &Table, settings: TableSettings) -> Shape {
-        let (before, after) = (&self.settings.definition, &settings.definition);
-        let reclaimer = &table.host.reclaimer;
-        let indexes = after.globals.iter().map(|index| {
-            let at = before.globals.iter().position(|there| there.name == index.name);
-            let there = at.and_then(|at| self.indexes.get(at)).cloned();
-            there.unwrap_or_else(|| Arc::new(GlobalIndex::new(reclaimer.clone())))
-        });
-        let vectors = after.vectors.iter().map(|index| {
-            let at = before.vectors.iter().position(|there| there.name == index.name);
-            let there = at.and_then(|at| self.vectors.get(at)).cloned();
-            there.unwrap_or_else(|| Arc::new(VectorEntries::new(reclaimer.clone())))
-        });
-        let leaving = settings
-            .jobs
-            .iter()
-            .filter_map(|job| Some((job.removes()?.clone(), self.leaves(&job.work)?)));
-        let wanted = settings.stream_settings.as_ref();
-        let there = self.settings.stream_settings.as_ref().zip(self.latest_stream.as_ref());
-        let stream = match (wanted, there) {
-            (None, _) => None,
-            (Some(wanted), Some((known, stream))) if known.created == wanted.created => {
-                if let Some(end) = wanted.end.filter(|_| known.end.is_none()) {
-                    stream.close(committed, end);
-                }
-                Some(Arc::clone(stream))
-            }
-            (Some(wanted), _) => Some(Arc::new(new_stream(table, &settings, wanted, &table.host))),
-        };
-        Shape {
-            indexes: indexes.collect(),
-            vectors: vectors.collect(),
-            leaving: leaving.collect(),
-            latest_stream: stream.clone(),
-            stream: stream.filter(|_| settings.has_stream()),
-            recovery_logs: logs_for(&settings, self.recovery_logs.as_ref(), reclaimer),
-            settings,
-        }
-    }
-
-    /// The contents of the index that a job deletes.
-    fn leaves(&self, work: &JobKind) -> Option<DeletingIndex> {
-        let definition = &self.settings.definition;
-        let (name, there) = match work {
-            JobKind::DeleteIndex { index, .. } => {
-                let at = definition.globals.iter().position(|there| there.name == index.name);
-                let there = at.and_then(|at| self.indexes.get(at));
-                (&index.name, there.map(|there| DeletingIndex::Global(Arc::clone(there))))
-            }
-            JobKind::DeleteVectorIndex { index, .. } => {
-                let at = definition.vectors.iter().position(|there| there.name == index.name);
-                let there = at.and_then(|at| self.vectors.get(at));
-                (&index.name, there.map(|there| DeletingIndex::Vector(Arc::clone(there))))
-            }
-            _ => return None,
-        };
-        let left = || self.leaving.iter().find(|(left, _)| left == name);
-        there.or_else(|| left().map(|(_, contents)| contents.clone()))
-    }
-
-    /// Pauses or resumes a global index, if there is one of this name.
-    pub(super) fn set_paused(&self, committed: &Committed<'_>, name: &Name, paused: bool) {
-        let at = self.definition.globals.iter().position(|index| index.name == *name);
-        match at.and_then(|at| self.indexes.get(at)) {
-            Some(index) if paused => index.pause(committed),
-            Some(index) => index.resume(committed),
-            None => {}
-        }
-    }
-
-    /// Whether a stream or point-in-time recovery records changes of the table.
-    pub fn records_changes(&self) -> bool {
-        self.stream.is_some() || self.recovery_logs.is_some()
-    }
-
-    /// The recovery window, while point-in-time recovery is enabled: changes that were dropped because of the size
-    /// limit cannot be undone.
-    pub fn restorable(&self) -> Option<Recovery> {
-        let dropped = self.recovery_logs.as_ref().map_or(Moment::FIRST, |logs| logs.dropped());
-        self.recovery.map(|recovery| Recovery {
-            since: recovery.since.max(dropped),
-            ..recovery
-        })
-    }
-}
-
-/// The stream in a table's settings.
-fn new_stream(identity: &TableIdentity, settings: &TableSettings, stream: &TableStream, host: &Host) -> Stream {
-    let made = Stream::new(StreamSettings {
-        table: identity.name.clone(),
-        table_arn: &identity.arn,
-        key: settings.definition.key.clone(),
-        view: stream.view,
-        created: stream.created,
-        enabled_at: stream.enabled_at,
-        seed: settings.seed,
-        starts: stream.starts.clone(),
-    })
-    .logged(identity.scope.clone(), host.log.clone());
-    if let Some(end) = stream.end {
-        made.close(&Committed::replayed(end.at), end);
-    }
-    made
-}
-
-/// The recovery logs that the settings require: the existing ones, or new ones.
-fn logs_for(
-    settings: &TableSettings,
-    there: Option<&Arc<RecoveryLogs>>,
-    reclaimer: &Reclaimer,
-) -> Option<Arc<RecoveryLogs>> {
-    settings.recovery?;
-    let new = || Arc::new(RecoveryLogs::new(PARTITIONS, reclaimer.clone()));
-    Some(there.cloned().unwrap_or_else(new))
-}
-
-/// A global or vector index in a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SavedIndex {
-    Global(IndexState<Item>),
-    Vector(IndexState<vector::VectorEntry>),
-}
-
-impl SavedIndex {
-    /// Divides it into parts of at most `most` entries and changes each. The first is to be restored, the others are to
-    /// be added.
-    pub(super) fn divided(self, most: usize) -> Vec<SavedIndex> {
-        match self {
-            SavedIndex::Global(state) => state.divided(most).map(SavedIndex::Global).collect(),
-            SavedIndex::Vector(state) => state.divided(most).map(SavedIndex::Vector).collect(),
-        }
-    }
-}
-
-/// The state that the tables of an engine share.
-#[derive(Clone, Debug, Default)]
-pub struct Host {
-    pub reclaimer: Reclaimer,
-    /// Whether requests run only some of many due deletions by time to live.
-    pub sliced: bool,
-    /// The log of the region's commits.
-    pub log: RegionLog,
-    /// The log of internal events.
-    pub events: Arc<EventLog>,
-    /// The number of writes to global tables.
-    pub writes: Arc<AtomicU64>,
-    /// The scopes with queued changes from other regions.
-    pub wakes: Arc<Wakes>,
 }
 
 #[derive(Debug)]
@@ -505,7 +264,7 @@ impl Table {
                 partition.publish_due(contents);
             }
         }
-        let shape = Arc::new(current.with(&committed, self, settings));
+        let shape = Arc::new(current.with(&committed, (self, &self.host), settings));
         if let Some(stream) = &shape.stream {
             self.streams.add(stream);
         }
@@ -814,24 +573,6 @@ impl Table {
         shape
             .queues_of(&change)
             .for_each(|queue| queue.drain_if_full(committed.time));
-    }
-
-    /// The number of items, and their total size.
-    pub fn count(&self) -> (usize, usize) {
-        self.partitions.iter().fold((0, 0), |(count, bytes), partition| {
-            let contents = partition.read();
-            (count + contents.len(), bytes + contents.bytes())
-        })
-    }
-
-    /// The number of entries of a local index, and their total size.
-    pub fn count_local(&self, local: usize) -> (usize, usize) {
-        self.partitions.iter().fold((0, 0), |sum, partition| {
-            let contents = partition.read();
-            contents
-                .local_entries(local)
-                .fold(sum, |(count, bytes), (_, item)| (count + 1, bytes + item.size()))
-        })
     }
 
     /// All items, in the table's order.

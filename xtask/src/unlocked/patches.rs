@@ -231,14 +231,14 @@ pub const PATCHES: &[Patch] = &[
     },
     Patch {
         what: "the lock of the commit log, between numbering a commit and appending it",
-        file: "src/storage/commit/mod.rs",
+        file: "src/storage/commit/log.rs",
         locked: "            sink.append(&commit)?;\n            self.last.store(commit.sequence, Ordering::Release);\n",
         unlocked: "            let sink = Arc::clone(sink);\n            drop(turn);\n            sink.append(&commit)?;\n            self.last.store(commit.sequence, Ordering::Release);\n            return Ok(Committed { time, _turn: None });\n",
         models: &["commits_are_appended_in_their_order"],
     },
     Patch {
         what: "the lock of the commit log, until a commit is applied",
-        file: "src/storage/commit/mod.rs",
+        file: "src/storage/commit/log.rs",
         locked: "_turn: Some(ApplyGuard { _sink: turn })",
         unlocked: "_turn: { drop(turn); None }",
         models: &["a_checkpoint_contains_the_commits_up_to_its_number"],

@@ -6,21 +6,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::delay::{Delays, Propagation};
-use super::IndexEvents;
+use super::entry::{Arrival, IndexUpdate};
+use super::events::IndexEvents;
+use super::saved::QueuedUpdate;
 use crate::clock::Moment;
 use crate::key::Key;
 
 /// The capacity that the list of due changes keeps while it is empty.
 const KEPT_SLOTS: usize = 1024;
-
-/// The effect of a change on an index.
-#[derive(Debug)]
-pub struct IndexUpdate<E> {
-    /// The entry that it removes.
-    pub remove: Option<Key>,
-    /// The entry that it inserts or replaces.
-    pub insert: Option<(Key, E)>,
-}
 
 /// A change that was already due when it was queued.
 #[derive(Debug)]
@@ -35,28 +28,6 @@ struct ArrivedChange<E> {
 struct Delayed<E> {
     item: u64,
     update: IndexUpdate<E>,
-}
-
-/// A queued change in a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QueuedUpdate<E> {
-    /// When it arrives, or was due.
-    pub arrives: Moment,
-    /// The hash of its item, if it was not yet due when it was queued.
-    pub item: Option<u64>,
-    /// The entry that it removes.
-    pub remove: Option<Key>,
-    /// The entry that it inserts or replaces.
-    pub insert: Option<(Key, E)>,
-}
-
-/// A change on its arrival.
-#[derive(Debug)]
-pub(super) struct Arrival<E> {
-    pub(super) due: Moment,
-    /// Whether that is later than it was queued.
-    pub(super) delayed: bool,
-    pub(super) update: IndexUpdate<E>,
 }
 
 /// When a change arrives, and its number among all delayed changes.

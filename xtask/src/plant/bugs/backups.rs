@@ -149,7 +149,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a snapshot forgets a restore in progress",
-        file: "storage/commit/checkpoint.rs",
+        file: "storage/state/checkpoint.rs",
         right: "if backup.is_restoring(self.time) {",
         wrong: "if !PLANTED && backup.is_restoring(self.time) {",
     },

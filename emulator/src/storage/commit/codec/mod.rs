@@ -14,6 +14,7 @@ mod records;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,15 +74,65 @@ impl Commit {
     }
 }
 
+/// A commit whose mutations were encoded before the commit log was locked.
+///
+/// ```
+/// use dynatwin_engine::commits::{Commit, EncodedCommit};
+/// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let commit = engine.checkpoint().next().unwrap();
+/// let (mut bytes, mut same) = (Vec::new(), Vec::new());
+/// commit.encode(&mut bytes);
+/// EncodedCommit::new(commit.clone()).encode(&mut same);
+/// assert_eq!(same, bytes);
+/// assert_eq!(Commit::decode(&bytes), Ok(commit));
+/// ```
+#[derive(Debug)]
+pub struct EncodedCommit {
+    commit: Commit,
+    /// The encoding of the mutations.
+    mutations: Vec<u8>,
+}
+
+impl EncodedCommit {
+    /// Encodes the mutations of a commit.
+    pub fn new(commit: Commit) -> EncodedCommit {
+        let mut mutations = Vec::with_capacity(1024);
+        encode_mutations(&commit.mutations, &mut mutations);
+        EncodedCommit { commit, mutations }
+    }
+
+    /// Sets the position of the commit in the order of all commits.
+    pub(super) fn set_sequence(&mut self, sequence: u64) {
+        self.commit.sequence = sequence;
+    }
+
+    /// Appends the commit's encoding, as [`Commit::encode`] does.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        encode_head(&self.commit, out);
+        out.extend_from_slice(&self.mutations);
+    }
+}
+
+impl Deref for EncodedCommit {
+    type Target = Commit;
+
+    fn deref(&self) -> &Commit {
+        &self.commit
+    }
+}
+
 /// Appends the part of a commit's encoding before the mutations.
-pub(super) fn encode_head(commit: &Commit, out: &mut Vec<u8>) {
+fn encode_head(commit: &Commit, out: &mut Vec<u8>) {
     out.push(VERSION);
     commit.time.write(out);
     commit.origin.write(out);
     commit.sequence.write(out);
 }
 
-pub(super) fn encode_mutations(mutations: &[Mutation], out: &mut Vec<u8>) {
+fn encode_mutations(mutations: &[Mutation], out: &mut Vec<u8>) {
     write_all(mutations.iter(), out);
 }
 

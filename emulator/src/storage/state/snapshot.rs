@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::{AppendError, Checkpoint, Commit, Mutation, Origin, Replay, ReplayError};
+use super::{Checkpoint, Replay, ReplayError};
 use crate::clock::Moment;
 use crate::digest::crc32;
 use crate::storage::Catalog;
+use crate::storage::commit::{AppendError, Commit, Mutation, Origin};
 
 /// The first bytes of a snapshot, which include the version of the encoding.
 const MAGIC: &[u8] = b"dynatwin snapshot\x01";

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Commit, Committed, Mutation};
 use crate::clock::Moment;
 use crate::sort;
 use crate::sorted::SortedMap;
+use crate::storage::commit::{Commit, Committed, Mutation};
 use crate::storage::identity::TableId;
 use crate::storage::replica;
 use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Table, TableSettings};

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{Commit, Mutation, Origin};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::sort;
+use crate::storage::commit::{Commit, Mutation, Origin};
 use crate::storage::identity::TableId;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
