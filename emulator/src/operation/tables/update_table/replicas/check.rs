@@ -1,6 +1,5 @@
 //! Checks of `ReplicaUpdates` that need only the request (docs/behavior: 08 4).
 
-use super::disassociate;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check::words;
@@ -226,7 +225,7 @@ pub(super) fn check_regions(context: &Context<'_>, table: &str, changes: &Replic
         ));
     }
     if changes.kind == Some(ReplicaChangeKind::Disassociate) {
-        return disassociate::check_region(context, changes);
+        return check_own_region(context, changes);
     }
     for region in changes.regions() {
         if region == context.region {
@@ -252,4 +251,15 @@ pub(super) fn check_regions(context: &Context<'_>, table: &str, changes: &Replic
         }
     }
     Ok(())
+}
+
+/// Refuses to disassociate a replica from another region than its own.
+fn check_own_region(context: &Context<'_>, changes: &ReplicaChanges<'_>) -> Result<(), ApiError> {
+    let others = changes.replicas.iter().map(|action| region_of(action));
+    let Some(other) = others.into_iter().find(|region| *region != context.region) else {
+        return Ok(());
+    };
+    Err(ApiError::validation(format!(
+        "A replica can only be disassociated by a request to its own region. Send the request to {other}."
+    )))
 }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::GroupUpdate;
 use super::check::region_of;
+use super::group_update::GroupUpdate;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::operation::tables::create_table::{self, Extras};

@@ -1,14 +1,9 @@
 //! Deleting replicas, with their tables (docs/behavior: 08 2.4 and 2.5).
 
-use std::time::Duration;
-
-use super::GroupUpdate;
 use super::check::{MORE_THAN_ONE, region_of};
+use super::group_update::GroupUpdate;
 use crate::error::ApiError;
 use crate::storage::{GroupState, Removal};
-
-/// How long the replica of a region that was the source of a new one cannot be deleted.
-pub(super) const SOURCE_STAYS: Duration = Duration::from_hours(24);
 
 /// Measured: 0 to 47 s until the deletion is visible, and 97 to 244 s until the replica is no longer listed.
 const SHOWS: f64 = 4.0;

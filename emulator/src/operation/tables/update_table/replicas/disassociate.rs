@@ -2,24 +2,13 @@
 
 use std::sync::Arc;
 
-use super::check::{ReplicaChanges, region_of};
-use super::{GroupUpdate, Outcome, UPDATE, in_use, not_members};
+use super::super::edit::{Outcome, check_active};
+use super::group_update::{GroupUpdate, UPDATE, in_use, not_members};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::operation::tables::description::GlobalView;
 use crate::storage::{Consistency, GroupState, Removal, Table};
-
-/// Refuses to disassociate a replica from another region than its own.
-pub(super) fn check_region(context: &Context<'_>, changes: &ReplicaChanges<'_>) -> Result<(), ApiError> {
-    let others = changes.replicas.iter().map(|action| region_of(action));
-    let Some(other) = others.into_iter().find(|region| *region != context.region) else {
-        return Ok(());
-    };
-    Err(ApiError::validation(format!(
-        "A replica can only be disassociated by a request to its own region. Send the request to {other}."
-    )))
-}
 
 /// Refuses what needs a replica with eventual consistency; returns the state of its group.
 fn eventual(table: &Table, now: Moment) -> Result<Arc<GroupState>, ApiError> {
@@ -92,7 +81,7 @@ pub(in super::super) fn set_protection(
     enabled: bool,
 ) -> Result<Outcome, ApiError> {
     let (now, shape) = (context.now, table.shape());
-    super::super::check_active(table, &shape, now)?;
+    check_active(table, &shape, now)?;
     let state = eventual(table, now)?;
     if state.is_changing(now) {
         return Err(in_use());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::region_of;
-use super::{GroupUpdate, UPDATE};
+use super::group_update::{GroupUpdate, UPDATE};
 use crate::error::ApiError;
 use crate::operation::tables::create_table::definition::table_class;
 use crate::operation::tables::kms;
