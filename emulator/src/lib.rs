@@ -47,7 +47,6 @@ mod plan;
 mod reclaim;
 mod request;
 mod schema;
-mod size;
 mod sort;
 mod sorted;
 mod storage;

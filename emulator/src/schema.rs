@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::clock::Moment;
 use crate::limits;
-use crate::size;
+use crate::value::size;
 use crate::value::{AttributeValue, Item, Name, Type};
 
 /// The types a key attribute can have.

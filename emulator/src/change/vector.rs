@@ -12,7 +12,7 @@ use crate::key::{self, Key, KeyBytes};
 use crate::limits;
 use crate::number::Number;
 use crate::schema::{Definition, Distance, KeySchema, Projection, SearchAttribute, VectorIndex};
-use crate::size;
+use crate::value::size;
 use crate::value::{AttributeValue, Item};
 
 const ELEMENT: usize = 4;

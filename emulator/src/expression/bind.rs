@@ -20,8 +20,8 @@ use super::{ExpressionKind, check, error};
 use crate::error::ApiError;
 use crate::limits;
 use crate::request::Substitutions;
-use crate::size;
 use crate::sort;
+use crate::value::size;
 use crate::value::{AttributeValue, Name};
 
 const NAMES: &str = "ExpressionAttributeNames";

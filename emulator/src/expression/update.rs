@@ -15,8 +15,8 @@ use super::projection::project_item;
 use crate::error::ApiError;
 use crate::limits;
 use crate::number::Number;
-use crate::size;
 use crate::sort;
+use crate::value::size;
 use crate::value::{AttributeValue, Item, Map, Name};
 
 /// An update bound to a request's names and values.

@@ -7,9 +7,9 @@ use std::task::Waker;
 use super::request::{Request, Touch};
 use crate::caller::Caller;
 use crate::clock::Moment;
-use crate::size;
 use crate::sort;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::value::size;
 use crate::value::{Map, Name};
 
 /// Events that are remembered at most.

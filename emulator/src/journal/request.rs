@@ -7,7 +7,7 @@ use crate::caller::Caller;
 use crate::capacity::units::Units;
 use crate::clock::Moment;
 use crate::error::ErrorKind;
-use crate::size;
+use crate::value::size;
 use crate::value::{Map, Name, Text};
 
 /// Bytes of a body that are remembered.

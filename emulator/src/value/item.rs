@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use triomphe::ThinArc;
 
 use super::json::{self, JsonAttributes};
+use super::size;
 use super::{AttributeValue, Map, Name};
-use crate::size;
 
 /// A stored item: immutable and cheap to clone. It is stored as its JSON on the wire, in one allocation with its size, so
 /// that it is small and sent by copying; single attributes are decoded on access.

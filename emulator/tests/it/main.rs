@@ -22,6 +22,7 @@ mod explain;
 mod expression;
 mod faults;
 mod histories;
+mod imports;
 mod items;
 mod journal;
 mod lag;

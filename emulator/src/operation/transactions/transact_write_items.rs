@@ -396,7 +396,7 @@ fn check_size(steps: &[CheckedAction<'_>]) -> Result<(), ApiError> {
         ActionKind::Put(sent) => sent.item.size(),
         ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => key
             .iter()
-            .map(|(name, value)| crate::size::of_attribute(name, value))
+            .map(|(name, value)| crate::value::size::of_attribute(name, value))
             .sum(),
     };
     let total: usize = steps.iter().map(size).sum();

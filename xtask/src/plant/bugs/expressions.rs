@@ -29,7 +29,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "an element of a list costs no byte of its own",
-        file: "size.rs",
+        file: "value/size.rs",
         right: "list.iter().map(|element| 1 +",
         wrong: "list.iter().map(|element| usize::from(!PLANTED) +",
     },
@@ -119,7 +119,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a set of numbers costs its digits without signs",
-        file: "size.rs",
+        file: "value/size.rs",
         right: "AttributeValue::Ns(set) => set.iter().map(|number| number.size()).sum()",
         wrong: "AttributeValue::Ns(set) => set.iter().map(|number| number.size() - usize::from(PLANTED && number.is_negative())).sum()",
     },

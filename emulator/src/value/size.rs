@@ -4,7 +4,7 @@
 //! [`Number::size`](crate::number::Number::size). A list or map costs 3 bytes and one more for each element.
 //! Source: the Developer Guide, "Item sizes and formats"; numbers measured on AWS.
 
-use crate::value::AttributeValue;
+use super::AttributeValue;
 
 /// The bytes a value counts for.
 pub fn of_value(value: &AttributeValue) -> usize {

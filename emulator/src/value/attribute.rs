@@ -1,8 +1,4 @@
-//! Attribute values and items.
-
-mod item;
-pub mod json;
-pub mod scan;
+//! Attribute values and maps.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,7 +7,6 @@ use compact_str::CompactString;
 
 use crate::number::Number;
 use crate::sort;
-pub use item::{Attributes, Item, PartialItem, SentItem};
 
 /// The name of an attribute. Short names, as nearly all are, are stored inline.
 pub type Name = CompactString;
@@ -191,7 +186,7 @@ impl AttributeValue {
 /// assert_eq!(map.get("b"), Some(&AttributeValue::Null));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map(Vec<(Name, AttributeValue)>);
+pub struct Map(pub(super) Vec<(Name, AttributeValue)>);
 
 /// Entries up to which a map is walked and not searched.
 const SMALL: usize = 8;
