@@ -545,6 +545,22 @@ impl Table {
         Ok(())
     }
 
+    /// Applies a change, as [`Partition::apply`] does, and replicates it.
+    #[inline]
+    pub fn apply(
+        &self,
+        committed: &Committed<'_>,
+        partition: &Partition,
+        contents: &mut Contents,
+        shape: &Shape,
+        change: &Change,
+    ) {
+        partition.apply(committed, contents, shape, change);
+        if self.is_replica() {
+            self.replicate(committed, partition, contents, shape, change);
+        }
+    }
+
     /// Puts or removes an item without a request: without conditions, and without spending capacity.
     pub(super) fn change_item(
         &self,

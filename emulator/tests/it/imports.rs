@@ -105,13 +105,12 @@ enum Resolved {
 
 /// The modules of the engine, by their paths.
 #[derive(Debug, Default)]
-struct Modules(BTreeMap<Segments, Module>);
+pub(super) struct Modules(BTreeMap<Segments, Module>);
 
-fn segments(path: &str, separator: &str) -> Segments {
-    path.split(separator)
-        .filter(|part| !part.is_empty())
-        .map(str::to_owned)
-        .collect()
+/// The path of the module of a file.
+fn module_path(file: &str) -> Segments {
+    let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.split('/').map(str::to_owned).collect()
 }
 
 fn inside(module: &[String], name: &str) -> Segments {
@@ -230,9 +229,7 @@ impl Modules {
         let mut modules = Modules::default();
         modules.0.insert(Segments::new(), Module::default());
         for (file, code) in sources {
-            let path = file.trim_end_matches(".rs");
-            let path = segments(path.strip_suffix("mod").unwrap_or(path), "/");
-            modules.read(&path, file, code.parse().unwrap());
+            modules.read(&module_path(file), file, code.parse().unwrap());
         }
         modules
     }
@@ -258,6 +255,7 @@ impl Modules {
                         module.read_use(Vec::new(), &mut tokens, std::mem::take(&mut is_exported));
                     }
                     ("mod", Some(name)) => {
+                        is_exported = false;
                         if let Some(TokenTree::Group(body)) = tokens.clone().nth(1) {
                             self.read(&inside(path, &name.to_string()), file, body.stream());
                             tokens.nth(1);
@@ -328,6 +326,21 @@ impl Modules {
         Resolved::Module(here)
     }
 
+    /// The files that define what a part of a file's code names.
+    pub(super) fn named_by(&self, file: &str, code: TokenStream) -> BTreeSet<String> {
+        let path = module_path(file);
+        let mut part = Module::default();
+        part.read_code(code);
+        let names = self.0[&path].names.iter();
+        let words = names.filter(|(name, _)| part.words.contains(*name));
+        let named = words.map(|(_, path)| path).chain(part.used());
+        let files = named.filter_map(|named| match self.resolve(&path, named) {
+            Resolved::Item(file) => Some(file),
+            _ => None,
+        });
+        files.collect()
+    }
+
     fn imports(&self) -> Imports {
         let mut imports = Imports::new();
         for (path, module) in &self.0 {
@@ -377,11 +390,10 @@ fn describe(imports: &Imports, cycle: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// The imports of the engine's files.
-fn engine_imports() -> Imports {
+/// The modules of the engine.
+pub(super) fn engine() -> Modules {
     let sources = layers::sources();
-    let modules = Modules::of(sources.iter().map(|(file, _, code)| (file.as_str(), code.as_str())));
-    modules.imports()
+    Modules::of(sources.iter().map(|(file, _, code)| (file.as_str(), code.as_str())))
 }
 
 /// The row of a file of `storage`.
@@ -397,9 +409,18 @@ fn storage_row(file: &str) -> Option<usize> {
 }
 
 #[test]
+fn the_architecture_has_the_rows_of_storage() {
+    let rows = layers::architecture_rows("| Contents | Files |", 1);
+    let own = STORAGE
+        .iter()
+        .map(|row| row.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(rows, own.collect::<Vec<BTreeSet<String>>>());
+}
+
+#[test]
 fn storage_imports_only_from_rows_above() {
     let mut faults = Vec::new();
-    for (file, imported) in engine_imports() {
+    for (file, imported) in engine().imports() {
         let Some(own) = file.strip_prefix("storage/").filter(|file| *file != "mod.rs") else {
             continue;
         };
@@ -417,7 +438,7 @@ fn storage_imports_only_from_rows_above() {
 
 #[test]
 fn no_import_cycle_is_large() {
-    let imports = engine_imports();
+    let imports = engine().imports();
     let mut large = cycles(&imports);
     large.retain(|cycle| cycle.len() > LARGEST && !cycle.iter().all(|file| file.starts_with(ONE_SUBJECT)));
     let large: Vec<String> = large.iter().map(|cycle| describe(&imports, cycle)).collect();

@@ -162,6 +162,40 @@ fn every_row_has_its_modules() {
     }
 }
 
+/// Returns the names in code in one column of a table of `ARCHITECTURE.md`, row by row.
+pub(super) fn architecture_rows(header: &str, column: usize) -> Vec<BTreeSet<String>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
+    let page = fs::read_to_string(page).unwrap();
+    let rows = page.lines().skip_while(|line| *line != header).skip(2);
+    let names = |row: &str| {
+        let cell = row.split('|').nth(column + 1).unwrap_or_default();
+        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    rows.take_while(|line| line.starts_with('|')).map(names).collect()
+}
+
+#[test]
+fn the_architecture_has_the_same_rows() {
+    let mut rows = architecture_rows("| Row | Modules | Contents |", 1);
+    rows.reverse();
+    let own = ROWS
+        .iter()
+        .map(|row| row.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(rows, own.collect::<Vec<BTreeSet<String>>>());
+}
+
+/// The driver authorizes each request, and nothing else does.
+#[test]
+fn requests_are_authorized_in_one_place() {
+    for function in ["execute::authorize(", "execute::unplanned("] {
+        let sources = sources();
+        let calls = sources
+            .iter()
+            .flat_map(|(place, _, code)| code.matches(function).map(move |_| place));
+        assert_eq!(calls.collect::<Vec<_>>(), ["operation/drive.rs"], "{function}");
+    }
+}
+
 #[test]
 fn every_module_is_private() {
     let facade = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");

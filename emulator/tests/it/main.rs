@@ -48,3 +48,4 @@ mod tables;
 mod throughput;
 mod transfers;
 mod vectors;
+mod write_path;

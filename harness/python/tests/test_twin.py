@@ -189,6 +189,7 @@ def test_tables_of_every_shape() -> None:
 def test_conditions(twin: Twin) -> None:
     twin.conditions = "aws"
     assert twin.conditions["stale_reads"] == 0.004
+    assert set(dynatwin.Conditions.__annotations__) == {"base", *twin.conditions}
     twin.conditions = {"base": "calm", "capacity": {"partition_write": 10, "heat_split": "never"}, "latency": {"per_kilobyte": 1}}
     capacity = twin.conditions["capacity"]
     assert isinstance(capacity, dict) and (capacity["partition_write"], capacity["heat_split"]) == (10, "never")

@@ -39,25 +39,9 @@ impl TableSettings {
 }
 
 impl Table {
-    /// Applies a change, as [`Partition::apply`] does, and replicates it.
-    #[inline]
-    pub fn apply(
-        &self,
-        committed: &Committed<'_>,
-        partition: &Partition,
-        contents: &mut Contents,
-        shape: &Shape,
-        change: &Change,
-    ) {
-        partition.apply(committed, contents, shape, change);
-        if self.is_replica() {
-            self.replicate(committed, partition, contents, shape, change);
-        }
-    }
-
     /// Records the version of a write in this region, and queues the write for the other regions.
     #[cold]
-    fn replicate(
+    pub(super) fn replicate(
         &self,
         committed: &Committed<'_>,
         partition: &Partition,
