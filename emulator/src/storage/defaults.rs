@@ -10,7 +10,8 @@ use crate::value::Name;
 #[derive(Debug, Default)]
 pub struct Defaults {
     conditions: RwLock<Conditions>,
-    tables: RwLock<SortedMap<(Scope, Name), Conditions>>,
+    /// In boxes: inserting moves what follows, and conditions are large.
+    tables: RwLock<SortedMap<(Scope, Name), Box<Conditions>>>,
 }
 
 impl Defaults {
@@ -33,7 +34,7 @@ impl Defaults {
         if own.is_empty() {
             return None;
         }
-        own.get(&(scope.clone(), Name::new(table))).copied()
+        own.get(&(scope.clone(), Name::new(table))).map(|own| **own)
     }
 
     /// The number of tables, existing or not, with their own conditions.
@@ -42,7 +43,7 @@ impl Defaults {
     }
 
     /// The conditions of single tables.
-    pub(super) fn tables(&self) -> SortedMap<(Scope, Name), Conditions> {
+    pub(super) fn tables(&self) -> SortedMap<(Scope, Name), Box<Conditions>> {
         self.tables.read().clone()
     }
 
@@ -53,7 +54,7 @@ impl Defaults {
     pub(super) fn set_table(&self, _: &Committed<'_>, scope: &Scope, table: &Name, conditions: Option<&Conditions>) {
         let name = (scope.clone(), table.clone());
         match conditions {
-            Some(conditions) => drop(self.tables.write().insert(name, *conditions)),
+            Some(conditions) => drop(self.tables.write().insert(name, Box::new(*conditions))),
             None => drop(self.tables.write().remove(&name)),
         }
     }

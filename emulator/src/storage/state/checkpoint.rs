@@ -297,11 +297,10 @@ impl Catalog {
         let conditions = Box::new(self.defaults().conditions());
         checkpoint.push(Mutation::SetConditions { conditions });
         for ((scope, table), conditions) in self.defaults().tables() {
-            let conditions = Some(Box::new(conditions));
             checkpoint.push(Mutation::SetTableConditions {
                 scope,
                 table,
-                conditions,
+                conditions: Some(conditions),
             });
         }
         for (scope, region) in scopes {

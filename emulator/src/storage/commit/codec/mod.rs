@@ -458,47 +458,47 @@ impl<T: Binary, A: Array<Item = T>> Binary for SmallVec<A> {
     }
 }
 
+fn write_map<'m, K: Binary + 'm, V: Binary + 'm>(
+    entries: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
+    out: &mut Vec<u8>,
+) {
+    entries.len().write(out);
+    for (key, value) in entries {
+        key.write(out);
+        value.write(out);
+    }
+}
+
+/// The entries of a map, which must be in the order of their keys.
+fn read_map<K: Binary + Ord, V: Binary>(input: &mut Input<'_>) -> Result<Vec<(K, V)>, DecodeError> {
+    let mut entries: Vec<(K, V)> = Vec::new();
+    for _ in 0..input.length()? {
+        let key = K::read(input)?;
+        if entries.last().is_some_and(|(last, _)| *last >= key) {
+            return Err(DecodeError("a map is out of order"));
+        }
+        entries.push((key, V::read(input)?));
+    }
+    Ok(entries)
+}
+
 impl<K: Binary + Ord, V: Binary> Binary for BTreeMap<K, V> {
     fn write(&self, out: &mut Vec<u8>) {
-        self.len().write(out);
-        for (key, value) in self {
-            key.write(out);
-            value.write(out);
-        }
+        write_map(self.iter(), out);
     }
 
     fn read(input: &mut Input<'_>) -> Result<BTreeMap<K, V>, DecodeError> {
-        let mut map = BTreeMap::new();
-        for _ in 0..input.length()? {
-            let key = K::read(input)?;
-            if map.last_key_value().is_some_and(|(last, _)| *last >= key) {
-                return Err(DecodeError("a map is out of order"));
-            }
-            map.insert(key, V::read(input)?);
-        }
-        Ok(map)
+        Ok(read_map(input)?.into_iter().collect())
     }
 }
 
 impl<K: Binary + Ord, V: Binary> Binary for SortedMap<K, V> {
     fn write(&self, out: &mut Vec<u8>) {
-        self.len().write(out);
-        for (key, value) in self {
-            key.write(out);
-            value.write(out);
-        }
+        write_map(self.iter().map(|(key, value)| (key, value)), out);
     }
 
     fn read(input: &mut Input<'_>) -> Result<SortedMap<K, V>, DecodeError> {
-        let mut map = SortedMap::new();
-        for _ in 0..input.length()? {
-            let key = K::read(input)?;
-            if map.iter().next_back().is_some_and(|(last, _)| *last >= key) {
-                return Err(DecodeError("a map is out of order"));
-            }
-            map.insert(key, V::read(input)?);
-        }
-        Ok(map)
+        Ok(read_map(input)?.into_iter().collect())
     }
 }
 
