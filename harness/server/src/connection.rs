@@ -150,6 +150,7 @@ impl<D: Backend> ConnectionState<D> {
             Ok(body) => body,
             Err(Unreceived::TooLarge) => return Ok(self.refuse(StatusCode::PAYLOAD_TOO_LARGE, Vec::new(), request)),
             Err(Unreceived::Crowded) => return Ok(self.refuse(StatusCode::SERVICE_UNAVAILABLE, crowded(), request)),
+            Err(Unreceived::Malformed) => return Ok(self.refuse(StatusCode::BAD_REQUEST, Vec::new(), request)),
             Err(Unreceived::Broken) => return Err(Ended::Unreceived),
         };
         let started = (self.shared.log == Log::Requests).then(Instant::now);

@@ -41,8 +41,20 @@ pub(crate) enum Unreceived {
     TooLarge,
     /// The bodies of all connections use up their budget.
     Crowded,
-    /// The connection ended, or the chunks were malformed.
+    /// Its chunks are malformed.
+    Malformed,
+    /// The connection ended.
     Broken,
+}
+
+impl From<hyper::Error> for Unreceived {
+    fn from(error: hyper::Error) -> Unreceived {
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+        match source.map(io::Error::kind) {
+            Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => Unreceived::Malformed,
+            _ => Unreceived::Broken,
+        }
+    }
 }
 
 /// Returns the next piece of data.
@@ -66,7 +78,7 @@ pub(crate) async fn receive(body: &mut Incoming, limit: usize, budget: &Arc<Budg
     }
     let first = match piece(body).await {
         None => return Ok(Received::One(Bytes::new())),
-        Some(data) => data.map_err(|_| Unreceived::Broken)?,
+        Some(data) => data?,
     };
     if body.is_end_stream() && first.len() <= limit {
         return Ok(Received::One(first));
@@ -87,7 +99,7 @@ pub(crate) async fn receive(body: &mut Incoming, limit: usize, budget: &Arc<Budg
                     _lease: whole.lease,
                 });
             }
-            Some(data) => whole.add(&data.map_err(|_| Unreceived::Broken)?)?,
+            Some(data) => whole.add(&data?)?,
         }
     }
 }

@@ -459,6 +459,9 @@ fn malformed_http_is_refused() {
         &b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"[..],
         b"POST\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n{}",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}{}\r\n",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}",
     ] {
         let mut stream = connect(&server);
         assert_eq!(ask(&mut stream, request).status(), 400);
