@@ -86,7 +86,7 @@ pub enum Delivery {
     Truncated(usize),
     /// Nothing: the connection is reset.
     Reset,
-    /// Nothing, until the client gives up: the request was executed and its response is lost.
+    /// The response is never sent: the request was executed, and the client waits until it gives up.
     Lost,
 }
 

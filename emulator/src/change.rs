@@ -13,7 +13,7 @@ use crate::key::Key;
 use crate::schema::{Definition, Index, VectorIndex};
 use crate::value::{Item, Name};
 
-/// What an item's change does to one index.
+/// The effect of an item's change on one index.
 #[derive(Clone, Debug)]
 pub struct IndexChange {
     /// The index's position among those of its kind.
@@ -38,7 +38,7 @@ impl IndexChange {
     }
 }
 
-/// A part of a change's cost: what one token of a table or of one of its indexes pays.
+/// A part of a change's cost: the units of one token of a table or of one of its indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostPart<'c> {
     /// The global index; none for the table and its local indexes, which use the table's capacity.
@@ -47,7 +47,7 @@ pub struct CostPart<'c> {
     pub units: Units,
 }
 
-/// What an item's change does to one vector index.
+/// The effect of an item's change on one vector index.
 #[derive(Clone, Debug)]
 pub struct VectorChange {
     /// The index's place among the vector indexes.
@@ -60,7 +60,7 @@ pub struct VectorChange {
     pub bytes: u64,
 }
 
-/// What makes an item change.
+/// The cause of an item's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     Request,
@@ -70,7 +70,7 @@ pub enum Cause {
     Replication,
 }
 
-/// Where an item was found in its partition. By the time it is used, another item may be there.
+/// The position at which an item was found in its partition. Another item may be there by the time it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemPosition {
     /// The number of its chunk.
@@ -87,16 +87,16 @@ pub struct Change {
     pub due: Option<Moment>,
     pub key: Key,
     pub old: Option<Item>,
-    /// Where the item before was found.
+    /// The position at which the previous item was found.
     pub position: Option<ItemPosition>,
     pub new: Option<Item>,
-    /// What happens to local indexes.
+    /// The effects on local indexes.
     pub locals: Vec<IndexChange>,
-    /// What happens to global indexes.
+    /// The effects on global indexes.
     pub globals: Vec<IndexChange>,
-    /// What happens to vector indexes.
+    /// The effects on vector indexes.
     pub vectors: Vec<VectorChange>,
-    /// What the table's own part costs: twice the write units in a transaction.
+    /// The cost of the table's own part: twice the write units in a transaction.
     pub units: Units,
     /// The size of the item collection afterwards, in a table with local indexes.
     pub collection: u64,
@@ -277,7 +277,7 @@ pub fn failure_units(item: Option<&Item>) -> Units {
     units::write(item.map_or(0, Item::size))
 }
 
-/// How many bytes there are more of an item than before.
+/// The growth of an item in bytes; negative if it shrinks.
 fn difference(old: Option<&Item>, new: Option<&Item>) -> i64 {
     let size = |item: Option<&Item>| item.map_or(0, Item::size) as i64;
     size(new) - size(old)

@@ -22,9 +22,9 @@ pub struct Moment(i64);
 impl Moment {
     /// A moment before all others.
     pub const FIRST: Moment = Moment(i64::MIN);
-    /// A moment after all others, for what never happens.
+    /// A moment after all others, for events that never happen.
     pub const NEVER: Moment = Moment(i64::MAX);
-    /// Where settable clocks start: 2026-01-01T00:00:00Z.
+    /// The moment at which settable clocks start: 2026-01-01T00:00:00Z.
     pub const START: Moment = Moment::from_seconds(1_767_225_600);
 
     /// The moment this many seconds after the epoch.
@@ -68,7 +68,7 @@ impl Moment {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Year, month, day and what is left of the day in microseconds (proleptic Gregorian calendar).
+    /// Year, month, day and the remaining microseconds of the day (proleptic Gregorian calendar).
     fn civil(self) -> (i64, i64, i64, i64) {
         let days = self.0.div_euclid(86_400_000_000);
         let micros = self.0.rem_euclid(86_400_000_000);
@@ -206,7 +206,7 @@ pub struct ClockAdjustment {
 
 struct Inner {
     source: ClockSource,
-    /// Settable: the moment. Else: what is added to the source, in microseconds.
+    /// For a settable clock the moment, otherwise the offset from the source, in microseconds.
     value: AtomicI64,
     /// The latest moment returned, so that time stays monotonic when the source steps back.
     latest: AtomicI64,
@@ -214,7 +214,7 @@ struct Inner {
     frozen: AtomicBool,
     /// Held while a running clock is moved, frozen or unfrozen.
     hand: Mutex<()>,
-    /// What `value` was at first.
+    /// The initial content of `value`.
     initial: i64,
 }
 
@@ -335,7 +335,7 @@ impl Clock {
         Moment(before.max(read))
     }
 
-    /// What a clock that runs by itself would show if it had never been frozen.
+    /// The time of a running clock if it had never been frozen.
     fn running(&self) -> i64 {
         let read = match &self.0.source {
             ClockSource::Settable => 0,

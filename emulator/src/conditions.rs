@@ -106,7 +106,7 @@ fn long_tail(share: f64, [typical, p99, longest]: [f64; 3]) -> f64 {
     p99 / (1.0 - part * (1.0 - ratio * ratio)).sqrt()
 }
 
-/// How long requests take, by the class of their operation and their size.
+/// The latency of requests, by the class of their operation and their size.
 ///
 /// ```
 /// use dynatwin_engine::{Lag, Latency};
@@ -128,7 +128,7 @@ pub struct Latency {
     pub transaction: Lag,
     /// All other operations, such as CreateTable.
     pub control: Lag,
-    /// What each kilobyte of request and answer adds.
+    /// The latency added for each kilobyte of request and answer.
     pub per_kilobyte: Duration,
 }
 
@@ -174,7 +174,7 @@ impl Latency {
     }
 }
 
-/// What time to live does.
+/// The behavior of time to live.
 ///
 /// ```
 /// use dynatwin_engine::{Conditions, TimeToLive};
@@ -240,7 +240,7 @@ pub enum Capacity {
 pub struct Enforcement {
     /// How long unused provisioned capacity is retained, to be spent at once.
     pub burst: Duration,
-    /// Whether a hot partition takes what the others leave; else each has its even share.
+    /// Whether a hot partition can use the capacity that others leave; otherwise each has its even share.
     pub adaptive: bool,
     /// Read units a second that a partition serves at most.
     pub partition_read: u64,
@@ -250,7 +250,7 @@ pub struct Enforcement {
     pub partition_size: u64,
     /// How long demand must exceed a partition before it is split; `None`: it is never split.
     pub heat_split: Option<Duration>,
-    /// How long an on-demand table takes to serve twice its previous peak.
+    /// The time until an on-demand table serves twice its previous peak.
     pub growth: Duration,
     /// Readers of a stream's shard at a time; more are throttled.
     pub shard_readers: u32,
@@ -291,22 +291,23 @@ impl Enforcement {
 pub struct Conditions {
     /// Whether, and how late, expired items are deleted.
     pub time_to_live: TimeToLive,
-    /// How long a write takes to reach a global index.
+    /// The delay until a write reaches a global index.
     pub index_propagation: Lag,
-    /// How old what a read without `ConsistentRead` sees of a table or local index may be.
+    /// The maximum age of the state that a read without `ConsistentRead` of a table or local index returns.
     pub read_staleness: Lag,
     /// The share of such reads, from 0 to 1, that may be stale; the others see the current state.
     pub stale_reads: f64,
-    /// Whether such reads of one caller never go back behind what that caller has seen.
+    /// Whether a caller's reads never return an older state than that caller has read before.
     pub monotonic_reads: bool,
     /// How long a TransactWriteItems holds its items before it is applied and answered.
     pub transaction_time: Lag,
-    /// How long a write takes to reach each other replica of its global table, with eventual consistency between regions.
+    /// The delay until a write reaches each other replica of its global table, with eventual consistency between
+    /// regions.
     pub replication_lag: Lag,
     /// How long a write or a strongly consistent read waits for another region, in a global table with strong consistency
     /// between regions. Until then a write of the same item in another region is a conflict.
     pub region_round_trip: Lag,
-    /// How long a change takes to become readable in a stream. A record also waits for those before it in its shard.
+    /// The delay until a change can be read in a stream. A record also waits for those before it in its shard.
     pub stream_lag: Lag,
     /// How many shards a new stream has.
     pub stream_shards: Shards,
@@ -337,7 +338,8 @@ pub struct Conditions {
 
 const HOUR: u64 = 3600;
 
-/// What a stream, and what point-in-time recovery, holds of a table at most. The service has no such limit; memory does.
+/// The maximum number of bytes that a stream, and that point-in-time recovery, keeps of a table. The service has no
+/// such limit; memory does.
 const HELD_BYTES: Option<u64> = Some(1 << 30);
 
 /// "DynamoDB updates this value approximately every six hours" (API Reference, TableDescription).
@@ -360,7 +362,7 @@ const REPLICATION: Lag = Lag::Seeded {
 };
 
 impl Conditions {
-    /// Nothing surprises: what is due happens at once, and nothing fails by itself.
+    /// No surprises: everything happens when it is due, and nothing fails randomly.
     pub const CALM: Conditions = Conditions {
         time_to_live: TimeToLive::Deletes(Lag::None),
         index_propagation: Lag::None,

@@ -34,7 +34,7 @@ use crate::wire;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::{self, AnswerFormat, ControlCall, Envelope, HealthCheck, RequestIds, Service, SigningKey};
 
-/// What an engine is made with.
+/// The settings of a new engine.
 ///
 /// ```
 /// use dynatwin_engine::{Clock, Conditions, Moment, Settings};
@@ -54,8 +54,8 @@ pub struct Settings {
     pub shared_db: bool,
 }
 
-/// The emulator. All methods take `&self`: share it between threads. What it does besides serving requests are methods of its
-/// [`Controls`].
+/// The emulator. All methods take `&self`, so threads can share it. Its actions besides serving requests are methods of
+/// its [`Controls`].
 ///
 /// ```
 /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -97,7 +97,7 @@ impl Deref for Engine {
 /// The header by which a client lets the pause before its request pass on a settable clock, in seconds.
 pub const ADVANCE_HEADER: &str = "x-dynatwin-advance";
 
-/// What an operation has answered, before it is put in an envelope.
+/// The response of an operation, before it is put into an envelope.
 struct Outcome {
     status: u16,
     body: Vec<u8>,
@@ -301,7 +301,7 @@ impl Engine {
         // A reset may have set the clock back: the answer must not wait for it to catch up.
         answer.at = answer.at.min(self.clock.now());
         if call.method != "GET" {
-            // It may have changed what is due anywhere.
+            // The request may have changed what is due anywhere.
             self.state.catalog().examine_all();
         }
         answer
@@ -356,7 +356,7 @@ impl Engine {
     ) -> Outcome {
         let caller = &*authenticated.caller;
         let Some(operation) = found else {
-            // A body that is no JSON is found before an operation that is not known.
+            // An invalid body is reported before an unknown operation.
             let error = wire::reader::check_syntax(sent)
                 .map_err(|_| wire::decode::not_json())
                 .err();
@@ -449,7 +449,7 @@ impl Engine {
         self.faults().add(rule, self.clock.now())
     }
 
-    /// Starts an outage for what `scope` matches, during its window: appends the outage's rules.
+    /// Starts an outage for the requests that `scope` matches, during its window: appends the outage's rules.
     pub fn start_outage(&self, outage: Outage, scope: &Rule) -> Result<Vec<RuleId>, InvalidRule> {
         let added = self
             .faults()

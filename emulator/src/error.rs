@@ -131,7 +131,7 @@ impl ErrorKind {
     ];
 }
 
-/// What became of one action of a cancelled transaction.
+/// The reason of one action of a cancelled transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancellationReason {
     /// `None` if the action did not fail, else the kind of failure.
@@ -150,7 +150,7 @@ impl CancellationReason {
     };
 }
 
-/// What an error carries besides its text.
+/// Details of an error besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     #[default]
@@ -161,7 +161,7 @@ pub enum Detail {
     StatementItem(Item),
     /// Why a request was throttled.
     Throttling(Vec<ThrottlingReason>),
-    /// What became of each action of a cancelled transaction.
+    /// The reason of each action of a cancelled transaction.
     Cancellation(Vec<CancellationReason>),
 }
 
@@ -223,7 +223,7 @@ impl ApiError {
         self
     }
 
-    /// What the error carries besides its text.
+    /// The details of the error besides its text.
     pub fn detail(&self) -> &Detail {
         &self.0.detail
     }
@@ -279,7 +279,7 @@ impl Violations {
         ));
     }
 
-    /// Adds the fault of a required member that is not there.
+    /// Adds the violation of a missing required member.
     pub fn missing(&mut self, path: impl fmt::Display) {
         self.push(format!(
             "Value null at '{path}' failed to satisfy constraint: Member must not be null"
@@ -291,7 +291,7 @@ impl Violations {
         self.push(format!("Value at '{path}' failed to satisfy constraint: {constraint}"));
     }
 
-    /// Adds what is wrong about a name of 3 to 255 characters. Where both are, the pattern is named before the length.
+    /// Adds the violations of a name of 3 to 255 characters. If there are two, the pattern comes before the length.
     pub fn name(&mut self, name: &str, path: &str) {
         let is_name = is_name(name);
         if is_name && (3..=255).contains(&name.len()) {
@@ -407,7 +407,7 @@ impl ApiError {
         "Number underflow. Attempting to store a number with magnitude smaller than supported range";
     /// A value nested too deep, in a request.
     pub const NESTING: &'static str = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
-    /// A value nested too deep, by what an update stores.
+    /// An update stores a value that is nested too deep.
     pub const NESTING_STORED: &'static str = "Nesting Levels have exceeded supported limits";
     /// A value without a type.
     pub const EMPTY_VALUE: &'static str =
@@ -426,12 +426,12 @@ impl ApiError {
 
 // Errors of tables, keys and items.
 impl ApiError {
-    /// The table or index is not there, on the data plane.
+    /// The table or index does not exist, on the data plane.
     pub fn table_not_found() -> ApiError {
         ApiError::new(ErrorKind::ResourceNotFound, "Requested resource not found")
     }
 
-    /// The table is not there, on the control plane.
+    /// The table does not exist, on the control plane.
     pub fn table_not_found_named(table: &str) -> ApiError {
         ApiError::new(
             ErrorKind::ResourceNotFound,
@@ -454,7 +454,7 @@ impl ApiError {
         ApiError::new(ErrorKind::ResourceInUse, format!("Table already exists: {table}"))
     }
 
-    /// A change of what is already changing; `state` as in `Table is being created: T`.
+    /// Another change is in progress; `state` as in `Table is being created: T`.
     pub fn in_use(state: impl fmt::Display) -> ApiError {
         ApiError::new(
             ErrorKind::ResourceInUse,
@@ -494,12 +494,13 @@ impl ApiError {
         )
     }
 
-    /// The index is not there.
+    /// The index does not exist.
     pub fn index_not_found(index: &str) -> ApiError {
         ApiError::validation(format!("The table does not have the specified index: {index}"))
     }
 
-    /// A vector, or an attribute that searches name, that a vector index does not take. The full stop is the service's.
+    /// A vector, or an attribute that searches name, that a vector index does not accept. The full stop is the
+    /// service's.
     pub fn vector_invalid(rest: impl fmt::Display) -> ApiError {
         ApiError::validation(format!("One or more parameter values were invalid. {rest}"))
     }
@@ -562,7 +563,7 @@ impl ApiError {
         ))
     }
 
-    /// An empty index key made by an update.
+    /// An update sets an index key to an empty value.
     pub fn empty_index_key_update(kind: &str) -> ApiError {
         ApiError::validation(format!(
             "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty {kind} value."
@@ -632,12 +633,12 @@ impl ApiError {
         ))
     }
 
-    /// An `ExclusiveStartKey` that is no key of what is read.
+    /// An `ExclusiveStartKey` that is not a key of the table or index that is read.
     pub fn start_key_invalid() -> ApiError {
         ApiError::validation("The provided starting key is invalid")
     }
 
-    /// An `ExclusiveStartKey` that is not a key of what is scanned, in the older layer's words.
+    /// An `ExclusiveStartKey` that is not a key of the scanned table or index, with the older layer's text.
     pub fn scan_start_key_invalid() -> ApiError {
         ApiError::validation("The provided starting key is invalid: The provided key element does not match the schema")
     }
@@ -676,12 +677,12 @@ impl ApiError {
 
 /// Errors of updates that depend on the stored item.
 impl ApiError {
-    /// A path through what is not there or not a map or list.
+    /// A path through a missing attribute, or one that is not a map or list.
     pub fn document_path() -> ApiError {
         ApiError::validation("The document path provided in the update expression is invalid for update")
     }
 
-    /// An operand that reads what the item does not have.
+    /// An operand that reads an attribute that the item does not have.
     pub fn missing_operand() -> ApiError {
         ApiError::validation("The provided expression refers to an attribute that does not exist in the item")
     }
@@ -740,7 +741,7 @@ impl ApiError {
         )
     }
 
-    /// A new token while as many are remembered as there is room for.
+    /// A new token while the maximum number of tokens is remembered.
     pub fn too_many_tokens() -> ApiError {
         ApiError::new(ErrorKind::InternalServerError, "Too many client tokens are in use")
     }

@@ -21,24 +21,24 @@ use crate::clock::Moment;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use ordinals::OrdinalCounts;
 
-/// Whether a share has it that the `ordinal`-th decision of this id is a yes.
+/// Whether the `ordinal`-th decision of this id is within the share.
 fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {
     chance::share(chance::decide(seed, what, &id.to_le_bytes(), ordinal)) < share
 }
 
-/// What a rule has decided on an entry.
+/// The decision of a rule about an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     pub rule: RuleId,
-    /// What becomes of the entry.
+    /// The effect on the entry.
     pub verdict: Verdict,
-    /// The index that the rule is about, if it is about one.
+    /// The index that the rule names, if it names one.
     pub index: Option<String>,
     /// Whether a wait moves a settable clock that several clients share.
     pub moves_clock: bool,
 }
 
-/// The name of an installed rule.
+/// The id of an installed rule.
 ///
 /// ```
 /// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -76,18 +76,18 @@ pub struct RuleReport {
     pub id: RuleId,
     /// The rule as it was added.
     pub rule: Rule,
-    /// From when on it matches.
+    /// The moment from which it matches.
     pub from: Moment,
-    /// From when on it matches no more.
+    /// The moment from which it no longer matches.
     pub until: Moment,
-    /// How many entries it matched.
+    /// The number of entries that it matched.
     pub matched: u64,
-    /// How many of those failed, waited or lost their response.
+    /// The number of those that failed, waited or lost their response.
     pub fired: u64,
 }
 
 impl RuleReport {
-    /// Whether it should have acted and has not. A part of an outage need not act.
+    /// Whether it should have acted and has not. The parts of an outage need not act.
     fn is_idle(&self) -> bool {
         self.fired == 0 && self.rule.outage.is_none()
     }
@@ -115,23 +115,23 @@ pub struct Faults {
     /// The number of rules, so that requests take no lock while there are none.
     count: AtomicUsize,
     rules: Mutex<InstalledRules>,
-    /// How often a condition was decided for each key.
+    /// The number of decisions of a condition for each key.
     requested: Ordinals,
 }
 
 #[derive(Debug, Default)]
 struct InstalledRules {
     next: u64,
-    /// The last rule before all were taken out: shares go by the place of a rule since then.
+    /// The last rule before all were removed: shares depend on the position of a rule since then.
     cleared: u64,
     rules: Vec<RuleReport>,
-    /// Rules that were taken out before they ever acted.
+    /// Rules that were removed before they ever acted.
     idle: VecDeque<RuleReport>,
-    /// How often a share was decided for each key.
+    /// The number of decisions of a share for each key.
     shares: OrdinalCounts,
 }
 
-/// Rules taken out that are remembered; beyond them the oldest are forgotten.
+/// The maximum number of removed rules that are remembered; beyond it the oldest are forgotten.
 const MOST_IDLE: usize = 1000;
 
 impl InstalledRules {
@@ -201,15 +201,15 @@ impl Faults {
         Some(report)
     }
 
-    /// The rules that have never acted, including those removed since the last [`clear`](Faults::clear): a test whose
-    /// fault never happened has tested something else.
+    /// The rules that have never acted, including those removed since the last [`clear`](Faults::clear). A test whose
+    /// fault never happened has not tested it.
     pub fn never_fired(&self) -> Vec<RuleReport> {
         let installed = self.rules.lock();
         let there = installed.rules.iter().filter(|report| report.is_idle());
         installed.idle.iter().chain(there).cloned().collect()
     }
 
-    /// Takes all rules out, and forgets what they did.
+    /// Removes all rules and their counts.
     pub fn clear(&self) {
         let mut installed = self.rules.lock();
         installed.rules.clear();
@@ -225,7 +225,7 @@ impl Faults {
         self.requested.clear();
     }
 
-    /// The rules and what they did.
+    /// The rules with their counts.
     pub fn report(&self) -> Vec<RuleReport> {
         self.rules.lock().rules.clone()
     }
@@ -265,7 +265,7 @@ impl Faults {
                 Trigger::Nth(number) => report.matched == number,
                 Trigger::EveryNth(number) => number > 0 && report.matched % number == 0,
                 Trigger::Share(share) => {
-                    // By key, as for a condition: the interleaving of keys decides nothing.
+                    // By key, as for a condition: the interleaving of keys does not matter.
                     let id = subject.id(self.seed, "rule", report.id.0 - cleared);
                     happens(self.seed, "rule", id, shares.next(subject.owner, id), share)
                 }
@@ -292,19 +292,19 @@ impl Faults {
     }
 }
 
-/// What the rules that met a request do to its answer.
+/// The effects on an answer of the rules that matched its request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResponseEffects {
-    /// How much later the answer is delivered.
+    /// The delay of the answer.
     pub wait: Duration,
-    /// How much of that does not move a settable clock that several clients share.
+    /// The part of the delay that does not advance a settable clock shared by several clients.
     pub still: crate::answer::StillDelay,
     pub delivery: crate::answer::Delivery,
     /// Whether a success is answered with a 500.
     pub fails: bool,
     /// Whether the answer's checksum is wrong.
     pub corrupt_checksum: bool,
-    /// Why the job fails that the request starts, if a rule has it so.
+    /// Why the job that the request starts fails, if a rule makes it fail.
     pub job_fault: Option<JobFault>,
 }
 

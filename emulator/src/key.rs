@@ -127,7 +127,7 @@ impl Key {
     }
 }
 
-/// What is empty about a key value, if it is: `string` or `binary`.
+/// The type of an empty key value: `string` or `binary`; `None` if it is not empty.
 pub fn empty_key_type(value: &AttributeValue) -> Option<&'static str> {
     match value {
         AttributeValue::S(text) if text.is_empty() => Some("string"),
@@ -145,8 +145,8 @@ pub fn key_size(value: &AttributeValue) -> usize {
     }
 }
 
-/// Whether the values of an index's key are neither empty nor too long. Writes make sure of it; items from before the
-/// index was made need not be so, and stay outside of it.
+/// Whether the values of an index's key are neither empty nor too long. Writes ensure that; items that are older than
+/// the index may violate it, and have no entry in it.
 fn may_be_indexed(index: &Index, item: &impl Attributes) -> bool {
     let fits = |attributes: &[KeyAttribute], limit: usize| {
         let mut size = 0;
@@ -259,7 +259,7 @@ fn plain_value(kind: ScalarType, component: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Appends the bytes of the value that the first component encodes; returns what follows the component.
+/// Appends the bytes of the value that the first component encodes; returns the rest after the component.
 fn take_value<'a>(kind: ScalarType, encoded: &'a [u8], raw: &mut KeyBytes) -> &'a [u8] {
     if kind == ScalarType::N {
         let end = match encoded.first() {
@@ -334,7 +334,7 @@ pub fn push_component(bytes: &mut KeyBytes, value: &AttributeValue) {
     }
 }
 
-/// Appends the beginning of a component: what all texts or binaries that begin so have in common.
+/// Appends the beginning of a component that all strings or binaries with this prefix share.
 pub fn push_prefix(bytes: &mut KeyBytes, prefix: &[u8]) {
     if !has_zero(prefix) {
         bytes.extend_from_slice(prefix);
@@ -369,9 +369,9 @@ fn push_terminated(bytes: &mut KeyBytes, raw: &[u8]) {
 
 /// The first byte of zero: negative numbers have lower ones.
 const NUMBER_ZERO: u8 = 0x80;
-/// What ends a component of zero or a positive number.
+/// The end of a component of zero or a positive number.
 const POSITIVE_END: u8 = 0;
-/// What ends a component of a negative number.
+/// The end of a component of a negative number.
 const NEGATIVE_END: u8 = 102;
 /// The most bytes that the digits of a number take.
 const NUMBER_BYTES: usize = 20;
@@ -410,7 +410,7 @@ fn push_number(bytes: &mut KeyBytes, number: Number) {
     });
 }
 
-/// The first key after all that begin with `prefix`; `None` if there is no such key.
+/// The first key after all keys with this prefix; `None` if there is no such key.
 pub fn after_prefix(prefix: &[u8]) -> Option<KeyBytes> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut bytes = KeyBytes::from_slice(&prefix[..=last]);

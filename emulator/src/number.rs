@@ -32,7 +32,7 @@ pub struct Number {
     negative: bool,
 }
 
-/// Why a text is no number, or a result cannot be stored.
+/// Why a text is not a valid number, or a result cannot be stored.
 ///
 /// ```
 /// use dynatwin_engine::attributes::{Number, NumberError};
@@ -347,7 +347,7 @@ impl Number {
         }
     }
 
-    /// What the number costs of an item's size, in bytes.
+    /// The number's contribution to an item's size, in bytes.
     ///
     /// One byte, one more if negative, and one for each two digits before and after the point, each side rounded up
     /// (measured against the 400 KB gate, eu-west-2, 2026).
@@ -381,7 +381,7 @@ impl Number {
         written.ok().and_then(|()| text.parse().ok()).unwrap_or(f32::INFINITY)
     }
 
-    /// The value as whole seconds, rounded down, if it fits 64 bits: what time to live reads.
+    /// The value as whole seconds, rounded down, if it fits 64 bits; for time to live.
     pub fn to_i64_floor(self) -> Option<i64> {
         if self.is_zero() {
             return Some(0);

@@ -43,9 +43,10 @@ pub struct ValueViolations {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchKey {
     pub attributes: Map,
-    /// The texts of its numbers as they were sent, by attribute: keys that were written differently are no repetition.
+    /// The texts of its numbers as they were sent, by attribute: keys that are written differently do not count as
+    /// duplicates.
     pub numbers: Vec<(Name, Name)>,
-    /// What is wrong about its values.
+    /// The errors of its values.
     pub violation: Option<ApiError>,
 }
 
@@ -199,7 +200,7 @@ requests! {
         return_consumed_capacity: Option<Text>,
     }
 
-    /// `WriteRequest` of BatchWriteItem: exactly one of its members is there.
+    /// `WriteRequest` of BatchWriteItem: exactly one of its members is present.
     WriteRequest {
         put_request: Option<PutRequest>,
         delete_request: Option<DeleteRequest>,
@@ -253,7 +254,7 @@ requests! {
         return_values_on_condition_check_failure: Option<Text>,
     }
 
-    /// `TransactWriteItem`: exactly one of its members is there.
+    /// `TransactWriteItem`: exactly one of its members is present.
     TransactWriteItem {
         condition_check: Option<ConditionCheck>,
         put: Option<TransactPut>,
@@ -365,7 +366,7 @@ requests! {
         search_schema_element_type: Option<Text>,
     }
 
-    /// `VectorIndex` of CreateTable, and what UpdateTable creates or deletes.
+    /// `VectorIndex` of CreateTable, and of UpdateTable's changes.
     VectorIndex {
         index_name: Option<Text>,
         vector_attribute: Option<VectorAttribute>,
@@ -375,7 +376,7 @@ requests! {
         distance_function: Option<Text>,
     }
 
-    /// An element of `VectorIndexUpdates`: exactly one of its members is there.
+    /// An element of `VectorIndexUpdates`: exactly one of its members is present.
     VectorIndexUpdate {
         create: Option<VectorIndex>,
         delete: Option<VectorIndex>,

@@ -165,7 +165,7 @@ impl Adjustments {
     }
 }
 
-/// Limits on what an on-demand table or index may use.
+/// Limits on the units that an on-demand table or index may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnDemandThroughput {
     /// The maximum read units a second; `None`: no limit.
@@ -206,7 +206,7 @@ impl Index {
         }
     }
 
-    /// What the index stores of an item: the item itself if that is everything.
+    /// The part of an item that the index stores: the item itself if that is everything.
     pub fn project(&self, item: &Item, table: &KeySchema) -> Item {
         if self.projection == Projection::All {
             return item.clone();
@@ -220,7 +220,7 @@ impl Index {
     }
 }
 
-/// What the records of a table's stream show of an item.
+/// The part of an item that the records of a table's stream contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamView {
     KeysOnly,

@@ -3,8 +3,8 @@
 
 use std::borrow::Borrow;
 
-/// A map in a vector that is sorted by key, for maps that stay small or grow at their end: inserting and removing move what
-/// follows.
+/// A map in a vector that is sorted by key, for maps that stay small or grow at their end: inserting and removing move
+/// the following entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortedMap<K, V>(Vec<(K, V)>);
 

@@ -60,7 +60,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// There is no such bucket, or no object store.
+    /// The bucket does not exist, or there is no object store.
     pub fn no_such_bucket() -> Failure {
         Failure {
             code: "S3NoSuchBucket",
@@ -68,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// The bucket is there, and cannot be read or written.
+    /// The bucket exists, but cannot be read or written.
     pub fn access_denied(why: impl std::fmt::Display) -> Failure {
         Failure {
             code: "S3AccessDenied",
@@ -216,7 +216,7 @@ impl Export {
         self.arn.rsplit('/').next().unwrap_or_default()
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub fn count(&self) -> usize {
         self.parts.iter().map(Vec::len).sum()
     }
@@ -234,7 +234,7 @@ impl Export {
 pub enum ExportRange {
     /// The table at a moment.
     Full(Moment),
-    /// What changed from the first moment on and before the second.
+    /// The changes from the first moment on and before the second.
     Incremental {
         /// The first moment that is included.
         from: Moment,
@@ -290,7 +290,7 @@ pub struct ImportSource {
     pub format: Format,
     /// The compression of the objects.
     pub compression: Compression,
-    /// What separates the values of a CSV.
+    /// The delimiter of a CSV.
     pub delimiter: char,
     /// The names of the CSV's columns, if its first line does not have them.
     pub header: Option<Vec<Name>>,
@@ -312,7 +312,7 @@ pub struct Record {
     pub object: String,
     /// The record's number in its object, from 1 on.
     pub number: u64,
-    /// The record, or what is wrong about it.
+    /// The record, or why it is invalid.
     pub read: Result<ItemRecord, String>,
 }
 
@@ -325,7 +325,7 @@ pub struct Record {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidRecord {
-    /// The text is no JSON, or no object.
+    /// The text is not a valid JSON object.
     Json,
     /// The service's message about a member or a value.
     Value(String),
@@ -342,7 +342,7 @@ impl fmt::Display for InvalidRecord {
 
 impl std::error::Error for InvalidRecord {}
 
-/// What a bulk operation reports.
+/// The report of a bulk operation.
 ///
 /// ```
 /// use dynatwin_engine::transfers::BulkReport;
@@ -382,7 +382,7 @@ pub struct Rejected {
     pub number: u64,
     /// The message of the error.
     pub why: String,
-    /// What was to be written.
+    /// The item that was not written.
     pub item: Option<Item>,
     /// The item that the table contained.
     pub existing: Option<Item>,

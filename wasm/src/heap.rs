@@ -40,7 +40,7 @@ fn memory_size() -> usize {
     std::arch::wasm32::memory_size(0) * PAGE
 }
 
-/// On other targets there is no such memory.
+/// Other targets have no such memory.
 #[cfg(not(target_arch = "wasm32"))]
 fn memory_size() -> usize {
     0

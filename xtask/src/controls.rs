@@ -1,4 +1,4 @@
-//! `cargo xtask controls`: generates what is derived from the declaration of the controls, `openapi.json`: the engine's table of
+//! `cargo xtask controls`: generates code from the declaration of the controls, `openapi.json`: the engine's table of
 //! routes, the typed calls of the npm package and the playground, and those of the Python package.
 
 mod document;

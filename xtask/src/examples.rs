@@ -44,7 +44,8 @@ fn server() -> Outcome<Server> {
     Server::start(&binary("dynatwin")?, &["--port"])
 }
 
-/// An application meets its server a second time with the tables of the first; then come its tests, if it has some.
+/// An application runs twice against its server, the second time with the tables of the first run; then its tests run,
+/// if it has any.
 fn javascript(folder: &str, home: &Path) -> Outcome<Counts> {
     setup::npm(folder)?;
     let server = server()?;

@@ -9,7 +9,7 @@ use crate::shell::{self, Outcome, cargo, command, find, run};
 /// As long as the step of `cargo xtask test` takes; an hour is for a release.
 pub const SHORT: u64 = 30;
 
-/// What bounds an input: none takes longer, none leaves more behind than this, and no allocation is larger.
+/// Limits for each input: its time, the resident memory, the largest allocation, and its length.
 const BOUNDS: [&str; 4] = [
     "-timeout=10",
     "-rss_limit_mb=2048",

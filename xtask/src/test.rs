@@ -9,7 +9,7 @@ use crate::schedule::Step;
 use crate::shell::{self, Outcome, cargo, command, run, shown};
 use crate::{crates, deny, examples, fuzz, image, plant, python, schedule, setup, snippets, unlocked, wasm};
 
-/// How many tests passed and failed.
+/// The numbers of passed and failed tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub passed: u64,
@@ -29,10 +29,10 @@ impl fmt::Display for Counts {
     }
 }
 
-/// How much of a step runs.
+/// The part of a step that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// What runs for each change.
+    /// The tests that run for each change.
     Change,
     All,
 }
@@ -201,7 +201,7 @@ fn conformance() -> Outcome<Counts> {
     )
 }
 
-/// One test: that a short run over what is known and what is new finds nothing.
+/// One test: a short run over known and new inputs finds no failure.
 fn fuzzing() -> Outcome<Counts> {
     fuzz::run_for(fuzz::SHORT).map(|()| Counts { passed: 1, failed: 0 })
 }
@@ -217,7 +217,7 @@ fn planted() -> Outcome<Counts> {
     plant::all(&[]).map(|()| Counts { passed: 1, failed: 0 })
 }
 
-/// How many random policy sets the nightly step compares with the naive evaluator's decisions.
+/// The number of random policy sets that the nightly step compares with the naive evaluator's decisions.
 const POLICIES: &str = "1000000";
 
 /// Access policies against a naive second evaluator.
@@ -268,8 +268,8 @@ pub fn binary(name: &str) -> Outcome<PathBuf> {
     }
 }
 
-/// Runs a test runner, shows what it prints, and sums what its closing lines count. A runner that counts nothing proves
-/// nothing, and one that fails without a failing test has failed by itself.
+/// Runs a test runner, prints its output, and sums the counts in its last lines. A runner without counts proves
+/// nothing, and one that fails without a failing test counts as one failure.
 pub fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Outcome<Counts> {
     let name = shown(command);
     let mut child = command

@@ -13,7 +13,7 @@ use crate::patch::{copy, read, write};
 use crate::shell::{Outcome, cargo, root};
 use patches::{PATCHES, patched};
 
-/// How long a model that has failed has to end. One that is deadlocked may hold what its end needs.
+/// The time that a failed model has to end. A deadlocked one may hold a lock that it needs to end.
 const END: Duration = Duration::from_secs(5);
 
 /// Runs all models, or those that are named. It is an error if one passes without its lock, or fails with it.

@@ -12,7 +12,7 @@ use crate::test::{Counts, Extent};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// A crate that is compiled to wasm, and where its module goes.
+/// A crate that is compiled to wasm, and the place of its module.
 struct Module {
     package: &'static str,
     profile: &'static str,
@@ -90,7 +90,7 @@ pub fn pictures() -> Outcome<()> {
 /// Compiles a module, generates the JavaScript that calls it, and optimizes it for size.
 fn module(module: &Module) -> Outcome<()> {
     let package = shell::root().join(module.folder);
-    // What a failing build leaves behind must not pass for its result.
+    // Files left by a failing build must not count as its result.
     let _ = std::fs::remove_dir_all(&package);
     let built = compile(module)?;
     Bindgen::new()

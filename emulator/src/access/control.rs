@@ -170,7 +170,7 @@ pub struct TemporaryCredentials {
 }
 
 impl AccessControl {
-    /// Whether there is a configuration. A request without one pays this relaxed load.
+    /// Whether access control is configured. Without a configuration a request pays this relaxed load.
     #[inline]
     pub fn is_configured(&self) -> bool {
         self.configured.load(Ordering::Relaxed)
@@ -214,7 +214,7 @@ impl AccessControl {
         })
     }
 
-    /// The caller that a role, a user or a root user is, in a session if there is one; a role always has one.
+    /// The caller that a role, a user or a root user is, in its session if there is one; a role always has one.
     pub fn identity_of(
         &self,
         arn: &str,

@@ -223,7 +223,7 @@ impl Directory {
         of_accounts.chain(of_sessions).chain(of_endpoints)
     }
 
-    /// Warnings about valid policies that do not mean what they seem to, each once.
+    /// Warnings about valid policies that probably do not mean what they seem to, each once.
     pub fn warnings(&self) -> Vec<PolicyWarning> {
         let mut found: Vec<PolicyWarning> = Vec::new();
         for attached in self.policies() {

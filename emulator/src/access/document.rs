@@ -311,7 +311,7 @@ impl PolicyStatement {
             Some(_) => return Err("Sid is a text.".to_owned()),
         };
         let letters = |sid: &String| sid.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        // DynamoDB and VPC endpoints take any Sid, as their examples have.
+        // DynamoDB and VPC endpoints accept any Sid, as in their examples.
         let takes_any = matches!(kind, PolicyKind::Resource | PolicyKind::Endpoint);
         if !takes_any && !sid.as_ref().is_none_or(letters) {
             return Err("Statement IDs (SID) must be alpha-numeric.".to_owned());

@@ -49,8 +49,8 @@ pub struct PolicySet<'a> {
     pub identity: &'a [AttachedPolicy],
     /// The permissions boundary of the user or role; `None` if it has none.
     pub boundary: Option<&'a AttachedPolicy>,
-    /// The session's own, if it was issued with any. A federated user has only what its session policies allow, so it always has
-    /// a list.
+    /// The session's own policies, if it was issued with any. A federated user has only the permissions of its session
+    /// policies, so it always has a list.
     pub session: Option<&'a [AttachedPolicy]>,
     /// The service control policies by level of the organization; each level must allow.
     pub service_control: &'a [Vec<AttachedPolicy>],
@@ -136,7 +136,7 @@ pub struct DecidingStatement {
     pub sid: Option<String>,
 }
 
-/// A decision, and the statement that made it: a denying one, or the one that allowed.
+/// A decision, and the statement that it follows from: one that denies, or the one that allows.
 ///
 /// ```
 /// # use dynatwin_engine::iam::{AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject};

@@ -41,7 +41,7 @@ pub struct Identity {
     origin: RequestOrigin,
 }
 
-/// The decision about one action, and the values that it was made from.
+/// The decision about one action, and the values that it is based on.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The IAM action with its prefix.
@@ -68,7 +68,7 @@ pub struct StatementReport {
     pub conditions: Vec<(String, String)>,
 }
 
-/// A decision with all that it was made from.
+/// A decision with everything that it is based on.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The decision about one action.
@@ -298,7 +298,8 @@ pub(super) fn resource_account(arn: &str) -> Option<&str> {
     arn.split(':').nth(4).filter(|account| !account.is_empty())
 }
 
-/// The resource as error texts name it: where the action takes none, ListTables names all tables (docs/behavior: 07 2.2).
+/// The resource as error texts name it: where the action takes none, ListTables names all tables (docs/behavior: 07
+/// 2.2).
 fn named_resource(resource: &str, action: &str, region: &str, account: &str) -> String {
     match (resource, action) {
         ("*", "dynamodb:ListTables") => format!("arn:aws:dynamodb:{region}:{account}:table/*"),

@@ -9,9 +9,9 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyValue {
-    /// Of a key that has one value by its type.
+    /// The value of a single-valued key.
     One(String),
-    /// Of a key that has several by its type, however many there are.
+    /// The values of a multivalued key, even if there is only one or none.
     Many(Vec<String>),
 }
 

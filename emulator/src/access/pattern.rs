@@ -28,7 +28,7 @@ pub(super) fn wildcard(char: char) -> PatternElement {
 pub(super) fn matches(pattern: &[PatternElement], text: &str, ignore_case: bool) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut read) = (0, 0);
-    // Where to resume when what follows the latest `*` does not match: the star takes one character more.
+    // Where to resume if the rest after the latest `*` does not match: the star then covers one more character.
     let mut resume: Option<(usize, usize)> = None;
     while read < text.len() {
         match pattern.get(at) {
@@ -70,8 +70,8 @@ pub(super) fn eq_ignoring_case(one: &str, other: &str) -> bool {
         && one.chars().zip(other.chars()).all(|(a, b)| char_eq_ignoring_case(a, b))
 }
 
-/// The parts of an ARN pattern: the pattern_elements between its first five colons, and all that follows them. Without five colons
-/// there are fewer parts.
+/// The parts of an ARN pattern: the elements between its first five colons, and the rest. Without five colons there are
+/// fewer parts.
 pub(super) fn arn_parts(pattern: &[PatternElement]) -> Vec<&[PatternElement]> {
     pattern
         .splitn(6, |element| *element == PatternElement::Exact(':'))

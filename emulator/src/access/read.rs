@@ -25,7 +25,7 @@ const INLINE_OF_ROLE: usize = 10_240;
 /// Managed policies of one user, group or role.
 const MOST_MANAGED: usize = 20;
 
-/// AWS-managed policies that are there without being configured, by what they allow of DynamoDB.
+/// The predefined AWS-managed policies, with the actions of DynamoDB that they allow.
 const AWS_MANAGED: &[(&str, &str)] = &[
     ("arn:aws:iam::aws:policy/AdministratorAccess", "*"),
     ("arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess", "dynamodb:*"),

@@ -44,11 +44,11 @@ pub struct Bucket {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Level {
-    /// Whole units that are there.
+    /// The whole units that are available.
     pub left: Units,
     /// Units that it holds at most.
     pub size: Units,
-    /// Units that come a second.
+    /// The units that are added each second.
     pub rate: u64,
 }
 
@@ -70,8 +70,8 @@ fn accrued(rate: u64, time: Duration) -> i128 {
 }
 
 impl Bucket {
-    /// A bucket that accumulates up to what `keeps` adds, at least one second's worth. It starts with one second's
-    /// worth.
+    /// A bucket that accumulates the units of the duration `keeps`, at least one second's. It starts with one second's
+    /// units.
     pub fn new(rate: u64, keeps: Duration, now: Moment) -> Bucket {
         Bucket {
             rate,
@@ -126,7 +126,7 @@ impl Bucket {
         self.rate
     }
 
-    /// Whole units that are there.
+    /// The whole units that are available.
     pub fn left(&self) -> Units {
         Units::halves(u64::try_from(self.level.max(0) / GRAINS).unwrap_or(u64::MAX))
     }
@@ -144,7 +144,7 @@ impl Bucket {
         self.level >= grains(units).min(self.most)
     }
 
-    /// Whether anything can be spent: what a request of unknown cost needs.
+    /// Whether the bucket has any units, which a request of unknown cost needs.
     pub fn has_any(&self) -> bool {
         self.level > 0
     }
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// A bucket of 10 units a second with a limit of 30, of which half goes to something else from second 2 to 12.
+    /// A bucket of 10 units a second with a limit of 30, of which half goes to another consumer from second 2 to 12.
     #[test]
     fn half_of_the_burst_is_shared_until_the_end() {
         let shared = (after(2.0), after(12.0));

@@ -1,4 +1,4 @@
-//! `ConsumedCapacity`: what a request cost, by table and index.
+//! `ConsumedCapacity`: the cost of a request, by table and index.
 
 use smallvec::SmallVec;
 
@@ -20,7 +20,7 @@ impl Direction {
     }
 }
 
-/// What a request cost on one table.
+/// The cost of a request on one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consumed {
     pub table_name: Name,
@@ -31,7 +31,7 @@ pub struct Consumed {
     pub locals: SmallVec<[(Name, Units); 2]>,
     /// Bytes written to vector indexes, in the order of their first touch. They are no units, and not in the total.
     pub vectors: Vec<(Name, u64)>,
-    /// What the units were for; transactions say so, other requests do not.
+    /// The direction of the units, which only transactions report.
     pub direction: Option<Direction>,
 }
 

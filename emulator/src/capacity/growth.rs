@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::units::Units;
 use crate::clock::Moment;
 
-/// Units a second that are served now, and what they are growing to.
+/// The units served each second now, and those that they are growing to.
 ///
 /// "Up to twice the previous peak at once; more than double within 30 minutes may throttle" (Developer Guide). A new peak
 /// begins to raise what is served, evenly over that time, to twice that peak; a later peak counts when this is done. So
@@ -16,7 +16,7 @@ pub struct OnDemandGrowth {
     to: u64,
     since: Moment,
     takes: Duration,
-    /// The second that is counted, what it has seen, and when the last one that saw anything was over.
+    /// The second that is being counted, its units, and the end of the last second with any units.
     second: i64,
     spent: Units,
     counted: Moment,
@@ -61,12 +61,13 @@ impl OnDemandGrowth {
         }
     }
 
-    /// Counts what is spent in the second of `now`.
+    /// Counts units that are spent in the second of `now`.
     pub fn note(&mut self, units: Units) {
         self.spent += units;
     }
 
-    /// Ends the second that is over by `now`, and grows if its peak was higher. Growth takes `takes`, and ends at `quota`.
+    /// Ends the seconds that are over by `now`, and starts to grow if their peak was higher. Growth takes the duration
+    /// `takes`, and ends at `quota`.
     pub fn settle(&mut self, takes: Duration, quota: u64, now: Moment) {
         if now.seconds() > self.second {
             self.end_second();
@@ -88,7 +89,7 @@ impl OnDemandGrowth {
             return;
         }
         self.counted = Moment::from_seconds(self.second + 1);
-        // A second can spend what the one before has left as well; that is no peak.
+        // A second can also spend units left over from the one before; that does not count as a peak.
         let spent = self.spent.in_halves() / 2;
         self.peak = self.peak.max(spent.min(self.rate(self.counted)));
         self.spent = Units::ZERO;
@@ -102,7 +103,7 @@ mod tests {
     const TAKES: Duration = Duration::from_mins(30);
     const QUOTA: u64 = 40_000;
 
-    /// Spends these units at each of these seconds, and returns what is served at the end.
+    /// Spends these units at each of these seconds, and returns the units that are served at the end.
     fn served(spends: &[(u64, u64)], end: u64) -> u64 {
         let at = |second: u64| Moment::START.plus(Duration::from_secs(second));
         let mut growth = OnDemandGrowth::new(4000, Moment::START);
@@ -118,7 +119,7 @@ mod tests {
     fn what_is_served() {
         for (spends, end, expect) in [
             (&[][..], 9000, 4000),
-            // Half of what is served is the peak it was made for.
+            // Half of the served units is the peak that they were derived from.
             (&[(0, 2000)], 9000, 4000),
             // After half an hour, a peak of 3,000 raises it to 6,000.
             (&[(0, 3000)], 0, 4000),
@@ -173,7 +174,8 @@ mod tests {
             growth.raise(warm, middle);
             assert_eq!(growth.rate(middle), at_once);
             assert_eq!(growth.rate(after(60)), later);
-            // What was warm already changes nothing: it has grown when it would have.
+            // Traffic that warm throughput already serves has no effect: the table grows when it would have grown
+            // anyway.
             if warm == 6000 {
                 assert_eq!(growth.rate(begins.plus(TAKES)), 8000);
             }

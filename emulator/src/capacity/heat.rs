@@ -32,7 +32,7 @@ pub struct KeyCounts {
     pub throttles: u64,
 }
 
-/// Units spent, and requests throttled, by what they exceeded.
+/// Units spent, and throttled requests by the limit that they exceeded.
 ///
 /// ```
 /// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -128,21 +128,21 @@ pub struct PartitionHeat {
 pub struct ResourceHeat {
     /// The index; `None`: the table.
     pub index: Option<Name>,
-    /// Consumed read units, and throttled reads by what they exceeded.
+    /// Consumed read units, and throttled reads by the limit that they exceeded.
     pub read: ThrottleCounts,
-    /// Consumed write units, and throttled writes by what they exceeded.
+    /// Consumed write units, and throttled writes by the limit that they exceeded.
     pub write: ThrottleCounts,
     /// Units that are left at this moment: for reading, and for writing.
     pub left: [Units; 2],
     /// How full its bucket is, for reading and for writing.
     pub levels: [Level; 2],
-    /// How full the bucket of its configured on-demand maximum is, where there is one.
+    /// The level of the bucket of the configured on-demand maximum, if there is one.
     pub maximums: [Option<Level>; 2],
     /// Its partitions, in the order of their tokens.
     pub partitions: Vec<PartitionHeat>,
 }
 
-/// What a table's capacity was spent on since it began to be counted.
+/// The capacity that a table has consumed since counting began.
 ///
 /// ```
 /// use dynatwin_engine::monitoring::Heat;
@@ -159,7 +159,8 @@ pub struct Heat {
 
 const MOST_KEYS: usize = 128;
 
-/// The partition keys that cost most. When it is full, the coldest makes room and leaves its cost behind.
+/// The partition keys with the highest cost. When it is full, a new key replaces the one with the lowest cost and
+/// inherits its cost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HotKeys(Vec<(AttributeValue, Units)>);
 
@@ -194,7 +195,7 @@ mod tests {
         }
         keys.note(&key(7), Units::whole(90));
         keys.note(&key(9), Units::whole(40));
-        // The coldest, which is the first, makes room and leaves its cost behind.
+        // A new key replaces the first, which has the lowest cost, and inherits its cost.
         keys.note(&key(MOST_KEYS), Units::whole(1));
         let hottest = keys.hottest();
         assert_eq!(hottest.len(), MOST_KEYS);

@@ -11,7 +11,7 @@ use crate::conditions::{Capacity, Enforcement};
 use crate::schema::{BillingMode, Definition};
 use crate::value::{AttributeValue, Name};
 
-/// What an entry of a request needs of one resource.
+/// The units that an entry of a request needs of one resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
     pub entry: usize,
@@ -49,7 +49,7 @@ pub struct Ledger {
     splits: Splits,
 }
 
-/// By what rules capacity is counted, and whether it is enforced.
+/// The rules by which capacity is counted, and whether it is enforced.
 fn rules(capacity: Capacity) -> (bool, Enforcement) {
     match capacity {
         Capacity::Reported => (false, Enforcement::AWS),
@@ -140,7 +140,7 @@ impl Ledger {
         }
     }
 
-    /// What the demands of one request lack, all of them together. Nothing is spent, and what is refused is not counted.
+    /// The shortages of all demands of one request together. Nothing is spent, and refusals are not counted.
     pub fn check(&mut self, demands: &[Demand<'_>], now: Moment) -> Vec<Shortage> {
         self.round += 1;
         let (round, enforced) = (self.round, self.enforced);
@@ -171,7 +171,7 @@ impl Ledger {
         }
     }
 
-    /// Spends all demands of a request, or none: the error lists what is lacking.
+    /// Spends all demands of a request, or none: the error lists the shortages.
     pub fn reserve(&mut self, demands: &[Demand<'_>], now: Moment) -> Result<(), Vec<Shortage>> {
         let shortages = self.check(demands, now);
         if shortages.is_empty() {
@@ -192,7 +192,7 @@ impl Ledger {
         }
     }
 
-    /// What a read of unknown cost lacks: it needs capacity above zero.
+    /// The shortage of a read of unknown cost, which needs capacity above zero.
     pub fn admit(&mut self, demand: &Demand<'_>, now: Moment) -> Result<(), Shortage> {
         let enforced = self.enforced;
         let Some(meter) = self.meter(demand.index).filter(|_| enforced) else {
@@ -206,7 +206,7 @@ impl Ledger {
         Err(shortage)
     }
 
-    /// Spends what a page has cost that was [admitted](Ledger::admit) and walked from the demand's token to `last`.
+    /// Spends the cost of a page that was [admitted](Ledger::admit) and read from the demand's token to `last`.
     pub fn spend_page(&mut self, demand: &Demand<'_>, last: u64, now: Moment) {
         if let Some(meter) = self.meter(demand.index) {
             meter.spend_page(demand.direction, (demand.token, last), demand.units, now);
@@ -225,12 +225,12 @@ impl Ledger {
         self.enforced
     }
 
-    /// An item of the table is there from the beginning.
+    /// Counts an existing item of the table.
     pub fn weigh(&mut self, token: u64, bytes: usize) {
         self.table.weigh(token, bytes);
     }
 
-    /// An item of the table has come, grown, shrunk or gone.
+    /// Counts an item of the table that was added, changed in size or removed.
     pub fn resize(&mut self, token: u64, before: usize, after: usize, now: Moment) {
         let split = self.table.resize(token, before, after, now);
         self.splits.extend(split);
@@ -255,7 +255,7 @@ impl Ledger {
         }
     }
 
-    /// What has been spent and throttled, by resource and partition, and by key while the table is watched.
+    /// The capacity spent and throttled, by resource and partition, and by key while the table is watched.
     pub fn heat(&mut self, now: Moment) -> Heat {
         let mut resources: SmallVec<[ResourceHeat; 4]> = SmallVec::new();
         let table = std::iter::once((None, &mut self.table));

@@ -19,7 +19,7 @@ pub struct Limits {
     pub billing: BillingMode,
     /// The provisioned units a second; unused if the table is on-demand.
     pub throughput: Throughput,
-    /// What it serves at once.
+    /// The units that are served at once.
     pub warm: Throughput,
     /// The maximum units a second of an on-demand table.
     pub most: OnDemandThroughput,
@@ -67,11 +67,11 @@ fn of(throughput: Throughput, direction: Direction) -> u64 {
     }
 }
 
-/// What a resource has in one direction.
+/// The capacity of a resource in one direction.
 #[derive(Clone, Debug)]
 struct DirectionCapacity {
     total: Bucket,
-    /// On demand: how what it serves grows.
+    /// On demand: the growth of the served units.
     growth: Option<OnDemandGrowth>,
     /// On demand: the maximum that was configured.
     most: Option<Bucket>,
@@ -153,7 +153,7 @@ impl ResourceCapacity {
         }
     }
 
-    /// Takes in what has come by `now`, changes and growth included.
+    /// Brings buckets, changes of limits and growth up to date.
     pub fn settle(&mut self, now: Moment) {
         if let Some((from, limits)) = self.coming.filter(|(from, _)| *from <= now) {
             self.coming = None;
@@ -254,7 +254,7 @@ impl ResourceCapacity {
         self.partitions.insert(at + 1, upper);
     }
 
-    /// Without borrowing, each partition has its even share of what is provisioned.
+    /// Without borrowing, each partition has an even share of the provisioned units.
     fn share_evenly(&mut self, now: Moment) {
         let lends = self.rules.adaptive || self.limits.billing == BillingMode::PayPerRequest;
         let count = self.partitions.len() as u64;
@@ -272,7 +272,7 @@ impl ResourceCapacity {
         after.saturating_sub(1)
     }
 
-    /// The buckets that a request for a token spends from, each with what is exceeded when it is empty.
+    /// The buckets that a request for a token spends from, each with the limit that is exceeded when it is empty.
     fn buckets(&mut self, direction: Direction, token: u64) -> impl Iterator<Item = (&mut Bucket, Exceeded)> {
         let at = self.place(token);
         let side = &mut self.sides[direction.place()];
@@ -307,7 +307,7 @@ impl ResourceCapacity {
         exceeded
     }
 
-    /// What a request of unknown cost exceeds.
+    /// The limit that a request of unknown cost exceeds.
     pub fn exceeds_any(&mut self, direction: Direction, token: u64, now: Moment) -> Option<Exceeded> {
         self.settle(now);
         let at = self.place(token);
@@ -322,7 +322,7 @@ impl ResourceCapacity {
         self.spend_partition(self.place(token), direction, token, units, now);
     }
 
-    /// Spends what a page has cost, evenly from the partitions it walked over: tokens are hashes.
+    /// Spends the cost of a page evenly from the partitions that it read: tokens are hashes.
     pub fn spend_page(&mut self, direction: Direction, (first, last): (u64, u64), units: Units, now: Moment) {
         self.settle(now);
         self.spend_total(direction, units);
@@ -392,7 +392,8 @@ impl ResourceCapacity {
         self.partitions[at].bytes += bytes as u64;
     }
 
-    /// An item has come, grown, shrunk or gone. A partition that is too large is split in the middle of its tokens.
+    /// Counts an item that was added, changed in size or removed. A partition that is too large is split in the middle
+    /// of its tokens.
     pub fn resize(&mut self, token: u64, before: usize, after: usize, now: Moment) -> Option<u64> {
         let at = self.place(token);
         let partition = &mut self.partitions[at];
@@ -404,7 +405,7 @@ impl ResourceCapacity {
         self.split_at(at, middle as u64, now)
     }
 
-    /// What has been spent and refused.
+    /// The spent and the refused capacity.
     pub fn counts(&self, direction: Direction) -> ThrottleCounts {
         self.sides[direction.place()].counts
     }
@@ -608,7 +609,7 @@ mod tests {
             let widest = partitions.iter().map(|each| each.last - each.first).max().unwrap();
             let new = meter(raised).partitions();
             let widest_new = new.iter().map(|each| each.last - each.first).max().unwrap();
-            // With the most partitions there are, three parts cannot be divided as evenly as one.
+            // With the maximum number of partitions, three parts cannot be divided as evenly as one.
             let slack = if count == MOST_PARTITIONS { widest_new / 2 } else { 0 };
             assert!(
                 widest <= widest_new + slack,

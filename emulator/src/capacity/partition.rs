@@ -21,10 +21,10 @@ pub struct CapacityPartition {
     sample: Sample,
 }
 
-/// What a partition serves in one direction.
+/// The capacity of a partition in one direction.
 #[derive(Clone, Debug)]
 struct DirectionBuckets {
-    /// What a partition can do.
+    /// The partition's own limit.
     limit: Bucket,
     /// Its even share of the table's, where partitions do not lend.
     share: Option<Bucket>,
@@ -33,7 +33,7 @@ struct DirectionBuckets {
     counts: KeyCounts,
 }
 
-/// What a partition serves at most.
+/// The maximum that a partition serves.
 pub fn limit(rules: &Enforcement, direction: Direction) -> u64 {
     match direction {
         Direction::Read => rules.partition_read,
@@ -79,7 +79,7 @@ impl CapacityPartition {
         upper
     }
 
-    /// Takes in what has come, at the limits of these rules.
+    /// Brings the buckets up to date, at the limits of these rules.
     pub fn settle(&mut self, rules: &Enforcement, now: Moment) {
         for (side, direction) in self.sides.iter_mut().zip(Direction::BOTH) {
             side.limit.change(limit(rules, direction), Duration::ZERO, now);
@@ -113,13 +113,14 @@ impl CapacityPartition {
         share.filter(|share| share.left < limit.left).unwrap_or(limit)
     }
 
-    /// Counts what a key of the partition has cost.
+    /// Counts the cost of a key of the partition.
     pub fn note(&mut self, direction: Direction, token: u64, units: Units) {
         self.sample.note(token, units);
         self.sides[direction.place()].counts.units += units;
     }
 
-    /// Counts a throttled request, and returns since when there are such without a pause longer than `cools`.
+    /// Counts a throttled request; returns since when there have been such requests without a pause longer than
+    /// `cools`.
     pub fn refuse(&mut self, direction: Direction, token: u64, units: Units, cools: Duration, now: Moment) -> Moment {
         self.sample.note(token, units);
         let side = &mut self.sides[direction.place()];
@@ -130,12 +131,12 @@ impl CapacityPartition {
         since
     }
 
-    /// Where its heat is best divided.
+    /// The token that divides its heat best.
     pub fn hot_token(&self) -> Option<u64> {
         self.sample.split()
     }
 
-    /// What it has served, and what not.
+    /// The units served and refused.
     pub fn counts(&self, direction: Direction) -> KeyCounts {
         self.sides[direction.place()].counts
     }
@@ -166,7 +167,7 @@ mod tests {
         let mut upper = lower.split_off(70, 140);
         assert_eq!((lower.start, upper.start, lower.bytes, upper.bytes), (0, 70, 5, 4));
         assert_eq!((lower.hot_token(), upper.hot_token()), (Some(20), Some(80)));
-        // What was counted stays with the lower part.
+        // The counts so far stay with the lower part.
         assert_eq!(lower.counts(Direction::Write).units, Units::whole(14));
         assert_eq!(upper.counts(Direction::Write), KeyCounts::default());
         // Both have cooled.

@@ -8,7 +8,7 @@ const READ_UNIT: usize = 4096;
 /// Bytes that a write to a vector index, and a search, is charged for at least.
 const LEAST_VECTOR_BYTES: usize = 1024;
 
-/// What an answer's `CapacityUnits` count, in halves: an eventually consistent read costs half a unit.
+/// Units as in an answer's `CapacityUnits`, counted in halves: an eventually consistent read costs half a unit.
 ///
 /// ```
 /// use dynatwin_engine::monitoring::Units;

@@ -7,7 +7,7 @@ use crate::limits;
 use crate::schema::{Definition, Index};
 use crate::value::Item;
 
-/// Checks what an item that is put has for the indexes of its table.
+/// Checks that an item that is put can have entries in the indexes of its table.
 pub fn check_entries(definition: &Definition, item: &Item) -> Result<(), ApiError> {
     definition
         .indexes()
@@ -36,8 +36,8 @@ pub fn with_local_entries(definition: &Definition, item: &Item) -> usize {
     item.size() + locals.iter().filter(is_in).map(entry).sum::<usize>()
 }
 
-/// Checks what an update has changed for the indexes of its table. A value from before an index was made, which it could
-/// not accept, does not block the update.
+/// Checks the changes of an update for the indexes of its table. An unchanged value that an index created later could
+/// not accept does not block the update.
 pub fn check_changed(definition: &Definition, old: Option<&Item>, new: &Item) -> Result<(), ApiError> {
     let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
     let mut indexes = definition

@@ -17,7 +17,7 @@ use crate::value::{AttributeValue, Item};
 
 const ELEMENT: usize = 4;
 
-/// What a vector index stores of an item.
+/// The entry of an item in a vector index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorEntry {
     item: Item,
@@ -117,7 +117,8 @@ pub fn partition(hash: &SearchAttribute, value: &AttributeValue) -> Key {
     Key { token, bytes }
 }
 
-/// The bytes that a write of an item counts on its table: a vector that an index takes counts as the index has it.
+/// The bytes that a write of an item is charged for on its table: a vector that an index accepts counts in the index's
+/// format.
 pub fn written_size(definition: &Definition, item: &Item) -> usize {
     let mut size = item.size();
     for (at, index) in definition.vectors.iter().enumerate() {
@@ -134,7 +135,7 @@ pub fn written_size(definition: &Definition, item: &Item) -> usize {
     size
 }
 
-/// Checks that an index can take an item that is written.
+/// Checks that an index accepts an item that is written.
 pub fn check(index: &VectorIndex, item: &Item, updated: bool) -> Result<(), ApiError> {
     if let Some(value) = item.get(&index.attribute) {
         check_vector(index, &value)?;
@@ -217,8 +218,8 @@ fn scientific(number: Number) -> String {
     format!("{sign}{first}{point}{rest}e{}", number.magnitude())
 }
 
-/// How near two vectors of the same length are, in 32-bit arithmetic. Where that runs over, which no score can show, it is
-/// measured in 64 bits and cut to what a score can be.
+/// The proximity of two vectors of equal length, in 32-bit arithmetic. On overflow it is computed in 64 bits and
+/// clamped to the range of scores.
 pub fn score(distance: Distance, left: &[f32], right: &[f32]) -> f32 {
     let score = match distance {
         Distance::DotProduct => sum(left, right, |one, other| one * other),
@@ -304,7 +305,7 @@ mod tests {
             (Distance::DotProduct, &[1.0, 2.0], &[3.0, 4.0], 11.0),
             (Distance::DotProduct, &[1.0, -2.0], &[3.0, 4.0], -5.0),
             (Distance::DotProduct, &[3e38, 3e38], &[3e38, -3e38], 0.0),
-            // A sum that 64 bits would make another.
+            // A sum that would be different in 64-bit arithmetic.
             (Distance::DotProduct, &[16_777_216.0, 1.0], &[1.0, 1.0], 16_777_216.0),
         ] {
             let found = score(distance, left, right);

@@ -22,9 +22,9 @@ use crate::fault::ResponseEffects;
 use crate::journal::RequestRecorder;
 use crate::storage::{ClientToken, Scope};
 
-/// The context of one request: its caller, time, engine, and what it adds to the response.
+/// The context of one request: its caller, its time, the engine, and its effects on the response.
 pub struct Context<'e> {
-    /// What the engine's requests share.
+    /// The state that the engine's requests share.
     pub engine: &'e EngineState,
     /// The account and region whose tables it uses.
     pub scope: Scope,
@@ -41,11 +41,11 @@ pub struct Context<'e> {
     effects: Cell<ResponseEffects>,
     note: RefCell<Option<String>>,
     done_at: Cell<Moment>,
-    /// How long the request takes, and what each kilobyte adds; nothing if it takes no time.
+    /// The latency of the request, and of each kilobyte; `None` if it takes no time.
     latency: Cell<Option<(Lag, Duration)>>,
     /// The client token that the request has taken, and when its request is done: not yet known.
     token: Cell<Option<ClientToken>>,
-    /// What the journal will record of it; `None` unless the engine is watched.
+    /// The recorder of the request; `None` unless the engine is watched.
     recorder: Option<Box<RefCell<RequestRecorder>>>,
     identity: Option<Box<Identity>>,
     /// The table that was not found, if access policies are evaluated.
@@ -99,7 +99,7 @@ impl<'e> Context<'e> {
         self.token.get().map(|token| ClientToken { done, ..token })
     }
 
-    /// Makes the request take the latency of its operation.
+    /// Adds the latency of the request's operation.
     #[cold]
     pub fn take(&self, latency: &Latency) {
         self.latency
@@ -124,7 +124,7 @@ impl<'e> Context<'e> {
         self.change_effects(|effects| effects.still.latency = latency);
     }
 
-    /// What becomes of the answer.
+    /// The effects on the answer.
     pub fn effects(&self) -> ResponseEffects {
         self.effects.get()
     }
@@ -158,7 +158,7 @@ impl<'e> Context<'e> {
         self.change_effects(|effects| effects.delivery = delivery);
     }
 
-    /// Changes what becomes of the answer, or of the job that the request starts.
+    /// Changes the effects on the answer, or on the job that the request starts.
     pub fn change_effects(&self, change: impl FnOnce(&mut ResponseEffects)) {
         let mut effects = self.effects.get();
         change(&mut effects);
@@ -186,7 +186,7 @@ impl<'e> Context<'e> {
         }
     }
 
-    /// Takes what the journal records of this finished request.
+    /// Takes the recorder of this finished request.
     pub fn take_recorder(&mut self) -> Option<RequestRecorder> {
         self.recorder.take().map(|recorder| recorder.into_inner())
     }
@@ -202,7 +202,7 @@ impl<'e> Context<'e> {
     }
 }
 
-/// The operations that take the ARN of another account's table or stream (docs/behavior: 07 7).
+/// The operations that accept the ARN of another account's table or stream (docs/behavior: 07 7).
 const CROSS_ACCOUNT: &[&str] = &[
     "BatchGetItem",
     "BatchWriteItem",
@@ -263,14 +263,14 @@ impl Context<'_> {
         })
     }
 
-    /// Notes the table that is not there.
+    /// Records the missing table.
     pub fn note_missing(&self, name_or_arn: &str) {
         if self.identity.is_some() {
             *self.missing.borrow_mut() = Some(name_or_arn.to_owned());
         }
     }
 
-    /// The table that is not there.
+    /// The missing table.
     pub fn take_missing(&self) -> Option<String> {
         self.missing.borrow_mut().take()
     }

@@ -28,7 +28,8 @@ pub enum RateGroup {
     Others,
 }
 
-/// Operations with bursts that were measured of the service (docs/behavior: 04 1.3), and what they refill by a second.
+/// Operations whose bursts were measured on the service (docs/behavior: 04 1.3), and the rate at which their buckets
+/// refill.
 const OWN: [(&str, u32, u32); 6] = [
     // "You can expect throttling errors if you call it more than once in a minute" (API Reference); concurrent calls are
     // throttled (measured).
@@ -40,8 +41,8 @@ const OWN: [(&str, u32, u32); 6] = [
     ("ListBackups", 5, 5),
 ];
 
-/// About ten requests that change something are served at a time (measured). One takes some 25 ms: one after the other is
-/// never too fast.
+/// About ten mutating requests are served at a time (measured). Each takes some 25 ms, so sequential requests are never
+/// throttled.
 const CHANGES: Rate = Rate {
     kind: RateGroup::Changes,
     burst: 10,
@@ -90,7 +91,7 @@ fn rate(operation: &str) -> Option<Rate> {
 pub struct Rates(Mutex<BTreeMap<(u64, RateGroup), Moment>>);
 
 impl Rates {
-    /// Takes a request of an account in; gives its kind if there were too many.
+    /// Counts a request of an account; returns its kind if there were too many.
     pub fn admit(&self, owner: u64, operation: &str, now: Moment) -> Result<(), RateGroup> {
         let Some(rate) = rate(operation) else { return Ok(()) };
         let each = Duration::from_secs(1) / rate.per_second;
@@ -139,7 +140,7 @@ mod tests {
         ] {
             assert_eq!(admitted(operation, 3000, Duration::ZERO), at_once, "{operation}");
         }
-        // One after the other, as each takes its time.
+        // Sequential requests, each of which takes its time.
         assert_eq!(admitted("CreateTable", 1000, Duration::from_millis(25)), 1000);
         assert_eq!(admitted("CreateTable", 1000, Duration::from_micros(12_500)), 509);
     }

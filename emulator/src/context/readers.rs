@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(see(u64::MAX, (0, 20)), 5, "there is room for one more");
         assert_eq!(see(u64::MAX - 1, (9, 20)), 9, "there is none");
         assert_eq!(see(7, (9, 20)), 5, "who is known stays known");
-        // All but the two that have come later are forgotten, since they can see nothing older anyway.
+        // All but the two latest readers are forgotten: no state older than theirs can be read any more.
         assert_eq!(see(u64::MAX - 1, (10, 20)), 5);
         assert_eq!(readers.0.lock().len(), 3);
     }

@@ -17,7 +17,7 @@ use crate::storage::{AppendError, Catalog, RestoreError, Scope, StateSnapshot, T
 use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
-/// What was parsed from texts, which requests repeat.
+/// Caches of parsed texts, which requests repeat.
 pub struct Caches {
     pub expressions: Cache,
     pub statements: StatementCache,

@@ -66,7 +66,7 @@ impl Engine {
         self.state.journal().begin_listening();
     }
 
-    /// Ends what [`begin_listening`](Engine::begin_listening) began; each call needs exactly one.
+    /// Ends what [`begin_listening`](Engine::begin_listening) began; each call of it needs exactly one.
     pub fn end_listening(&self) {
         self.state.journal().end_listening();
     }
@@ -76,7 +76,7 @@ impl Engine {
         self.state.journal().scans()
     }
 
-    /// What a caller's tables and their global indexes have spent while the engine was watched.
+    /// The units that a caller's tables and their global indexes have spent while the engine was watched.
     pub fn spent(&self, caller: &Caller) -> Vec<Spent> {
         self.state.journal().spent(&self.scope(caller).owner())
     }
@@ -89,7 +89,7 @@ impl Engine {
         (result, meter.spent())
     }
 
-    /// Watches what a caller's tables spend from now on, until the meter is dropped.
+    /// Counts the units that a caller's tables spend from now on, until the meter is dropped.
     pub fn meter(&self, caller: &Caller) -> Meter<&Engine> {
         Meter::new(self, caller.clone())
     }
@@ -127,7 +127,7 @@ impl Engine {
     }
 }
 
-/// Watches what a caller's tables spend.
+/// Counts the units that a caller's tables spend.
 ///
 /// ```
 /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -145,8 +145,8 @@ pub struct Meter<E: Deref<Target = Engine>> {
 }
 
 impl<E: Deref<Target = Engine>> Meter<E> {
-    /// Watches what a caller's tables spend from now on. The engine is a reference, or an `Arc` for a meter that outlives the
-    /// scope it was made in.
+    /// Counts the units that a caller's tables spend from now on. The engine is a reference, or an `Arc` for a meter
+    /// that outlives the scope in which it is created.
     pub fn new(engine: E, caller: Caller) -> Meter<E> {
         engine.state.journal().begin();
         Meter {
@@ -156,7 +156,7 @@ impl<E: Deref<Target = Engine>> Meter<E> {
         }
     }
 
-    /// What was spent since the meter was made, by table and global index.
+    /// The units spent since the meter was created, by table and global index.
     pub fn spent(&self) -> Vec<Spent> {
         let mut spent = self.engine.spent(&self.caller);
         for now in &mut spent {

@@ -9,12 +9,12 @@ impl ApiError {
         ApiError::new(ErrorKind::TableNotFound, format!("Table not found: {table}"))
     }
 
-    /// The backup is not there, or no more.
+    /// The backup does not exist, or no longer exists.
     pub fn backup_not_found(arn: &str) -> ApiError {
         ApiError::new(ErrorKind::BackupNotFound, format!("Backup not found: {arn}"))
     }
 
-    /// What the backup is busy with, such as `Backup is being used to restore table`.
+    /// The backup is in use; the text names by what, such as `Backup is being used to restore table`.
     pub fn backup_in_use(state: &str, arn: &str) -> ApiError {
         ApiError::new(ErrorKind::BackupInUse, format!("{state}: {arn}"))
     }

@@ -11,7 +11,7 @@ impl ApiError {
         )
     }
 
-    /// The global table is there (API Reference; the service's text is not recorded).
+    /// The global table exists already (API Reference; the service's text is not recorded).
     pub fn global_table_exists(table: &str) -> ApiError {
         ApiError::new(
             ErrorKind::GlobalTableAlreadyExists,
@@ -19,7 +19,7 @@ impl ApiError {
         )
     }
 
-    /// The table is not there; or is there, and no global one.
+    /// The table does not exist, or is not a global table.
     pub fn global_table_not_found(table: &str) -> ApiError {
         ApiError::new(
             ErrorKind::GlobalTableNotFound,
@@ -27,7 +27,7 @@ impl ApiError {
         )
     }
 
-    /// An index of a global table is not there (API Reference; the service's text is not recorded).
+    /// An index of a global table does not exist (API Reference; the service's text is not recorded).
     pub fn global_index_not_found() -> ApiError {
         ApiError::new(
             ErrorKind::IndexNotFound,
@@ -35,7 +35,7 @@ impl ApiError {
         )
     }
 
-    /// The replica is there (API Reference; the service's text is not recorded).
+    /// The replica exists already (API Reference; the service's text is not recorded).
     pub fn replica_exists() -> ApiError {
         ApiError::new(
             ErrorKind::ReplicaAlreadyExists,
@@ -43,7 +43,7 @@ impl ApiError {
         )
     }
 
-    /// The replica is not there (API Reference; the service's text is not recorded).
+    /// The replica does not exist (API Reference; the service's text is not recorded).
     pub fn replica_not_found() -> ApiError {
         ApiError::new(
             ErrorKind::ReplicaNotFound,

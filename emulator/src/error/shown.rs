@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::value::AttributeValue;
 
-/// A value that can be a key: `{N:2}`. Only strings, numbers and binaries come so far.
+/// A value that can be a key: `{N:2}`. Only strings, numbers and binaries occur.
 pub(crate) struct KeyValueText<'a>(pub &'a AttributeValue);
 
 impl Display for KeyValueText<'_> {

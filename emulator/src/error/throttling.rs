@@ -149,7 +149,7 @@ impl Throttle {
 }
 
 impl ApiError {
-    /// Control-plane requests come too fast (recorded in October 2026).
+    /// Control-plane requests exceed their rate (recorded in October 2026).
     pub fn rate_exceeded() -> ApiError {
         ApiError::new(ErrorKind::Throttling, "Rate exceeded")
     }

@@ -24,17 +24,17 @@ impl ApiError {
         )
     }
 
-    /// The export is not there.
+    /// The export does not exist.
     pub fn export_not_found(arn: &str) -> ApiError {
         ApiError::new(ErrorKind::ExportNotFound, format!("Export not found: {arn}"))
     }
 
-    /// The import is not there.
+    /// The import does not exist.
     pub fn import_not_found(arn: &str) -> ApiError {
         ApiError::new(ErrorKind::ImportNotFound, format!("Import not found: {arn}"))
     }
 
-    /// The bulk operation is not there.
+    /// The bulk operation does not exist.
     pub fn bulk_operation_not_found(arn: &str) -> ApiError {
         ApiError::new(
             ErrorKind::ResourceNotFound,

@@ -124,7 +124,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         Ok(())
     }
 
-    /// Sets how long future writes take to reach one global index; with `None` the table's conditions apply again.
+    /// Sets the delay until future writes reach one global index; with `None` the table's conditions apply again.
     pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), ControlFailure> {
         let (table, _) = self.index(table, index)?;
         let lag = lag.into();
@@ -176,14 +176,14 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         Ok(true)
     }
 
-    /// Starts or stops recording what a table's capacity is spent on: units and throttles by partition, and the hottest
-    /// partition keys. Where capacity is enforced, the former are counted in any case.
+    /// Starts or stops recording how a table's capacity is used: units and throttles by partition, and the hottest
+    /// partition keys. Where capacity is enforced, the former are always counted.
     pub fn watch_heat(&self, table: &str, watches: bool) -> Result<(), NotFound> {
         self.table(table)?.watch(watches, self.controls().clock.now());
         Ok(())
     }
 
-    /// What a table's capacity was spent on since recording started; empty if it is not recorded.
+    /// The capacity that a table has consumed since recording started; empty if it is not recorded.
     ///
     /// ```
     /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};

@@ -16,7 +16,7 @@ use crate::value::AttributeValue;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalScope {
     Request,
-    /// Throttled entries come back unprocessed; any other rejection fails the request when the entry is reached.
+    /// Throttled entries are returned as unprocessed; any other rejection fails the request when the entry is reached.
     Throttled,
     /// Each entry has its own result.
     Entry,
@@ -24,7 +24,7 @@ pub enum RefusalScope {
     Transaction,
 }
 
-/// The rejected entries of a request, by position. An empty list takes no allocation.
+/// The rejected entries of a request, by position. An empty list allocates no memory.
 #[derive(Debug, Default)]
 pub struct Verdicts(Vec<Option<ApiError>>);
 

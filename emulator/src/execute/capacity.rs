@@ -29,7 +29,7 @@ fn demands_of<'a>(change: &'a Change, key: Option<&'a AttributeValue>, entry: us
     }));
 }
 
-/// Spends the capacity for a write; the error reports what is lacking.
+/// Spends the capacity for a write; the error reports the shortage.
 pub(super) fn reserve_write(
     context: &Context<'_>,
     table: &Table,
@@ -83,7 +83,8 @@ impl<'a> TransactionDemands<'a> {
         });
     }
 
-    /// Spends everything, under the locks of all ledgers, or nothing: then the error lists what each of the `entries` lacked.
+    /// Spends everything, under the locks of all ledgers, or nothing: then the error lists the shortage of each of the
+    /// `entries`.
     pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), Vec<Option<ApiError>>> {
         let tables = self
             .0
@@ -215,7 +216,7 @@ pub(super) fn spend_replicated(table: &Table, change: &Change, now: Moment) {
     let mut demands = Demands::new();
     demands_of(change, None, 0, &mut demands);
     if let Some(ledger) = table.capacity.lock().as_mut() {
-        // What has come in until now is counted first.
+        // Accrued units are added first.
         let _ = ledger.check(&demands, now);
         ledger.spend(&demands, now);
     }

@@ -88,8 +88,8 @@ fn run_region(region: &Region, now: Moment) {
     region.trim_streams(now);
 }
 
-/// What an engine does besides serving requests. An [`Engine`](crate::Engine) dereferences to its controls, and the controls over
-/// HTTP call the same methods.
+/// The actions of an engine besides serving requests. An [`Engine`](crate::Engine) dereferences to its controls, and
+/// the controls over HTTP call the same methods.
 ///
 /// ```
 /// use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
@@ -236,7 +236,7 @@ impl Controls {
         for (_, region) in catalog.scopes() {
             run_region(&region, now);
         }
-        // What was due in one region may have reached another.
+        // Due work of one region may have reached another.
         for scope in catalog.host().wakes.take() {
             if let Some(region) = catalog.region(&scope) {
                 run_region(&region, now);
@@ -261,7 +261,7 @@ impl Controls {
         let catalog = self.state.catalog();
         let mut next = catalog.examine(now, |region| run_region(region, now));
         if !catalog.host().wakes.is_empty() {
-            // What was due in one region has reached another.
+            // Due work of one region has reached another.
             next = catalog.examine(now, |region| run_region(region, now));
         }
         next

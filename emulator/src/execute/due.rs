@@ -11,7 +11,7 @@ use crate::storage::{
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// The number of deletions made under one lock, where they are made in slices: some 0.1 ms.
+/// The number of deletions that are made under one lock, where they are made in slices: some 0.1 ms.
 const SLICE: usize = 16;
 
 /// Runs the work of a table that is due by `now`, partition by partition, and drains its index queues.

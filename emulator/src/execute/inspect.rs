@@ -1,4 +1,4 @@
-//! Unmetered reads of what is stored: items page by page, and the position of a key.
+//! Unmetered reads of stored items: page by page, and the position of a key.
 
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct KeyPlacement {
 pub struct ItemsPage {
     /// The items, in the order of tokens and keys.
     pub items: Vec<StoredItem>,
-    /// How many items were skipped: fewer than requested if there are no more.
+    /// The number of skipped items: fewer than requested if there are no more.
     pub skipped: usize,
     /// The key after which the next page starts; `None` if this is the last.
     pub next: Option<Key>,
@@ -70,7 +70,7 @@ fn place(starts: &[u64], token: u64) -> KeyPlacement {
     KeyPlacement { token, partition }
 }
 
-/// The keys of a capacity partition; `None` if there is no such partition.
+/// The keys of a capacity partition; `None` if the partition does not exist.
 fn tokens(starts: &[u64], partition: u64) -> Option<KeyRange> {
     let at = usize::try_from(partition).ok()?;
     let first = |token: u64| Key {

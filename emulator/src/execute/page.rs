@@ -18,13 +18,13 @@ pub struct PageResult {
     pub scanned: usize,
     /// The sizes of the items read.
     pub bytes: usize,
-    /// Where the next page starts, if a limit has ended this one: the range, and the last item read of it.
+    /// Where the next page starts, if a limit has ended this one: the range, and its last item that was read.
     pub next: Option<(usize, Item)>,
     pub cost: PageCost,
 }
 
-/// Reads ranges of keys, one after the other, up to a limit. Where capacity is enforced, a range is read if any is
-/// available, and paid for afterwards.
+/// Reads ranges of keys, one after the other, up to a limit. Where capacity is enforced, a range is read if any
+/// capacity is available, and its cost is spent afterwards.
 pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, ApiError> {
     if read.consistent && read.target.table.is_replica() {
         strong::admit_read(context, &read.target.table, None)?;

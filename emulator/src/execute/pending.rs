@@ -28,7 +28,7 @@ pub struct WaitingItem {
     pub expires: Option<Moment>,
 }
 
-/// Pending work of one kind: how much there is, when the next of it is due, and the first entries.
+/// Pending work of one kind: its amount, when the next of it is due, and the first entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PendingWork {
     pub count: usize,

@@ -120,8 +120,8 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         self.set_replication_paused(table, region, false)
     }
 
-    /// Sets how long future writes of a table take to reach its replica in a region; `None` lets them follow the
-    /// table's conditions again.
+    /// Sets the delay until future writes of a table reach its replica in a region; with `None` the table's conditions
+    /// apply again.
     pub fn set_replication_lag(
         &self,
         table: &str,

@@ -6,8 +6,8 @@ use crate::chance::{self, StableHash};
 use crate::context::Context;
 use crate::storage::{History, Table, Walk};
 
-/// The state in which a read sees a partition; `None` for the present one. `key` identifies what is read, so that each
-/// key has its own decisions.
+/// The state of a partition that a read observes; `None` for the present one. `key` identifies the read item or range,
+/// so that each key has its own decisions.
 pub(super) fn state(
     context: &Context<'_>,
     table: &Table,

@@ -22,7 +22,7 @@ fn strong_group(table: &Table) -> Option<Arc<ReplicaGroup>> {
     is_strong.then_some(group)
 }
 
-/// Whether a region cannot reach any other: it is cut off, or all others are and there is no witness.
+/// Whether a region cannot reach any other: it is isolated, or all others are and there is no witness.
 fn is_alone(table: &Table, group: &ReplicaGroup) -> bool {
     let are_cut_off = || group.peers(table.ordinal).iter().all(|peer| peer.is_cut_off());
     table.is_cut_off() || (group.state().witness.is_none() && are_cut_off())

@@ -213,7 +213,8 @@ fn cancelled(recorder: &mut RequestRecorder, mut touch: Touch, failure: Option<&
     recorder.touch(touch);
 }
 
-/// What can be queried of a table: itself and its indexes, with the first attribute of each partition key.
+/// The possible targets of a Query of a table: the table and its indexes, with the first attribute of each partition
+/// key.
 fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
     let first = |key: &KeySchema| key.hash.first().map(|attribute| attribute.name.clone());
     let table = first(&definition.key).map(|name| (None, name));

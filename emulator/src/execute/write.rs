@@ -13,7 +13,7 @@ use crate::storage::{Contents, Mutation, Origin, Shape, Table};
 use crate::value::{Item, Map, PartialItem};
 
 impl Write<'_> {
-    /// Checks the plan against settings newer than those it was made for.
+    /// Checks the plan against settings that are newer than those it was created for.
     fn replan(&self, shape: &Shape) -> Result<(), ApiError> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
@@ -79,7 +79,7 @@ impl Write<'_> {
         names
     }
 
-    /// Whether there is anything to apply.
+    /// Whether there is a change to apply.
     pub(super) fn changes(&self, change: &Change) -> bool {
         !matches!(self.action, WriteAction::Check) && (change.old.is_some() || change.new.is_some())
     }

@@ -51,7 +51,7 @@ pub(super) enum Element {
     Index(u32),
 }
 
-/// What an operator or function works on.
+/// An operand of an operator or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     /// A document path: a span of [`Parsed::elements`].
@@ -166,7 +166,7 @@ pub(super) struct Application {
     pub operands: Span,
 }
 
-/// A step of the walk in which the static checks are made: operands in the order written, each operator after its own.
+/// A step of the static checks: operands in the order in which they are written, each operator after its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CheckStep {
     Path(Span),
@@ -174,7 +174,7 @@ pub(super) enum CheckStep {
     Apply(u32),
 }
 
-/// A condition as a tree, for checks of its structure: key conditions, and what a statement reads.
+/// A condition as a tree, for checks of its structure: key conditions, and the attributes that a statement reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     And(u32, u32),
@@ -226,7 +226,7 @@ pub(super) struct UpdateAction {
     pub steps: Span,
 }
 
-/// What the grammars differ in.
+/// The parts that depend on the grammar.
 #[derive(Debug)]
 pub(super) enum Body {
     Condition {
@@ -260,7 +260,7 @@ pub(super) struct Parsed {
     pub steps: Vec<CheckStep>,
     pub operators: u32,
     pub body: Body,
-    /// The first binding that has passed the checks: with the same names and types they need not be made again.
+    /// The first binding that has passed the checks: they need not be repeated for the same names and types.
     pub passed: Once<PassedBinding>,
 }
 
@@ -304,7 +304,7 @@ impl Parsed {
         at
     }
 
-    /// The memory the expression takes, about.
+    /// The approximate memory of the expression.
     pub(super) fn weight(&self) -> usize {
         fn bytes<T>(list: &Vec<T>) -> usize {
             list.capacity() * size_of::<T>()

@@ -28,7 +28,7 @@ const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 /// With more substitutions than this, placeholders are looked up by hash.
 const FEW: usize = 8;
-/// With more names than this, static checks are made each time.
+/// With more names than this, static checks are repeated each time.
 const FEW_NAMES: usize = 4;
 
 /// A parsed expression and the meaning of its placeholders; `None` for undefined ones, which only the
@@ -121,7 +121,7 @@ impl<'r> Bound<'r> {
 #[derive(Default)]
 pub struct AttributeNames<'a> {
     names: SmallVec<[&'a str; FEW]>,
-    /// Whether the value is read, too, and not only whether there is one.
+    /// Whether the value is read, and not only whether it exists.
     read: SmallVec<[bool; FEW]>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> AttributeNames<'a> {
                 Ordering::Greater => at = before,
             }
         }
-        // Most names come in order: then there is nothing to move.
+        // Most names are added in order: then nothing has to be moved.
         let end = self.names.len();
         self.names.push(name);
         self.read.push(read);
@@ -175,7 +175,7 @@ impl<'a> std::ops::Deref for AttributeNames<'a> {
 struct Table<'r, V> {
     entries: &'r [(Name, V)],
     used: SmallVec<[bool; FEW]>,
-    /// Where each placeholder is, once there are many.
+    /// The position of each placeholder, once there are many.
     index: FxHashMap<&'r str, usize>,
 }
 
@@ -225,7 +225,7 @@ fn sort_by_hash(keys: &mut [&str], total: usize) {
     });
 }
 
-/// The substitutions of one request, or of one action of a transaction, with what its expressions have used of them.
+/// The substitutions of one request, or of one action of a transaction, and which of them its expressions have used.
 pub struct Bindings<'r> {
     cache: &'r Cache,
     names: Table<'r, Name>,
@@ -239,8 +239,8 @@ impl<'r> Bindings<'r> {
         Bindings::checked(substitutions, cache, false)
     }
 
-    /// As [`Bindings::new`], for PutItem, UpdateItem and DeleteItem: errors come in the moved layer's envelope, but for
-    /// `… contains invalid key`, which stays bare even there.
+    /// As [`Bindings::new`], for PutItem, UpdateItem and DeleteItem: errors have the moved layer's envelope, except for
+    /// `… contains invalid key`, which has none.
     pub fn new_enveloped(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Bindings<'r>, ApiError> {
         Bindings::checked(substitutions, cache, true)
     }
@@ -298,7 +298,7 @@ impl<'r> Bindings<'r> {
         self.key_condition_and_shape(text)?
     }
 
-    /// Binds a key condition; the inner error concerns its structure, and comes after unused placeholders.
+    /// Binds a key condition; the inner error concerns its structure, and is reported after unused placeholders.
     pub fn key_condition_and_shape(&mut self, text: &str) -> Result<Result<KeyCondition<'r>, ApiError>, ApiError> {
         let bound = self.bind(ExpressionKind::KeyCondition, text)?;
         Ok(KeyCondition::new(&bound))

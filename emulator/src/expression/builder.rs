@@ -33,7 +33,7 @@ impl Term {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Logic(u32);
 
-/// An expression in the making. Constants are named by their place among values that come later.
+/// An expression that is being built. Constants are named by their position among values that are supplied later.
 #[derive(Debug)]
 pub struct ExpressionBuilder {
     parsed: Parsed,
@@ -46,7 +46,7 @@ pub struct ExpressionBuilder {
 #[derive(Clone, Debug)]
 pub struct BuiltExpression {
     parsed: Arc<Parsed>,
-    /// How many values it takes.
+    /// The number of values that it takes.
     values: usize,
 }
 
@@ -220,7 +220,7 @@ fn program(nodes: &[Node], root: u32) -> Vec<Op> {
 }
 
 impl BuiltExpression {
-    /// Binds and checks; texts have no `Invalid …Expression: ` before them, since there is no such member.
+    /// Binds and checks; texts do not begin with `Invalid …Expression: `, since there is no such member.
     fn bind<'r>(&self, values: impl IntoIterator<Item = &'r AttributeValue>) -> Result<Bound<'r>, ApiError> {
         let mut bound = Bound {
             parsed: Arc::clone(&self.parsed),
@@ -287,7 +287,7 @@ impl BuiltExpression {
         Some(equalities)
     }
 
-    /// The memory the expression takes, about.
+    /// The approximate memory of the expression.
     pub fn weight(&self) -> usize {
         self.parsed.weight()
     }

@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_text_is_parsed_once_for_each_grammar() {
         let cache = Cache::new();
-        // About the longest that the service takes.
+        // The approximate length of the longest text that the service accepts.
         let long = vec!["a = :v"; 340].join(" AND ");
         for text in ["a = :v", &long] {
             let first = cache.parse(text, Grammar::Condition).unwrap();

@@ -227,7 +227,7 @@ fn contains(whole: &AttributeValue, part: &AttributeValue) -> bool {
     }
 }
 
-/// What `size` gives: strings count UTF-16 units, binaries bytes, the rest their members.
+/// The result of `size`: strings count UTF-16 units, binaries bytes, the rest their members.
 fn size(value: &AttributeValue) -> Option<usize> {
     match value {
         AttributeValue::S(text) => Some(text.chars().map(char::len_utf16).sum()),

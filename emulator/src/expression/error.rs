@@ -1,7 +1,7 @@
 //! The service's texts about expressions and the legacy parameters.
 //!
-//! The functions that return a `String` give what follows `Invalid <X>Expression: `, which [`invalid`] puts before it.
-//! The envelope of the moved validation layer is the operations' business.
+//! The functions that return a `String` return the text after `Invalid <X>Expression: `, which [`invalid`] adds. The
+//! envelope of the moved validation layer is added by the operations.
 
 use std::fmt::Display;
 

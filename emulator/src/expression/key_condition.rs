@@ -7,7 +7,7 @@ use super::bind::Bound;
 use crate::error::ApiError;
 use crate::value::{AttributeValue, Name};
 
-/// What a clause of a key condition demands of its attribute.
+/// The condition of a key clause on its attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the operators' own names
 pub enum KeyOperator<'r> {

@@ -1,7 +1,7 @@
 //! The legacy parameters, lowered to bound expressions. Their names are always whole top-level names.
 //!
-//! Errors come bare, as those of expressions do; two of them, about members that are missing or are no word of an
-//! enumeration, are the framework's and carry its envelope already.
+//! Errors have no envelope, like those of expressions; two of them, about missing members and words that are not in an
+//! enumeration, are the framework's and contain its envelope.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 //! text ─ lexer, parser ─► Parsed (kept in the Cache) ─ Bindings: placeholders, static checks ─► Condition, Update, …
 //! ```
 //!
-//! [`Bindings`] is the way in. What it hands out has passed every check that needs no item and no table. Errors come without
-//! the envelope of the moved validation layer, which is the operations' to add.
+//! [`Bindings`] is the entry point. The expressions that it returns have passed every check that needs no item and no
+//! table. Errors have no envelope of the moved validation layer, which the operations add.
 
 mod ast;
 mod bind;

@@ -21,7 +21,7 @@ pub struct OutlineNode {
     source: Source,
 }
 
-/// What a part of an expression is.
+/// The kind of a part of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutlinePart {
     Logic(&'static str),
@@ -34,7 +34,7 @@ pub enum OutlinePart {
     Value(Option<AttributeValue>),
 }
 
-/// What a part gives for an item.
+/// The value of a part for an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Truth(bool),
@@ -104,7 +104,7 @@ impl<'r> Outline<'r> {
         }
     }
 
-    /// What each part gives for an item, in the order of `nodes`. Both sides of an AND and OR are evaluated.
+    /// The value of each part for an item, in the order of `nodes`. Both sides of an AND and OR are evaluated.
     pub fn evaluate(&self, item: &Map) -> Vec<Outcome> {
         let Some(bound) = self.bound.as_ref().filter(|_| self.error.is_none()) else {
             return self.nodes.iter().map(|_| Outcome::Nothing).collect();
@@ -130,7 +130,7 @@ impl<'r> Outline<'r> {
     }
 }
 
-/// Whether each node of a condition holds: operands come before what they are operands of.
+/// Whether each node of a condition holds: operands come before their operators.
 fn truths(bound: &Bound<'_>, condition: &Condition<'_>, item: &Map) -> Vec<bool> {
     let Body::Condition { nodes, .. } = &bound.parsed.body else {
         return Vec::new();
@@ -299,7 +299,7 @@ fn fault(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Opti
     })
 }
 
-/// What makes a condition no key condition.
+/// Why a condition is not a key condition.
 fn shape(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Option<OutlineError> {
     if kind != ExpressionKind::KeyCondition {
         return None;

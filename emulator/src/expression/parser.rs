@@ -55,7 +55,7 @@ struct Parser<'t> {
     parsed: Parsed,
     /// Literals and placeholders so far, with their indexes; the first character distinguishes them.
     interned: FxHashMap<&'t str, u32>,
-    /// Where in the text each application began.
+    /// Where in the text each application begins.
     positions: Vec<usize>,
     /// Where in the text each step is.
     places: Vec<Span>,
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
         Err(lexer::syntax_error(self.text, self.before, self.current))
     }
 
-    /// Notes a fault that counts once the syntax is known to be right, unless there is one further left.
+    /// Records an error that is reported once the syntax is known to be valid, unless there is one further left.
     fn note(&mut self, position: usize, fault: impl FnOnce() -> String) {
         if self.fault.as_ref().is_none_or(|(earlier, _)| position < *earlier) {
             self.fault = Some((position, fault()));

@@ -112,7 +112,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// One step from a value into what is inside.
+/// One step from a value to a part of it.
 pub(super) fn step<'m>(value: &'m AttributeValue, element: PathElement<'_>) -> Option<&'m AttributeValue> {
     match (value, element) {
         (AttributeValue::M(map), PathElement::Name(name)) => map.get(name),
@@ -157,7 +157,7 @@ enum Relation {
     Apart,
     /// One is the other, or leads into it.
     Overlap,
-    /// One takes for a list what the other takes for a map.
+    /// One path treats as a list what the other treats as a map.
     Conflict,
 }
 
@@ -198,7 +198,8 @@ pub(super) fn sorted(
         return Ok(order);
     }
     for unwanted in [Relation::Overlap, Relation::Conflict] {
-        // What overlaps or conflicts stands side by side in the sorted order. The service goes from the last path back.
+        // Overlapping or conflicting paths are adjacent in the sorted order. The service checks from the last path
+        // backwards.
         let pairs = order
             .windows(2)
             .filter(|pair| relation(&path(pair[0]), &path(pair[1])) == unwanted);

@@ -38,7 +38,7 @@ impl<'r> Projection<'r> {
         project_item(item, &paths)
     }
 
-    /// What each path leads to, in the order written.
+    /// The values at the paths, in the order in which they are written.
     pub fn values<'m>(&self, item: &'m Map) -> impl Iterator<Item = Option<&'m AttributeValue>> {
         self.written()
             .iter()

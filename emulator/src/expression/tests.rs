@@ -11,7 +11,7 @@ use crate::error::ApiError;
 use crate::request::Substitutions;
 use crate::value::{AttributeValue, Map, Name};
 
-/// A value in a short form: a quoted string, a number, or what a few words stand for.
+/// A value in a short form: a quoted string, a number, or one of a few words.
 pub(super) fn value(text: &str) -> AttributeValue {
     let parts = |body: &str| {
         body.split(' ')
@@ -47,7 +47,7 @@ pub(super) fn value(text: &str) -> AttributeValue {
     }
 }
 
-/// Substitutions that define what the tests use, but only what `text` mentions.
+/// Substitutions of the placeholders that the tests use, restricted to those in `text`.
 pub(super) fn substitutions(text: &str) -> Substitutions {
     let names = [("#a", "a"), ("#b", "b"), ("#s", "status"), ("#dot", "a.b")];
     let values = [

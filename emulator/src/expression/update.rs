@@ -27,7 +27,7 @@ pub struct Update<'r> {
     legacy: bool,
 }
 
-/// What one action of an update is aimed at.
+/// The target of one action of an update.
 pub struct Target<'u> {
     /// The path that is changed.
     pub path: Path<'u>,
@@ -62,7 +62,7 @@ impl<'r> Update<'r> {
         Path::new(&self.bound, span)
     }
 
-    /// What the update changes, in the order written.
+    /// The changes of the update, in the order in which they are written.
     pub fn targets(&self) -> impl Iterator<Item = Target<'_>> {
         self.actions().iter().map(|action| Target {
             path: self.path(action.target),

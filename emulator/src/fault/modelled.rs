@@ -13,7 +13,7 @@ const COMMON: [ErrorKind; 7] = [
     ErrorKind::Validation,
 ];
 
-/// What can fail an action of a transaction or a statement of a batch, as a reason in its answer.
+/// Exceptions that can fail an action of a transaction or a statement of a batch, as a reason in its answer.
 const REASONS: [ErrorKind; 3] = [
     ErrorKind::ConditionalCheckFailed,
     ErrorKind::ItemCollectionSizeLimitExceeded,

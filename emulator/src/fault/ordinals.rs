@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use crate::sync::Mutex;
 
-/// How often each thing was decided, for decisions that have no other ordinal.
+/// The number of decisions of each kind, for decisions that have no other ordinal.
 #[derive(Debug, Default)]
 pub struct Ordinals(Mutex<OrdinalCounts>);
 
 #[derive(Debug, Default)]
 pub(super) struct OrdinalCounts(BTreeMap<(u64, u64), u64>);
 
-/// Things that are counted; beyond them counting starts again.
+/// The maximum number of counters; beyond it counting restarts.
 const MOST_ORDINALS: usize = 1 << 20;
 
 impl Ordinals {
-    /// Counts a decision on the thing of this hash, of the owner of this one; the first is 1.
+    /// Counts a decision with this hash, of the owner with this one; the first is 1.
     pub fn next(&self, owner: u64, id: u64) -> u64 {
         self.0.lock().next(owner, id)
     }

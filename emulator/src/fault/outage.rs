@@ -17,8 +17,8 @@ use crate::conditions::Lag;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outage {
-    /// The service is slow and fails now and then: of all requests a tenth is answered with a 500 and a twentieth with a 503,
-    /// and half of the others are answered late, mostly within 300 ms, at worst after 5 s.
+    /// The service is slow and fails occasionally: a tenth of all requests gets a 500 and a twentieth a 503, and half
+    /// of the others are delayed, mostly by up to 300 ms, at most by 5 s.
     Brownout,
     /// Half of all requests are throttled, including those of the control plane.
     ThrottleStorm,
@@ -46,7 +46,8 @@ impl Outage {
         Outage::ALL.into_iter().find(|outage| outage.name() == name)
     }
 
-    /// Its rules, each for what `scope` matches and in its time. The verdict and the occasion of `scope` count for nothing.
+    /// The rules of the outage, each for the requests that `scope` matches and in its window. The verdict and the
+    /// trigger of `scope` are ignored.
     pub fn rules(self, scope: &Rule) -> Vec<Rule> {
         let parts: &[OutageRule] = match self {
             Outage::Brownout => &BROWNOUT,
@@ -98,7 +99,7 @@ impl OutageRule {
             (Some(wanted), Some(most)) => Some(wanted.min(most)),
             (wanted, most) => wanted.or(most),
         };
-        // A part that ends counts from the beginning of the outage, also if that is the moment at which it is added.
+        // Parts end at a time counted from the beginning of the outage, even if it begins when it is added.
         let after = scope.window.after.or(most.map(|_| When::In(Duration::ZERO)));
         Rule {
             verdict,

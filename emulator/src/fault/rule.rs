@@ -11,19 +11,19 @@ use crate::conditions::Lag;
 use crate::error::{ErrorKind, Exceeded};
 use crate::schema::Index;
 
-/// What a rule is held against: one entry of a request.
+/// The properties of one entry of a request that rules match.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultSubject<'a> {
     pub operation: &'a str,
     pub table: &'a str,
-    /// The index that is read, if one is.
+    /// The index that is read, if any.
     pub index: Option<&'a str>,
     /// The global indexes that a write may reach.
     pub feeds: &'a [Index],
     pub caller: &'a str,
     /// The region that the request is sent to.
     pub region: &'a str,
-    /// When the request is executed.
+    /// The moment at which the request is executed.
     pub now: Moment,
     /// A hash of the table's owner.
     pub owner: u64,
@@ -44,10 +44,10 @@ impl FaultSubject<'_> {
     }
 }
 
-/// What becomes of a request that a rule meets.
+/// The effect of a rule on a request.
 ///
 /// The entries of a batch are matched one by one: those before the matched one have been executed, as with a service
-/// that breaks in the middle.
+/// that fails in the middle.
 ///
 /// ```
 /// use dynatwin_engine::faults::{Rule, Verdict};
@@ -56,8 +56,8 @@ impl FaultSubject<'_> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is throttled, for the reason given or else the one of the table's billing mode. In a batch the entries that the
-    /// rule meets come back as unprocessed.
+    /// It is throttled, for the given reason, otherwise for the one of the table's billing mode. In a batch the matched
+    /// entries are returned as unprocessed.
     Throttle(Option<Exceeded>),
     /// `InternalServerError`, HTTP 500; nothing is executed.
     InternalServerError,
@@ -84,21 +84,21 @@ pub enum Verdict {
     Truncate(usize),
     /// It is executed, and the `x-amz-crc32` of its response is not that of the body.
     CorruptChecksum,
-    /// The export, import, bulk operation or restore that the request starts fails: it runs, and ends as failed. A table that
-    /// is being restored is gone then.
+    /// The export, import, bulk operation or restore that the request starts runs, and fails at the end. A table that
+    /// is being restored is then removed.
     FailJob(JobFault),
 }
 
 impl Verdict {
-    /// An [`Exception`](Verdict::Exception): `ItemCollectionSizeLimitExceededException`, as of an item collection
-    /// over 10 GB.
+    /// An [`Exception`](Verdict::Exception): `ItemCollectionSizeLimitExceededException`, as for an item collection over
+    /// 10 GB.
     #[allow(non_upper_case_globals)] // used like a variant
     pub const ItemCollectionSizeLimitExceeded: Verdict = Verdict::Exception(ErrorKind::ItemCollectionSizeLimitExceeded);
-    /// [`Exception`](Verdict::Exception) with `LimitExceededException`, as of too many table operations at a time.
+    /// [`Exception`](Verdict::Exception) with `LimitExceededException`, as for too many concurrent table operations.
     #[allow(non_upper_case_globals)] // used like a variant
     pub const LimitExceeded: Verdict = Verdict::Exception(ErrorKind::LimitExceeded);
 
-    /// Whether it can happen to requests of an operation.
+    /// Whether it can affect requests of an operation.
     fn applies_to(self, operation: &str) -> bool {
         match self {
             Verdict::Exception(kind) => can_answer(operation, kind),
@@ -108,7 +108,7 @@ impl Verdict {
     }
 }
 
-/// The operations that start what can fail later.
+/// The operations that start jobs, which can fail later.
 const JOBS: [&str; 5] = [
     "ExportTableToPointInTime",
     "ImportTable",
@@ -117,7 +117,7 @@ const JOBS: [&str; 5] = [
     "StartBulkPutItems",
 ];
 
-/// What is wrong with a table's encryption key.
+/// The problem with a table's encryption key.
 ///
 /// ```
 /// use dynatwin_engine::faults::{KmsFault, Rule, Verdict};
@@ -127,7 +127,7 @@ const JOBS: [&str; 5] = [
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KmsFault {
-    /// The caller may not use it.
+    /// The caller has no permission to use it.
     AccessDenied,
     /// The key is disabled in AWS KMS.
     Disabled,
@@ -145,18 +145,18 @@ pub enum KmsFault {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobFault {
-    /// Something broke on the service's side.
+    /// An internal error of the service.
     #[default]
     Internal,
     /// The bucket does not exist.
     NoSuchBucket,
-    /// The bucket may not be used.
+    /// Access to the bucket is denied.
     AccessDenied,
     /// The encryption key does not exist.
     KmsNotFound,
 }
 
-/// Which items of a request a rule is about.
+/// The items of a request that a rule matches.
 ///
 /// ```
 /// use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};
@@ -173,7 +173,7 @@ pub enum KeyMatch {
     PartitionPrefix(String),
 }
 
-/// Which of the requests that match a rule it meets.
+/// The matching requests on which a rule acts.
 ///
 /// ```
 /// use dynatwin_engine::faults::{Rule, Trigger, Verdict};
@@ -190,11 +190,11 @@ pub enum Trigger {
     Nth(u64),
     /// Each n-th request, counted from 1.
     EveryNth(u64),
-    /// A seeded share, from 0 to 1, of those of each partition key, independent of the order of keys.
+    /// A seeded share, from 0 to 1, of the requests of each partition key, independent of the order of keys.
     Share(f64),
 }
 
-/// A moment of the emulator's clock, as a rule names it.
+/// A moment of the emulator's clock in a rule.
 ///
 /// ```
 /// use dynatwin_engine::Moment;
@@ -242,7 +242,7 @@ impl fmt::Display for When {
     }
 }
 
-/// The time in which a rule matches, by the emulator's clock: by default always.
+/// The window in which a rule matches, by the emulator's clock: by default always.
 ///
 /// ```
 /// use dynatwin_engine::faults::{Rule, Verdict, Window};
@@ -255,7 +255,7 @@ pub struct Window {
     pub after: Option<When>,
     /// When it ends; by default never.
     pub until: Option<When>,
-    /// How long it lasts, instead of `until`.
+    /// Its duration, instead of `until`.
     pub lasting: Option<Duration>,
 }
 
@@ -269,7 +269,7 @@ impl Window {
     }
 }
 
-/// A rule: what it matches, when it acts, and what it does.
+/// A fault rule: the requests it matches, when it acts, and its effect.
 ///
 /// ```
 /// use dynatwin_engine::faults::{Rule, Verdict};
@@ -297,11 +297,11 @@ pub struct Rule {
     pub key: Option<KeyMatch>,
     /// Only requests in this period.
     pub window: Window,
-    /// Which of the matching requests it acts on.
+    /// The matching requests on which it acts.
     pub trigger: Trigger,
-    /// What happens to the request.
+    /// Its effect on the request.
     pub verdict: Verdict,
-    /// Whether its wait moves a settable clock that several clients share, as a server's clients do.
+    /// Whether its wait advances a settable clock that several clients share, as a server's clients do.
     pub moves_clock: bool,
     /// The outage that it is a part of.
     pub outage: Option<Outage>,
@@ -338,7 +338,7 @@ impl Rule {
     }
 
     /// Only for reads of this index, and writes to tables with this global index. A throttle is then the index's: on
-    /// writes it is the back-pressure of an index that cannot keep up.
+    /// writes it is back-pressure from an index that cannot keep up.
     ///
     /// ```
     /// use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
@@ -369,13 +369,13 @@ impl Rule {
         self
     }
 
-    /// Only from then on: a moment, or a length of time after the rule is added.
+    /// Only from then on: a moment, or a duration after the rule is added.
     pub fn after(mut self, when: impl Into<When>) -> Rule {
         self.window.after = Some(when.into());
         self
     }
 
-    /// Only until then: a moment, or a length of time after the rule is added.
+    /// Only until then: a moment, or a duration after the rule is added.
     pub fn until(mut self, when: impl Into<When>) -> Rule {
         self.window.until = Some(when.into());
         self
@@ -408,7 +408,7 @@ impl Rule {
         self.on(Trigger::Share(share))
     }
 
-    /// Its wait moves a settable clock that several clients share.
+    /// Makes its wait advance a settable clock that several clients share.
     ///
     /// ```
     /// use std::time::Duration;
@@ -422,7 +422,7 @@ impl Rule {
         self
     }
 
-    /// The first moment at which the rule matches and the first one after those, if it can act at all.
+    /// The first moment at which the rule matches and the first one after its window, if it can act at all.
     pub(super) fn checked_span(&self, added: Moment) -> Result<(Moment, Moment), InvalidRule> {
         let span = self.window.span(added);
         if span.0 >= span.1 {
@@ -509,15 +509,15 @@ impl fmt::Display for Rule {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum InvalidRule {
-    /// There is no such operation.
+    /// The operation does not exist.
     UnknownOperation(String),
-    /// The verdict cannot happen to this operation.
+    /// The verdict is not possible for this operation.
     Unsuited(String, Verdict),
     /// No operation is modelled with the exception.
     Unmodelled(ErrorKind),
-    /// The rule's time ends before it begins.
+    /// The rule's window ends before it begins.
     EmptyWindow,
-    /// The rule is to move the clock, and its verdict is no wait.
+    /// The rule should move the clock, but its verdict is not a wait.
     NothingMovesClock,
 }
 

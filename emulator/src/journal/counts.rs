@@ -6,7 +6,7 @@ use crate::error::Exceeded;
 use crate::sorted::SortedMap;
 use crate::value::Name;
 
-/// What a table or a global index has spent.
+/// The units that a table or a global index has spent.
 ///
 /// ```
 /// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -33,7 +33,7 @@ pub struct Spent {
     pub write: Units,
 }
 
-/// The value of a key; one that is not there needs room.
+/// The value of a key; a new key needs room.
 pub(super) fn slot<'m, K: Ord + Clone, V: Default>(
     map: &'m mut SortedMap<K, V>,
     key: &K,
@@ -129,7 +129,7 @@ impl AccountCounts {
         }
     }
 
-    /// Adds what a request has counted.
+    /// Adds the counts of a request.
     pub fn add(&mut self, more: &AccountCounts, room: &mut usize) {
         self.user_errors += more.user_errors;
         add_all(&mut self.lost, &more.lost, room, |sum, more, _| *sum += more);
@@ -150,7 +150,7 @@ impl AccountCounts {
         self.tables.iter().flat_map(of_table).collect()
     }
 
-    /// What was measured, and not only counted: latencies and ages, by name and dimensions.
+    /// Measurements, which are not only counted: latencies and ages, by name and dimensions.
     pub fn samples(&self) -> Vec<(&'static str, Vec<Dimension>, Samples)> {
         let mut samples = Vec::new();
         for (table, counts) in &self.tables {

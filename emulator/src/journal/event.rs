@@ -30,7 +30,7 @@ const MOST_WAITING: usize = 1024;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventSubject {
-    /// What happens: `put`, `delete` or `check`; of a stream record `insert`, `modify` or `remove`.
+    /// The action: `put`, `delete` or `check`; for a stream record `insert`, `modify` or `remove`.
     pub action: &'static str,
     /// Its key attributes; an entry also has those of its index.
     pub key: Map,
@@ -55,7 +55,7 @@ pub struct RegionalWrite {
     pub at: Moment,
 }
 
-/// The kinds of events, each with what it concerns.
+/// The kinds of events, each with its subject.
 ///
 /// ```
 /// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -74,7 +74,7 @@ pub struct RegionalWrite {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
-    /// A request was answered. The events of what it touched and caused follow it.
+    /// A request was answered. The events of its entries and their consequences follow it.
     Request(Arc<Request>),
     /// A request touched an item or a range of items: the touch in this place of the request.
     Entry(Arc<Request>, usize),
@@ -132,7 +132,7 @@ pub struct Event {
     pub table: Option<Name>,
     /// The number of the request that caused it, if one did.
     pub request: Option<u64>,
-    /// What happened, and to what.
+    /// The kind and subject of the event.
     pub kind: EventKind,
 }
 
@@ -203,7 +203,7 @@ pub struct EventPage {
     pub cleared: bool,
 }
 
-/// The log of events: numbered, bounded, and empty while there are no listeners.
+/// The event log: numbered, bounded, and empty while it has no subscribers.
 #[derive(Debug, Default)]
 pub struct EventLog {
     /// The number of listeners: callers of `listen`, and those between `begin` and `end`.
@@ -228,7 +228,8 @@ impl EventLog {
         self.listeners.load(Ordering::Relaxed) != 0
     }
 
-    /// Begins or ends to listen; returns whether that is a change. What was heard stays until [`clear`](EventLog::clear).
+    /// Subscribes or unsubscribes; returns whether that changed anything. Events are kept until
+    /// [`clear`](EventLog::clear).
     pub(super) fn listen(&self, listens: bool) -> bool {
         let changes = self.requested.swap(listens, Ordering::Relaxed) != listens;
         if changes && listens {
@@ -262,8 +263,8 @@ impl EventLog {
         }
     }
 
-    /// Holds events back until the returned guard is dropped, and appends them in the order of their moments then: what is
-    /// due in several tables happens in turn. Without listeners there is nothing to hold back.
+    /// Holds events back until the returned guard is dropped, and then appends them in time order: due work of several
+    /// tables is applied table by table. Without subscribers no events are held back.
     pub fn batch(&self) -> Option<EventBatch<'_>> {
         self.is_listening().then(|| {
             self.ring.lock().batches += 1;

@@ -87,7 +87,7 @@ pub struct Permission {
     pub return_values: Option<&'static str>,
 }
 
-/// What a request touched: one for each item of a batch or transaction, and each range of keys that was read.
+/// One access of a request: an item of a batch or transaction, or a range of keys that was read.
 ///
 /// ```
 /// # use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -105,7 +105,7 @@ pub struct Permission {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Touch {
-    /// What the request did to the items.
+    /// The action of the request on the items.
     pub act: ItemAction,
     /// The table, also where an index was read.
     pub table: Name,
@@ -121,17 +121,17 @@ pub struct Touch {
     pub scanned: u64,
     /// The kind of error; `None` if it succeeded.
     pub error: Option<ErrorKind>,
-    /// The tokens of what it touched: of one partition key, or the first and the last of a range.
+    /// The tokens of the access: of one partition key, or the first and the last of a range.
     pub tokens: Option<(u64, u64)>,
     /// The numbers of the capacity partitions that these tokens belong to, where capacity is counted.
     pub partitions: Option<(usize, usize)>,
-    /// Which limits it exceeded: the reasons that the answer gives, each with the ARN it concerns.
+    /// The limits that it exceeded: the reasons in the answer, each with its ARN.
     pub limits: Vec<(Name, Name)>,
-    /// What let it fail, if it was neither the data nor the capacity.
+    /// What made it fail, if it was neither the data nor the capacity.
     pub injected: Option<Injected>,
-    /// How long ago the state that it saw was replaced, if that was not the latest.
+    /// The time since the observed state was replaced, if it was not the latest.
     pub age: Option<Duration>,
-    /// The filter that was applied to what it read.
+    /// The filter that was applied to the read items.
     pub filter: Option<Box<FilterTrace>>,
 }
 
@@ -185,7 +185,7 @@ pub struct BetterRead {
     pub index: Option<Name>,
     /// The key attributes that it restricts.
     pub key: Vec<Name>,
-    /// Whether all attributes are there to be read.
+    /// Whether all attributes can be read from it.
     pub projects_all: bool,
     /// Whether it can be strongly consistent.
     pub consistent: bool,
@@ -269,7 +269,7 @@ impl Permission {
 pub struct LoggedBody {
     /// The first bytes of the body, at most 64 KB.
     pub bytes: Vec<u8>,
-    /// How many bytes it had.
+    /// Its size in bytes.
     pub length: usize,
 }
 
@@ -315,9 +315,9 @@ pub struct Request {
     /// The permissions that it needs. Without access control and fault rules only requests of the control plane and of streams
     /// have them here; those of others follow from what they touched.
     pub permissions: Vec<Permission>,
-    /// What it touched, in the order of its entries.
+    /// Its accesses, in the order of its entries.
     pub touches: Vec<Touch>,
-    /// What else it touched, beyond what is remembered of one request.
+    /// The number of further accesses, which are not remembered.
     pub more: u64,
     /// The answer's HTTP status code.
     pub status: u16,
@@ -382,7 +382,8 @@ pub struct ObservedScan {
     pub times: u64,
     /// The number of examined items.
     pub scanned: u64,
-    /// What could be queried instead: the table (`None`) and its indexes, each with its partition key's first attribute.
+    /// The possible targets of a Query: the table (`None`) and its indexes, each with its partition key's first
+    /// attribute.
     pub partition_keys: Vec<(Option<Name>, Name)>,
 }
 

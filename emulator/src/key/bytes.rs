@@ -132,8 +132,8 @@ impl Ord for KeyBytes {
         else {
             return self.cmp_slices(other);
         };
-        // What follows the bytes is zero, so whole words can be compared, and of two that differ only in zeros at the end the
-        // shorter one is less.
+        // The bytes are followed by zeros, so whole words can be compared; of two that differ only in trailing zeros
+        // the shorter one is less.
         for at in [0, 8, 16, INSIDE - 8] {
             let (one, other) = (word(bytes, at), word(other, at));
             if one != other {

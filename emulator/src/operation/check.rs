@@ -14,7 +14,8 @@ pub fn one_of(word: Option<&Text>) -> Option<&str> {
     word.map(Text::as_str)
 }
 
-/// How long a table that is being deleted still answers calls on time to live, backups and insights (measured: 1 to 1.6 s).
+/// The time for which a table that is being deleted still answers calls on time to live, backups and insights
+/// (measured: 1 to 1.6 s).
 pub const FOUND_AFTER_DELETION: Duration = Duration::from_secs(1);
 
 /// Enumerations, as the service prints them.
@@ -44,7 +45,7 @@ pub mod words {
     pub const PROJECTION_TYPE: &str = "[ALL, INCLUDE, KEYS_ONLY]";
 }
 
-/// How much of its cost a response reports.
+/// The part of a response's cost that it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityReport {
     None,
@@ -256,7 +257,8 @@ pub fn echoed_range(violations: &mut Violations, value: Option<i64>, path: &str,
     }
 }
 
-/// Rejects legacy parameters together with expression parameters; each comes with whether it is present.
+/// Rejects legacy parameters together with expression parameters; each parameter has a flag that tells whether it is
+/// present.
 pub fn mixing(legacy: &[(&'static str, bool)], expressions: &[(&'static str, bool)]) -> Result<(), ApiError> {
     let any = |parameters: &[(&str, bool)]| parameters.iter().any(|(_, there)| *there);
     if !(any(legacy) && any(expressions)) {

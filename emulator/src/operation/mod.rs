@@ -57,7 +57,7 @@ macro_rules! operations {
     };
 }
 
-/// Operations whose duration depends on the size of a table, or of what is read from a bucket.
+/// Operations whose duration depends on the size of a table, or of objects in a bucket.
 const LONG: &[&[u8]] = &[
     b"CreateBackup",
     b"DeleteBackup",

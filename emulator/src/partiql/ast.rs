@@ -49,7 +49,7 @@ pub(super) enum NodeKind {
     Bag(Span),
     /// Names and values in turn.
     Struct(Span),
-    /// `-a` or `+a`, of what is no number.
+    /// `-a` or `+a`, where `a` is not a number literal.
     Signed(Operator, Id),
     Not(Id),
     Binary(Binary, Id, Id),
@@ -69,7 +69,7 @@ pub(super) enum NodeKind {
         value: Id,
         kind: Name,
     },
-    /// What the language has and DynamoDB does not: a subquery, CASE, CAST, an aggregate.
+    /// Constructs of the language that DynamoDB does not support: a subquery, CASE, CAST, an aggregate.
     Foreign(Name),
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Tree {
     pub nodes: Vec<Node>,
     pub lists: Vec<Id>,
     pub steps: Vec<PathStep>,
-    /// How many question marks there are.
+    /// The number of question marks.
     pub parameters: u32,
 }
 

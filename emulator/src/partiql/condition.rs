@@ -9,7 +9,7 @@ use crate::error::ApiError;
 use crate::expression::{ExpressionBuilder, Logic, Operator, Term};
 use crate::value::{AttributeValue, Type};
 
-/// What an expression has become.
+/// The result of lowering an expression.
 #[derive(Clone, Copy)]
 enum Lowered {
     Term(Term),
@@ -175,7 +175,7 @@ impl<'s> Expressions<'_, 's> {
         }
     }
 
-    /// Whether an expression is a call: one that is no condition has a number for its result.
+    /// Whether an expression is a call: one that is not a condition returns a number.
     fn is_call(&self, id: Id) -> bool {
         matches!(self.node(id).kind, NodeKind::Call { .. })
     }
@@ -242,7 +242,7 @@ impl<'s> Expressions<'_, 's> {
         }))
     }
 
-    /// A condition compared with a constant: what is neither `true` nor `false` never equals it.
+    /// Compares a condition with a constant: a constant other than `true` and `false` never equals it.
     fn boolean_comparison(&mut self, comparison: Operator, logic: Logic, term: Term) -> Result<Lowered, ApiError> {
         if !matches!(comparison, Operator::Eq | Operator::Ne) {
             return Err(error::operand_type(comparison.name(), Type::Bool.name()));

@@ -7,7 +7,7 @@ use super::lexer::Token;
 use crate::error::{ApiError, ErrorKind};
 use crate::value::Name;
 
-/// `Statement wasn't well formed, can't be processed: …`. What the tokenizer does not take has no detail.
+/// `Statement wasn't well formed, can't be processed: …`. Errors of the tokenizer have no detail.
 pub(super) fn not_well_formed(detail: impl Display) -> ApiError {
     ApiError::validation(format!("Statement wasn't well formed, can't be processed: {detail}"))
 }

@@ -19,7 +19,7 @@ pub struct Branch<'r> {
     pub hash: Option<&'r AttributeValue>,
     /// Whether it demands two values of the partition key.
     pub contradicts: bool,
-    /// What it demands of the sort key.
+    /// The condition on the sort key.
     pub range: SmallVec<[KeyOperator<'r>; 1]>,
     /// Whether it demands that something about the sort key does not hold.
     pub negated: bool,
@@ -86,7 +86,7 @@ impl<'r> Branches<'_, 'r> {
         }
     }
 
-    /// Whether a part constrains keys in a way that narrows what is read.
+    /// Whether a part restricts keys in a way that narrows the range that is read.
     fn concerns_keys(&self, part: u32) -> bool {
         match self.condition.part(part) {
             ConditionPart::And(left, right) | ConditionPart::Or(left, right) => {

@@ -175,7 +175,7 @@ fn keyword(word: &str) -> Option<Keyword> {
     None
 }
 
-/// The statement's tokens; the last one is the end. What is no token has no detail in its error.
+/// The statement's tokens; the last one is the end. The error for an invalid token has no detail.
 pub(super) fn tokens(statement: &str) -> Result<Vec<Token>, ApiError> {
     let mut tokens: Vec<Token> = Vec::with_capacity(statement.len() / 4 + 2);
     let mut lexer = Lexer { statement, at: 0 };

@@ -15,7 +15,7 @@ pub(super) struct Lowering<'s> {
     pub parameters: &'s [AttributeValue],
     /// The constants of the statement's expressions.
     pub constants: Vec<Constant>,
-    /// Whether other values of the parameters can give other expressions.
+    /// Whether the expressions depend on the values of the parameters.
     pub depends_on_values: bool,
 }
 
@@ -66,7 +66,7 @@ impl<'s> Lowering<'s> {
         builder.value((self.constants.len() - 1) as u32)
     }
 
-    /// The elements of a document path, or what is wrong about it.
+    /// The elements of a document path, or its error.
     pub(super) fn elements(&self, id: Id) -> Result<Vec<OwnedPathElement>, ApiError> {
         let node = self.tree.node(id);
         let (base, steps) = match &node.kind {

@@ -128,7 +128,7 @@ impl Parser<'_> {
         Err(not_well_formed(format_args!("Expected {name}")))
     }
 
-    /// An expression that is no statement of DynamoDB's.
+    /// An expression that DynamoDB does not accept as a statement.
     fn bare_expression(&mut self) -> Parse<Statement> {
         let id = self.expression()?;
         self.finish()?;
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What a SELECT reads: one table or index, however many are written.
+    /// The source of a SELECT: one table or index, even if several are written.
     fn source(&mut self) -> Parse<Id> {
         let from = self.expression()?;
         self.alias()?;
@@ -473,7 +473,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A path of names and literals: what can be written to.
+    /// A path of names and literals, which can be written to.
     fn simple_path(&mut self) -> Parse<Id> {
         let token = self.advance();
         if !matches!(token.kind, TokenKind::Identifier | TokenKind::Quoted) {

@@ -109,14 +109,14 @@ pub struct Select<'r> {
     pub order: &'r [(Name, bool)],
 }
 
-/// What a SELECT shows of an item: paths, each under its last name.
+/// The projection of a SELECT: paths, each under its last name.
 pub struct Columns<'r> {
     pub projection: Projection<'r>,
     names: &'r [Name],
 }
 
 impl<'r> Columns<'r> {
-    /// What is shown of an item.
+    /// The projected parts of an item.
     pub fn apply(&self, item: &Item) -> Map {
         shown(&self.projection, self.names, item)
     }
@@ -127,7 +127,7 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// What is shown of an item: each path under its name.
+/// The projected parts of an item: each path under its name.
 pub fn shown(projection: &Projection<'_>, names: &[Name], item: &Item) -> Map {
     let mut wanted = AttributeNames::new();
     projection.names_as_written().for_each(|name| wanted.add(name));
@@ -192,7 +192,7 @@ impl Prepared {
         matches!(self.lowered.body, StatementBody::Select { exists: true, .. })
     }
 
-    /// What the statement gives back of what it writes.
+    /// The values that the statement returns of the item that it writes.
     pub fn returning(&self) -> Option<Returning> {
         match self.lowered.body {
             StatementBody::Update { returning, .. } | StatementBody::Delete { returning, .. } => returning,
@@ -293,7 +293,7 @@ impl Lowered {
         Ok((lowered, is_reusable))
     }
 
-    /// Whether lowering the statement with these parameters gives no error.
+    /// Whether the statement can be lowered with these parameters without an error.
     fn accepts(&self, parameters: &[AttributeValue]) -> bool {
         let is_shallow = |value: &AttributeValue| value.depth() <= limits::NESTING;
         let inserts = matches!(self.body, StatementBody::Insert(_));
@@ -448,7 +448,7 @@ impl Lowering<'_> {
                 }
             }
         }
-        // The update's values come before those of the condition; each binds to the values up to its own.
+        // The update's values precede those of the condition; each binds to the values up to its own.
         let update = builder.finish_update(self.constants.len());
         let condition = self.filter(condition)?;
         Ok(StatementBody::Update {

@@ -26,7 +26,7 @@ pub enum Access<'a, 'r> {
 }
 
 impl<'a> Access<'a, '_> {
-    /// What policies are evaluated for.
+    /// The request that policies are evaluated for.
     pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
         match self {
             Access::Items(access) => access.request(context),
@@ -34,7 +34,7 @@ impl<'a> Access<'a, '_> {
         }
     }
 
-    /// What else policies are evaluated for.
+    /// Further requests that policies are evaluated for.
     pub fn also(&self, context: &Context<'_>) -> Vec<AccessRequest<'a>> {
         let Access::Control(access) = self else {
             return Vec::new();
@@ -103,7 +103,7 @@ pub struct ControlAccess<'a> {
     pub also_on: &'a str,
     /// IAM actions on the tables of the same name in these regions that the call needs as well.
     pub also_in: &'a [RegionActions],
-    /// The tags that the call gives or removes.
+    /// The tags that the call adds or removes.
     pub tags: RequestTags<'a>,
 }
 
@@ -176,7 +176,7 @@ impl<'a, 'r> From<&'a Get<'r>> for ItemAccess<'a, 'r> {
 }
 
 impl<'a, 'r> ItemAccess<'a, 'r> {
-    /// An entry of a PartiQL statement. Policies see what an UPDATE or DELETE returns as `ReturnValues`.
+    /// An entry of a PartiQL statement. Policies see the values that an UPDATE or DELETE returns as `ReturnValues`.
     pub fn of_statement(request: ItemRequest<'a, 'r>, returning: Option<Returning>) -> Self {
         let returns = match request {
             ItemRequest::Write(write) => matches!(write.action, WriteAction::Update { .. } | WriteAction::Delete),
@@ -256,7 +256,7 @@ impl<'a> ItemAccess<'a, '_> {
         }
     }
 
-    /// What policies are evaluated for.
+    /// The request that policies are evaluated for.
     pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
         if let Some(write) = self.repeats {
             let request = ItemRequest::Write(write);
@@ -368,7 +368,7 @@ fn first_attributes(schema: &KeySchema, count: usize) -> impl Iterator<Item = &s
     schema.attributes().take(count).map(|attribute| attribute.name.as_str())
 }
 
-/// A key value as policies name it: numbers as they are printed, binary values in base64.
+/// A key value as policies write it: numbers as they are printed, binary values in base64.
 pub fn key_text(value: &AttributeValue) -> Option<Text> {
     match value {
         AttributeValue::S(text) => Some(text.clone()),
@@ -445,7 +445,7 @@ impl<'a> ControlAccess<'a> {
         ControlAccess { table, ..self }
     }
 
-    /// What policies are evaluated for.
+    /// The request that policies are evaluated for.
     pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
         let resource: Cow<'a, str> = match self.resource {
             ControlResource::Any => Cow::Borrowed("*"),

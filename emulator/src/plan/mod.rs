@@ -79,7 +79,7 @@ fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
     Some(Target { table, shape, by_arn })
 }
 
-/// How many other places of a missing table are named.
+/// The maximum number of other places of a missing table that are named.
 const PLACES_NAMED: usize = 3;
 
 /// Notes for the operator that a missing table exists under another key or region, the most common mistake.

@@ -31,13 +31,13 @@ impl Get<'_> {
         self.target.partition_of(&self.attributes)
     }
 
-    /// What the read of this item costs.
+    /// The cost of reading this item.
     pub fn units(&self, item: Option<&Item>) -> Units {
         units::read(item.map_or(0, Item::size), self.consistent).times(self.factor)
     }
 }
 
-/// Plans a read that names its item by `Key`: a consistent one, unless the caller makes it less.
+/// Plans a read of an item by its `Key`. It is consistent unless the caller changes that.
 pub fn get<'r>(target: Target, key: impl Into<Cow<'r, Map>>) -> Result<Get<'r>, ApiError> {
     let attributes = key.into();
     let key = Key::of_key(&target.definition().key, &attributes)?;
@@ -57,7 +57,7 @@ pub fn transact_get<'r>(target: Target, key: impl Into<Cow<'r, Map>>) -> Result<
     Ok(get)
 }
 
-/// Where a page is read.
+/// The source and position of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadSource {
     Table,
@@ -83,7 +83,7 @@ pub struct PageRead<'r> {
     pub source: ReadSource,
     /// The keys, in the order in which their ranges are read. Only a statement has several.
     pub ranges: SmallVec<[PageRange<'r>; 1]>,
-    /// How many of the key's attributes the key condition restricts.
+    /// The number of key attributes that the key condition restricts.
     pub key_attributes: usize,
     /// Whether keys ascend within a range.
     pub forward: bool,
@@ -147,7 +147,7 @@ pub struct VectorSearch<'r> {
     pub range: KeyRange,
     /// The vector that is searched for.
     pub vector: Vec<f32>,
-    /// How many entries are returned at most.
+    /// The maximum number of entries that are returned.
     pub most: usize,
     pub condition: Option<SearchCondition<'r>>,
     /// The value of the attribute that divides the index.

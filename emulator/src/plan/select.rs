@@ -226,7 +226,7 @@ fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<Par
         .map(|group| {
             let value = group[0].1;
             if group.len() > 1 && group.iter().any(|(_, _, branch)| branch.negated) {
-                // What denies a sort key may overlap: the partition is read once, and filtered.
+                // Negated conditions on the sort key may overlap: the partition is read once, and filtered.
                 return Ok((value, vec![selection(schema, value, None)?]));
             }
             let mut ranges = group

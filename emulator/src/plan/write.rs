@@ -11,7 +11,7 @@ use crate::limits;
 use crate::schema::{Definition, Index};
 use crate::value::{AttributeValue, Item, Map, SentItem};
 
-/// What a write does to its item.
+/// The effect of a write on its item.
 pub enum WriteAction<'r> {
     Put(Item),
     /// Creates it, unless it exists.
@@ -20,8 +20,8 @@ pub enum WriteAction<'r> {
     Update {
         /// The bound expression; without one a missing item is created from its key.
         update: Option<Update<'r>>,
-        /// Whether the item's size limit counts what the expression writes (UpdateItem) or the finished item alone
-        /// (transactions).
+        /// Whether the item's size limit counts the values that the expression writes (UpdateItem) or the finished item
+        /// alone (transactions).
         charged: bool,
     },
     Delete,
@@ -92,7 +92,7 @@ fn whole<'r>(
     })
 }
 
-/// Plans a write that names its item by `Key`. The key is checked before what an update does to key attributes.
+/// Plans a write of an item by its `Key`. The key is checked before an update's changes of key attributes.
 pub fn keyed<'r>(
     target: Target,
     key: impl Into<Cow<'r, Map>>,

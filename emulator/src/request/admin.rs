@@ -52,7 +52,7 @@ requests! {
         confirm_remove_self_resource_access: Option<bool>,
     }
 
-    /// `Replica` of the older global tables, and what names a region elsewhere.
+    /// `Replica` of the older global tables, and other members that only name a region.
     RegionOnly {
         region_name: Option<Text>,
     }

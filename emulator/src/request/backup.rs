@@ -34,7 +34,7 @@ requests! {
         specification: Option<PointInTimeRecoverySpecification>,
     }
 
-    /// What a restore changes about its source.
+    /// The overrides of a restore.
     Overrides {
         billing_mode: Option<Text>,
         global_secondary_indexes: Option<Vec<SecondaryIndex>>,

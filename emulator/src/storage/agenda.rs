@@ -36,7 +36,7 @@ impl Wakes {
     }
 }
 
-/// What is known about the scopes.
+/// The known scopes and their due times.
 #[derive(Debug, Default)]
 pub struct Agenda {
     touched: Mutex<Vec<Scope>>,

@@ -9,7 +9,7 @@ use crate::clock::Moment;
 use crate::sorted::SortedMap;
 use crate::value::{Name, Text};
 
-/// How long a disabled Kinesis destination remains visible (measured: minutes).
+/// The time for which a disabled Kinesis destination remains visible (measured: minutes).
 const VISIBLE_AFTER_DISABLING: Duration = Duration::from_mins(5);
 
 /// The attachments of a table.

@@ -440,7 +440,7 @@ impl Catalog {
         self.defaults.clear_tables(committed);
     }
 
-    /// Examines all scopes next, and forgets what is known about them. The agenda is locked while due work is
+    /// Makes the next pass examine all scopes, and forgets the known ones. The agenda is locked while due work is
     /// committed, so it must not be locked within a commit.
     pub(super) fn forget_due(&self) {
         self.agenda.clear();

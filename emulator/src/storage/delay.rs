@@ -13,7 +13,7 @@ use crate::key::Key;
 /// The maximum number of items whose changes are counted; beyond it counting starts again.
 const MOST_ITEMS: usize = 1 << 20;
 
-/// How long changes take to reach one destination.
+/// The delays of changes on their way to one destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Propagation<'s> {
     pub seed: u64,

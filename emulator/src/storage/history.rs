@@ -117,8 +117,8 @@ impl History {
         }
     }
 
-    /// Records a change that happens at `now` and is not applied yet, and drops what every read must see by now.
-    /// `views` are the local indexes of the partition.
+    /// Records a change that happens at `now` and is not applied yet, and drops versions that no read may return any
+    /// more. `views` are the local indexes of the partition.
     pub fn record(&mut self, change: &Change, views: &[BTreeMap<Key, Item>], now: Moment) {
         let number = self.present();
         self.items.push(&change.key, number, change.old.as_ref());
@@ -179,7 +179,7 @@ impl History {
         self.dropped + self.undos.partition_point(|undo| undo.at <= moment) as u64
     }
 
-    /// How long before `now` a state was replaced by the next one.
+    /// The time between the replacement of a state by the next one and `now`.
     pub fn age(&self, state: u64, now: Moment) -> Duration {
         let next = usize::try_from(state.saturating_sub(self.dropped)).ok();
         let next = next.and_then(|next| self.undos.get(next));
@@ -258,7 +258,7 @@ mod tests {
         );
         assert_eq!(history.state(at(9), Duration::from_secs(1)), 9);
         assert_eq!(history.state(at(9), Duration::from_secs(2)), 8);
-        // Older than what is remembered: the oldest state.
+        // Older than the remembered states: the oldest of them.
         assert_eq!(history.state(at(9), Duration::from_secs(8)), 8);
     }
 

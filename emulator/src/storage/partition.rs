@@ -116,8 +116,8 @@ impl Partition {
         Moment::from_micros(self.next_due.load(Ordering::Acquire)).min(self.inbox.next())
     }
 
-    /// Takes the first work that is due by `now`; deletions only if `deletes`. Of work due at the same time, transactions
-    /// come first, then changes of other regions, then deletions.
+    /// Takes the first work that is due by `now`; deletions only if `deletes`. Of work due at the same time,
+    /// transactions precede changes of other regions, which precede deletions.
     pub fn take_due(&self, contents: &mut Contents, now: Moment, deletes: bool) -> Option<DueWork> {
         let next = self.inbox.next();
         if next <= now
@@ -141,7 +141,7 @@ impl Partition {
         self.next_due.store(contents.next_due().micros(), Ordering::Release);
     }
 
-    /// Publishes the due work of `contents` if it is earlier than what is published.
+    /// Publishes the due time of `contents` if it is earlier than the published one.
     fn lower_due(&self, contents: &Contents) {
         self.next_transaction_end
             .fetch_min(contents.next_transaction_end().micros(), Ordering::AcqRel);

@@ -310,7 +310,8 @@ mod tests {
         }
     }
 
-    /// The range between two bounds. `[` and `]` include a key, `(` and `)` exclude it, and a space is no bound.
+    /// The range between two bounds. `[` and `]` include a key, `(` and `)` exclude it, and a space means that there is
+    /// no bound.
     fn range(text: &str) -> KeyRange {
         let bound = |sign: u8, at: u8| match sign {
             b'[' | b']' => Bound::Included(key(at)),

@@ -52,9 +52,9 @@ pub struct TableSettings {
     /// When time to live was last changed.
     pub time_to_live_changed: Option<Moment>,
     pub conditions: Conditions,
-    /// How long writes take to reach those of its global indexes that differ from `conditions`.
+    /// The lags of those of its global indexes that differ from `conditions`.
     pub index_lags: SortedMap<Name, Lag>,
-    /// How long writes take to reach those of the table's replicas that differ from `conditions`, by region.
+    /// The lags of those of the table's replicas that differ from `conditions`, by region.
     pub replication_lags: SortedMap<Name, Lag>,
     /// The seed of the table's decisions.
     pub seed: u64,
@@ -158,7 +158,7 @@ impl TableSettings {
         self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
     }
 
-    /// How long a write takes to reach a global or vector index.
+    /// The lag of a global or vector index.
     pub fn propagation<'s>(&self, index: &'s Name) -> Propagation<'s> {
         let own = if self.index_lags.is_empty() {
             None
@@ -172,7 +172,7 @@ impl TableSettings {
         }
     }
 
-    /// How long a change takes to become visible in the table's stream.
+    /// The lag of the table's stream.
     pub fn stream_propagation(&self) -> Propagation<'static> {
         Propagation {
             seed: self.seed,

@@ -172,14 +172,14 @@ impl Table {
         &self.partitions
     }
 
-    /// Starts or stops recording what the table's capacity is spent on.
+    /// Starts or stops recording how the table's capacity is used.
     pub fn watch(&self, watches: bool, now: Moment) {
         self.capacity.set_watched(watches);
         let unchanged: Result<_, AppendError> = self.reshape(now, |_| Ok(()));
         drop(unchanged);
     }
 
-    /// Starts recording what the capacity of a table is spent on that is not listed yet. Its shape is unchanged.
+    /// Starts recording how the capacity of a table is used that is not listed yet. Its shape is unchanged.
     pub fn watch_from_creation(&self) {
         self.capacity.set_watched(true);
         self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);

@@ -236,7 +236,7 @@ impl Map {
         }
     }
 
-    /// Takes out what is under `name`.
+    /// Removes and returns the value under `name`.
     pub fn remove(&mut self, name: &str) -> Option<AttributeValue> {
         self.find(name).ok().map(|at| self.0.remove(at).1)
     }
@@ -251,7 +251,7 @@ impl Map {
         self.0.iter()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -125,7 +125,7 @@ impl Item {
         Some(entry.value())
     }
 
-    /// How many attributes there are.
+    /// The number of attributes.
     pub fn len(&self) -> usize {
         self.entries().count()
     }
@@ -164,7 +164,7 @@ impl Item {
         }
         let mut out = Vec::with_capacity(room);
         out.push(b'{');
-        // Where what has not been copied yet begins.
+        // The start of the part that has not been copied yet.
         let mut rest = 1;
         for ((name, new), (start, end)) in changes.iter().zip(places) {
             push_kept(&mut out, json, rest, start - 1);
@@ -371,7 +371,7 @@ mod tests {
     use crate::value::Text;
 
     fn text() -> impl Strategy<Value = Text> {
-        // Quotes, backslashes and control characters are what JSON escapes.
+        // JSON escapes quotes, backslashes and control characters.
         "[a-c\"\\\\\n\u{1}é,:{}\\[\\]]{0,12}".prop_map(Text::from)
     }
 

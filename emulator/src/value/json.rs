@@ -1,7 +1,7 @@
 //! Reads and writes the JSON of attribute values.
 //!
-//! What is written is canonical: names are sorted, there is no white space, and equal values have equal JSON. Only such JSON
-//! is read here. What a request sends is read by `wire::reader`.
+//! The written JSON is canonical: names are sorted, there is no white space, and equal values have equal JSON. Only
+//! such JSON is read here. `wire::reader` reads the JSON of requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +22,7 @@ pub fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends a text that starts with what must be escaped.
+/// Appends a text whose first character must be escaped.
 #[cold]
 fn push_escaped(out: &mut Vec<u8>, mut rest: &[u8]) {
     while let Some((special, after)) = rest.split_first() {
@@ -58,8 +58,8 @@ pub(super) fn push_attribute(out: &mut Vec<u8>, name: &str, value: &AttributeVal
     push_value(out, value);
 }
 
-/// Whether JSON that was read as this attribute, and begins with its unescaped name and a colon, is what
-/// [`push_attribute`] would append. Only the common forms are recognized.
+/// Whether JSON that was read as this attribute, and begins with its unescaped name and a colon, equals the output of
+/// [`push_attribute`]. Only the common forms are recognized.
 #[inline]
 pub(super) fn is_canonical(sent: &[u8], name: &str, value: &AttributeValue) -> bool {
     let value_start = name.len() + r#""":"#.len();
@@ -132,7 +132,7 @@ fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(3) * 4, b'=');
-    // The room is exactly what padded base64 takes, so this always fits.
+    // The space is exactly that of padded base64, so this always fits.
     let written = STANDARD.encode_slice(bytes, &mut out[start..]).unwrap_or(0);
     out.truncate(start + written);
     out.push(b'"');
@@ -247,7 +247,7 @@ fn quote_or_backslash(json: &[u8]) -> usize {
     memchr::memchr2(b'"', b'\\', json).unwrap_or(json.len())
 }
 
-/// Where what a value with its type around it has inside begins.
+/// The start of the value inside its type.
 #[inline]
 fn content_of(json: &[u8], at: usize) -> usize {
     // `{"S":`, `{"SS":`, `{"BOOL":`

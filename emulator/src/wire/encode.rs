@@ -64,7 +64,7 @@ impl Writer {
         self.0
     }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -147,7 +147,7 @@ impl Writer {
         self.0.extend_from_slice(&digits[at..]);
     }
 
-    /// A number with a fraction, be it `.0`: `1.0`, `0.5`. What is no number is 0.
+    /// A number with a fraction, even if it is `.0`: `1.0`, `0.5`. NaN and infinities become 0.
     pub fn double(&mut self, number: f64) -> &mut Writer {
         self.separate();
         let number = if number.is_finite() { number } else { 0.0 };

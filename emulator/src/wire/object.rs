@@ -4,7 +4,7 @@ use super::encode::Writer;
 use crate::clock::Moment;
 use crate::value::{Item, Map};
 
-/// Bytes that are made room for when an answer begins, unless there is room already.
+/// The capacity reserved when an answer begins, unless there is enough already.
 const SMALL_ANSWER: usize = 128;
 
 /// A JSON object that is being written.

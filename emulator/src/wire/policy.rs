@@ -124,7 +124,7 @@ fn malformed(why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(format_args!("Invalid policy document: {why}"))
 }
 
-/// What a statement must have: each by its name, or its opposite's.
+/// The required members of a statement, each with its opposite.
 const REQUIRED: [(&str, &str); 4] = [
     ("Effect", "Effect"),
     ("Principal", "NotPrincipal"),

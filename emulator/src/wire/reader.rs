@@ -11,7 +11,7 @@ use super::scan::plain_length;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError;
 
-/// What the next value is, by its first byte.
+/// The type of the next value, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     String,
@@ -30,7 +30,7 @@ pub struct Reader<'a> {
     at: usize,
 }
 
-/// The JSON of a member of a body that is an object, as it was received: what some errors echo.
+/// The JSON of a member of a body that is an object, as it was received: some errors echo it.
 pub fn member_text<'a>(body: &'a [u8], name: &str) -> Option<&'a str> {
     let mut reader = Reader::new(body).ok()?;
     reader.peek().ok()?;
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the next value is.
+    /// The type of the next value.
     #[inline]
     pub fn peek(&mut self) -> Result<Token, SyntaxError> {
         match self.next_non_blank() {
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// One UTF-16 unit, or two that belong together. A surrogate alone is no letter.
+    /// One UTF-16 unit, or a surrogate pair. A lone surrogate is not a character.
     fn unicode_escape(&mut self) -> Result<char, SyntaxError> {
         let unit = self.hexadecimal()?;
         if !(0xd800..0xe000).contains(&unit) {
@@ -281,13 +281,13 @@ impl<'a> Reader<'a> {
         Ok(unit)
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes read.
     #[inline]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// What has been read since an offset.
+    /// The bytes read since an offset.
     #[inline]
     pub fn since(&self, start: usize) -> &'a [u8] {
         self.text.as_bytes().get(start..self.at).unwrap_or_default()
@@ -376,7 +376,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leaves what ends here and moves to the next value inside what is still open; `false` if nothing is open.
+    /// Closes the containers that end here and moves to the next value of the innermost open one; `false` if nothing is
+    /// open.
     fn next_inside(&mut self, open: &mut OpenContainers, mut first: bool) -> Result<bool, SyntaxError> {
         while let Some(object) = open.innermost() {
             let more = if object {

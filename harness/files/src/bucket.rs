@@ -34,7 +34,7 @@ impl Bucket {
         let mut path = self.0.clone();
         let mut parts = key.split('/').filter(|part| !part.is_empty()).peekable();
         while let Some(part) = parts.next() {
-            // Keys come from requests; one that leads out of the bucket is refused.
+            // Keys come from requests; a key that would leave the bucket is refused.
             path.push(plain(part).ok_or_else(|| Failure::access_denied(format_args!("{key} is no path")))?);
             let there = fs::symlink_metadata(&path).ok();
             if there.as_ref().is_some_and(fs::Metadata::is_symlink) {

@@ -55,7 +55,7 @@ pub fn read(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>
     Ok(())
 }
 
-/// What has been read since the end of the last record.
+/// The bytes read since the end of the last record.
 #[derive(Default)]
 struct Taken {
     bytes: Cell<usize>,

@@ -13,7 +13,8 @@ use crate::error::Problem;
 /// How deeply collections may be nested. DynamoDB stores 32 levels, and a template has some around them.
 const DEPTH: usize = 128;
 
-/// How many nodes aliases of a YAML document may add, so that a small file cannot expand to a huge one.
+/// The maximum number of nodes that aliases of a YAML document may add, so that a small file cannot expand to a huge
+/// one.
 const ALIASED_NODES: usize = 100_000;
 
 /// A value with the line it begins at.
@@ -39,7 +40,7 @@ impl Node {
         Node { line, value }
     }
 
-    /// What the value is, for messages.
+    /// The type of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
@@ -255,7 +256,7 @@ pub(crate) fn yaml(text: &str) -> Result<Node, Problem> {
     root.ok_or_else(|| Problem::new(1, "the file is empty"))
 }
 
-/// How many values a node has in it, itself included.
+/// The number of values in a node, including the node.
 fn size(node: &Node) -> usize {
     match &node.value {
         Value::Array(elements) => 1 + elements.iter().map(size).sum::<usize>(),

@@ -12,7 +12,7 @@ use ureq::Agent;
 
 use crate::database::{CallError, Database};
 
-/// How long an answer may take.
+/// The timeout of an answer.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The largest answer: a page has at most 1 MB of items, which base64 and JSON make longer.

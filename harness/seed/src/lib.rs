@@ -1,7 +1,7 @@
 //! Loads tables and items from common file formats into Dynatwin or any other endpoint of DynamoDB's API.
 //!
-//! [`Seed::read`] recognizes a file by its content, and refuses what it does not know with the file and line.
-//! [`load_engine`] loads into an engine of the same process, [`load`] into any [`Database`].
+//! [`Seed::read`] recognizes a file by its content, and refuses unknown content with the file and line. [`load_engine`]
+//! loads into an engine of the same process, [`load`] into any [`Database`].
 
 #[cfg(feature = "endpoints")]
 pub mod cli;

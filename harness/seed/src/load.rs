@@ -171,7 +171,7 @@ pub(crate) fn send(database: &dyn Database, operation: &str, body: &Json) -> Res
     }
 }
 
-/// How long to wait before an attempt: 50 ms doubled with each, at most 10 s.
+/// The wait before an attempt: 50 ms doubled with each, at most 10 s.
 pub(crate) fn backoff(attempt: u32) -> Duration {
     Duration::from_millis(50 << attempt.min(8)).min(Duration::from_secs(10))
 }

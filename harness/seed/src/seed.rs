@@ -61,7 +61,7 @@ pub struct Items {
     pub items: Box<dyn Iterator<Item = Result<SeedItem, Error>> + Send>,
 }
 
-/// An item as its file gives it, and the line it begins at.
+/// An item as in its file, and the line at which it begins.
 ///
 /// ```
 /// use dynatwin_seed::{Attributes, SeedItem};
@@ -211,8 +211,8 @@ impl Table {
     }
 }
 
-/// Removes what a description has and a request cannot: throughput of 0 units in on-demand mode, unlimited throughput as -1,
-/// and warm throughput, which is the service's own choice.
+/// Removes members that a description has and a request cannot have: throughput of 0 units in on-demand mode, unlimited
+/// throughput as -1, and warm throughput, which the service chooses.
 fn drop_description(members: &mut Map<String, Json>, on_demand: bool) {
     if on_demand {
         members.remove("ProvisionedThroughput");
@@ -231,7 +231,7 @@ fn drop_description(members: &mut Map<String, Json>, on_demand: bool) {
     }
 }
 
-/// A table without a billing mode or throughput is made for on-demand capacity.
+/// A table without a billing mode or throughput becomes on-demand.
 fn default_billing(members: &mut Map<String, Json>) {
     if !members.contains_key("BillingMode") && !members.contains_key("ProvisionedThroughput") {
         members.insert("BillingMode".into(), json!("PAY_PER_REQUEST"));

@@ -234,7 +234,7 @@ fn block(node: &Node) -> Result<&Node, Problem> {
     }
 }
 
-/// Limits in units under their names in CreateTable; what is not set, or unlimited as -1, is left out.
+/// Limits in units under their names in CreateTable; absent limits, and unlimited ones as -1, are omitted.
 fn limits(node: &Node, names: &[(&str, &str)]) -> Result<Json, Problem> {
     let mut limits = Map::new();
     for (name, value) in block(node)?

@@ -171,7 +171,7 @@ impl Flags {
     }
 }
 
-/// What a command line requests.
+/// The action that a command line requests.
 ///
 /// ```
 /// use dynatwin_server::{Invocation, parse};

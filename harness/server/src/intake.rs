@@ -35,7 +35,7 @@ impl Received {
     }
 }
 
-/// Why there is no body.
+/// Why the body could not be received.
 pub(crate) enum Unreceived {
     /// It is larger than the limit.
     TooLarge,
@@ -148,7 +148,7 @@ pub(crate) fn discard(mut body: Incoming, headers: &HeaderMap) {
     }));
 }
 
-/// Reads and discards what a client still sends on a finished connection, until the client closes it.
+/// Reads and discards further bytes of a client on a finished connection, until the client closes it.
 pub(crate) async fn drain(stream: &TcpStream) {
     let mut unread = [0; 4096];
     while stream.readable().await.is_ok() {

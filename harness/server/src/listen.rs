@@ -8,7 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 /// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// How many free ports are tried to find one that is free on each address.
+/// The number of free ports that are tried to find one that is free on each address.
 const ATTEMPTS: usize = 32;
 
 /// Why the server cannot listen.

@@ -31,7 +31,7 @@ pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<(), String> {
         .map_err(|error| format!("--max-memory: cannot start a thread: {error}"))
 }
 
-/// Refuses the flag, because only jemalloc reports what is allocated.
+/// Refuses the flag, because only jemalloc reports the allocated memory.
 #[cfg(not(all(feature = "jemalloc", not(target_env = "msvc"))))]
 pub fn limit(_: Arc<Engine>, _: u64) -> Result<(), String> {
     Err("--max-memory is not available in this build".into())

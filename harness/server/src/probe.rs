@@ -24,7 +24,7 @@ PORT defaults to DYNATWIN_PORT, or 8000, and HOST to 127.0.0.1.";
 pub(crate) struct Probe {
     host: String,
     port: u16,
-    /// How long to wait for a server; `None` for a single attempt.
+    /// The time to wait for a server; `None` for a single attempt.
     patience: Option<Duration>,
 }
 

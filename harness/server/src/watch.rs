@@ -66,7 +66,7 @@ pub(crate) struct Watch {
     streaming: AtomicBool,
     /// The bytes of an answer sent since the phase was last entered.
     sent: AtomicUsize,
-    /// How many bytes restart the phase.
+    /// The number of bytes that restart the phase.
     progress: usize,
     ticks: Arc<AtomicU32>,
 }
@@ -107,7 +107,7 @@ impl Watch {
         self.cut.store(true, Relaxed);
     }
 
-    /// Makes the end of the connection a reset, which discards what the kernel has buffered.
+    /// Ends the connection by a reset, so that the kernel discards its buffers.
     pub(crate) fn reset(&self) {
         self.resets.store(true, Relaxed);
     }

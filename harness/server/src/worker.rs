@@ -39,7 +39,7 @@ const REFUSING: Duration = Duration::from_secs(1);
 struct AssignedConnection {
     stream: std::net::TcpStream,
     load: Load,
-    /// How many workers have found no idle connection to replace, if one must be replaced.
+    /// The number of workers that have found no idle connection to replace, if one must be replaced.
     crowded: Option<usize>,
 }
 
@@ -338,7 +338,7 @@ impl Patience {
             };
             if connection.watch.age() > most {
                 if connection.watch.phase() == Phase::Answering {
-                    // A reader that is too slow could otherwise be sent what the kernel has buffered for hours.
+                    // The kernel could otherwise send its buffered bytes to a slow reader for hours.
                     connection.watch.reset();
                 }
                 connection.task.abort();

@@ -28,7 +28,7 @@ pub enum OpenError {
         file: String,
         /// Where in the file the damage begins.
         offset: u64,
-        /// What is wrong at that offset.
+        /// The problem at that offset.
         problem: String,
     },
     /// A file has a format that this version does not read.
@@ -55,7 +55,7 @@ pub enum OpenError {
     Io {
         /// The directory of the store.
         directory: String,
-        /// What was attempted, such as `read 000001.wal`.
+        /// The attempted operation, such as `read 000001.wal`.
         action: String,
         /// The error of the file system.
         error: io::Error,

@@ -19,7 +19,7 @@ use twox_hash::XxHash3_64;
 /// The name of the file.
 pub(crate) const MANIFEST: &str = "MANIFEST";
 
-/// What a new manifest is called until it is complete.
+/// The name of a new manifest until it is complete.
 pub(crate) const NEW_MANIFEST: &str = "MANIFEST.new";
 
 /// The format of the manifest itself.
@@ -55,7 +55,7 @@ pub(crate) struct Segment {
     pub(crate) sealed: Option<Sealed>,
 }
 
-/// What a sealed segment holds.
+/// The extent of a sealed segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sealed {
     pub(crate) first: u64,
@@ -127,7 +127,7 @@ impl Manifest {
         text
     }
 
-    /// Decodes what [`encode`](Manifest::encode) wrote, to the byte.
+    /// Decodes the bytes of [`encode`](Manifest::encode), and accepts no others.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, ManifestError> {
         let text = std::str::from_utf8(bytes).map_err(|_| ManifestError::Damaged)?;
         let version = text
@@ -157,7 +157,7 @@ fn has_checksum(text: &str) -> bool {
     })
 }
 
-/// Reads a manifest leniently: what it accepts is compared with its encoding.
+/// Reads a manifest leniently: the caller compares the accepted bytes with their encoding.
 fn parse(text: &str) -> Option<Manifest> {
     let mut lines = text.lines().skip(1);
     let id = u64::from_str_radix(lines.next()?.strip_prefix("id ")?, 16).ok()?;
@@ -211,7 +211,7 @@ pub(crate) fn snapshot_name(number: u64) -> String {
     format!("{number:06}.snapshot")
 }
 
-/// Whether a file has a name as a store gives it to segments and snapshots.
+/// Whether a name has the form of a segment's or snapshot's.
 pub(crate) fn is_store_file(name: &str) -> bool {
     let number = name.strip_suffix(".wal").or_else(|| name.strip_suffix(".snapshot"));
     number.is_some_and(|number| number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit()))

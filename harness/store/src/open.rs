@@ -19,7 +19,7 @@ const REPORTED: u64 = 8 * 1024 * 1024;
 /// Of how many records one has its offset remembered.
 const MARKED: u64 = if cfg!(test) { 2 } else { 1024 };
 
-/// How much is written again at a time.
+/// The number of bytes that are rewritten at a time.
 const REWRITTEN: usize = 1024 * 1024;
 
 /// A record that was found.
@@ -35,7 +35,7 @@ const REWRITTEN: usize = 1024 * 1024;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
-    /// A part of the snapshot. All of them come before those of the log.
+    /// A part of the snapshot. All of them precede those of the log.
     Snapshot(&'a [u8]),
     /// A record of the log.
     Log {
@@ -46,7 +46,7 @@ pub enum Entry<'a> {
     },
 }
 
-/// How much of a store has been read while it is opened.
+/// The progress of opening a store.
 ///
 /// ```
 /// use dynatwin_store::Progress;
@@ -62,7 +62,7 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// What was found when the store was opened.
+/// The findings of opening a store.
 ///
 /// ```
 /// # use dynatwin_store::{Directory, Entry, Store};
@@ -101,7 +101,7 @@ pub struct Cut {
     pub bytes: u64,
     /// Complete records among them, which a power failure left behind a gap.
     pub records: u64,
-    /// What was found at `offset`.
+    /// The finding at `offset`.
     pub problem: String,
 }
 
@@ -164,8 +164,8 @@ struct ReadSegment {
     marks: Vec<(u64, u64)>,
 }
 
-/// Writes a part of a file once more and syncs it. A process before this one may have failed to sync it: the system then has
-/// what it could not write in its cache, and does not write it again.
+/// Rewrites a part of a file and syncs it. An earlier process may have failed to sync it: the system then keeps the
+/// unwritten bytes in its cache, and does not write them again.
 fn rewrite(file: &dyn DiskFile, mut from: u64, to: u64) -> io::Result<()> {
     let mut buffer = vec![0; REWRITTEN];
     while from < to {
@@ -224,14 +224,14 @@ impl Opening<'_> {
         let active = self.begin(&mut manifest, &read, next)?;
         for name in names.iter().filter(|name| is_store_file(name) || *name == NEW_MANIFEST) {
             if !manifest.names().contains(name) {
-                // What cannot be removed now is removed the next time.
+                // Files that cannot be removed now are removed the next time.
                 let _ = self.disk.remove(name);
             }
         }
         Ok((manifest, active))
     }
 
-    /// Reads the manifest, or makes that of an empty store.
+    /// Reads the manifest, or creates that of an empty store.
     fn manifest(&mut self, names: &[String]) -> Result<Manifest, OpenError> {
         if !names.iter().any(|name| name == MANIFEST) {
             for name in names.iter().filter(|name| is_store_file(name)) {
@@ -292,7 +292,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Reads a segment from the record `next` on. Returns its intact part, and what is there instead of the file's end.
+    /// Reads a segment from the record `next` on. Returns its intact part, and what follows it if that is not the end
+    /// of the file.
     fn segment(
         &mut self,
         segment: &Segment,
@@ -359,7 +360,7 @@ impl Opening<'_> {
         }
     }
 
-    /// Decides whether what is not intact was never synced, so that a crash explains it.
+    /// Decides whether the damaged part was never synced, so that a crash explains it.
     fn judge(&mut self, manifest: &Manifest, end: End, next: u64) -> Result<Option<Cut>, OpenError> {
         let (mut behind, mut bytes) = (LaterRecords::default(), 0);
         for (at, segment) in manifest.segments.iter().enumerate().skip(end.segment) {
@@ -393,7 +394,7 @@ impl Opening<'_> {
         }))
     }
 
-    /// Removes what is not intact, the latest first: a crash in between leaves an end that is judged alike.
+    /// Removes the damaged part, the latest first: a crash in between leaves an end with the same decision.
     fn shorten(&self, manifest: &Manifest, read: &[ReadSegment]) -> Result<(), OpenError> {
         for (at, segment) in manifest.segments.iter().enumerate().skip(read.len() - 1).rev() {
             let length = read.get(at).map_or(FILE_HEADER as u64, |segment| segment.sealed.length);

@@ -11,7 +11,7 @@ const SECTOR: u64 = 512;
 /// The minimum number of zero bytes that count as an unwritten sector.
 const LEAST_ZEROS: u64 = 8;
 
-/// How much is read at a time.
+/// The number of bytes that are read at a time.
 const CHUNK: usize = 1024 * 1024;
 
 /// A file that is read from its beginning to its end.
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         self.length
     }
 
-    /// How far the file has been read.
+    /// The position up to which the file has been read.
     pub(crate) fn position(&self) -> u64 {
         self.at
     }

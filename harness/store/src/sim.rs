@@ -30,10 +30,10 @@ use crate::disk::{Disk, DiskFile, Lock};
 
 const SECTOR: usize = 512;
 
-/// How many operations a full disk refuses before it has space again.
+/// The number of operations that a full disk refuses before it has space again.
 const FULL_FOR: u32 = 3;
 
-/// What happens at an operation.
+/// The effect on an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It fails, once. Of a failed sync the pages count as written, as in Linux.
@@ -178,7 +178,7 @@ impl SimDisk {
             .collect()
     }
 
-    /// How many operations there were.
+    /// The number of operations.
     pub fn operations(&self) -> u64 {
         self.0.lock().operations
     }
@@ -206,8 +206,8 @@ impl SimDisk {
         })
     }
 
-    /// The disk after a power failure. What was not synced is lost; with a seed, each sector, length and name is lost or not
-    /// by chance.
+    /// The disk after a power failure. Unsynced data is lost; with a seed, each sector, length and name is lost or kept
+    /// randomly.
     pub fn after_power_failure(&self, seed: Option<u64>) -> SimDisk {
         let mut state = self.0.lock().clone();
         let mut chance = seed.unwrap_or_default() | 1;

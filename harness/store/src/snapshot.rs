@@ -10,10 +10,10 @@ use crate::format::{FileKind, MAX_RECORD, RecordHeader, encode, file_header, has
 use crate::manifest::{SnapshotFile, snapshot_name};
 use crate::store::{Active, Shared, Store};
 
-/// How much is written at a time.
+/// The number of bytes that are written at a time.
 const SLICE: usize = 1024 * 1024;
 
-/// How much is written before it is synced: a long `fsync` at the end would hold up those of the log.
+/// The number of bytes that are written before they are synced: a long `fsync` at the end would delay those of the log.
 const SYNCED_SLICE: u64 = 16 * 1024 * 1024;
 
 /// A snapshot that is being written.
@@ -56,8 +56,8 @@ pub struct SnapshotWriter {
 }
 
 impl Store {
-    /// Begins a snapshot; nothing if one is being written. What takes long is done here, so that
-    /// [`SnapshotWriter::start`] does not.
+    /// Begins a snapshot; `None` if one is being written. Slow operations are done here, so that
+    /// [`SnapshotWriter::start`] is fast.
     pub fn begin_snapshot(&self) -> Result<Option<SnapshotWriter>, AppendError> {
         let shared = &self.shared;
         if shared.snapshotting.swap(true, Ordering::AcqRel) {
@@ -159,19 +159,19 @@ impl SnapshotWriter {
         drop(files);
         self.replace_log(first_segment, next);
         for name in before.iter().filter(|name| !now.contains(name)) {
-            // What stays is removed when the store is opened.
+            // Remaining files are removed when the store is opened.
             let _ = shared.disk.remove(name);
         }
         Ok(())
     }
 
-    /// What the snapshot covers is synced now, and what is not covered begins with `first_segment`.
+    /// The records that the snapshot covers are synced now, and the others begin with `first_segment`.
     fn replace_log(&self, first_segment: u64, next: u64) {
         let mut log = self.shared.log.lock();
         log.earlier.retain(|segment| segment.number >= first_segment);
         if log.failure.as_ref().is_some_and(|failure| failure.next <= next) {
             log.failure = None;
-            // What a failed write has lost is in the snapshot.
+            // The snapshot contains the records that a failed write has lost.
             self.shared.written.fetch_max(next, Ordering::AcqRel);
         }
         self.shared.synced.fetch_max(next, Ordering::AcqRel);

@@ -12,7 +12,7 @@ use crate::format::{ALIGN, FILE_HEADER, FileKind, MAX_RECORD, RECORD_HEADER, Rec
 use crate::manifest::{MANIFEST, Manifest, NEW_MANIFEST, Sealed, Segment, segment_name};
 use crate::sync::Waiters;
 
-/// What the append buffer may keep after a long record.
+/// The capacity that the append buffer may keep after a long record.
 const KEPT_BUFFER: usize = 1024 * 1024;
 
 /// The space that is reserved at a time for buffered records.
@@ -44,7 +44,7 @@ pub struct Store {
 pub(crate) struct Shared {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) id: u64,
-    /// The manifest, and what hangs on it. Taken before `log`.
+    /// The manifest, and the state that depends on it. Locked before `log`.
     pub(crate) files: Mutex<Files>,
     /// Held while buffered records are written; the buffer that is used then. Taken after `files` and before `log`.
     pub(crate) writing: Mutex<Vec<u8>>,
@@ -97,7 +97,7 @@ pub(crate) struct Active {
     pub(crate) file: Arc<dyn DiskFile>,
     /// The sequence number of its first record.
     pub(crate) first: u64,
-    /// Where the next record goes.
+    /// The position of the next record.
     pub(crate) end: u64,
     /// The sequence number behind its last record.
     pub(crate) next: u64,
@@ -357,13 +357,13 @@ impl Log {
     /// Returns the reserved space that is not used.
     fn release(&mut self) {
         if self.reserved > self.active.end {
-            // What cannot be released now is released when the segment is removed.
+            // Space that cannot be released now is released when the segment is removed.
             let _ = self.active.file.set_len(self.active.end);
         }
         self.reserved = 0;
     }
 
-    /// Removes what an append that failed has left.
+    /// Removes the bytes that a failed append has left.
     fn cut_torn_record(&mut self) -> Result<(), AppendError> {
         if self.torn {
             let cut = self.active.file.set_len(self.active.end);
@@ -509,7 +509,7 @@ impl Shared {
         }
         let mut manifest = files.manifest.clone();
         let number = manifest.take_number();
-        // A number is used once, also if what follows fails: the directory may have got the file, or its name.
+        // A number is used only once, even if a later step fails: the directory may contain the file, or its name.
         files.manifest.next_file = manifest.next_file;
         let spare = Active::create(&*self.disk, self.id, number, 0)?;
         self.disk.sync_names()?;

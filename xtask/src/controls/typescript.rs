@@ -59,7 +59,7 @@ fn doc(text: Option<&str>, indent: &str) -> String {
 }
 
 fn type_of(schema: &Schema, indent: &str) -> String {
-    // What is inside of a member of a union is indented by its `| ` too.
+    // The lines inside a member of a union are indented by its `| ` too.
     let inner = format!("{indent}    ");
     let types = alternatives(schema, &inner);
     if types.len() > 1 {

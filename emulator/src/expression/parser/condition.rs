@@ -51,7 +51,8 @@ impl ConditionBuilder {
         self.open.push(open);
     }
 
-    /// Closes what is open to the left of `node` and binds as tight as what follows: NOT and AND always, OR on request.
+    /// Closes the open constructs to the left of `node` that bind as tight as the following one: NOT and AND always, OR
+    /// on request.
     fn reduce(&mut self, mut node: u32, or: bool) -> u32 {
         loop {
             node = match self.open.last().copied() {

@@ -25,7 +25,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The actions of a section, up to what cannot belong to it.
+    /// The actions of a section, up to the first token that cannot belong to it.
     fn actions(&mut self, clause: Clause, actions: &mut Vec<UpdateAction>) -> Result<(), String> {
         loop {
             let start = self.parsed.steps.len();

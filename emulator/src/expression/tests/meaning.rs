@@ -122,7 +122,7 @@ fn equality_is_deep_and_by_value() {
     check("ss", "L|'a 'b", false);
 }
 
-/// Applies `text` to the stored item, or to none, and gives the new value at `name`.
+/// Applies `text` to the stored item, or to none, and returns the new value at `name`.
 fn updated(text: &str, exists: bool) -> Result<Option<Map>, String> {
     let (cache, substitutions) = (Cache::new(), substitutions(text));
     let mut scope = Bindings::new(&substitutions, &cache).unwrap();

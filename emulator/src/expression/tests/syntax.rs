@@ -3,7 +3,7 @@
 use super::super::ExpressionKind::{self, *};
 use super::{check, fault};
 
-/// Rows of an expression, the token at fault, and what is shown of its surroundings.
+/// Rows of an expression, the token at fault, and the echoed excerpt.
 fn near(kind: ExpressionKind, table: &[(&str, &str, &str)]) {
     for (text, token, near) in table {
         let expected = format!(

@@ -27,10 +27,10 @@ use crate::storage::{Backup, BackupKind, BackupRecord, Region, Shape, Table};
 use crate::value::Text;
 use crate::wire::object::Object;
 
-/// How long calls on backups fail to find a table while it is being created, and after that, outside of `calm`
-/// (measured: about 3 s each).
+/// The time during which calls on backups do not find a table that is being created, and the time after that, outside
+/// of `calm` (measured: about 3 s each).
 const SETTLES: Duration = Duration::from_secs(3);
-/// How long a backup is `CREATING`, outside of `calm` (measured: it is `AVAILABLE` after 50 ms).
+/// The time for which a backup is `CREATING`, outside of `calm` (measured: it is `AVAILABLE` after 50 ms).
 const TAKES: Duration = Duration::from_millis(50);
 /// The end of the id of a system backup.
 pub const SYSTEM_TAIL: u32 = 0;

@@ -1,4 +1,4 @@
-//! Explains in sentences why a request cost what it cost and ended as it did.
+//! Explains in sentences the cost and the result of a request.
 
 use super::ControlRequest;
 use crate::error::{ErrorKind, Exceeded};

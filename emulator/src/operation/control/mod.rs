@@ -71,7 +71,7 @@ pub enum Allowed {
     ReadOnly,
 }
 
-/// A control of the emulator over HTTP. Controls do what no request of the API can, and have no `X-Amz-Target`.
+/// A control of the emulator over HTTP. Controls perform actions that no API request can, and have no `X-Amz-Target`.
 ///
 /// ```
 /// use dynatwin_engine::controls::CONTROLS;

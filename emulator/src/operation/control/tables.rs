@@ -52,7 +52,7 @@ impl ControlRequest<'_> {
         Ok(())
     }
 
-    /// Writes what the table's capacity was spent on.
+    /// Writes how the table's capacity was used.
     pub fn get_heat(&self, writer: &mut Writer) -> ControlResult<()> {
         let (account, table) = self.table()?;
         let heat = account.heat(table)?;

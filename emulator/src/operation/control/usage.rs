@@ -75,7 +75,7 @@ fn add(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
     }
 }
 
-/// Adds the permission for what an entry of a request touched.
+/// Adds the permission that an entry of a request has used.
 fn add_touch(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request, touch: &Touch) {
     let caller = &request.caller;
     let table = requested
@@ -122,7 +122,7 @@ fn action(operation: &str, act: ItemAction) -> &str {
     }
 }
 
-/// The values of `dynamodb:LeadingKeys`; `None` if the entry has none, or they are no longer known.
+/// The values of `dynamodb:LeadingKeys`; `None` if the entry has no partition keys, or they are no longer known.
 fn leading_keys(table: Option<&Table>, touch: &Touch) -> Option<Vec<Text>> {
     let value = match touch.act {
         ItemAction::Scan | ItemAction::SearchVectors => None,

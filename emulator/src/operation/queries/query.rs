@@ -221,7 +221,7 @@ fn check_not_empty(request: &Query) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Rejects filters on the keys of what is queried, and on attributes that an index does not project.
+/// Rejects filters on key attributes, and on attributes that an index does not project.
 fn check_filter(
     target: &Target,
     index: Option<&Index>,
@@ -244,7 +244,7 @@ fn check_filter(
     Err(ApiError::filter_not_projected(&index.name, &missing))
 }
 
-/// Rejects filters on the keys of what is queried.
+/// Rejects filters on key attributes.
 pub(in crate::operation) fn check_filter_keys(
     definition: &Definition,
     index: Option<&Index>,

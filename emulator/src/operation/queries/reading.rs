@@ -150,7 +150,7 @@ pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Pa
     }
 }
 
-/// The position of an `ExclusiveStartKey`, which must be a key of what is read; otherwise `unfit` is the error.
+/// The position of an `ExclusiveStartKey`, which must be a key of the table or index; otherwise `unfit` is the error.
 pub fn start_key(
     target: &Target,
     index: Option<&Index>,
@@ -164,7 +164,7 @@ pub fn start_key(
     empty.map_or(Ok(Some(found)), Err)
 }
 
-/// The page that a Query or Scan reads, and what it reports.
+/// The page that a Query or Scan reads, and the parts of its response.
 pub struct PagePlan<'r> {
     pub read: PageRead<'r>,
     pub report: CapacityReport,

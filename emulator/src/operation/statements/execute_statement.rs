@@ -45,7 +45,7 @@ struct ResponseOptions {
 pub struct Checked<'r> {
     request: &'r ExecuteStatement,
     options: ResponseOptions,
-    /// The statement, or its error: that of its table may come first.
+    /// The statement, or its error: an error about its table may take precedence.
     prepared: Result<&'r Prepared, ApiError>,
 }
 

@@ -67,7 +67,7 @@ enum Entries<'r> {
     Reads(Vec<Get<'r>>, Vec<Option<Columns<'r>>>),
     /// Writes and conditions. A write that cannot be planned cancels the transaction.
     Writes(Vec<Result<Write<'r>, ApiError>>),
-    /// The writes that the same request made before, and reads of their items.
+    /// The writes of an earlier transaction with the same token, and reads of their items.
     Repeated(Vec<Write<'r>>, Vec<Get<'r>>),
 }
 

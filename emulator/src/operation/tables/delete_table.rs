@@ -130,7 +130,7 @@ fn check_replica(context: &Context<'_>, table: &Table) -> Result<Option<GroupSta
     Ok(Some(state))
 }
 
-/// How long the deletion of a table takes.
+/// The duration of a table's deletion.
 fn deletion_time(shape: &TableSettings, table: &Table) -> Duration {
     let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
     shape.conditions.table_status.of(decision)

@@ -9,7 +9,7 @@ use crate::request::Empty;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// How long a client may cache the response.
+/// The time for which a client may cache the response.
 const CACHE_MINUTES: i64 = 1440;
 
 pub struct Operation;

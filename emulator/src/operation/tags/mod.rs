@@ -20,11 +20,11 @@ use crate::value::Text;
 /// Tags, in the order given.
 pub type Tags = Vec<(String, String)>;
 
-/// How long a change of tags takes, outside of `calm` (measured: about 1.5 s).
+/// The duration of a change of tags, outside of `calm` (measured: about 1.5 s).
 const SETTLES: Duration = Duration::from_millis(1500);
-/// How long before a table is `ACTIVE` calls on its tags begin to find it (measured: about a second).
+/// The time before a table is `ACTIVE` at which calls on its tags begin to find it (measured: about a second).
 const APPEARS: Duration = Duration::from_secs(1);
-/// How long after its deletion a table's tags can be read (measured).
+/// The time after its deletion for which a table's tags can be read (measured).
 const FOUND_AFTER_DELETION: Duration = Duration::from_millis(1600);
 const MOST_KEY: usize = 128;
 const MOST_VALUE: usize = 256;

@@ -62,7 +62,7 @@ pub struct Plan<'r> {
 enum Entries<'r> {
     /// Its actions. An action that cannot be planned cancels the transaction.
     Writes(Vec<Result<Write<'r>, ApiError>>),
-    /// The writes that the same request made before, and reads of their items.
+    /// The writes of an earlier transaction with the same token, and reads of their items.
     Repeated(Vec<Write<'r>>, Vec<Get<'r>>),
 }
 

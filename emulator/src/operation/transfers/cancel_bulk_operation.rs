@@ -16,7 +16,7 @@ use crate::wire::object::Object;
 
 pub struct Operation;
 
-/// What is already written is kept.
+/// Items that are already written are kept.
 impl Stages for Operation {
     type Request = BulkOperationOnly;
     type Checked<'r> = &'r str;

@@ -152,7 +152,7 @@ fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What is exported: a moment, or a span of time, within the recovery window.
+/// The exported state: a moment or a period within the recovery window.
 fn span(
     context: &Context<'_>,
     request: &ExportTableToPointInTime,

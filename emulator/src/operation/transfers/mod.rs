@@ -127,7 +127,7 @@ pub fn object_store<'e>(context: &Context<'e>) -> Result<&'e dyn ObjectStore, Fa
     context.engine.object_store().ok_or_else(Failure::no_such_bucket)
 }
 
-/// The members of the body that responses repeat as they were sent.
+/// The members of the body that responses repeat unchanged.
 pub fn echoed(body: &[u8], names: &[&'static str]) -> Vec<(&'static str, String)> {
     let member = |name: &&'static str| {
         let text = reader::member_text(body, name).filter(|text| *text != "null")?;

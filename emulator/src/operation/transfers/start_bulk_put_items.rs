@@ -216,7 +216,7 @@ struct BulkLoad<'l> {
     context: &'l Context<'l>,
     target: &'l Target,
     counts: TransferCounts,
-    /// The cost of the writes, if they were made one by one.
+    /// The cost of the writes if they were sent one by one.
     units: f64,
     errors: Vec<Rejected>,
     unmet: Vec<Rejected>,

@@ -15,7 +15,7 @@ const COMPARISON: u8 = 50;
 const SUM: u8 = 60;
 const PRODUCT: u8 = 70;
 
-/// What is open to the left of the term that is being read.
+/// An open construct to the left of the term that is being read.
 enum Frame {
     /// A sign, which binds tighter than anything between terms.
     Sign {
@@ -214,7 +214,7 @@ impl Parser<'_> {
             if self.infix(frames, &mut term)? {
                 return Ok(Next::Term);
             }
-            // Here everything that binds two terms is closed, and what is open has brackets.
+            // At this point all binary operators are closed, and the open constructs are brackets.
             match frames.pop() {
                 None => return Ok(Next::Done(term)),
                 Some(Frame::Index { base, steps: before }) => {
@@ -238,7 +238,7 @@ impl Parser<'_> {
                     self.close(close, name)?;
                     let of_in = matches!(frames.last(), Some(Frame::In { .. }));
                     term = match items[..] {
-                        // Parentheses around one term are no list, except for IN.
+                        // Parentheses around one term are not a list, except for IN.
                         [one] if kind == Container::Group && !of_in => one,
                         _ => self.contain(kind, token, &items),
                     };
@@ -304,7 +304,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Closes what binds tighter than the next operator, and opens that operator; returns whether a term must follow.
+    /// Closes the operators that bind tighter than the next one, and opens that one; returns whether a term must
+    /// follow.
     fn infix(&mut self, frames: &mut Vec<Frame>, term: &mut Id) -> Parse<bool> {
         loop {
             let token = self.peek(0);

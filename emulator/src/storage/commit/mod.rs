@@ -62,7 +62,7 @@ pub enum Origin {
 pub struct Commit {
     /// The moment at which the commit is applied.
     pub time: Moment,
-    /// What caused the commit: a request, a control or due work.
+    /// The cause of the commit: a request, a control or due work.
     pub origin: Origin,
     /// Its position in the order of all commits, from 1.
     pub sequence: u64,

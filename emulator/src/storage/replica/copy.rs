@@ -46,7 +46,7 @@ impl Table {
         Ok(count)
     }
 
-    /// Repeats a copy that did not end before the end of a replay, and makes the table `ACTIVE`.
+    /// Repeats a copy that was incomplete at the end of a replay, and makes the table `ACTIVE`.
     pub(super) fn replay_copy(&self, committed: &Committed<'_>, source: &Table) {
         let Ok(_) = each_item::<Infallible>(source, |key, item, version| {
             self.replay_arrival(committed, &key, Some(&item), &version, committed.time);

@@ -84,7 +84,8 @@ impl ReplicaGroup {
         Ok(())
     }
 
-    /// Completes what no commit of a replay has completed: copies of items, and settings that not all replicas have.
+    /// Completes the operations that are incomplete at the end of a replay: copies of items, and settings that not all
+    /// replicas have.
     pub(super) fn finish(&self, committed: &Committed<'_>) {
         let (mut state, tables) = (GroupState::clone(&self.state()), self.tables());
         let now = committed.time;

@@ -93,7 +93,7 @@ impl RegionQueue {
         first.map_or(Moment::NEVER, |(arrives, _)| (*arrives).max(self.resumed))
     }
 
-    /// The sequence number of the write that arrives first: of those that arrive at the same moment, the earlier comes first.
+    /// The sequence number of the write that arrives first: of those that arrive at the same moment, the earlier write.
     fn first(&self) -> u64 {
         let first = self.waiting.values().next();
         first.map_or(u64::MAX, |arrival| arrival.version.stamp.sequence)

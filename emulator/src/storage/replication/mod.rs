@@ -31,7 +31,7 @@ use crate::sync::Ordering;
 use crate::value::{Item, Name};
 
 impl TableSettings {
-    /// How long a write takes to reach the replica in a region.
+    /// The delay until a write reaches the replica in a region.
     pub fn replication_lag(&self, region: &str) -> Lag {
         let own = self.replication_lags.get(region);
         own.copied().unwrap_or(self.conditions.replication_lag)

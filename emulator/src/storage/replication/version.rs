@@ -10,7 +10,7 @@ use crate::journal::RegionalWrite;
 use crate::key::Key;
 use crate::value::Name;
 
-/// How long the version of a deleted item is kept. The service's duration is unknown (docs/behavior: 08 11).
+/// The time for which the version of a deleted item is kept. The service's duration is unknown (docs/behavior: 08 11).
 const TOMBSTONE_AGE: Duration = Duration::from_hours(24);
 
 /// When and where a version of an item was written.
@@ -235,7 +235,7 @@ mod tests {
             // The third region receives the second write before the first.
             ("overtaken", &[(0, 1, &[1]), (1, 2, &[2]), (2, 3, &[0, 1])], &[]),
             ("two that lose", &[(0, 1, &[]), (0, 2, &[]), (1, 3, &[0])], &[(0, 2, 3)]),
-            // A slow clock does not make a write older than what its writer saw.
+            // A slow clock does not make a write older than the version its writer saw.
             ("a late clock", &[(0, 5, &[1]), (1, 2, &[0])], &[]),
         ];
         for (name, script, expect) in cases {

@@ -118,7 +118,7 @@ impl StateSnapshot {
         self.to_bytes_within(usize::MAX).unwrap_or_default()
     }
 
-    /// The snapshot as bytes, if they are no more than `most`.
+    /// The snapshot as bytes, unless there are more than `most`.
     pub fn to_bytes_within(&self, most: usize) -> Option<Vec<u8>> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&self.now.micros().to_le_bytes());

@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::key::Key;
 use crate::limits;
 
-/// How long a shard takes records before another one continues it.
+/// The time for which a shard takes records before another one continues it.
 const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
 
 /// How long a record, or a closed stream, can be read.
@@ -50,7 +50,7 @@ pub struct ShardReader {
     pub most: u32,
 }
 
-/// How long a reader counts as active after a read: consumers poll at least once a second.
+/// The time for which a reader counts as active after a read: consumers poll at least once a second.
 const READS: Duration = Duration::from_secs(1);
 
 /// The result of reading a shard.
@@ -64,7 +64,7 @@ pub struct ShardPage {
 /// Why a shard cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardReadError {
-    /// There is no shard of this id.
+    /// The shard does not exist.
     NoShard,
     /// The sequence number is outside the shard.
     NotOfShard,
@@ -302,7 +302,7 @@ impl Lineage {
         self.shards.iter_mut().for_each(|shard| shard.close(numbers, now));
     }
 
-    /// Brings the lineage up to `now`: replaces shards whose life is over, and drops what is too old.
+    /// Brings the lineage up to `now`: replaces shards that have reached their maximum age, and drops expired ones.
     pub(super) fn settle(&mut self, numbers: &Numbers, now: Moment) {
         self.rotate(numbers, now);
         self.trim(now);

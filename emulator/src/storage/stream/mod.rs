@@ -128,7 +128,7 @@ impl Stream {
         }
     }
 
-    /// The stream for a checkpoint, without what is too old by `now`.
+    /// The stream for a checkpoint, without records that are expired by `now`.
     pub(super) fn save(&self, now: Moment) -> StreamState {
         self.trim(now);
         StreamState {
@@ -312,7 +312,7 @@ impl Stream {
         self.end.lock().is_some_and(|end| end.at.plus(RETENTION) <= now)
     }
 
-    /// Drops what is too old to be read.
+    /// Drops expired records and shards.
     pub fn trim(&self, now: Moment) {
         for lineage in &self.lineages {
             self.locked(lineage, |lineage| lineage.trim(now));

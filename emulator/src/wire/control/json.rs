@@ -32,7 +32,7 @@ pub enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Why there is no tree.
+/// Why the body has no tree.
 enum JsonError {
     Syntax,
     TooDeep,
@@ -192,7 +192,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// What a member is, unless it is null; of members sent twice the last one counts.
+    /// The value of a member, unless it is null; of members sent twice the last one counts.
     pub fn get(&self, name: &str) -> Option<&'a Json> {
         let found = self.members.iter().rfind(|(known, _)| known == name);
         found.map(|(_, value)| value).filter(|value| **value != Json::Null)

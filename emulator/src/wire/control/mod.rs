@@ -23,7 +23,7 @@ pub use rule::{read_outage, read_rule, write_report};
 
 use super::encode::Writer;
 
-/// What was understood, or why not.
+/// The parsed value, or why it is refused.
 pub type ControlResult<T> = Result<T, ControlError>;
 
 /// The largest number up to which all whole ones are exact.

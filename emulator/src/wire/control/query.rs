@@ -21,7 +21,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A parameter that is no bounded number.
+    /// A parameter that is not a bounded number.
     pub const fn new(name: &'static str) -> Parameter {
         Parameter::number(name, 0, u64::MAX)
     }
@@ -80,7 +80,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// How many elements a page has at most: `limit`, from 1 to its maximum; without one, its default.
+    /// The maximum number of elements of a page: `limit`, from 1 to its maximum, or its default.
     pub fn limit(&self) -> ControlResult<usize> {
         let declared = self.declared.iter().find(|parameter| parameter.name == "limit");
         let Parameter { default, maximum, .. } = declared.copied().unwrap_or(Parameter::new("limit"));

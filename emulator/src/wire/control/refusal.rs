@@ -29,7 +29,7 @@ impl ControlError {
         }
     }
 
-    /// What was sent is not what the control takes.
+    /// The request is not one that the control accepts.
     pub fn malformed(sentence: impl Into<String>) -> ControlError {
         ControlError::new(400, sentence)
     }
@@ -39,7 +39,7 @@ impl ControlError {
         ControlError::new(403, sentence)
     }
 
-    /// There is no such control, table, index or rule.
+    /// The control, table, index or rule does not exist.
     pub fn not_found(sentence: impl Into<String>) -> ControlError {
         ControlError::new(404, sentence)
     }
@@ -52,7 +52,7 @@ impl ControlError {
         }
     }
 
-    /// It is larger than what a control takes.
+    /// The body is larger than the control accepts.
     pub fn too_large(sentence: impl Into<String>) -> ControlError {
         ControlError::new(413, sentence)
     }

@@ -10,7 +10,7 @@ use crate::limits;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What a rule matches, in JSON.
+/// The conditions of a rule in JSON.
 const SCOPE: [&str; 10] = [
     "operation",
     "table",
@@ -35,7 +35,7 @@ pub fn read_rule(sent: &Json) -> ControlResult<Rule> {
     Ok(rule)
 }
 
-/// Reads a named outage, with a rule for what it matches and when.
+/// Reads a named outage, with a rule for its scope and window.
 pub fn read_outage(sent: &Json) -> ControlResult<(Outage, Rule)> {
     let mut known = vec!["outage"];
     known.extend(SCOPE);

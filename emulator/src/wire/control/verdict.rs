@@ -38,7 +38,7 @@ const REASONS: [(&str, Exceeded); 4] = [
     ("MaxOnDemandThroughput", Exceeded::MaxOnDemandThroughput),
 ];
 
-/// What can be wrong with an encryption key.
+/// The states of an encryption key that make requests fail.
 const KMS_FAULTS: [(&str, KmsFault); 3] = [
     ("AccessDenied", KmsFault::AccessDenied),
     ("Disabled", KmsFault::Disabled),
@@ -70,7 +70,7 @@ fn named<T: Copy>(table: &[(&'static str, T)], name: &str, what: &str) -> Contro
     })
 }
 
-/// The name of what ran out.
+/// The name of the exceeded limit.
 pub fn exceeded_name(exceeded: Exceeded) -> &'static str {
     name_of(&REASONS, exceeded)
 }

@@ -96,7 +96,7 @@ impl Decoder<'_> {
         self.map("java.lang.String", Decoder::text)
     }
 
-    /// `AttributesToGet`. Names that are too long are a fault of the framework, which echoes them.
+    /// `AttributesToGet`. Names that are too long are a violation of the framework, which echoes them.
     pub(super) fn attributes_to_get(&mut self) -> Read<Vec<Name>> {
         let names = self.texts()?;
         if names.iter().any(Name::is_empty) {

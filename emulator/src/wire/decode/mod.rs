@@ -40,7 +40,7 @@ pub trait Decode: Sized {
     fn decode(body: &[u8]) -> Result<Self, ApiError>;
 }
 
-/// The error of a body that is no JSON, or no object: the one without a text.
+/// The error of a body that is not a JSON object: the one without a text.
 pub fn not_json() -> ApiError {
     ApiError::without_message(ErrorKind::Serialization)
 }
@@ -48,7 +48,7 @@ pub fn not_json() -> ApiError {
 /// Why reading stops before the end.
 #[derive(Debug)]
 enum DecodeStop {
-    /// What was read so far is no JSON.
+    /// The body read so far is not valid JSON.
     Syntax,
     /// A value is not of the member's type.
     Mismatch(Cow<'static, str>),
@@ -64,7 +64,7 @@ type Read<T> = Result<T, DecodeStop>;
 
 /// A structure of the API: its name in the service's texts, and its members.
 trait StructureShape {
-    /// What it is read into.
+    /// The type that the body is decoded into.
     type Into: Default;
     /// The name of the service's class.
     const CLASS: &'static str;

@@ -70,7 +70,7 @@ impl<'a> Decoder<'a> {
         match self.reader.peek()? {
             Token::Number => {
                 let text = self.reader.number()?;
-                // A fraction is cut off, and what is too large becomes the largest: `as` does both.
+                // Fractions are truncated, and numbers that are too large become the largest: `as` does both.
                 Ok(text
                     .parse::<i64>()
                     .or_else(|_| text.parse::<f64>().map(|number| number as i64))
@@ -85,7 +85,7 @@ impl<'a> Decoder<'a> {
         match self.reader.peek()? {
             Token::Number => {
                 let text = self.reader.number()?;
-                // What is too large becomes the largest: `as` does that.
+                // Numbers that are too large become the largest: `as` does that.
                 let seconds = text.parse::<f64>().unwrap_or(0.0);
                 Ok(Moment::from_micros((seconds * 1e6).round() as i64))
             }

@@ -5,12 +5,12 @@ use super::validated::{Member, MemberStructure, MemberType};
 const UNITS: MemberType = MemberType::Long(1);
 const CLASSES: MemberType = MemberType::Word(&["STANDARD", "STANDARD_INFREQUENT_ACCESS"]);
 
-/// What the model's `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*` allows.
+/// The characters of the model's `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*`.
 fn is_text(each: char) -> bool {
     matches!(each, '\u{20}'..='\u{fffd}' | '\u{10000}'.. | '\r' | '\n' | '\t')
 }
 
-/// What the model's `\p{Print}+` allows.
+/// The characters of the model's `\p{Print}+`.
 fn is_printed(each: char) -> bool {
     matches!(each, '\u{20}'..='\u{7e}')
 }

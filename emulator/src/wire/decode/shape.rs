@@ -16,7 +16,7 @@ const NOT_AN_ELEMENT: &str = "Unexpected value type in payload";
 /// A scalar where a list or map is expected as an element.
 const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')";
 
-/// How many structures of a list are stored. The longest lists of structures have 100.
+/// The maximum number of structures of a list that are stored. The longest lists of structures have 100.
 const MOST_STRUCTURES: usize = 1000;
 
 fn stop(text: &'static str) -> DecodeStop {
@@ -123,7 +123,7 @@ impl Decoder<'_> {
         self.list(ValuePosition::Member, Decoder::text)
     }
 
-    /// A map, in the order sent; `value_class` is what the service calls its values.
+    /// A map, in the order sent; `value_class` is the service's name of its values.
     pub(super) fn map<T: Default>(
         &mut self,
         value_class: &str,

@@ -17,7 +17,7 @@ use crate::sort;
 use crate::value::{AttributeValue, Map, Name, SentItem, Text, Type};
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
-/// What the service calls the values of an attribute map.
+/// The service's name of the values of an attribute map.
 const VALUE: &str = "com.amazonaws.dynamodb.v20120810.AttributeValue";
 
 impl<'a> Decoder<'a> {
@@ -106,7 +106,7 @@ impl<'a> Decoder<'a> {
         Ok(Map::from_entries(entries))
     }
 
-    /// The attributes as they come, with something to be done after each, by its name and where its value begins.
+    /// The attributes in the order sent, with a callback after each, which gets its name and the position of its value.
     #[inline]
     fn attribute_entries(
         &mut self,
@@ -234,7 +234,7 @@ impl<'a> Decoder<'a> {
         Ok(AttributeValue::Null)
     }
 
-    /// A list or map, itself the `depth`-th around what it holds.
+    /// A list or map, at this depth.
     fn container(&mut self, kind: Type, depth: usize) -> Read<AttributeValue> {
         match kind {
             Type::M => self.expect_map(ValuePosition::Member, VALUE)?,

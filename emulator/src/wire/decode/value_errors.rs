@@ -17,7 +17,7 @@ pub enum ValueLayer {
     Older,
 }
 
-/// What kind of rule was broken: it decides what is put around the text.
+/// The kind of the broken rule, which determines the envelope of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BrokenRule {
     /// A value of no type or of two: never enveloped. One of two is wrapped in ExpressionAttributeValues in every layer.
@@ -62,7 +62,7 @@ pub(super) struct ValueErrors {
     part: RequestPart,
 }
 
-/// What was noted before an expression's value.
+/// The errors noted before an expression's value.
 pub(super) struct DeferredErrors(Option<Box<ValueError>>);
 
 impl DeferredErrors {

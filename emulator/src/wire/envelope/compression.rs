@@ -13,7 +13,7 @@ const LEAST_COMPRESSED: usize = 4096;
 const MOST_MEMBERS: usize = 1024;
 /// The header of a gzip member: deflated, without flags, fast, on an unknown system.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-/// How much is inflated in one step.
+/// The number of bytes that are inflated in one step.
 const STEP: usize = 32 * 1024;
 
 /// Why a compressed body is not read.
@@ -39,7 +39,7 @@ pub(super) fn inflated<'a>(body: &'a [u8], encoding: Option<&[u8]>) -> Result<Co
     }
 }
 
-/// What was inflated so far: never more room than the largest body takes.
+/// The inflated bytes so far. Their capacity never exceeds the size of the largest body.
 struct InflatedBody(Vec<u8>);
 
 impl InflatedBody {
@@ -63,7 +63,7 @@ fn gunzipped(body: &[u8]) -> Result<Vec<u8>, InflateError> {
     let mut rest = body;
     for _ in 0..MOST_MEMBERS {
         let Some(header) = header_length(rest) else {
-            // What has no whole header is no member, though it begins like one.
+            // Bytes without a complete header are not a member, though they begin like one.
             let is_first = rest.len() == body.len();
             return if is_first { Err(InflateError::Broken) } else { Ok(out.0) };
         };
@@ -108,7 +108,7 @@ fn header_length(bytes: &[u8]) -> Option<usize> {
     (at <= bytes.len()).then_some(at)
 }
 
-/// What follows the deflated bytes of a gzip member: the checksum of the plain ones, and how many they are.
+/// The trailer of a gzip member: the checksum and the length of the plain bytes.
 fn trailer_of(plain: &[u8]) -> [u8; 8] {
     let trailer = u64::from(crc32(plain)) | (plain.len() as u64) << 32;
     trailer.to_le_bytes()
@@ -219,7 +219,8 @@ fn negotiated(accept: &[u8]) -> Option<Coding> {
     best.map(|(_, coding)| coding)
 }
 
-/// The first q of an entry. A blank before its `=` spoils it, what cannot be read counts as 1, and so does more than 1.
+/// The first q of an entry. It is ignored if a blank precedes its `=`; an unreadable value counts as 1, and so does
+/// more than 1.
 fn quality(parameters: &str) -> f64 {
     parameters
         .split(';')

@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::limits;
 use crate::wire::control::{ControlError, ControlResult};
 
-/// What the paths of controls begin with.
+/// The prefix of the paths of controls.
 pub const CONTROL_PATH: &str = "/_dynatwin";
 
 /// The media type of server-sent events.
@@ -23,7 +23,7 @@ pub const EVENT_STREAM: &str = "text/event-stream";
 /// The error for a body with another content type than the control accepts.
 pub const NOT_JSON: &str = "Send it with the header content-type: application/json (curl --json does).";
 
-/// The media type of bytes that are no text.
+/// The media type of binary bodies.
 pub const OCTET_STREAM: &str = "application/octet-stream";
 
 /// The body of a control's request, as its content type declares it.
@@ -51,7 +51,7 @@ pub struct ControlCall<'a> {
     pub last_event: Option<u64>,
     /// Whether a page of another origin sent it.
     pub foreign: bool,
-    /// What the answer must know.
+    /// The properties of the request that its answer depends on.
     pub form: AnswerFormat<'a>,
 }
 

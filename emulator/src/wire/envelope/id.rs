@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use crate::chance::StableHash;
 use crate::sync::{AtomicU64, Ordering};
 
-/// What the service's ids end in.
+/// The suffix of the service's ids.
 const TAIL: &[u8; 26] = b"VV4KQNSO5AEMVJF66Q9ASUAAJG";
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 

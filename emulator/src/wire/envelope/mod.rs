@@ -30,7 +30,7 @@ pub use credentials::{DEFAULT_REGION, session_token};
 pub use id::RequestIds;
 pub use signature::{SigningKey, verify_signature};
 
-/// The content types of requests; the first is what SDKs send.
+/// The content types of requests; SDKs send the first.
 const CONTENT_TYPES: [&str; 2] = ["application/x-amz-json-1.0", "application/json"];
 /// The body of a 404. Its checksum was measured.
 const NOT_FOUND: &[u8] = b"<UnknownOperationException/>\n";
@@ -84,7 +84,7 @@ impl Service {
     }
 }
 
-/// What an answer must know of its request. The default is that of a request without HTTP.
+/// The properties of a request that its answer depends on. The default is that of a request without HTTP.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerFormat<'a> {
     content_type: Option<&'static str>,
@@ -117,11 +117,11 @@ pub struct Call<'a> {
     pub operation: &'a str,
     /// The body, decompressed, and not yet known to be JSON.
     pub body: Cow<'a, [u8]>,
-    /// What the answer must know.
+    /// The properties of the request that its answer depends on.
     pub form: AnswerFormat<'a>,
 }
 
-/// What became of an envelope.
+/// The result of opening an envelope.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // it lives on the stack for a moment
 pub enum Envelope<'a> {
@@ -175,7 +175,7 @@ pub fn open<'a>(
     }
 }
 
-/// The target and the credentials. Syntax errors of the body come before errors of either.
+/// The target and the credentials. Syntax errors of the body precede errors of either.
 fn call<'a>(
     request: &HttpRequest<'a>,
     body: Cow<'a, [u8]>,

@@ -20,7 +20,7 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "dynamodb";
 const TERMINATOR: &str = "aws4_request";
 
-/// How far a request's date may be from the service's clock, in seconds.
+/// The maximum difference between a request's date and the service's clock, in seconds.
 const WINDOW: u64 = 5 * 60;
 
 /// The longest validity of a presigned request, in seconds.
@@ -31,7 +31,7 @@ const REGIONS: [&str; 13] = [
     "af-", "ap-", "ca-", "cn-", "eu-", "eusc-", "il-", "me-", "mx-", "sa-", "us-", "eu-isoe-", "us-gov-",
 ];
 
-/// What a request of an access key is signed with.
+/// The secrets that sign the requests of an access key.
 ///
 /// ```
 /// use dynatwin_engine::iam::SigningKey;

@@ -63,7 +63,7 @@ impl Record {
     }
 }
 
-/// Appends what a commit's record has before the commit.
+/// Appends the part of a commit's record before the commit.
 pub(super) fn begin_commit(buffer: &mut Vec<u8>) {
     buffer.push(COMMIT);
 }

@@ -12,9 +12,9 @@ struct Model {
     buffers: bool,
     /// Records that were appended, in order.
     appended: Vec<Vec<u8>>,
-    /// How many of them were reported as written.
+    /// The number of records reported as written.
     written: usize,
-    /// How many of them were reported as synced.
+    /// The number of records reported as synced.
     synced: usize,
 }
 
@@ -139,7 +139,7 @@ fn found_after_kill(disk: &SimDisk, model: &Model, context: &str) {
     let (store, found, _) = open(&left).unwrap_or_else(|error| panic!("{context}: {error}"));
     check_found(&found, model.written, model, context);
     drop(store);
-    // What was opened is synced.
+    // The records found when opening are synced.
     assert_eq!(open(&left.after_power_failure(None)).unwrap().1, found, "{context}");
 }
 
@@ -153,7 +153,7 @@ fn found_after_power_failure(disk: &SimDisk, seed: Option<u64>, model: &Model, c
         model.synced
     );
     assert_eq!(found, model.appended[..found.len()], "{context}");
-    // What is found once is found again, after another power failure too.
+    // Records found once are found again, also after another power failure.
     drop(store);
     let left = left.after_power_failure(Some(7));
     assert_eq!(open(&left).unwrap().1, found, "{context}");
@@ -314,7 +314,7 @@ fn flushed_records_of_all_threads_survive() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for number in 0..200 {
-                    // Some are longer than what is reserved at a time.
+                    // Some records are longer than the space reserved at a time.
                     let length = if number % 50 == 0 { 5000 } else { 40 };
                     let sequence = store.buffer(&record(number, length)).unwrap();
                     store.flush().unwrap();

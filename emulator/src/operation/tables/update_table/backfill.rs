@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Re
     Ok(table.shape())
 }
 
-/// How long writing these units takes at the index's rate: zero where changes take no time.
+/// The time that writing these units takes at the index's rate: zero where changes take no time.
 fn duration(context: &Context<'_>, table: &Table, shape: &Shape, index: &Name, units: f64) -> Duration {
     if !shape.takes_time() {
         return Duration::ZERO;

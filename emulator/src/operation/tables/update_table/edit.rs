@@ -1,4 +1,4 @@
-//! The change of a table's settings that an UpdateTable makes.
+//! The change of a table's settings by an UpdateTable.
 
 use std::sync::Arc;
 

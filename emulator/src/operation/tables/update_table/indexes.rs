@@ -25,7 +25,7 @@ pub(super) const DELETION: f64 = 0.7;
 const UNITS: f64 = 0.5;
 
 impl TableUpdate<'_> {
-    /// Makes the changes in the order given; if one is rejected, none is made.
+    /// Applies the changes in their order; if one is rejected, none is applied.
     pub(super) fn indexes(&mut self) -> Result<(), ApiError> {
         let request = self.request;
         for element in request.global_secondary_index_updates.iter().flatten() {
@@ -307,7 +307,7 @@ fn add_types(types: &mut Types, key: &KeySchema) {
     }
 }
 
-/// Removes the types of attributes that are no longer in any key.
+/// Removes the types of attributes that are not part of any key.
 pub(super) fn prune_types(definition: &mut Definition) {
     let mut types = std::mem::take(&mut definition.attributes);
     types.retain(|attribute| {

@@ -11,7 +11,7 @@ use crate::schema::{BillingMode, KeyAttribute};
 use crate::storage::JobKind;
 
 impl TableUpdate<'_> {
-    /// Makes the changes in the order given; if one is rejected, none is made.
+    /// Applies the changes in their order; if one is rejected, none is applied.
     pub(super) fn vectors(&mut self) -> Result<(), ApiError> {
         let request = self.request;
         for element in request.vector_index_updates.iter().flatten() {

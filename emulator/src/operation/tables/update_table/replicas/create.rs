@@ -114,7 +114,8 @@ impl GroupUpdate<'_> {
         }
     }
 
-    /// Rejects what a table with strong consistency cannot have (Developer Guide). The service's texts are not recorded.
+    /// Rejects features that a table with strong consistency cannot have (Developer Guide). The service's texts are not
+    /// recorded.
     fn check_strong(&self) -> Result<(), ApiError> {
         let text = if !self.shape.definition.locals.is_empty() {
             "Local secondary indexes are not supported for global tables with MultiRegionConsistency set to STRONG."
