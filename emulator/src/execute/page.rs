@@ -46,7 +46,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
         let (page, of_page) = page?;
         cost += of_page;
         limit.items -= page.items.len().min(limit.items);
-        limit.bytes -= page.bytes.min(limit.bytes);
+        limit.bytes -= (page.bytes + page.base_bytes).min(limit.bytes);
         if page.cut {
             next = page.items.last().map(|last| (at, last.clone()));
         }

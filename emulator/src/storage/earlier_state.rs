@@ -74,8 +74,8 @@ impl<'c> EarlierState<'c> {
     }
 
     /// Reads the table's items of a page's local index entries that have not been read yet.
-    pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
-        page.fetch_bases(schema, |key| self.get(key).cloned());
+    pub fn fetch_bases(&self, schema: &KeySchema, most: usize, page: &mut Page) {
+        page.fetch_bases(schema, most, |key| self.get(key).cloned());
     }
 }
 

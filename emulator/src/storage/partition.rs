@@ -258,8 +258,8 @@ impl Contents {
     }
 
     /// Reads the table's items of a page's local index entries that have not been read yet.
-    pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
-        page.fetch_bases(schema, |key| self.get(key).cloned());
+    pub fn fetch_bases(&self, schema: &KeySchema, most: usize, page: &mut Page) {
+        page.fetch_bases(schema, most, |key| self.get(key).cloned());
     }
 
     /// When the next work is due.

@@ -212,6 +212,8 @@ pub struct Page {
     pub bases: Vec<Item>,
     /// The total size of the items.
     pub bytes: usize,
+    /// The total size of the table's items.
+    pub base_bytes: usize,
     /// Whether the limit ended it. Nothing may follow even so.
     pub cut: bool,
 }
@@ -251,7 +253,7 @@ impl Page {
             cut: items.len() >= limit.items || bytes >= limit.bytes,
             bytes,
             items,
-            bases: Vec::new(),
+            ..Page::default()
         }
     }
 
@@ -289,12 +291,24 @@ impl Page {
         }
     }
 
-    /// Reads the table's items of the page's entries that have not been read yet.
-    pub(super) fn fetch_bases(&mut self, schema: &KeySchema, get: impl Fn(&Key) -> Option<Item>) {
-        for entry in &self.items[self.bases.len()..] {
+    /// Reads the table's items of the page's entries that have not been read yet. The page ends where entries and items
+    /// together reach `most` bytes.
+    pub(super) fn fetch_bases(&mut self, schema: &KeySchema, most: usize, get: impl Fn(&Key) -> Option<Item>) {
+        let fetched = self.bases.len();
+        self.bytes -= self.items[fetched..].iter().map(Item::size).sum::<usize>();
+        for at in fetched..self.items.len() {
+            let entry = &self.items[at];
             let base = Key::read(schema, entry).and_then(|key| get(&key));
             // A local index and its table change together: the item exists.
-            self.bases.push(base.unwrap_or_else(|| entry.clone()));
+            let base = base.unwrap_or_else(|| entry.clone());
+            self.bytes += entry.size();
+            self.base_bytes += base.size();
+            self.bases.push(base);
+            if self.bytes + self.base_bytes >= most {
+                self.items.truncate(at + 1);
+                self.cut = true;
+                return;
+            }
         }
     }
 }

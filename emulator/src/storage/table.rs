@@ -476,10 +476,10 @@ impl Table {
             if let (Some(state), Some(history)) = (state, contents.history()) {
                 let past = EarlierState::new(&contents, history, state);
                 past.page(local, range, forward, limit, &mut page);
-                fetch.inspect(|schema| past.fetch_bases(schema, &mut page));
+                fetch.inspect(|schema| past.fetch_bases(schema, limit.bytes, &mut page));
             } else {
                 contents.page(local, range, forward, limit, &mut page);
-                fetch.inspect(|schema| contents.fetch_bases(schema, &mut page));
+                fetch.inspect(|schema| contents.fetch_bases(schema, limit.bytes, &mut page));
             }
             page.cut
         };

@@ -262,6 +262,66 @@ fn a_page_ends_with_the_item_that_reaches_1_mb() {
 }
 
 #[test]
+fn a_page_of_a_local_index_ends_where_the_fetched_items_reach_1_mb() {
+    let twin = Twin::new(1);
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let keys =
+        |range: &str| json!([{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": keys("sk"),
+            "AttributeDefinitions": [attribute("pk"), attribute("sk"), attribute("l")],
+            "LocalSecondaryIndexes": [
+                {"IndexName": "lix", "KeySchema": keys("l"), "Projection": {"ProjectionType": "KEYS_ONLY"}}]}),
+    );
+    for at in 0..6 {
+        let sort = json!({"S": at.to_string()});
+        let pk = if at < 3 { "p" } else { "q" };
+        let item = json!({"pk": {"S": pk}, "sk": sort, "l": sort, "x": {"S": "x".repeat(400_000)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let query = |more: Value| {
+        let mut body = json!({"TableName": "tab", "IndexName": "lix", "KeyConditionExpression": "pk = :p",
+            "ExpressionAttributeValues": {":p": {"S": "p"}}});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let scan = |select: &str| json!({"TableName": "tab", "IndexName": "lix", "Select": select});
+    for (operation, body, count, ends) in [
+        ("Query", query(json!({"Select": "ALL_ATTRIBUTES"})), 3, true),
+        ("Query", query(json!({"ProjectionExpression": "x"})), 3, true),
+        ("Query", query(json!({"Select": "ALL_ATTRIBUTES", "Limit": 2})), 2, true),
+        (
+            "Query",
+            query(json!({"Select": "ALL_ATTRIBUTES", "ScanIndexForward": false})),
+            3,
+            true,
+        ),
+        ("Query", query(json!({"Select": "COUNT"})), 3, false),
+        ("Scan", scan("ALL_ATTRIBUTES"), 3, true),
+        ("Scan", scan("ALL_PROJECTED_ATTRIBUTES"), 6, false),
+    ] {
+        let page = twin.ok(operation, &body);
+        let found = (&page["Count"], page["LastEvaluatedKey"].is_object());
+        assert_eq!(found, (&json!(count), ends), "{operation} {body}");
+    }
+    // The second range ends with its first item, because the first one has fetched 800,000 bytes.
+    twin.ok(
+        "DeleteItem",
+        &json!({"TableName": "tab", "Key": {"pk": {"S": "p"}, "sk": {"S": "0"}}}),
+    );
+    let mut statement = json!({"Statement": "SELECT sk, x FROM tab.lix WHERE pk IN ['p', 'q']"});
+    let page = twin.ok("ExecuteStatement", &statement);
+    assert_eq!(page["Items"].as_array().unwrap().len(), 3);
+    statement["NextToken"] = page["NextToken"].clone();
+    let page = twin.ok("ExecuteStatement", &statement);
+    assert_eq!(
+        (page["Items"].as_array().unwrap().len(), &page["NextToken"]),
+        (2, &Value::Null)
+    );
+}
+
+#[test]
 fn items_that_expired_five_years_ago_are_kept() {
     const FIVE_YEARS: i64 = 5 * 365 * 86_400;
     let now = Twin::new(1).seconds();

@@ -258,8 +258,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "the megabyte counts for each range anew",
         file: "execute/page.rs",
-        right: "limit.bytes -= page.bytes.min(limit.bytes);",
-        wrong: "if !PLANTED {\n            limit.bytes -= page.bytes.min(limit.bytes);\n        }",
+        right: "limit.bytes -= (page.bytes + page.base_bytes).min(limit.bytes);",
+        wrong: "if !PLANTED {\n            limit.bytes -= (page.bytes + page.base_bytes).min(limit.bytes);\n        }",
     },
     Bug {
         what: "what is fetched for a local index is read at half the price",
