@@ -2,7 +2,7 @@
 
 mod access;
 mod snapshot;
-mod watch;
+pub mod watch;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use compact_str::CompactString;
 
 pub use crate::caller::Caller;
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
-pub use watch::Meter;
 
 use access::Authenticated;
 

@@ -1,12 +1,10 @@
 //! The history of a partition for point-in-time recovery: each item before each change, newest last, so that the
 //! partition can be rolled back to any moment of the recovery period. Recorded only while recovery is enabled.
 
-mod logs;
+pub mod logs;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-pub use logs::RecoveryLogs;
 
 use super::items::Items;
 use crate::change::Change;

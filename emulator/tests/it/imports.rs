@@ -1,7 +1,7 @@
 //! The imports between the engine's files, of which no cycle has more than two.
 //!
 //! A file imports another one if it names an item that the other one defines: in a `use` declaration, in a path, or in
-//! the tokens of a macro, directly or through re-exports. A re-export alone is not an import. Tests do not count.
+//! the tokens of a macro, directly or through re-exports. Re-exporting an item is an import, too. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,8 +83,6 @@ struct Module {
     macro_words: BTreeSet<String>,
     /// What the names in its `use` declarations stand for.
     names: BTreeMap<String, Segments>,
-    /// Those of the names that are re-exported.
-    exported: BTreeSet<String>,
     /// The modules and enumerations of which it imports all items.
     globs: Vec<Segments>,
     /// The paths in its code.
@@ -144,7 +142,7 @@ fn read_path(first: String, tokens: &mut IntoIter) -> Segments {
 
 impl Module {
     /// Reads one tree of a `use` declaration, up to the comma or semicolon after it.
-    fn read_use(&mut self, mut path: Segments, tokens: &mut IntoIter, is_exported: bool) {
+    fn read_use(&mut self, mut path: Segments, tokens: &mut IntoIter) {
         let mut name = None;
         while let Some(token) = tokens.next() {
             match token {
@@ -154,7 +152,7 @@ impl Module {
                 TokenTree::Group(group) => {
                     let mut trees = group.stream().into_iter();
                     while trees.clone().next().is_some() {
-                        self.read_use(path.clone(), &mut trees, is_exported);
+                        self.read_use(path.clone(), &mut trees);
                     }
                     path.clear();
                 }
@@ -167,9 +165,6 @@ impl Module {
         if path.len() > 1
             && let Some(name) = name.or_else(|| path.last().cloned())
         {
-            if is_exported {
-                self.exported.insert(name.clone());
-            }
             self.names.insert(name, path);
         }
     }
@@ -181,7 +176,7 @@ impl Module {
             match token {
                 TokenTree::Group(group) => self.read_code(group.stream()),
                 TokenTree::Ident(word) if word == "use" && !is_sign(tokens.clone().next().as_ref(), '<') => {
-                    self.read_use(Vec::new(), &mut tokens, false);
+                    self.read_use(Vec::new(), &mut tokens);
                 }
                 TokenTree::Ident(word) => self.read_word(word.to_string(), &mut tokens),
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {}
@@ -217,9 +212,7 @@ impl Module {
 
     /// The paths that it imports or uses.
     fn used(&self) -> impl Iterator<Item = &Segments> {
-        let names = self.names.iter();
-        let used = names.filter(|(name, _)| !self.exported.contains(*name) || self.words.contains(*name));
-        used.map(|(_, path)| path).chain(&self.globs).chain(&self.paths)
+        self.names.values().chain(&self.globs).chain(&self.paths)
     }
 }
 
@@ -241,28 +234,22 @@ impl Modules {
             ..Module::default()
         };
         let mut tokens = code.into_iter();
-        let mut is_exported = false;
         while let Some(token) = tokens.next() {
             let next = tokens.clone().next();
             match token {
                 // The scope after `pub`, or an attribute, or a part of an item.
                 TokenTree::Group(group) => module.read_code(group.stream()),
-                TokenTree::Punct(_) | TokenTree::Literal(_) => is_exported = false,
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
                 TokenTree::Ident(token) => match (token.to_string().as_str(), next) {
-                    ("pub", _) => is_exported = true,
                     // `use<'a>` is part of a type.
-                    ("use", next) if !is_sign(next.as_ref(), '<') => {
-                        module.read_use(Vec::new(), &mut tokens, std::mem::take(&mut is_exported));
-                    }
+                    ("use", next) if !is_sign(next.as_ref(), '<') => module.read_use(Vec::new(), &mut tokens),
                     ("mod", Some(name)) => {
-                        is_exported = false;
                         if let Some(TokenTree::Group(body)) = tokens.clone().nth(1) {
                             self.read(&inside(path, &name.to_string()), file, body.stream());
                             tokens.nth(1);
                         }
                     }
                     ("fn" | "struct" | "enum" | "union" | "trait" | "type" | "const" | "static", Some(name)) => {
-                        is_exported = false;
                         module.items.extend(word(Some(&name)));
                     }
                     ("macro_rules", _) => module.items.extend(word(tokens.clone().nth(1).as_ref())),
@@ -474,8 +461,7 @@ fn imports_are_those_of_the_defining_files() {
             "use std::fmt; use smallvec::{SmallVec, smallvec}; fn f() { smallvec::smallvec![] }",
             "",
         ),
-        ("pub use crate::b::C;", ""),
-        ("pub(crate) use crate::b::{B, C}; struct A(C);", "b/c.rs"),
+        ("pub(crate) use crate::b::{B, C};", "b/c.rs b/mod.rs"),
         ("use crate::b;", ""),
         ("fn g<T>() { T::new(); Self::x(); }", ""),
     ] {

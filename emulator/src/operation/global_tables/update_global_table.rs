@@ -9,7 +9,7 @@ use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::legacy;
 use crate::plan::{Access, ControlAccess};
-use crate::wire::decode::UpdateGlobalTable;
+use crate::wire::decode::admin::UpdateGlobalTable;
 use crate::wire::encode::Writer;
 
 pub struct Operation;

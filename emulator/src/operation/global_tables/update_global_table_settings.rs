@@ -10,7 +10,7 @@ use crate::operation::drive::Stages;
 use crate::operation::global_tables::legacy;
 use crate::operation::tables::create_table::shape;
 use crate::plan::{Access, ControlAccess};
-use crate::wire::decode::UpdateGlobalTableSettings;
+use crate::wire::decode::admin::UpdateGlobalTableSettings;
 use crate::wire::encode::Writer;
 
 pub struct Operation;

@@ -9,7 +9,7 @@ use crate::operation::drive::Stages;
 use crate::operation::insights::{self, InsightsPlan};
 use crate::plan::{Access, ControlAccess};
 use crate::request::ContributorInsights;
-use crate::wire::decode::DescribeContributorInsights;
+use crate::wire::decode::admin::DescribeContributorInsights;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 

@@ -7,7 +7,7 @@ use crate::operation::drive::Stages;
 use crate::operation::policies::{self, PolicyPlan};
 use crate::plan::Access;
 use crate::request::ResourcePolicy;
-use crate::wire::decode::GetResourcePolicy;
+use crate::wire::decode::admin::GetResourcePolicy;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 

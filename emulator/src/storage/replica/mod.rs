@@ -66,7 +66,7 @@ impl ReplicaGroup {
 
     /// The tables of the other replicas that take the writes of this one: including those that are being created, which
     /// must not miss any, but not those that are being deleted. Called under the lock of a partition and after
-    /// [`CommitLog::begin`](super::CommitLog::begin), it returns the same for a write as a replay of its commit.
+    /// [`CommitLog::begin`](super::commit::CommitLog::begin), it returns the same for a write as a replay of its commit.
     pub fn peers(&self, of: TableId) -> Vec<Arc<Table>> {
         let view = self.tables.read();
         if view.state.replica(of).is_none_or(Replica::is_disassociated) {

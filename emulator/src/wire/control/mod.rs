@@ -7,6 +7,7 @@ mod event;
 mod heat;
 mod journal;
 mod json;
+mod number;
 mod query;
 mod refusal;
 mod rule;
@@ -17,23 +18,7 @@ pub use event::{event_stream, write_event};
 pub use heat::write_heat;
 pub use journal::{write_datapoint, write_metric, write_request, write_scan};
 pub use json::{Json, Members, shortened};
+pub use number::write_number;
 pub use query::{Parameter, Query};
-pub use refusal::ControlError;
+pub use refusal::{ControlError, ControlResult};
 pub use rule::{read_outage, read_rule, write_report};
-
-use super::encode::Writer;
-
-/// The parsed value, or why it is refused.
-pub type ControlResult<T> = Result<T, ControlError>;
-
-/// The largest number up to which all whole ones are exact.
-const WHOLE: f64 = 9_007_199_254_740_992.0;
-
-/// A number as people write it: a whole one without a fraction.
-pub fn write_number(number: f64, writer: &mut Writer) {
-    if number.fract() == 0.0 && number.abs() <= WHOLE {
-        writer.integer(number as i64);
-    } else {
-        writer.double(number);
-    }
-}

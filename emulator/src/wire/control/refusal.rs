@@ -20,6 +20,9 @@ pub struct ControlError {
     allow: Option<String>,
 }
 
+/// The parsed value, or why it is refused.
+pub type ControlResult<T> = Result<T, ControlError>;
+
 impl ControlError {
     fn new(status: u16, sentence: impl Into<String>) -> ControlError {
         ControlError {

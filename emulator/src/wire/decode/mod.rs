@@ -5,7 +5,7 @@
 //! body has been read. Unknown members are skipped, nulls count as absent, and of duplicate members the last
 //! one counts.
 
-mod admin;
+pub mod admin;
 mod backup;
 mod item;
 mod query;
@@ -21,11 +21,6 @@ mod transfer;
 mod validated;
 mod value;
 pub mod value_errors;
-
-pub use admin::{
-    CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights, GetResourcePolicy, GlobalTableOnly,
-    UpdateGlobalTable, UpdateGlobalTableSettings,
-};
 
 use std::borrow::Cow;
 
