@@ -55,6 +55,7 @@ pub(super) fn substitutions(text: &str) -> Substitutions {
         (":w", "'z"),
         (":n", "1"),
         (":m", "2"),
+        (":neg", "-3"),
         (":l", "L|'q"),
         (":el", "L|"),
         (":ss", "SS|a"),

@@ -171,26 +171,30 @@ fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
 
 #[test]
 fn a_throttled_transaction_is_cancelled() {
-    let twin = Twin::on_demand();
-    twin.0
-        .add_fault(Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".into())))
-        .unwrap();
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
     let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
-    for (operation, actions) in [
-        ("TransactWriteItems", [put("a"), put("b")]),
-        ("TransactGetItems", [get("a"), get("b")]),
+    for (exceeded, code) in [
+        (None, "ThrottlingError"),
+        (Some(Exceeded::KeyRangeThroughput), "ThrottlingError"),
+        (Some(Exceeded::MaxOnDemandThroughput), "ThrottlingError"),
+        (Some(Exceeded::AccountLimit), "ThrottlingError"),
+        (Some(Exceeded::ProvisionedThroughput), "ProvisionedThroughputExceeded"),
     ] {
-        let body = json(&twin.send(operation, json!({"TransactItems": actions})));
-        let codes: Vec<&Value> = body["CancellationReasons"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|reason| &reason["Code"])
-            .collect();
-        assert_eq!(codes, ["None", "ThrottlingError"], "{operation}");
+        let twin = Twin::on_demand();
+        twin.0
+            .add_fault(Rule::new(Verdict::Throttle(exceeded)).key(KeyMatch::Partition("b".into())))
+            .unwrap();
+        for (operation, actions) in [
+            ("TransactWriteItems", [put("a"), put("b")]),
+            ("TransactGetItems", [get("a"), get("b")]),
+        ] {
+            let body = json(&twin.send(operation, json!({"TransactItems": actions})));
+            let reasons = body["CancellationReasons"].as_array().unwrap().iter();
+            let codes: Vec<&Value> = reasons.map(|reason| &reason["Code"]).collect();
+            assert_eq!(codes, ["None", code], "{operation} {exceeded:?}");
+        }
+        assert_eq!(twin.count(), json!(0));
     }
-    assert_eq!(twin.count(), json!(0));
 }
 
 #[test]

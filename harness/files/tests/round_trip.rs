@@ -431,6 +431,45 @@ fn csv_options() {
     assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
 }
 
+/// Editors write CSV with a byte order mark, which is no part of the first name.
+#[test]
+fn a_byte_order_mark_is_not_imported() {
+    let twin = Twin::new("mark");
+    twin.write("rows", "\u{feff}pk,v\na,1\n".as_bytes());
+    let import = twin.import("rows", json!({"InputFormat": "CSV"}));
+    assert_eq!(import["ErrorCount"], 0, "{import}");
+    assert_eq!(
+        twin.items("copy").into_values().collect::<Vec<_>>(),
+        [json!({"pk": {"S": "a"}, "v": {"S": "1"}})]
+    );
+}
+
+/// Every object under the prefix is read, an empty one too, and their sizes are added.
+#[test]
+fn an_import_reads_all_objects_of_its_prefix() {
+    for (compression, compressed) in [
+        ("NONE", <[u8]>::to_vec as fn(&[u8]) -> Vec<u8>),
+        ("GZIP", gzip),
+        ("ZSTD", zstd),
+    ] {
+        let twin = Twin::new(&format!("objects-{compression}"));
+        let objects =
+            ["a", "b"].map(|key| compressed(format!("{{\"Item\":{{\"pk\":{{\"S\":\"{key}\"}}}}}}\n").as_bytes()));
+        twin.write("in/1", &objects[0]);
+        twin.write("in/2", b"");
+        twin.write("in/3", &objects[1]);
+        twin.write("other", b"no record");
+        let import = twin.import("in/", json!({"InputCompressionType": compression}));
+        let bytes: usize = objects.iter().map(Vec::len).sum();
+        let members = ["ImportedItemCount", "ErrorCount", "ProcessedSizeBytes"];
+        assert_eq!(
+            members.map(|member| import[member].clone()),
+            [json!(2), json!(0), json!(bytes)],
+            "{compression}: {import}"
+        );
+    }
+}
+
 #[test]
 fn bad_lines_are_counted_and_good_ones_imported() {
     let twin = Twin::new("bad");
@@ -542,6 +581,18 @@ fn records_are_bounded() {
     assert_eq!(import["ErrorCount"], 1, "{import}");
     twin.ok("DeleteTable", &json!({"TableName": "copy"}));
     // An object with many records may have any length, and so may the space between two records.
+    let rows = (0..60).map(|number| format!("{number},{}\n", "x".repeat(300_000)));
+    twin.write(
+        "bomb/object",
+        &gzip(format!("pk,v\n{}", rows.collect::<String>()).as_bytes()),
+    );
+    let import = twin.import("bomb/", json!({"InputFormat": "CSV", "InputCompressionType": "GZIP"}));
+    assert_eq!(
+        (&import["ImportedItemCount"], &import["ErrorCount"]),
+        (&json!(60), &json!(0)),
+        "{import}"
+    );
+    twin.ok("DeleteTable", &json!({"TableName": "copy"}));
     let space = " ".repeat(LONG);
     let many = format!("{{Item:{{pk:\"a\"}}}}{space}/*{space}*/{{Item:{{pk:\"b\"}}}}");
     twin.write("bomb/object", &gzip(many.as_bytes()));

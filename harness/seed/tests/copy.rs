@@ -98,6 +98,75 @@ fn a_copy_is_complete() {
     assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
 }
 
+/// Lists one table at a time, and is still enabling time to live.
+struct OneByOne<'d>(InProcess<'d>);
+
+impl Database for OneByOne<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        let mut body = body.clone();
+        if operation == "ListTables" {
+            body["Limit"] = 1.into();
+        }
+        let mut answer = self.0.call(operation, &body)?;
+        if let Some(status) = answer.pointer_mut("/TimeToLiveDescription/TimeToLiveStatus")
+            && *status == "ENABLED"
+        {
+            *status = "ENABLING".into();
+        }
+        Ok(answer)
+    }
+
+    fn pause(&self, time: Duration) {
+        self.0.pause(time);
+    }
+}
+
+/// What a description of the table does not contain is copied as well: time to live, recovery, and tags of several pages.
+#[test]
+fn a_copy_has_the_settings_and_tags_of_each_table() {
+    let (from, to, caller) = (engine(), engine(), caller());
+    let source = InProcess::new(&from, &caller);
+    let tags: Vec<Value> = (10..40).map(|n| json!({"Key": n.to_string(), "Value": "v"})).collect();
+    let names = ["One", "Three", "Two"];
+    for name in names {
+        let attribute = json!([{"AttributeName": "id", "AttributeType": "S"}]);
+        let key = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+        let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attribute,
+            "KeySchema": key, "Tags": tags});
+        source.call("CreateTable", &table).unwrap();
+        let recovery = json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 9});
+        let body = json!({"TableName": name, "PointInTimeRecoverySpecification": recovery});
+        source.call("UpdateContinuousBackups", &body).unwrap();
+    }
+    let living = json!({"Enabled": true, "AttributeName": "ttl"});
+    let body = json!({"TableName": "One", "TimeToLiveSpecification": living});
+    source.call("UpdateTimeToLive", &body).unwrap();
+    let to = InProcess::new(&to, &caller);
+    assert_eq!(copy(&OneByOne(source), &to, &options(), &|_| ()), Ok(0));
+    for name in names {
+        let living = to.call("DescribeTimeToLive", &json!({"TableName": name})).unwrap();
+        let attribute = if name == "One" { "ttl".into() } else { Value::Null };
+        assert_eq!(living["TimeToLiveDescription"]["AttributeName"], attribute, "{name}");
+        let table = to.call("DescribeTable", &json!({"TableName": name})).unwrap()["Table"].clone();
+        let (mut copied, mut body) = (Vec::new(), json!({"ResourceArn": table["TableArn"]}));
+        loop {
+            let page = to.call("ListTagsOfResource", &body).unwrap();
+            copied.extend(page["Tags"].as_array().unwrap().clone());
+            match page.get("NextToken") {
+                Some(token) => body["NextToken"] = token.clone(),
+                None => break,
+            }
+        }
+        copied.sort_by_key(ToString::to_string);
+        assert_eq!(copied, tags, "{name}");
+        let backups = to
+            .call("DescribeContinuousBackups", &json!({"TableName": name}))
+            .unwrap();
+        let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        assert_eq!(recovery["RecoveryPeriodInDays"], 9, "{name}");
+    }
+}
+
 /// A database that fails permanently after a number of writes, or alters an item.
 struct Failing<'d> {
     inner: InProcess<'d>,

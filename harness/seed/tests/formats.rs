@@ -86,6 +86,11 @@ fn a_serverless_template() {
     let backups = filled.ask("DescribeContinuousBackups", json!({"TableName": "stack-test-sessions"}));
     let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
     assert_eq!(recovery["PointInTimeRecoveryStatus"], "ENABLED");
+    let insights = filled.ask(
+        "DescribeContributorInsights",
+        json!({"TableName": "stack-test-sessions"}),
+    );
+    assert_eq!(insights["ContributorInsightsStatus"], "ENABLED");
     let simple = filled.table("OnlyInTest");
     assert_eq!(
         simple["AttributeDefinitions"][0],
@@ -238,6 +243,19 @@ fn files_that_only_have_items() {
         let items = filled.items("Sessions");
         assert_eq!(items[0], json!({"id": {"S": "a"}, "at": {"N": "1"}}), "{name}: {text}");
         assert_eq!(filled.1.items, items.len());
+    }
+}
+
+/// Items are written in batches, of which the last is shorter.
+#[test]
+fn files_of_any_number_of_items() {
+    for count in [0, 1, 24, 25, 26, 50, 51, 80] {
+        let table = format!("{SESSIONS}}}");
+        let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
+        let lines = (0..count).map(|at| format!("{{\"id\": \"a\", \"at\": {at}}}\n"));
+        seed.append(Seed::parse("Sessions.jsonl", lines.collect::<String>().as_bytes()).unwrap());
+        let filled = Filled::with(Ok(seed));
+        assert_eq!((filled.items("Sessions").len(), filled.1.items), (count, count));
     }
 }
 

@@ -140,9 +140,22 @@ test('replication is paused, resumed and given a lag', () => {
   twin.setReplicationLag('tab', there.region, 10);
   put('c');
   assert.equal(count(), 2);
+  assert.equal(twin.replication('tab')[0].lag, 10);
   twin.setReplicationLag('tab', there.region, undefined);
+  assert.equal('lag' in twin.replication('tab')[0], false, 'it follows the conditions again');
   twin.clock.advance(10);
   assert.equal(count(), 3);
+  // One region at a time.
+  const third = { region: 'ap-south-1' };
+  send('UpdateTable', { ReplicaUpdates: [{ Create: { RegionName: third.region } }] });
+  const paused = () => Object.fromEntries(twin.replication('tab').map(({ region, paused }) => [region, paused]));
+  twin.pauseReplication('tab');
+  assert.deepEqual(paused(), { [there.region]: true, [third.region]: true });
+  twin.resumeReplication('tab', third.region);
+  assert.deepEqual(paused(), { [there.region]: true, [third.region]: false });
+  twin.resumeReplication('tab', there.region);
+  twin.pauseReplication('tab', third.region);
+  assert.deepEqual(paused(), { [there.region]: false, [third.region]: true });
   assert.throws(() => twin.pauseReplication('tab', 'us-west-2'), /Table tab has no replica in us-west-2\./);
 });
 

@@ -30,6 +30,7 @@ test('each further attempt says for how long the client has paused', async () =>
     credentials: { accessKeyId: 'example', secretAccessKey: 'example' },
     retryStrategy: new ConfiguredRetryStrategy(3, () => 20),
   }));
+  const start = performance.now();
   try {
     const answers = [await client.send(new ListTablesCommand({})), await client.send(new ListTablesCommand({}))];
     assert.deepEqual(answers.map(({ $metadata }) => $metadata.attempts), [3, 3]);
@@ -38,6 +39,8 @@ test('each further attempt says for how long the client has paused', async () =>
       assert.match(seconds, /^\d+\.\d{6}$/);
       assert.ok(Number(seconds) > 0.01, seconds);
     }
+    const paused = advances.reduce((sum, seconds) => sum + Number(seconds ?? 0), 0);
+    assert.ok(paused < (performance.now() - start) / 1000, `${paused} seconds`);
   } finally {
     client.destroy();
     server.close();

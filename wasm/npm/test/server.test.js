@@ -90,7 +90,10 @@ test('web pages are refused', async () => {
   assert.equal(await status(server.url, { ...browser, host: `rebound.example:${port}` }), 403);
   assert.equal(await status(server.url, { host: `dynatwin:${port}` }), 200);
   for (const host of ['localhost', '127.0.0.1', '[::1]', 'app.localhost']) {
-    assert.equal(await status(server.url, { ...browser, host: `${host}:${port}` }), 200);
+    assert.equal(await status(server.url, { ...browser, host: `${host}:${port}` }), 200, host);
+  }
+  for (const host of ['notlocalhost', 'localhost.example', '127.0.0.1.example', '128.0.0.1', '[::1].example']) {
+    assert.equal(await status(server.url, { ...browser, host: `${host}:${port}` }), 403, host);
   }
 });
 

@@ -202,5 +202,9 @@ test('the state of an index is shown', () => {
   twin.setIndexLag('tab', 'by-g', 2);
   put('a');
   assert.deepEqual(twin.indexes('tab'), [{ index: 'by-g', paused: true, waiting: 1, lag: 2 }]);
+  twin.resumeIndex('tab', 'by-g');
+  twin.setIndexLag('tab', 'by-g', undefined);
+  twin.clock.advance(2);
+  assert.deepEqual(twin.indexes('tab'), [{ index: 'by-g', paused: false, waiting: 0 }]);
   assert.throws(() => twin.indexes('none'), /There is no table none/);
 });

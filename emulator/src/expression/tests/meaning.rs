@@ -144,6 +144,10 @@ fn updates() {
     };
     check("SET q = n + :n", "q", "6");
     check("SET n = n - :m", "n", "3");
+    check("SET q = n - :neg", "q", "8");
+    check("SET q = :neg - n", "q", "-8");
+    check("SET q = n + :neg", "q", "2");
+    check("SET q = :neg - :neg", "q", "0");
     check("SET n = s, s = n", "s", "5");
     check("SET n = s, s = n", "n", "'abc");
     check("SET q = if_not_exists(n, zz)", "q", "5");

@@ -431,6 +431,37 @@ fn encoded(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A presigned request is valid for as long as it says, up to a week; one without a time, like a signed header, for five
+    /// minutes.
+    #[test]
+    fn a_signature_is_valid_for_a_limited_time() {
+        const WEEK: u64 = 7 * 86_400;
+        for (expires, valid) in [
+            (None, 300),
+            (Some(0), 1),
+            (Some(1), 1),
+            (Some(600), 600),
+            (Some(WEEK), WEEK),
+            (Some(WEEK + 1), WEEK),
+            (Some(u64::MAX), WEEK),
+        ] {
+            let signed = Signed {
+                algorithm: ALGORITHM.into(),
+                credential: "".into(),
+                headers: "".into(),
+                signature: "".into(),
+                date: "20260101T000100Z".into(),
+                token: None,
+                expires,
+                in_query: true,
+            };
+            let is_valid = |seconds| signed.check_date(Moment::from_seconds(SIGNED + seconds)).is_ok();
+            let valid = valid as i64;
+            assert!(is_valid(valid) && !is_valid(valid + 1), "{expires:?}");
+            assert!(is_valid(-300) && !is_valid(-301), "{expires:?}");
+        }
+    }
+
     const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     const TOKEN: &str = "session/token==";
 

@@ -63,6 +63,9 @@ fn one_table_can_have_its_own_conditions() {
         .set_table_conditions("tab", own)
         .unwrap();
     assert_eq!(write(&twin, "a", 3, 1), 1);
+    // They hold whatever those of the other tables are.
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    assert_eq!(write(&twin, "a", 3, 1), 0);
     twin.engine
         .account(&twin.caller)
         .set_table_conditions("tab", None)

@@ -257,6 +257,15 @@ fn heat_is_recorded_without_enforcement() {
     );
     assert_eq!(seen.resources[0].write.units, Units::whole(13));
     assert_eq!(seen.resources[0].write.all_throttles(), 0);
+    // Pages of one partition key count for it.
+    let query = json!({"TableName": "tab", "KeyConditionExpression": "pk = :k", "ExpressionAttributeValues": {":k": {"S": "warm"}}});
+    (0..4).for_each(|_| drop(twin.ok("Query", &query)));
+    twin.ok(
+        "ExecuteStatement",
+        &json!({"Statement": "SELECT * FROM tab WHERE pk = 'warm'"}),
+    );
+    let (warm, units) = &heat(&twin).keys[1];
+    assert_eq!((warm, units.as_f64()), (&key("warm"), 5.5));
     assert!(twin.engine.account(&twin.caller).watch_heat("tab", false).is_ok());
     assert_eq!(heat(&twin), Heat::default());
     // Capacity that was only watched is no debt when it is enforced.

@@ -73,11 +73,25 @@ async fn a_timeout_longer_than_the_wait_has_no_effect() {
 }
 
 #[tokio::test]
+async fn an_answer_that_arrives_with_the_end_of_the_timeout_is_in_time() {
+    for (wait, is_late) in [(5000, false), (5001, true)] {
+        let wait = Verdict::Wait(Duration::from_millis(wait));
+        let (_, put) = put_under(wait, read_within(Duration::from_secs(5))).await;
+        assert_eq!(is_timeout(&put), is_late, "{wait:?}: {put:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_lost_answer_ends_with_the_timeout() {
-    let (twin, put) = put_under(Verdict::AnswerLost, attempt_within(Duration::from_secs(2))).await;
-    assert!(is_timeout(&put), "{put:?}");
-    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(2)));
-    assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    for timeouts in [
+        attempt_within(Duration::from_secs(2)),
+        read_within(Duration::from_secs(2)),
+    ] {
+        let (twin, put) = put_under(Verdict::AnswerLost, timeouts).await;
+        assert!(is_timeout(&put), "{put:?}");
+        assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(2)));
+        assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    }
 }
 
 #[tokio::test]

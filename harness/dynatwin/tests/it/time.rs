@@ -39,6 +39,29 @@ async fn an_expired_session_is_deleted() {
 }
 
 #[tokio::test]
+async fn work_is_done_when_the_clock_is_advanced() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    put_session(&twin, &client).await;
+    assert_eq!(twin.engine().next_due(), Moment::START.plus(WEEK));
+    twin.clock().advance(WEEK + Duration::from_secs(1));
+    assert!(twin.engine().next_due() > twin.clock().now());
+}
+
+#[test]
+fn the_system_time_is_exact() {
+    let twin = Twin::seeded(7);
+    twin.clock().advance(Duration::from_micros(1_234_567));
+    let since = twin
+        .clock()
+        .system_time()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    assert_eq!(since.as_micros() as i64, Moment::START.micros() + 1_234_567);
+}
+
+#[tokio::test]
 async fn a_table_can_delete_late() {
     let twin = Twin::seeded(7);
     let client = twin.client();
