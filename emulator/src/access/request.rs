@@ -25,7 +25,7 @@ pub struct AccessRequest<'a> {
     pub select: Option<&'static str>,
     /// `dynamodb:ReturnValues`, with the default of requests without it.
     pub return_values: Option<&'static str>,
-    /// `dynamodb:ReturnConsumedCapacity`, if the request has it.
+    /// `dynamodb:ReturnConsumedCapacity`.
     pub return_consumed_capacity: Option<&'static str>,
     /// `dynamodb:EnclosingOperation`: the transaction that the action is part of.
     pub enclosing_operation: Option<&'static str>,

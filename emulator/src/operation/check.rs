@@ -84,12 +84,12 @@ pub fn return_item_collection_metrics(violations: &mut Violations, word: Option<
 }
 
 impl CapacityReport {
-    /// The value in the request, unless it is the default.
-    pub fn name(self) -> Option<&'static str> {
+    /// The value in the request, with the default of requests without it.
+    pub fn name(self) -> &'static str {
         match self {
-            CapacityReport::None => None,
-            CapacityReport::Total => Some("TOTAL"),
-            CapacityReport::Indexes => Some("INDEXES"),
+            CapacityReport::None => "NONE",
+            CapacityReport::Total => "TOTAL",
+            CapacityReport::Indexes => "INDEXES",
         }
     }
 }

@@ -71,7 +71,7 @@ pub struct ItemAccess<'a, 'r> {
     pub statement: bool,
     /// `ReturnValues`, with the default of requests without it.
     pub return_values: Option<&'static str>,
-    /// `ReturnConsumedCapacity`, if the request has it.
+    /// `ReturnConsumedCapacity`, with the default of requests without it.
     pub return_consumed_capacity: Option<&'static str>,
     /// The write of an earlier transaction that a read repeats. Policies are evaluated for the write.
     pub repeats: Option<&'a Write<'r>>,
@@ -282,6 +282,7 @@ impl<'a> ItemAccess<'a, '_> {
             enclosing_operation: in_transaction.then_some(operation),
             full_table_scan: match self.request {
                 ItemRequest::Page(_, range) if self.statement => Some(range.partition.is_empty()),
+                ItemRequest::Get(..) if self.statement => Some(false),
                 _ => None,
             },
             ..AccessRequest::new(self.action(operation), resource).on_table(&self.table().name)

@@ -105,7 +105,7 @@ impl Stages for Operation {
         for table in &plan.tables {
             for (get, _) in &table.gets {
                 each(Access::Items(ItemAccess {
-                    return_consumed_capacity: plan.report.name(),
+                    return_consumed_capacity: Some(plan.report.name()),
                     ..ItemRequest::Get(get, table.projection.as_ref()).into()
                 }));
             }

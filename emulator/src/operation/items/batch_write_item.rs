@@ -101,7 +101,7 @@ impl Stages for Operation {
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         for (_, _, write) in &plan.writes {
             each(Access::Items(ItemAccess {
-                return_consumed_capacity: plan.report.name(),
+                return_consumed_capacity: Some(plan.report.name()),
                 ..ItemAccess::from(write)
             }));
         }

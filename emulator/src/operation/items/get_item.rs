@@ -81,7 +81,7 @@ impl Stages for Operation {
 
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         each(Access::Items(ItemAccess {
-            return_consumed_capacity: plan.report.name(),
+            return_consumed_capacity: Some(plan.report.name()),
             ..ItemRequest::Get(&plan.get, plan.projection.as_ref()).into()
         }));
     }

@@ -39,7 +39,7 @@ impl<'r> WritePlan<'r> {
     pub fn access(&self) -> Access<'_, 'r> {
         Access::Items(ItemAccess {
             return_values: Some(self.returns.values.name()),
-            return_consumed_capacity: self.returns.report.name(),
+            return_consumed_capacity: Some(self.returns.report.name()),
             ..ItemAccess::from(&self.write)
         })
     }

@@ -176,7 +176,7 @@ impl PagePlan<'_> {
         for range in &self.read.ranges {
             each(Access::Items(ItemAccess {
                 statement: self.read.is_statement,
-                return_consumed_capacity: self.report.name(),
+                return_consumed_capacity: Some(self.report.name()),
                 ..ItemRequest::Page(&self.read, range).into()
             }));
         }

@@ -129,7 +129,7 @@ impl Stages for Operation {
                 StatementStep::Write { write, returning, .. } => (ItemRequest::Write(write), *returning),
             };
             each(Access::Items(ItemAccess {
-                return_consumed_capacity: plan.report.name(),
+                return_consumed_capacity: Some(plan.report.name()),
                 ..ItemAccess::of_statement(request, returning)
             }));
         }

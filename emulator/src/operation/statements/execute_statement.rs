@@ -95,7 +95,7 @@ impl Stages for Operation {
                 returning,
                 report,
             } => each(Access::Items(ItemAccess {
-                return_consumed_capacity: report.name(),
+                return_consumed_capacity: Some(report.name()),
                 ..ItemAccess::of_statement(ItemRequest::Write(write), *returning)
             })),
         }

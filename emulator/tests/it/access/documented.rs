@@ -6,6 +6,7 @@
 //! examples", "RCP examples".
 
 mod items;
+mod keys;
 mod organizations;
 mod origin;
 mod requests;
@@ -119,15 +120,18 @@ impl World {
         }
     }
 
+    /// Sends requests, and describes each outcome that is not the expected one.
+    fn wrong(&self, caller: &str, cases: &[(&str, Value, &str)]) -> Vec<String> {
+        let wrong = cases.iter().filter_map(|(operation, body, expect)| {
+            let found = self.outcome(caller, operation, body);
+            (found != *expect).then(|| format!("{operation} {body}: {found}, not {expect}"))
+        });
+        wrong.collect()
+    }
+
     #[track_caller]
     fn check(&self, caller: &str, cases: &[(&str, Value, &str)]) {
-        let mut wrong = Vec::new();
-        for (operation, body, expect) in cases {
-            let found = self.outcome(caller, operation, body);
-            if found != *expect {
-                wrong.push(format!("{operation} {body}: {found}, not {expect}"));
-            }
-        }
+        let wrong = self.wrong(caller, cases);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
