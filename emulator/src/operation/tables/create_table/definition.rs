@@ -26,6 +26,12 @@ const MOST_UNITS: i64 = 1_000_000_000_000;
 pub(in crate::operation) type Types = Vec<KeyAttribute>;
 
 pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
+    // Such a request has neither keys nor throughput: the new table has those of its source.
+    if request.global_table_source_arn.is_some() {
+        return Err(ApiError::invalid(
+            "GlobalTableSourceArn: global tables of several accounts are not supported by this endpoint",
+        ));
+    }
     let billing = match one_of(request.billing_mode.as_ref()) {
         Some("PAY_PER_REQUEST") => BillingMode::PayPerRequest,
         _ => BillingMode::Provisioned,
@@ -48,11 +54,6 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
     check_all_used(&types, &key, &globals, &locals, &vectors)?;
     stream(request)?;
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
-    if request.global_table_source_arn.is_some() {
-        return Err(ApiError::invalid(
-            "GlobalTableSourceArn: global tables of several accounts are not supported by this endpoint",
-        ));
-    }
     let class = request.table_class.as_ref().map(table_class).transpose()?;
     let encryption = encryption(context, request.sse_specification.as_ref())?;
     let tags = tags::read(request.tags.as_deref().unwrap_or_default())?;

@@ -23,6 +23,7 @@ pub(in crate::operation) fn check(request: &CreateTable, name: &str, under: &str
 
 fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
     let path = |member: &str| format!("{under}{member}");
+    // A table with a source has the source's keys.
     billing_mode(violations, request.billing_mode.as_ref(), &path("billingMode"));
     let source = request.global_table_source_arn.as_ref();
     streams::length(violations, source, "globalTableSourceArn", 1, 1024);
@@ -30,10 +31,12 @@ fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
     let units = request.provisioned_throughput.as_ref();
     throughput(violations, units, &path("provisionedThroughput"));
     match &request.key_schema {
+        None if source.is_some() => {}
         None => violations.missing(path("keySchema")),
         Some(elements) => key_schema(violations, elements, &path("keySchema"), 2),
     }
     match &request.attribute_definitions {
+        None if source.is_some() => {}
         None => violations.missing(path("attributeDefinitions")),
         Some(each) => definitions(violations, each, &path("attributeDefinitions")),
     }
