@@ -70,7 +70,7 @@ impl Decoder<'_> {
         mut element: impl FnMut(&mut Self) -> Read<T>,
     ) -> Read<Vec<T>> {
         let mut list = Vec::new();
-        self.elements(place, |decoder| {
+        self.elements(place, &mut |decoder| {
             list.push(decoder.optional(&mut element)?.unwrap_or_else(&mut absent));
             Ok(())
         })?;
@@ -78,7 +78,7 @@ impl Decoder<'_> {
     }
 
     /// Iterates over a list; `element` reads each element, including nulls.
-    fn elements(&mut self, place: ValuePosition, mut element: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
+    fn elements(&mut self, place: ValuePosition, element: &mut dyn FnMut(&mut Self) -> Read<()>) -> Read<()> {
         match (self.reader.peek()?, place) {
             (Token::List, _) => {}
             (Token::Object, _) => return Err(stop(UNEXPECTED_OBJECT)),
@@ -102,7 +102,7 @@ impl Decoder<'_> {
         mut then: impl FnMut(&mut Self, &mut S::Into),
     ) -> Read<Vec<S::Into>> {
         let mut kept = Vec::new();
-        self.elements(place, |decoder| {
+        self.elements(place, &mut |decoder| {
             let structure = decoder.optional(|decoder| decoder.structure::<S>(ValuePosition::Element))?;
             let mut structure = structure.unwrap_or_default();
             then(decoder, &mut structure);
