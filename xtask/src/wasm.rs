@@ -112,7 +112,8 @@ fn module(module: &Module) -> Outcome<()> {
     let optimized = package.join("dynatwin_bg.wasm");
     run(command("node_modules/.bin/wasm-opt", "wasm/npm")
         // The first KB of memory is the end of the stack: without addresses there, more of them fold into loads and stores.
-        .args(["-Oz", "--low-memory-unused", "--strip-target-features"])
+        // Repeating the passes until nothing changes saves 4 KB of the compressed module.
+        .args(["-Oz", "--converge", "--low-memory-unused", "--strip-target-features"])
         .arg(&optimized)
         .arg("-o")
         .arg(&optimized))
