@@ -330,6 +330,8 @@ fn a_backfill_brings_nothing_back() {
                 } else {
                     twin.put("a", r#","g":{"S":"y"}"#);
                 }
+                // Applies the queued change while the index is filled.
+                twin.0.run_due();
             });
             twin.ok("UpdateTable", ADD);
             other.join().unwrap();

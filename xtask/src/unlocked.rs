@@ -155,7 +155,7 @@ mod tests {
         let models = fs::read_to_string(root().join("emulator/tests/loom.rs")).unwrap();
         let mut names: Vec<&str> = models
             .split("\nfn ")
-            .filter(|function| function.contains("explore(|| {"))
+            .filter(|function| function.contains(" explore("))
             .filter_map(|function| function.split('(').next())
             .filter(|name| *name != "explore")
             .collect();

@@ -243,4 +243,11 @@ pub const PATCHES: &[Patch] = &[
         unlocked: "_turn: { drop(turn); None }",
         models: &["a_checkpoint_contains_the_commits_up_to_its_number"],
     },
+    Patch {
+        what: "the partition's lock in a backfill, between reading items and adding their entries",
+        file: "src/storage/backfill.rs",
+        locked: "                let slice: Vec<(&Key, &Item)> = items.take(SLICE).collect();\n",
+        unlocked: "                let copied: Vec<(Key, Item)> = items.take(SLICE).map(|(key, item)| (key.clone(), item.clone())).collect();\n                drop(contents);\n                let slice: Vec<(&Key, &Item)> = copied.iter().map(|(key, item)| (key, item)).collect();\n",
+        models: &["a_backfill_brings_nothing_back"],
+    },
 ];
