@@ -15,14 +15,14 @@ const WAYS: usize = 4;
 const SET_WEIGHT: usize = 128 * 1024;
 
 /// A value that is parsed from a text.
-pub trait Parsed {
+pub trait ParsedText {
     /// The grammars that a text can be parsed with.
-    type Kind: Copy + Eq + Hash;
+    type Grammar: Copy + Eq + Hash;
 
     fn text(&self) -> &str;
 
     /// The grammar that it was parsed with.
-    fn kind(&self) -> Self::Kind;
+    fn grammar(&self) -> Self::Grammar;
 
     /// Its approximate memory in bytes.
     fn weight(&self) -> usize;
@@ -41,7 +41,7 @@ struct CacheEntry<T> {
     value: Arc<T>,
 }
 
-impl<T: Parsed> TextCache<T> {
+impl<T: ParsedText> TextCache<T> {
     pub fn new() -> TextCache<T> {
         TextCache {
             sets: (0..SETS).map(|_| Mutex::new(Vec::new())).collect(),
@@ -49,28 +49,28 @@ impl<T: Parsed> TextCache<T> {
     }
 
     /// The value parsed from `text`, if it is cached.
-    pub fn find(&self, text: &str, kind: T::Kind) -> Option<Arc<T>> {
-        find(&mut self.set(text, kind).lock(), text, kind)
+    pub fn find(&self, text: &str, grammar: T::Grammar) -> Option<Arc<T>> {
+        find(&mut self.set(text, grammar).lock(), text, grammar)
     }
 
     /// Adds a value, unless it is too large.
     pub fn insert(&self, value: Arc<T>) {
-        let set = self.set(value.text(), value.kind());
+        let set = self.set(value.text(), value.grammar());
         let weight = value.weight();
         insert(&mut set.lock(), CacheEntry { weight, value });
     }
 
-    fn set(&self, text: &str, kind: T::Kind) -> &Mutex<Vec<CacheEntry<T>>> {
+    fn set(&self, text: &str, grammar: T::Grammar) -> &Mutex<Vec<CacheEntry<T>>> {
         let mut hasher = FxHasher::default();
-        (kind, text).hash(&mut hasher);
+        (grammar, text).hash(&mut hasher);
         &self.sets[(hasher.finish() >> 32) as usize & (SETS - 1)]
     }
 }
 
-fn find<T: Parsed>(set: &mut [CacheEntry<T>], text: &str, kind: T::Kind) -> Option<Arc<T>> {
+fn find<T: ParsedText>(set: &mut [CacheEntry<T>], text: &str, grammar: T::Grammar) -> Option<Arc<T>> {
     let at = set
         .iter()
-        .position(|CacheEntry { value, .. }| value.kind() == kind && value.text() == text)?;
+        .position(|CacheEntry { value, .. }| value.grammar() == grammar && value.text() == text)?;
     set[..=at].rotate_right(1);
     Some(set[0].value.clone())
 }
@@ -95,14 +95,14 @@ mod tests {
 
     struct Weighted(String, usize);
 
-    impl Parsed for Weighted {
-        type Kind = ();
+    impl ParsedText for Weighted {
+        type Grammar = ();
 
         fn text(&self) -> &str {
             &self.0
         }
 
-        fn kind(&self) {}
+        fn grammar(&self) {}
 
         fn weight(&self) -> usize {
             self.1

@@ -28,7 +28,7 @@ fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {
 
 /// The decision of a rule about an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct FaultDecision {
     pub rule: RuleId,
     /// The effect on the entry.
     pub verdict: Verdict,
@@ -246,7 +246,7 @@ impl Faults {
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
-    pub(crate) fn evaluate(&self, subject: &FaultSubject<'_>) -> Option<Decision> {
+    pub(crate) fn evaluate(&self, subject: &FaultSubject<'_>) -> Option<FaultDecision> {
         if self.is_empty() {
             return None;
         }
@@ -280,7 +280,7 @@ impl Faults {
                     }
                     verdict => verdict,
                 };
-                return Some(Decision {
+                return Some(FaultDecision {
                     rule: report.id,
                     verdict,
                     index: report.rule.index.clone(),

@@ -41,7 +41,7 @@ pub(super) enum Quantifier {
 
 /// A condition operator with its prefix and suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Operator {
+pub(super) struct ConditionOperator {
     comparison: ValueComparison,
     negated: bool,
     if_exists: bool,
@@ -106,9 +106,9 @@ const OPERATORS: &[(&str, ValueComparison, bool)] = &[
     ("Null", ValueComparison::Null, false),
 ];
 
-impl Operator {
+impl ConditionOperator {
     /// Parses an operator; `None` if it is unknown.
-    pub fn parse(name: &str) -> Option<Operator> {
+    pub fn parse(name: &str) -> Option<ConditionOperator> {
         let (quantifier, name) = match name.split_once(':') {
             None => (None, name),
             Some(("ForAllValues", rest)) => (Some(Quantifier::All), rest),
@@ -120,7 +120,7 @@ impl Operator {
             None => (name, false),
         };
         let (_, comparison, negated) = *OPERATORS.iter().find(|(known, ..)| *known == name)?;
-        (comparison != ValueComparison::Null || !if_exists).then_some(Operator {
+        (comparison != ValueComparison::Null || !if_exists).then_some(ConditionOperator {
             comparison,
             negated,
             if_exists,
@@ -181,15 +181,15 @@ impl Operator {
 
 /// One key under one operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Condition {
+pub(super) struct PolicyCondition {
     /// The operator as the policy writes it, with its prefix and suffix.
     pub name: String,
-    pub operator: Operator,
+    pub operator: ConditionOperator,
     pub key: String,
     pub values: Vec<Template>,
 }
 
-impl Condition {
+impl PolicyCondition {
     /// Whether the condition holds of a request.
     pub fn holds(&self, keys: &ConditionKeys) -> bool {
         let found = keys.get(&self.key);
@@ -311,8 +311,8 @@ mod tests {
     }
 
     fn holds(operator: &str, key: &str, values: &[&str]) -> bool {
-        let operator_read = Operator::parse(operator).unwrap();
-        let condition = Condition {
+        let operator_read = ConditionOperator::parse(operator).unwrap();
+        let condition = PolicyCondition {
             name: operator.to_owned(),
             operator: operator_read,
             key: key.to_owned(),
@@ -427,7 +427,7 @@ mod tests {
             "ForAllValues:",
             "StringEqualsifexists",
         ] {
-            assert_eq!(Operator::parse(name), None, "{name}");
+            assert_eq!(ConditionOperator::parse(name), None, "{name}");
         }
         assert_eq!(OPERATORS.len(), 27);
     }

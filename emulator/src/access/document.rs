@@ -1,6 +1,6 @@
 //! Policy documents: reads them strictly, and evaluates their statements for one request (docs/behavior: 07 6).
 
-use super::condition::{Condition, Operator};
+use super::condition::{ConditionOperator, PolicyCondition};
 use super::keys::ConditionKeys;
 use super::pattern::{self, PatternElement};
 use super::principal::{Grant, PrincipalList, Subject};
@@ -128,7 +128,7 @@ pub struct PolicyStatement {
     excludes_actions: bool,
     resources: Vec<Template>,
     excludes_resources: bool,
-    pub(super) conditions: Vec<Condition>,
+    pub(super) conditions: Vec<PolicyCondition>,
 }
 
 /// The parts of a request that the statements of policies are compared with.
@@ -525,12 +525,13 @@ fn resource(text: &str, kind: PolicyKind, substitutes: bool) -> Result<Template,
     Template::parse(&text)
 }
 
-fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<Condition>, String> {
+fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<PolicyCondition>, String> {
     let Some(node) = node else { return Ok(Vec::new()) };
     let blocks = node.members().ok_or("Condition is an object.")?;
     let mut read = Vec::new();
     for (at, (name, keys)) in blocks.iter().enumerate() {
-        let operator = Operator::parse(name).ok_or_else(|| format!("there is no condition operator {name:?}."))?;
+        let operator =
+            ConditionOperator::parse(name).ok_or_else(|| format!("there is no condition operator {name:?}."))?;
         if blocks[..at].iter().any(|(other, _)| other == name) {
             return Err(format!("Condition has the operator {name:?} twice."));
         }
@@ -552,7 +553,7 @@ fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<Condition>, 
             let templates = values
                 .into_iter()
                 .map(|text| condition_value(text, operator, substitutes));
-            read.push(Condition {
+            read.push(PolicyCondition {
                 name: name.clone(),
                 operator,
                 key: key.clone(),
@@ -565,7 +566,7 @@ fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<Condition>, 
     Ok(read)
 }
 
-fn condition_value(text: &str, operator: Operator, substitutes: bool) -> Result<Template, String> {
+fn condition_value(text: &str, operator: ConditionOperator, substitutes: bool) -> Result<Template, String> {
     let template = if substitutes {
         Template::parse(text)?
     } else {

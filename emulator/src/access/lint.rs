@@ -1,7 +1,7 @@
 //! Warnings about policies that are valid but probably do not mean what they seem to (docs/behavior: 07 3.4).
 
 use super::actions::{actions, carries, is_known_key, is_own_key};
-use super::condition::{Condition, Quantifier};
+use super::condition::{PolicyCondition, Quantifier};
 use super::document::{PolicyDocument, PolicyKind, PolicyStatement};
 use super::keys::is_multivalued;
 use super::pattern;
@@ -111,7 +111,7 @@ fn literal_variables(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
 
 /// Whether the statement demands that a key be present.
 fn requires_key(statement: &PolicyStatement, key: &str) -> bool {
-    let demands = |condition: &Condition| {
+    let demands = |condition: &PolicyCondition| {
         condition.operator.is_null_test()
             && condition.key.eq_ignore_ascii_case(key)
             && condition.values.iter().all(|value| value.constant() == Some("false"))
@@ -119,7 +119,7 @@ fn requires_key(statement: &PolicyStatement, key: &str) -> bool {
     statement.conditions.iter().any(demands)
 }
 
-fn operator_traps(statement: &PolicyStatement, condition: &Condition, warn: &mut WarningSink<'_>) {
+fn operator_traps(statement: &PolicyStatement, condition: &PolicyCondition, warn: &mut WarningSink<'_>) {
     let (operator, key) = (condition.operator, condition.key.as_str());
     let name = &condition.name;
     if operator.is_null_test() {

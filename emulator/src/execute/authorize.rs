@@ -6,7 +6,7 @@ use super::{permit, trace};
 use crate::answer::Delivery;
 use crate::context::{Context, RateKind};
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
-use crate::fault::{Decision, FaultSubject, Verdict};
+use crate::fault::{FaultDecision, FaultSubject, Verdict};
 use crate::journal::Injected;
 use crate::plan::{Access, ItemAccess};
 use crate::schema::BillingMode;
@@ -224,7 +224,7 @@ impl Context<'_> {
     /// Applies a rule's decision about a table and its encryption key.
     fn carry_out(
         &self,
-        decided: &Decision,
+        decided: &FaultDecision,
         (table, key_arn): (&str, Option<&str>),
         throttle: impl FnOnce(ThrottleForm) -> ApiError,
     ) -> Result<(), ApiError> {

@@ -25,14 +25,14 @@ impl Cache {
     }
 }
 
-impl cache::Parsed for Parsed {
-    type Kind = Grammar;
+impl cache::ParsedText for Parsed {
+    type Grammar = Grammar;
 
     fn text(&self) -> &str {
         &self.text
     }
 
-    fn kind(&self) -> Grammar {
+    fn grammar(&self) -> Grammar {
         self.grammar
     }
 

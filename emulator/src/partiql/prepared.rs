@@ -8,7 +8,7 @@ use super::ast::{self, Assignment, Id, NodeKind, Returning, Statement as Written
 use super::error::{statement_error, statement_error_at};
 use super::lower::{Constant, Lowering, OwnedPathElement};
 use super::parser;
-use crate::cache::{Parsed, TextCache};
+use crate::cache::{ParsedText, TextCache};
 use crate::error::ApiError;
 use crate::expression::{AttributeNames, BuiltExpression, Clause, Condition, ExpressionBuilder, Projection, Update};
 use crate::limits;
@@ -313,14 +313,14 @@ impl Lowered {
     }
 }
 
-impl Parsed for Lowered {
-    type Kind = ();
+impl ParsedText for Lowered {
+    type Grammar = ();
 
     fn text(&self) -> &str {
         &self.text
     }
 
-    fn kind(&self) {}
+    fn grammar(&self) {}
 
     fn weight(&self) -> usize {
         let expressions: usize = self.expressions().map(BuiltExpression::weight).sum();

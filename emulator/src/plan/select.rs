@@ -45,7 +45,7 @@ impl<'r> SelectRanges<'r> {
             }
             return Ok(SelectRanges::everything());
         };
-        let direction = Direction::new(schema, select.order)?;
+        let direction = SortDirection::new(schema, select.order)?;
         check_values(schema, &branches)?;
         if let (Some(index), Some(condition)) = (index, &select.condition) {
             check_filters(definition, index, condition, &branches)?;
@@ -123,14 +123,14 @@ impl<'r> SelectRanges<'r> {
 }
 
 /// The direction of ORDER BY.
-struct Direction {
+struct SortDirection {
     /// Whether partitions are sorted by their keys, ascending or descending, if requested.
     orders_partitions: Option<bool>,
     forward: bool,
 }
 
-impl Direction {
-    fn new(schema: &KeySchema, order: &[(Name, bool)]) -> Result<Direction, ApiError> {
+impl SortDirection {
+    fn new(schema: &KeySchema, order: &[(Name, bool)]) -> Result<SortDirection, ApiError> {
         if let Some((name, _)) = order.iter().find(|(name, _)| !schema.contains(name)) {
             return Err(ApiError::validation(format!(
                 "Attribute {name} in ORDER BY clause must be part of the primary key"
@@ -143,7 +143,7 @@ impl Direction {
         };
         // By the partition key alone, even ascending, the sort key descends (recorded, eu-west-2, September 2026).
         let forward = ascends(schema.range.first()).unwrap_or(order.is_empty());
-        Ok(Direction {
+        Ok(SortDirection {
             orders_partitions: ascends(schema.hash.first()),
             forward,
         })

@@ -31,7 +31,7 @@ const LONG_QUEUE: usize = 64;
 /// The entries of an index that is fed by a queue, and its queued changes.
 #[derive(Debug)]
 pub struct QueuedIndex<E: IndexEntry> {
-    entries: RwLock<Entries<E>>,
+    entries: RwLock<IndexEntries<E>>,
     queue: Mutex<Queue<E>>,
     /// The queue's length, readable without its lock.
     waiting: AtomicUsize,
@@ -82,13 +82,13 @@ pub type GlobalIndex = QueuedIndex<Item>;
 pub type VectorEntries = QueuedIndex<vector::VectorEntry>;
 
 #[derive(Debug)]
-struct Entries<E: IndexEntry> {
+struct IndexEntries<E: IndexEntry> {
     map: BTreeMap<Key, E>,
     bytes: usize,
     reclaimer: Reclaimer,
 }
 
-impl<E: IndexEntry> Drop for Entries<E> {
+impl<E: IndexEntry> Drop for IndexEntries<E> {
     fn drop(&mut self) {
         self.reclaimer.reclaim(self.map.len(), std::mem::take(&mut self.map));
     }
@@ -104,7 +104,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
     /// An empty index, whose entries are freed by `reclaimer`.
     pub fn new(reclaimer: Reclaimer) -> QueuedIndex<E> {
         QueuedIndex {
-            entries: RwLock::new(Entries {
+            entries: RwLock::new(IndexEntries {
                 map: BTreeMap::new(),
                 bytes: 0,
                 reclaimer,
@@ -323,7 +323,7 @@ fn clones(map: &BTreeMap<Key, vector::VectorEntry>, range: &KeyRange) -> Vec<vec
     found.map(|(_, entry)| entry.clone()).collect()
 }
 
-impl<E: IndexEntry> Entries<E> {
+impl<E: IndexEntry> IndexEntries<E> {
     fn apply(&mut self, update: IndexUpdate<E>) {
         let gone = update.remove.and_then(|key| self.map.remove(&key));
         self.bytes -= gone.map_or(0, |entry| entry.bytes());

@@ -141,7 +141,7 @@ fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, 
     let statement = prepared.bind()?;
     let target = statement::table(context, prepared)?;
     if let Statement::Select(select) = statement {
-        let page = select::Page {
+        let page = select::SelectPage {
             limit: request.limit,
             consistent: request.consistent_read.unwrap_or(false),
             token: request.next_token.as_deref(),

@@ -17,7 +17,7 @@ use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// The members of a SELECT's request.
-pub struct Page<'r> {
+pub struct SelectPage<'r> {
     pub limit: Option<i64>,
     pub consistent: bool,
     pub token: Option<&'r str>,
@@ -39,7 +39,7 @@ fn fingerprint(prepared: &Prepared, target: &Target) -> u64 {
     transaction::fingerprint(&(prepared.text(), values)) ^ target.table.ordinal
 }
 
-impl<'r> Page<'r> {
+impl<'r> SelectPage<'r> {
     pub fn plan(
         &self,
         context: &Context<'_>,
