@@ -2,6 +2,9 @@
 //!
 //! Storage does not depend on requests. Lock order: partitions by (table, token); index queues, index partitions, the
 //! shards of streams, recovery logs, ledgers, and the inboxes of other regions' changes are leaves.
+//!
+//! ARCHITECTURE.md lists the files from the bottom up: plain data, commits, the parts of a table, tables, regions, the
+//! whole state.
 
 mod agenda;
 mod attached;
