@@ -104,18 +104,22 @@ impl<'r> Bound<'r> {
 
     /// Adds the attributes that operators and functions read.
     pub(super) fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
-        for application in &self.parsed.applications {
+        let applications = &self.parsed.applications;
+        let added = applications.iter().flat_map(|application| {
             let tests = matches!(
                 application.operator,
                 Operator::AttributeExists | Operator::AttributeNotExists
             );
             let operands = application.operands.of(&self.parsed.operands);
-            for path in operands.iter().filter_map(|operand| self.path(*operand)) {
-                names.insert(path.name(), !tests || path.is_nested());
-            }
-        }
+            let paths = operands.iter().filter_map(|operand| self.path(*operand));
+            paths.map(move |path| (path.name(), !tests || path.is_nested()))
+        });
+        names.extend(applications.len(), added);
     }
 }
+
+/// The number of operators or actions up to which the names of their attributes are inserted one by one.
+const MANY: usize = 64;
 
 /// The names of the attributes that expressions read, sorted and distinct.
 #[derive(Default)]
@@ -133,6 +137,19 @@ impl<'a> AttributeNames<'a> {
     /// Adds an attribute that is read.
     pub fn add(&mut self, name: &'a str) {
         self.insert(name, true);
+    }
+
+    /// Adds the attributes of about `count` operators or actions. Legacy parameters can have a hundred thousand: many are
+    /// sorted first, so that nothing has to be moved.
+    pub(super) fn extend(&mut self, count: usize, added: impl Iterator<Item = (&'a str, bool)>) {
+        if count <= MANY {
+            added.for_each(|(name, read)| self.insert(name, read));
+            return;
+        }
+        let before = std::mem::take(self);
+        let mut all: Vec<_> = before.names.into_iter().zip(before.read).chain(added).collect();
+        sort::sort(&mut all);
+        all.into_iter().for_each(|(name, read)| self.insert(name, read));
     }
 
     fn insert(&mut self, name: &'a str, read: bool) {

@@ -36,6 +36,12 @@ pub struct Target<'u> {
     pub constant: Option<&'u AttributeValue>,
 }
 
+/// The number of actions up to which the sizes of their values are not added up. Each value is at most as large as two items.
+const UNMEASURED_ACTIONS: usize = 16;
+/// The most bytes that the values of an update may have together. The finished item contains each of them, so it is far over
+/// its limit; `SET a = l, b = l, ...` would otherwise take gigabytes of memory before it is measured.
+const MOST_PRODUCED: usize = 4 * limits::ITEM_SIZE;
+
 /// A new value for a target; `None` removes the target.
 type Outcome<'a> = Option<Cow<'a, AttributeValue>>;
 
@@ -101,6 +107,7 @@ impl<'r> Update<'r> {
             locate(&path, base)?; // a target that cannot be set is told before an operand that is not there
         }
         let mut work = UpdateWork::default();
+        let mut produced = 0;
         for action in self.actions() {
             if !exists && !adds_attributes(action.clause) {
                 continue; // nothing is there to be removed, whatever the path
@@ -108,6 +115,12 @@ impl<'r> Update<'r> {
             let path = self.path(action.target);
             let here = locate(&path, base)?;
             let outcome = self.outcome(action, here, base)?;
+            if self.actions().len() > UNMEASURED_ACTIONS {
+                produced += outcome.as_deref().map_or(0, size::of_value);
+                if produced > MOST_PRODUCED {
+                    return Err(ApiError::updated_item_too_large());
+                }
+            }
             work.add(path, here.is_some(), outcome)?;
         }
         Ok(work.finish(base))
@@ -219,12 +232,13 @@ impl<'r> Update<'r> {
     /// Adds the attributes that the update reads or changes.
     pub fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
         self.bound.add_names(names);
-        for action in self.actions() {
-            names.add(self.path(action.target).name());
-            if let Some(Operand::Path(span)) = action.value {
-                names.add(self.path(span).name());
-            }
-        }
+        let actions = self.actions();
+        let targets = actions.iter().map(|action| self.path(action.target));
+        let sources = actions.iter().filter_map(|action| match action.value {
+            Some(Operand::Path(span)) => Some(self.path(span)),
+            _ => None,
+        });
+        names.extend(actions.len(), targets.chain(sources).map(|path| (path.name(), true)));
     }
 
     /// The part of the old or the new item that the update's paths address: UPDATED_OLD and UPDATED_NEW.

@@ -322,6 +322,64 @@ fn a_page_of_a_local_index_ends_where_the_fetched_items_reach_1_mb() {
 }
 
 #[test]
+fn an_update_ends_where_its_values_are_far_too_large() {
+    let twin = Twin::new(1);
+    create_sorted_table(&twin, "S");
+    let key = json!({"pk": {"S": "p"}, "sk": {"S": "s"}});
+    let mut item = key.clone();
+    item["l"] = json!({"L": vec![json!({"N": "1"}); 100_000]});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    // Many copies are not made: the operand of the last action, which is missing, is not reached.
+    for (copies, text) in [
+        (
+            1,
+            "The provided expression refers to an attribute that does not exist in the item",
+        ),
+        (30, "Item size to update has exceeded the maximum allowed size"),
+    ] {
+        for value in ["l", "list_append(l, l)"] {
+            let copies: Vec<String> = (0..copies).map(|at| format!("a{at} = {value}")).collect();
+            let update = format!("SET {}, z = nowhere", copies.join(", "));
+            let (status, answer) = twin.send(
+                "UpdateItem",
+                &json!({"TableName": "tab", "Key": key, "UpdateExpression": update}),
+            );
+            assert_eq!((status, &answer["message"]), (400, &json!(text)), "{update}");
+        }
+    }
+}
+
+#[test]
+fn many_legacy_parameters_find_their_attributes() {
+    let twin = Twin::new(1);
+    create_sorted_table(&twin, "S");
+    let key = json!({"pk": {"S": "p"}, "sk": {"S": "s"}});
+    let of_all = |value: &dyn Fn(usize) -> Value| -> Value {
+        let members = (0..1000).map(|at| (format!("a{at}"), value(at)));
+        Value::Object(members.collect())
+    };
+    let number = |at: usize| json!({"N": at.to_string()});
+    let update = |expected: Value, step: usize| {
+        json!({"TableName": "tab", "Key": key, "Expected": expected,
+            "AttributeUpdates": of_all(&|at| json!({"Action": "ADD", "Value": number(step * at)}))})
+    };
+    twin.ok("UpdateItem", &update(of_all(&|_| json!({"Exists": false})), 1));
+    let (status, answer) = twin.send("UpdateItem", &update(of_all(&|_| json!({"Exists": false})), 1));
+    assert_eq!(
+        (status, &answer["message"]),
+        (400, &json!("The conditional request failed"))
+    );
+    twin.ok("UpdateItem", &update(of_all(&|at| json!({"Value": number(at)})), 2));
+    let item = twin.ok("GetItem", &json!({"TableName": "tab", "Key": key}));
+    for at in 0..1000 {
+        assert_eq!(item["Item"][format!("a{at}")], number(3 * at));
+    }
+    let filter = of_all(&|at| json!({"ComparisonOperator": "EQ", "AttributeValueList": [number(3 * at)]}));
+    let found = twin.ok("Scan", &json!({"TableName": "tab", "ScanFilter": filter}));
+    assert_eq!(found["Count"], 1);
+}
+
+#[test]
 fn items_that_expired_five_years_ago_are_kept() {
     const FIVE_YEARS: i64 = 5 * 365 * 86_400;
     let now = Twin::new(1).seconds();
