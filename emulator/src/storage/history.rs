@@ -76,7 +76,7 @@ impl Versions {
     }
 }
 
-/// What is needed to forget one change.
+/// The data needed to forget one change.
 #[derive(Clone, Debug)]
 struct Undo {
     at: Moment,

@@ -1,4 +1,4 @@
-//! What the tables of an engine share.
+//! The state that the tables of an engine share.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What identifies a table, and never changes.
+//! The identity of a table, which never changes.
 
 use super::scope::Scope;
 use crate::clock::Moment;

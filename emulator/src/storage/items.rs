@@ -242,7 +242,7 @@ mod tests {
             // First mostly insertions, then mostly removals.
             if next(&mut state, 10) < if step < 20_000 { 7 } else { 2 } {
                 if next(&mut state, 2) == 0 {
-                    // Where another item is found, or this one was.
+                    // The position at which another item is found, or at which this one was.
                     let found = items.find(&key(next(&mut state, 5000))).map(|(_, position)| position);
                     let found = items.find(&key(number)).map_or(found, |(_, position)| Some(position));
                     items.put(&key(number), found, item(step));

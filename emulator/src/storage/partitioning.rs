@@ -1,4 +1,4 @@
-//! How the tokens of a table are divided among its partitions.
+//! The division of a table's tokens among its partitions.
 
 /// The number of partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units per second,
 /// which is what four partitions can serve.

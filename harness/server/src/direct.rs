@@ -62,7 +62,7 @@ impl<'a> Head<'a, '_> {
     }
 }
 
-/// What a header means for the form of a request.
+/// The effect of a header on the form of a request.
 enum Meaning {
     /// One of the headers that most requests read.
     Known(usize),

@@ -8,7 +8,7 @@ use crate::key::Key;
 use crate::schema::KeySchema;
 use crate::value::{Map, Name};
 
-/// Where arrivals at an index are recorded.
+/// Records the arrivals at an index.
 #[derive(Debug)]
 pub(in crate::storage) struct IndexEvents {
     table: TableEvents,

@@ -32,7 +32,7 @@ pub struct IndexState<E> {
     /// Its entries, unless all changes have arrived: then they are derived from the items.
     pub entries: Option<Vec<(Key, E)>>,
     pub waiting: Vec<QueuedUpdate<E>>,
-    /// How often each item was delayed, by its hash.
+    /// The number of delays of each item, by its hash.
     pub delays: BTreeMap<u64, u64>,
 }
 

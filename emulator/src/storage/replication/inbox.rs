@@ -64,7 +64,7 @@ pub struct SavedInbox {
     pub resumed: Moment,
     /// The changes, in the order of their arrival, and when each arrives.
     pub waiting: Vec<(Moment, ReplicatedChange)>,
-    /// How often changes of an item were delayed, by the item's hash.
+    /// The number of delayed changes of each item, by the item's hash.
     pub delays: BTreeMap<u64, u64>,
 }
 

@@ -71,7 +71,7 @@ impl ReplicaVersion {
     }
 }
 
-/// How an arriving version compares with the present one.
+/// The result of comparing an arriving version with the present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionComparison {
     /// Whether the arriving version replaces the other.

@@ -13,7 +13,7 @@ use crate::limits;
 /// The time for which a shard takes records before another one continues it.
 const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
 
-/// How long a record, or a closed stream, can be read.
+/// The time for which a record, or a closed stream, can be read.
 pub(super) const RETENTION: Duration = Duration::from_secs(limits::STREAM_RETENTION_SECONDS);
 
 /// A shard, as DescribeStream shows it.
@@ -57,7 +57,7 @@ const READS: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct ShardPage {
     pub records: Vec<Record>,
-    /// Where the next read continues; `None` at the end of a closed shard.
+    /// The position of the next read; `None` at the end of a closed shard.
     pub next: Option<Sequence>,
 }
 
@@ -95,7 +95,7 @@ pub struct Shard {
 pub struct LineageState {
     /// Its shards, parents before children.
     pub(in crate::storage) shards: Vec<Shard>,
-    /// How often each item was delayed, by its hash.
+    /// The number of delays of each item, by its hash.
     pub(in crate::storage) delays: BTreeMap<u64, u64>,
 }
 

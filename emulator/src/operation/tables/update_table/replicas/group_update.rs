@@ -13,7 +13,7 @@ use crate::storage::{Consistency, GroupState, Shape, Table};
 /// Measured: 34 to 39 s in which all replicas are `UPDATING` after a change of settings.
 pub(in crate::operation) const UPDATE: f64 = 6.0;
 
-/// How long the replica of a region that was the source of a new one cannot be deleted.
+/// The time for which the replica of a region that was the source of a new one cannot be deleted.
 const SOURCE_STAYS: Duration = Duration::from_hours(24);
 
 /// A change of the replicas of a table.
@@ -32,7 +32,7 @@ impl GroupUpdate<'_> {
         self.shape.later(self.context.now, what, region, times)
     }
 
-    /// The replicas that are there, the table among them.
+    /// The existing replicas, including the table.
     pub(super) fn group(&self) -> GroupState {
         let now = self.context.now;
         let mut group = match &self.state {
