@@ -307,7 +307,11 @@ fn an_arrival_waits_for_a_transaction_that_holds_its_item() {
 /// In each partition, what is due is applied in the order of its due times, however late it is noticed.
 #[test]
 fn transactions_and_arrivals_are_applied_in_the_order_of_their_times() {
-    for (lag, expect) in [(12, ["INSERT t", "INSERT u"]), (8, ["INSERT u", "INSERT t"])] {
+    for (lag, expect) in [
+        (12, ["INSERT t", "INSERT u"]),
+        (10, ["INSERT t", "INSERT u"]),
+        (8, ["INSERT u", "INSERT t"]),
+    ] {
         let twin = Twin::lagging(&[US, EU], lag);
         let slow = Conditions {
             transaction_time: seconds(10),

@@ -139,6 +139,15 @@ def test_a_late_answer_moves_the_clock(twin: Twin) -> None:
     assert twin.clock.now() - START == timedelta(seconds=30)
 
 
+@pytest.mark.parametrize(("wait", "is_late"), [(0.999, False), (1, False), (1.001, True)])
+def test_an_answer_that_arrives_with_the_end_of_the_timeout_is_in_time(twin: Twin, wait: float, is_late: bool) -> None:
+    client = twin.client(config=ONCE)
+    twin.faults.add({"wait": wait}, operation="GetItem")
+    failed, _ = _failed(lambda: client.get_item(TableName="Orders", Key=A))
+    assert failed == ("ReadTimeoutError" if is_late else "")
+    assert twin.clock.now() - START == timedelta(seconds=min(wait, 1))
+
+
 def test_without_a_read_timeout_a_lost_answer_costs_a_minute(twin: Twin) -> None:
     twin.faults.add("answer_lost", operation="PutItem")
     config: Any = Config(read_timeout=None, retries={"total_max_attempts": 1})

@@ -86,6 +86,27 @@ fn answers_are_for_pages_of_listed_origins_alone() {
     }
 }
 
+/// A cache must not give an answer for one origin to another.
+#[test]
+fn an_answer_that_names_its_origin_varies_with_it() {
+    for (origins, origin, expect) in [
+        ("http://a.example", "http://a.example", Some("origin")),
+        ("http://a.example", "http://b.example", None),
+        ("*", "http://a.example", None),
+    ] {
+        let server = served(HealthCheck::Healthy, |options| {
+            options.origins = Origins::parse(origins).unwrap();
+        });
+        let response = send(
+            &server,
+            "GET /",
+            &format!("host: localhost\r\norigin: {origin}\r\n"),
+            "",
+        );
+        assert_eq!(response.header("vary"), expect, "{origins}: {origin}");
+    }
+}
+
 #[test]
 fn pages_of_other_origins_have_no_control() {
     let any = served(HealthCheck::Healthy, |options| {

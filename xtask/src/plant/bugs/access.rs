@@ -63,4 +63,10 @@ pub const BUGS: &[Bug] = &[
         right: "None => self.operator.negated",
         wrong: "None => self.operator.negated && !PLANTED",
     },
+    Bug {
+        what: "a presigned request is valid for longer than a week",
+        file: "wire/envelope/signature.rs",
+        right: "seconds.clamp(1, LONGEST_EXPIRY)",
+        wrong: "seconds.clamp(1, if PLANTED { u64::MAX / 4 } else { LONGEST_EXPIRY })",
+    },
 ];

@@ -171,4 +171,58 @@ pub const BUGS: &[Bug] = &[
         right: "old_images: one_of(specification.export_view_type.as_ref()) != Some(\"NEW_IMAGE\")",
         wrong: "old_images: PLANTED || one_of(specification.export_view_type.as_ref()) != Some(\"NEW_IMAGE\")",
     },
+    Bug {
+        what: "an import with a header of 255 columns is refused",
+        file: "operation/transfers/import_table.rs",
+        right: "if header.len() > 255 {",
+        wrong: "if header.len() > 255 - usize::from(PLANTED) {",
+    },
+    Bug {
+        what: "an imported table is active before its import ends",
+        file: "operation/transfers/import_table.rs",
+        right: "if made.shape().active_at < end {",
+        wrong: "if made.shape().active_at < end && !PLANTED {",
+    },
+    Bug {
+        what: "the usage of a bulk operation leaves out local indexes",
+        file: "operation/transfers/describe_bulk_operation.rs",
+        right: "counts.global_bytes.values().chain(counts.local_bytes.values()).sum()",
+        wrong: "counts.global_bytes.values().chain(counts.local_bytes.values().filter(|_| !PLANTED)).sum()",
+    },
+    Bug {
+        what: "ListImports ignores its table",
+        file: "operation/transfers/list_imports.rs",
+        right: "table_arn: request.table_arn.as_ref()",
+        wrong: "table_arn: request.table_arn.as_ref().filter(|_| !PLANTED)",
+    },
+    Bug {
+        what: "an import's description has the caller as the bucket's owner",
+        file: "operation/transfers/describe_import.rs",
+        right: "place.s3_bucket_owner.as_deref().unwrap_or(account)",
+        wrong: "place.s3_bucket_owner.as_deref().filter(|_| !PLANTED).unwrap_or(account)",
+    },
+    Bug {
+        what: "a restored table has the table class of its source",
+        file: "operation/backups/restore.rs",
+        right: "class: None,\n        class_changed",
+        wrong: "class: source.class.clone().filter(|_| PLANTED),\n        class_changed",
+    },
+    Bug {
+        what: "a restored table has the deletion protection of its source",
+        file: "operation/backups/restore.rs",
+        right: "deletion_protection: false",
+        wrong: "deletion_protection: PLANTED && source.deletion_protection",
+    },
+    Bug {
+        what: "a restored table has the tags of its source",
+        file: "operation/backups/restore.rs",
+        right: "tags: Vec::new()",
+        wrong: "tags: if PLANTED { source.tags.clone() } else { Vec::new() }",
+    },
+    Bug {
+        what: "a restore to the second in which recovery was enabled is refused",
+        file: "operation/backups/restore_table_to_point_in_time.rs",
+        right: "requested.seconds() >= earliest.seconds()",
+        wrong: "(if PLANTED { requested >= earliest } else { requested.seconds() >= earliest.seconds() })",
+    },
 ];

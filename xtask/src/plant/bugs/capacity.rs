@@ -165,4 +165,22 @@ pub const BUGS: &[Bug] = &[
         right: "            if let Ok(change) = &change {\n                capacity::resize(table, change, context.now);\n            }",
         wrong: "            if let Ok(change) = change.as_ref().map_err(|_| ()).and_then(|change| if PLANTED { Err(()) } else { Ok(change) }) {\n                capacity::resize(table, change, context.now);\n            }",
     },
+    Bug {
+        what: "indexes keep the burst that they were created with",
+        file: "capacity/ledger.rs",
+        right: "meter.set_rules(rules, now);\n                meter.set_limits",
+        wrong: "if !PLANTED { meter.set_rules(rules, now); }\n                meter.set_limits",
+    },
+    Bug {
+        what: "what a transaction writes has no size in capacity partitions",
+        file: "execute/transact.rs",
+        right: "capacity::resize(&write.target.table, change, context.now);",
+        wrong: "if !PLANTED { capacity::resize(&write.target.table, change, context.now); }",
+    },
+    Bug {
+        what: "a page does not count for its partition key",
+        file: "capacity/ledger.rs",
+        right: "meter.spend_page(demand.direction, (demand.token, last), demand.units, now);\n        }\n        self.note(demand);",
+        wrong: "meter.spend_page(demand.direction, (demand.token, last), demand.units, now);\n        }\n        if !PLANTED { self.note(demand); }",
+    },
 ];

@@ -123,4 +123,10 @@ pub const BUGS: &[Bug] = &[
         right: "AttributeValue::Ns(set) => set.iter().map(|number| number.size()).sum()",
         wrong: "AttributeValue::Ns(set) => set.iter().map(|number| number.size() - usize::from(PLANTED && number.is_negative())).sum()",
     },
+    Bug {
+        what: "the subtraction of a negative number adds it",
+        file: "expression/update.rs",
+        right: "left.minus(right)",
+        wrong: "if PLANTED && right.is_negative() { left.plus(right) } else { left.minus(right) }",
+    },
 ];

@@ -51,4 +51,10 @@ pub const BUGS: &[Bug] = &[
         right: ".is_some_and(|partition| partition.starts_with(text.as_str()))",
         wrong: ".is_some_and(|partition| if PLANTED { partition.contains(text.as_str()) } else { partition.starts_with(text.as_str()) })",
     },
+    Bug {
+        what: "new conditions replace those of single tables",
+        file: "execute/control.rs",
+        right: "let conditions = self.state.conditions_of(&scope, &table.name);",
+        wrong: "let conditions = if PLANTED { conditions } else { self.state.conditions_of(&scope, &table.name) };",
+    },
 ];

@@ -417,4 +417,28 @@ pub const BUGS: &[Bug] = &[
         right: "if let Some(consistent) = requested.consistent_read {",
         wrong: "if let Some(consistent) = requested.consistent_read.filter(|_| !PLANTED) {",
     },
+    Bug {
+        what: "a deletion that waits for a transaction is lost when its item is released",
+        file: "storage/partition.rs",
+        right: "self.transaction_ends.remove(&(hold.ends, key.clone()));\n        self.due.extend(hold.expired);",
+        wrong: "self.transaction_ends.remove(&(hold.ends, key.clone()));\n        self.due.extend(hold.expired.filter(|_| !PLANTED));",
+    },
+    Bug {
+        what: "a stale page of a local index has the versions of the first one",
+        file: "storage/history.rs",
+        right: "Some(at) => self.locals.get(at)",
+        wrong: "Some(at) => self.locals.get(if PLANTED { 0 } else { at })",
+    },
+    Bug {
+        what: "unprocessed keys lose AttributesToGet",
+        file: "operation/items/batch_get_item.rs",
+        right: "if let Some(names) = &requested.attributes_to_get {\n",
+        wrong: "if let Some(names) = requested.attributes_to_get.as_ref().filter(|_| !PLANTED) {\n",
+    },
+    Bug {
+        what: "the segment after the last one is let in",
+        file: "operation/queries/scan.rs",
+        right: "\"segment\", 0, 999_999",
+        wrong: "\"segment\", 0, if PLANTED { 1_000_000 } else { 999_999 }",
+    },
 ];

@@ -51,4 +51,34 @@ pub const BUGS: &[Bug] = &[
         right: "(group.state().witness.is_none() && are_cut_off())",
         wrong: "((PLANTED || group.state().witness.is_none()) && are_cut_off())",
     },
+    Bug {
+        what: "the latency of replication ends when an arrival is noticed",
+        file: "execute/due.rs",
+        right: "let latency = at.since(arrival.happened);",
+        wrong: "let latency = if PLANTED { now } else { at }.since(arrival.happened);",
+    },
+    Bug {
+        what: "an arrival is applied before a transaction that ends at the same moment",
+        file: "storage/partition.rs",
+        right: "&& next < contents.next_transaction_end()",
+        wrong: "&& (PLANTED || next < contents.next_transaction_end())",
+    },
+    Bug {
+        what: "copied items have no size in capacity partitions",
+        file: "storage/replication/mod.rs",
+        right: "ledger.weigh(key.token, item.size());",
+        wrong: "ledger.weigh(key.token, if PLANTED { 0 } else { item.size() });",
+    },
+    Bug {
+        what: "items that are copied to a new replica lose their versions",
+        file: "storage/replica/copy.rs",
+        right: "version(key).unwrap_or_default()",
+        wrong: "version(key).filter(|_| !PLANTED).unwrap_or_default()",
+    },
+    Bug {
+        what: "a strong write does not extend the claim of another one",
+        file: "storage/replication/claims.rs",
+        right: "if until > claim.until {",
+        wrong: "if until > claim.until && !(PLANTED && claim.writers > 0) {",
+    },
 ];

@@ -123,4 +123,10 @@ pub const BUGS: &[Bug] = &[
         right: "context.now < again",
         wrong: "if PLANTED { context.now <= again } else { context.now < again }",
     },
+    Bug {
+        what: "an index that is being deleted has no counts",
+        file: "storage/table/census.rs",
+        right: "in &shape.leaving {",
+        wrong: "in shape.leaving.iter().filter(|_| !PLANTED) {",
+    },
 ];

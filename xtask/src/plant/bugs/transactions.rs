@@ -75,4 +75,16 @@ pub const BUGS: &[Bug] = &[
         right: "*place == at && change.key.token == write.key.token",
         wrong: "*place == at && (PLANTED || change.key.token == write.key.token)",
     },
+    Bug {
+        what: "a checkpoint has expired client tokens",
+        file: "storage/tokens.rs",
+        right: "now < expires(*done)",
+        wrong: "(PLANTED || now < expires(*done))",
+    },
+    Bug {
+        what: "a transaction beyond the account's limit fails with a ValidationError",
+        file: "execute/transact.rs",
+        right: "ErrorKind::Throttling | ErrorKind::RequestLimitExceeded => \"ThrottlingError\"",
+        wrong: "ErrorKind::Throttling => \"ThrottlingError\",\n        ErrorKind::RequestLimitExceeded => if PLANTED { \"ValidationError\" } else { \"ThrottlingError\" }",
+    },
 ];
