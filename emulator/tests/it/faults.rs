@@ -706,4 +706,16 @@ fn outages_are_rules_that_end() {
     twin.0.start_outage(Outage::AzLoss, &scope).unwrap();
     twin.0.advance(Duration::from_secs(5));
     assert!((0..100).all(|at| twin.put(&at.to_string()).delivery == Delivery::Whole));
+    // So does a given end.
+    for outage in Outage::ALL {
+        let twin = Twin::on_demand();
+        let scope = Rule::new(Verdict::Reset).until(Duration::from_secs(5));
+        twin.0.start_outage(outage, &scope).unwrap();
+        twin.0.advance(Duration::from_secs(5));
+        let is_whole = |at: i32| {
+            let answer = twin.put(&at.to_string());
+            (answer.status, answer.delivery, answer.at) == (200, Delivery::Whole, twin.0.clock().now())
+        };
+        assert!((0..100).all(is_whole), "{outage}");
+    }
 }

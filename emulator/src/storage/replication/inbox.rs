@@ -373,6 +373,23 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_is_deferred_stays_before_those_of_its_item() {
+        let inbox = Inbox::default();
+        push(&inbox, "a", 1, 1, 9);
+        push(&inbox, "a", 1, 2, 9);
+        push(&inbox, "b", 2, 3, 50);
+        assert_eq!((inbox.count(), inbox.waiting("a"), inbox.waiting("b")), (3, 2, 1));
+        let (_, first) = inbox.pop(at(10)).unwrap();
+        inbox.defer(at(30), first);
+        assert_eq!(drain(&inbox, 29), []);
+        assert_eq!(drain(&inbox, 60), [(30, 1), (30, 2), (53, 3)]);
+        // Replication that was not paused is not resumed.
+        push(&inbox, "a", 1, 4, 0);
+        inbox.set_paused(&"a".into(), false, at(90));
+        assert_eq!(drain(&inbox, 100), [(4, 4)]);
+    }
+
+    #[test]
     fn writes_for_a_paused_region_are_combined() {
         let inbox = Inbox::default();
         push(&inbox, "a", 1, 1, 0);
