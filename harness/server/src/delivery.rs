@@ -14,7 +14,7 @@ use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue
 use hyper::{Response, StatusCode};
 
 use crate::budget::{Budget, Lease};
-use crate::connection::{LARGE_ANSWER, Outgoing};
+use crate::connection::{LARGE_ANSWER, Sending};
 use crate::stream::Pages;
 use crate::ui::Page;
 use crate::watch::Watch;
@@ -169,8 +169,8 @@ pub(crate) fn real(left: Duration, speed: f64) -> Duration {
 }
 
 /// Returns the response for an answer that is sent completely or, with `Truncated`, in part.
-pub(crate) fn response(outgoing: Outgoing, watch: &Arc<Watch>) -> Response<Payload> {
-    let Outgoing { answer, lease, last } = outgoing;
+pub(crate) fn response(answer: Answer, sending: Sending, watch: &Arc<Watch>) -> Response<Payload> {
+    let Sending { lease, last } = sending;
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut payload = Payload::whole(answer.body, lease);
     if let Delivery::Truncated(kept) = answer.delivery {

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::io::{self, IoSlice, Write as _};
+use std::io::{self, IoSlice};
 use std::mem::{self, MaybeUninit};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use hyper::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::backend::Backend;
-use crate::connection::{ConnectionState, Ended, Handled, KNOWN_HEADERS, Outgoing, handle, known_header, request_name};
+use crate::connection::{ConnectionState, Ended, Handled, KNOWN_HEADERS, Sending, handle, known_header, request_name};
 use crate::delivery::internal_error;
 use crate::log::Log;
 use crate::watch::{Phase, Watched};
@@ -189,7 +189,7 @@ pub(crate) async fn serve<D: Backend>(state: &Arc<ConnectionState<D>>, socket: &
             return Err(Ended::Closed);
         }
         let started = (state.shared.log == Log::Requests).then(Instant::now);
-        let handled = loop {
+        let (mut answer, durability) = loop {
             match attempt(state, &received, |backend, request| !backend.may_take_long(request)) {
                 Ok(handled) => break handled,
                 Err(Unhandled::Long) => break answer_aside(state, &mut received).await,
@@ -197,9 +197,9 @@ pub(crate) async fn serve<D: Backend>(state: &Arc<ConnectionState<D>>, socket: &
                 Err(Unhandled::Uncommon) => return Ok(received),
             }
         };
-        let answer = state.settled(handled).await;
+        state.settle(&mut answer, durability).await;
         state.report(|| name(&received), &answer, started);
-        send(state, socket, &mut head, answer).await?;
+        send(state, socket, &mut head, &mut answer).await?;
     }
 }
 
@@ -239,15 +239,15 @@ async fn send<D: Backend>(
     state: &ConnectionState<D>,
     socket: &mut Watched,
     head: &mut Vec<u8>,
-    answer: Answer,
+    answer: &mut Answer,
 ) -> Result<(), Ended> {
-    let Outgoing { answer, lease, last } = state.outgoing(answer)?;
+    let Sending { lease, last } = state.begin_sending(answer)?;
     let kept = match answer.delivery {
         Delivery::Truncated(kept) => kept.min(answer.body.len()),
         _ => answer.body.len(),
     };
     head.clear();
-    write_head(head, &answer, last);
+    write_head(head, answer, last);
     let sent = write_both(socket, head, &answer.body[..kept]).await;
     drop(lease);
     match sent {
@@ -273,34 +273,28 @@ async fn write_both(socket: &mut Watched, head: &[u8], body: &[u8]) -> io::Resul
 
 /// Appends the head of a response as hyper writes it.
 fn write_head(head: &mut Vec<u8>, answer: &Answer, last: bool) {
+    let mut add = |part: &str| head.extend_from_slice(part.as_bytes());
     match answer.status {
-        200 => head.extend_from_slice(b"HTTP/1.1 200 OK\r\n"),
-        status => {
-            let reason = StatusCode::from_u16(status)
-                .ok()
-                .and_then(|status| status.canonical_reason());
-            add(
-                head,
-                format_args!("HTTP/1.1 {status} {}\r\n", reason.unwrap_or("<none>")),
-            );
+        200 => add("HTTP/1.1 200 OK\r\n"),
+        code => {
+            let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            let reason = status.canonical_reason().unwrap_or("<none>");
+            ["HTTP/1.1 ", status.as_str(), " ", reason, "\r\n"]
+                .into_iter()
+                .for_each(&mut add);
         }
     }
     for (name, value) in &answer.headers {
-        for part in [name, ": ", value, "\r\n"] {
-            head.extend_from_slice(part.as_bytes());
-        }
+        [name, ": ", value, "\r\n"].into_iter().for_each(&mut add);
     }
     if last {
-        head.extend_from_slice(b"connection: close\r\n");
+        add("connection: close\r\n");
     }
-    add(head, format_args!("content-length: {}\r\ndate: ", answer.body.len()));
+    add("content-length: ");
+    add(&answer.body.len().to_string());
+    add("\r\ndate: ");
     head.extend_from_slice(&date());
     head.extend_from_slice(b"\r\n\r\n");
-}
-
-fn add(head: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // A vector takes everything.
-    let _ = head.write_fmt(text);
 }
 
 /// Returns the present time as in the header `date`, formatted once a second.
