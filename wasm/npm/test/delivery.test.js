@@ -55,3 +55,23 @@ test('a client can abort a request whose answer is on its way', { timeout: 60_00
   await assert.rejects(carried, { name: 'AbortError' });
   await assert.rejects(twin.carry(answerOf(twin), { abortSignal: aborted }), { name: 'AbortError' });
 });
+
+test('a request handler sends the bytes of a view, and its request\'s timeout precedes the client\'s', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const headers = {
+    host: 'localhost', 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'DynamoDB_20120810.ListTables',
+    'x-amz-date': '20260101T000000Z',
+    authorization: 'AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+  };
+  const bytes = new TextEncoder().encode('x{"Limit":1}x');
+  const handler = twin.requestHandler({ requestTimeout: 5000 });
+  const views = [new DataView(bytes.buffer, 1, bytes.length - 2), bytes.subarray(1, -1), bytes.slice(1, -1).buffer, '{"Limit":1}'];
+  for (const body of views) {
+    const { response } = await handler.handle({ method: 'POST', path: '/', headers, body });
+    assert.equal(response.statusCode, 200, String(body));
+  }
+  twin.faults.add({ verdict: { wait: 3 } });
+  const request = { method: 'POST', path: '/', headers, body: '{}' };
+  await assert.rejects(handler.handle(request, { requestTimeout: 1000 }), { name: 'TimeoutError' });
+  assert.equal((await handler.handle(request)).response.statusCode, 200);
+});
