@@ -115,7 +115,7 @@ impl Faults {
     /// use dynatwin::{Rule, Twin, Verdict};
     ///
     /// let twin = Twin::seeded(7);
-    /// drop(twin.faults().add(Rule::new(Verdict::Reset).operation("GetItm")));
+    /// drop(twin.faults().add(Rule::new(Verdict::Reset).table("Sesions")));
     /// assert_eq!(twin.faults().never_fired().len(), 1);
     /// ```
     pub fn never_fired(&self) -> Vec<RuleReport> {

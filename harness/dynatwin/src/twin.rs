@@ -245,7 +245,7 @@ impl Twin {
     /// use dynatwin::{Rule, Twin, Verdict};
     ///
     /// let twin = Twin::seeded(7);
-    /// let _typo = twin.faults().add(Rule::new(Verdict::Reset).operation("GetItm"));
+    /// let _typo = twin.faults().add(Rule::new(Verdict::Reset).table("Sesions"));
     /// twin.assert_faults_fired();
     /// ```
     ///

@@ -125,7 +125,7 @@ test('the hottest keys come first', () => {
 test('faults that never fired are named', () => {
   const { twin, put } = watched();
   const fires = twin.faults.add({ verdict: { wait: 1 }, operation: 'PutItem' });
-  const never = twin.faults.add({ verdict: 'reset', operation: 'GetItm' });
+  const never = twin.faults.add({ verdict: 'reset', table: 'tabb' });
   put('a');
   twin.faults.remove(fires);
   twin.faults.remove(never);
