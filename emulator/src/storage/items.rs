@@ -14,9 +14,6 @@ use crate::value::Item;
 /// A chunk with this many entries is split. Copying one takes some microseconds.
 const CHUNK: usize = 256;
 
-/// By how many entries a chunk that has been split grows. Doubling would leave a third of its memory unused.
-const GROWTH: usize = 21;
-
 /// Entries sorted by key: a binary search in one allocation takes half the instructions of a search in a B-tree.
 type Chunk = Arc<Vec<(Key, Item)>>;
 
@@ -109,9 +106,6 @@ impl Items {
         match position(chunk, &key) {
             Ok(at) => Some(std::mem::replace(&mut chunk[at].1, item)),
             Err(at) => {
-                if chunk.len() == chunk.capacity() && chunk.len() >= CHUNK / 2 {
-                    chunk.reserve_exact(GROWTH);
-                }
                 chunk.insert(at, (key, item));
                 if chunk.len() >= CHUNK {
                     self.split(place);
@@ -126,7 +120,6 @@ impl Items {
     fn split(&mut self, place: usize) {
         let chunk = self.chunk_mut(place);
         let upper = chunk.split_off(CHUNK / 2);
-        chunk.shrink_to_fit();
         let Some((middle, _)) = upper.first() else { return };
         let middle = middle.clone();
         self.rest.insert(place, Arc::new(upper));
@@ -284,17 +277,6 @@ mod tests {
         snapshots.push((items, model));
         for (items, model) in snapshots {
             assert!(items.iter().eq(model.iter()), "a snapshot stays as it was");
-        }
-    }
-
-    #[test]
-    fn chunks_leave_little_room_unused() {
-        for spread in [1, 7919] {
-            let mut items = Items::default();
-            (0..20_000).for_each(|number| drop(items.insert(key(number * spread % 20_000), item(number))));
-            let room: usize = items.rest.iter().map(|chunk| chunk.capacity() * 10 / chunk.len()).sum();
-            let average = room / items.rest.len();
-            assert!(average <= 11, "{average} tenths of what is used");
         }
     }
 
