@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Instant;
-use std::{env, thread};
+use std::{env, iter, thread};
 
 use crate::shell::{self, Outcome};
 use crate::test::{Counts, Extent, of_ours};
@@ -84,7 +84,7 @@ fn run_as_processes(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> 
     let most = thread::available_parallelism().map_or(1, NonZero::get);
     let mut waiting: Vec<&'static Step> = steps.to_vec();
     let mut running: Vec<&'static str> = Vec::new();
-    let (mut sum, mut lines) = (Counts::default(), Vec::new());
+    let (mut sum, mut lines, mut failures) = (Counts::default(), Vec::new(), Vec::new());
     let (sender, ended) = channel();
     loop {
         while running.len() < most
@@ -107,11 +107,42 @@ fn run_as_processes(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> 
             (String::new(), line, Counts { passed: 0, failed: 1 })
         });
         println!("\n── {name}\n{output}\n── {line}");
+        if counts.failed > 0 {
+            failures.extend(lines_about_failures(&output).map(|line| format!("{name}: {line}")));
+        }
         sum.add(counts);
         lines.push(line);
     }
+    // Repeated at the end, where the log of a CI service is read.
+    for failure in failures.iter().take(MOST_FAILURES) {
+        println!("{failure}");
+    }
     println!("\n{}", lines.join("\n"));
     Ok(sum)
+}
+
+/// The most lines about failures that are repeated at the end.
+const MOST_FAILURES: usize = 100;
+
+/// The lines of test runners' output that name a failing test, or the place of a panic and the first line of its message.
+fn lines_about_failures(output: &str) -> impl Iterator<Item = &str> {
+    let previous = iter::once("").chain(output.lines());
+    let lines = previous.zip(output.lines());
+    lines
+        .filter(|(previous, line)| is_panic(previous) || is_panic(line) || names_a_failing_test(line))
+        .map(|(_, line)| line)
+}
+
+fn is_panic(line: &str) -> bool {
+    line.starts_with("thread '") && line.contains(" panicked at ")
+}
+
+fn names_a_failing_test(line: &str) -> bool {
+    let line = line.trim_start();
+    (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+        || ["not ok ", "FAILED ", "ERROR ", "--- FAIL: ", "error: ", "error["]
+            .iter()
+            .any(|start| line.starts_with(start))
 }
 
 /// The first step whose predecessors have all finished.
@@ -183,6 +214,32 @@ mod tests {
         assert_eq!(next(&[&second], &["first"]), None);
         assert_eq!(next(&[&second], &[]), Some(0));
         assert_eq!(next(&[], &[]), None);
+    }
+
+    #[test]
+    fn failures_are_repeated_with_their_places() {
+        let output = "\
+test items::a_put_is_read ... ok
+test items::a_put_is_read_again ... FAILED
+thread 'items::a_put_is_read_again' (12) panicked at tests/it/items.rs:3:5:
+assertion `left == right` failed
+  left: 1
+error: test failed, to rerun pass `--test it`
+ok 2 - a get is answered
+    not ok 3 - a put is read
+# fail 1
+FAILED tests/test_twin.py::test_put - AssertionError
+--- FAIL: TestPut (0.02s)
+FAILED";
+        let expected = "\
+test items::a_put_is_read_again ... FAILED
+thread 'items::a_put_is_read_again' (12) panicked at tests/it/items.rs:3:5:
+assertion `left == right` failed
+error: test failed, to rerun pass `--test it`
+    not ok 3 - a put is read
+FAILED tests/test_twin.py::test_put - AssertionError
+--- FAIL: TestPut (0.02s)";
+        assert_eq!(lines_about_failures(output).collect::<Vec<_>>().join("\n"), expected);
     }
 
     #[test]
