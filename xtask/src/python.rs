@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::patch;
 use crate::setup;
-use crate::shell::{self, Outcome, root, run};
+use crate::shell::{self, Outcome, command, root, run};
 use crate::test::{Counts, Extent, counted, of_pytest};
 
 const FOLDER: &str = "harness/python";
@@ -156,8 +156,7 @@ pub fn build(profile: &str) -> Outcome<PathBuf> {
     if wheels.is_dir() {
         std::fs::remove_dir_all(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
     }
-    let mut maturin = Command::new(python.with_file_name("maturin"));
-    maturin.current_dir(root().join(FOLDER)).stdin(Stdio::null());
+    let mut maturin = command(python.with_file_name("maturin"), FOLDER);
     maturin
         .args(["build", "--quiet", "--locked", "--profile", profile, "--interpreter"])
         .arg(&python);

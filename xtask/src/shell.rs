@@ -1,5 +1,7 @@
 //! Runs other programs.
 
+use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,22 +13,23 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// A command for a program in a folder below the root, with empty standard input.
-pub fn command(program: &str, folder: &str) -> Command {
+/// A command for a program in a folder below the root, with empty standard input, and without the environment variables
+/// that cargo set for this task: with them, cargo would build packages again whose build scripts regard them.
+pub fn command(program: impl AsRef<OsStr>, folder: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root().join(folder)).stdin(Stdio::null());
-    command
-}
-
-/// The cargo that runs this task, without the environment variables that it set for the task.
-pub fn cargo() -> Command {
-    let mut command = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), "");
-    for (name, _) in std::env::vars() {
-        if name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" || name == "CARGO_MANIFEST_PATH" {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
             command.env_remove(name);
         }
     }
     command
+}
+
+/// The cargo that runs this task.
+pub fn cargo() -> Command {
+    command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), "")
 }
 
 /// A command for a program that the root user runs: with sudo unless this user is root.
@@ -72,8 +75,21 @@ pub fn shown(command: &Command) -> String {
 
 /// The path of a program, if it is on `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
         .map(|folder| folder.join(program))
         .find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_does_not_inherit_the_variables_of_a_package() {
+        let of_a_package = |line: &&str| line.starts_with("CARGO_PKG_") || line.starts_with("CARGO_MANIFEST_");
+        assert!(env::var_os("CARGO_PKG_NAME").is_some());
+        let variables = output(&mut command("env", "")).unwrap();
+        assert_eq!(variables.lines().find(of_a_package), None);
+    }
 }
