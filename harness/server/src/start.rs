@@ -1,10 +1,13 @@
 //! Creates an engine from the flags.
 
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use dynatwin_engine::iam::{Directory, PolicyWarning, SigningKey};
+use dynatwin_engine::quotas::REQUEST_BODY;
 use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings, TimeToLive};
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
@@ -89,7 +92,7 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
     let Some(file) = &flags.iam else {
         return Ok(Vec::new());
     };
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let text = read(file).map_err(|error| format!("{file}: {error}"))?;
     let json = dynatwin_seed::to_json(file, &text).map_err(|error| error.to_string())?;
     let directory = Directory::read(&json, engine.clock().now()).map_err(|why| format!("{file}: {why}"))?;
     let found = directory.warnings();
@@ -104,6 +107,17 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
         format!("{file}: {policy}, statement {statement}: {code}: {message}")
     });
     Ok(warnings.collect())
+}
+
+/// Reads a file of at most the size of a request's body.
+fn read(file: &str) -> std::io::Result<String> {
+    let most = REQUEST_BODY as u64;
+    let mut text = String::new();
+    File::open(file)?.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    Ok(text)
 }
 
 /// Loads the files of `--load`, and returns a line about each. Existing tables and their items stay unchanged.

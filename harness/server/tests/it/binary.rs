@@ -209,6 +209,13 @@ fn invalid_command_lines_exit_with_2() {
     assert_eq!(err, "dynatwin: --db-path and --in-memory exclude each other\n");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_endless_file_is_too_large() {
+    let (code, _, err) = finished(&["--port", "0", "--iam", "/dev/zero"]);
+    assert_eq!((code, err.as_str()), (Some(1), "dynatwin: /dev/zero: file too large\n"));
+}
+
 /// Returns the answer of the server at a port to an API request of the caller that owns the tables of `--load`.
 fn answer(port: u16, operation: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
