@@ -1,9 +1,9 @@
 //! Rate limits of an account's control-plane requests.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 use crate::sync::Mutex;
 
 /// The maximum number of accounts and kinds of requests that are remembered; beyond it all counts restart.
@@ -88,7 +88,7 @@ fn rate(operation: &str) -> Option<Rate> {
 
 /// When each account has used up its requests of each kind: as token buckets that are empty now would be full again.
 #[derive(Debug, Default)]
-pub struct Rates(Mutex<BTreeMap<(u64, RateGroup), Moment>>);
+pub struct Rates(Mutex<SortedMap<(u64, RateGroup), Moment>>);
 
 impl Rates {
     /// Counts a request of an account; returns its kind if there were too many.
@@ -99,7 +99,7 @@ impl Rates {
         if full.len() >= MOST_RATES {
             full.clear();
         }
-        let at = full.entry((owner, rate.kind)).or_insert(now);
+        let at = full.get_or_insert((owner, rate.kind), now);
         let next = (*at).max(now).plus(each);
         if next > now.plus(each * rate.burst) {
             return Err(rate.kind);

@@ -164,6 +164,12 @@ impl EngineState {
         self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
     }
 
+    /// Whether no setting makes control-plane requests for a table wait or fail.
+    pub fn never_delays_control(&self, scope: &Scope, table: &str) -> bool {
+        let allows = |conditions: &Conditions| conditions.latency.is_none() && !conditions.control_limits;
+        !self.is_full() && self.catalog.defaults().test(scope, table, allows)
+    }
+
     /// The access control in force.
     pub fn access(&self) -> &AccessControl {
         &self.access

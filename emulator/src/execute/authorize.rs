@@ -61,7 +61,7 @@ pub fn authorize(
     each: impl Fn(&mut dyn FnMut(Access<'_, '_>)),
 ) -> Result<Verdicts, ApiError> {
     let mut never_waits_or_fails = context.engine.faults().is_empty() && context.identity().is_none();
-    each(&mut |access| never_waits_or_fails &= access.never_waits_or_fails());
+    each(&mut |access| never_waits_or_fails &= access.never_waits_or_fails(context));
     if never_waits_or_fails {
         return Ok(Verdicts::default());
     }
@@ -118,10 +118,16 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
 
 impl Access<'_, '_> {
     /// Whether no setting of the table makes requests wait or fail.
-    fn never_waits_or_fails(&self) -> bool {
-        let Access::Items(access) = self else { return false };
-        let conditions = &access.shape().conditions;
-        conditions.latency.is_none() && conditions.internal_errors == 0.0 && conditions.throttles == 0.0
+    fn never_waits_or_fails(&self, context: &Context<'_>) -> bool {
+        match self {
+            Access::Items(access) => {
+                let conditions = &access.shape().conditions;
+                conditions.latency.is_none() && conditions.internal_errors == 0.0 && conditions.throttles == 0.0
+            }
+            Access::Control(access) => {
+                !context.is_recorded() && context.engine.never_delays_control(&context.scope, access.table)
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::scope::Scope;
 use crate::clock::Moment;
+use crate::sorted::SortedMap;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// The number of passes for which a scope counts as recently used: a request may change something long after it has
@@ -15,15 +16,12 @@ const LOOKS_AT_ALL: u64 = 240;
 
 /// The scopes that others have left something to do for, until the next look. Its lock is a leaf.
 #[derive(Debug, Default)]
-pub struct Wakes(Mutex<BTreeSet<Scope>>);
+pub struct Wakes(Mutex<SortedMap<Scope, ()>>);
 
 impl Wakes {
     /// Makes the next pass examine a scope.
     pub fn add(&self, scope: &Scope) {
-        let mut wakes = self.0.lock();
-        if !wakes.contains(scope) {
-            wakes.insert(scope.clone());
-        }
+        self.0.lock().get_or_default(scope);
     }
 
     /// Whether the next look is at any scope.
@@ -31,8 +29,10 @@ impl Wakes {
         self.0.lock().is_empty()
     }
 
-    pub fn take(&self) -> BTreeSet<Scope> {
-        std::mem::take(&mut *self.0.lock())
+    /// Removes and returns all scopes, in order.
+    pub fn take(&self) -> impl Iterator<Item = Scope> {
+        let wakes = std::mem::take(&mut *self.0.lock());
+        wakes.into_iter().map(|(scope, ())| scope)
     }
 }
 

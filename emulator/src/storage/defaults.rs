@@ -37,6 +37,14 @@ impl Defaults {
         own.get(&(scope.clone(), Name::new(table))).map(|own| **own)
     }
 
+    /// Tests the conditions of a table without copying the common ones.
+    pub fn test(&self, scope: &Scope, table: &str, test: impl FnOnce(&Conditions) -> bool) -> bool {
+        match self.of_table(scope, table) {
+            Some(own) => test(&own),
+            None => test(&self.conditions.read()),
+        }
+    }
+
     /// The number of tables, existing or not, with their own conditions.
     pub fn count(&self) -> usize {
         self.tables.read().len()

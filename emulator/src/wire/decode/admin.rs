@@ -2,7 +2,7 @@
 
 use super::shape::{aliases, narrowed, requests, structures};
 use super::value_errors::ValueLayer;
-use super::{Decode, Decoder, ValuePosition, scaling};
+use super::{Decode, Decoder, scaling};
 use crate::error::ApiError;
 use crate::request::{
     ContributorInsights, GlobalTable, IndexScalingUpdate, KinesisConfiguration, KinesisDestination,
@@ -62,13 +62,13 @@ structures! {
     KinesisDestination => KinesisDestination, "KinesisStreamingDestinationInput" {
         "TableName" => table_name = Decoder::text,
         "StreamArn" => stream_arn = Decoder::text,
-        "EnableKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<KinesisConfiguration>(ValuePosition::Member),
+        "EnableKinesisStreamingConfiguration" => configuration = Decoder::structure::<KinesisConfiguration>,
     }
 
     UpdateDestination => KinesisDestination, "UpdateKinesisStreamingDestinationInput" {
         "TableName" => table_name = Decoder::text,
         "StreamArn" => stream_arn = Decoder::text,
-        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<UpdateKinesisConfiguration>(ValuePosition::Member),
+        "UpdateKinesisStreamingConfiguration" => configuration = Decoder::structure::<UpdateKinesisConfiguration>,
     }
 
     KinesisConfiguration => KinesisConfiguration, "EnableKinesisStreamingConfiguration" {
@@ -102,28 +102,28 @@ structures! {
     ReplicaAction => ReplicaAction, "CreateReplicationGroupMemberAction" {
         "RegionName" => region_name = Decoder::text,
         "KMSMasterKeyId" => kms_master_key_id = Decoder::text,
-        "ProvisionedThroughputOverride" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughputOverride" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "ProvisionedThroughputOverride" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughputOverride" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
         "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<ReplicaIndex>,
         "TableClassOverride" => table_class = Decoder::text,
     }
 
     ReplicaIndex => SecondaryIndex, "ReplicaGlobalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
-        "ProvisionedThroughputOverride" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughputOverride" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "ProvisionedThroughputOverride" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughputOverride" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
     }
 
     ReplicaUpdate => ReplicaUpdate, "ReplicationGroupUpdate" {
-        "Create" => create = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
-        "Update" => update = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
-        "Delete" => delete = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
-        "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
+        "Create" => create = Decoder::structure::<ReplicaAction>,
+        "Update" => update = Decoder::structure::<ReplicaAction>,
+        "Delete" => delete = Decoder::structure::<ReplicaAction>,
+        "Disassociate" => disassociate = Decoder::structure::<ReplicaAction>,
     }
 
     WitnessUpdate => WitnessUpdate, "GlobalTableWitnessGroupUpdate" {
-        "Create" => create = |decoder| decoder.structure::<RegionOnly>(ValuePosition::Member),
-        "Delete" => delete = |decoder| decoder.structure::<RegionOnly>(ValuePosition::Member),
+        "Create" => create = Decoder::structure::<RegionOnly>,
+        "Delete" => delete = Decoder::structure::<RegionOnly>,
     }
 
     UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
@@ -132,7 +132,7 @@ structures! {
             decoder.validated_and(scaling::INDEXES, "globalSecondaryIndexUpdates", Decoder::structure_list::<IndexScalingUpdate>),
         "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder|
             decoder.validated_and(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate",
-                |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member)),
+                Decoder::structure::<ScalingUpdate>),
         "ReplicaUpdates" => replica_updates = |decoder|
             decoder.validated_and(scaling::REPLICAS, "replicaUpdates", Decoder::structure_list::<ReplicaScalingUpdate>),
     }
@@ -142,13 +142,13 @@ structures! {
         "MaximumUnits" => maximum_units = Decoder::long,
         "AutoScalingDisabled" => auto_scaling_disabled = Decoder::boolean,
         "AutoScalingRoleArn" => role_arn = Decoder::text,
-        "ScalingPolicyUpdate" => policy = |decoder| decoder.structure::<ScalingPolicyUpdate>(ValuePosition::Member),
+        "ScalingPolicyUpdate" => policy = Decoder::structure::<ScalingPolicyUpdate>,
     }
 
     ScalingPolicyUpdate => ScalingPolicyUpdate, "AutoScalingPolicyUpdate" {
         "PolicyName" => policy_name = Decoder::text,
         "TargetTrackingScalingPolicyConfiguration" => target_tracking =
-            |decoder| decoder.structure::<TargetTrackingUpdate>(ValuePosition::Member),
+            Decoder::structure::<TargetTrackingUpdate>,
     }
 
     TargetTrackingUpdate => TargetTrackingUpdate, "AutoScalingTargetTrackingScalingPolicyConfigurationUpdate" {
@@ -161,25 +161,25 @@ structures! {
     IndexScalingUpdate => IndexScalingUpdate, "GlobalSecondaryIndexAutoScalingUpdate" {
         "IndexName" => index_name = Decoder::text,
         "ProvisionedWriteCapacityAutoScalingUpdate" => scaling =
-            |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member),
+            Decoder::structure::<ScalingUpdate>,
     }
 
     ReplicaIndexScaling => IndexScalingUpdate, "ReplicaGlobalSecondaryIndexAutoScalingUpdate" {
         "IndexName" => index_name = Decoder::text,
         "ProvisionedReadCapacityAutoScalingUpdate" => scaling =
-            |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member),
+            Decoder::structure::<ScalingUpdate>,
     }
 
     ReplicaScalingUpdate => ReplicaScalingUpdate, "ReplicaAutoScalingUpdate" {
         "RegionName" => region_name = Decoder::text,
         "ReplicaGlobalSecondaryIndexUpdates" => index_updates = Decoder::structure_list::<ReplicaIndexScaling>,
         "ReplicaProvisionedReadCapacityAutoScalingUpdate" => read =
-            |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member),
+            Decoder::structure::<ScalingUpdate>,
     }
 
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {
-        "Create" => create = |decoder| decoder.structure::<CreateReplicaAction>(ValuePosition::Member),
-        "Delete" => delete = |decoder| decoder.structure::<DeleteReplicaAction>(ValuePosition::Member),
+        "Create" => create = Decoder::structure::<CreateReplicaAction>,
+        "Delete" => delete = Decoder::structure::<DeleteReplicaAction>,
     }
 
     GlobalTable => GlobalTable, "GlobalTableInput" {

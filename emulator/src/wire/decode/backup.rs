@@ -1,8 +1,8 @@
 //! Decodes requests on backups, point-in-time recovery and restores.
 
+use super::Decoder;
 use super::shape::{requests, structures};
 use super::table::{LocalSecondaryIndex, NO_VALUES};
-use super::{Decoder, ValuePosition};
 use crate::request::{
     BackupOnly, CreateBackup, ListBackups, OnDemandThroughput, PointInTimeRecoverySpecification, ProvisionedThroughput,
     RestoreTableFromBackup, RestoreTableToPointInTime, SecondaryIndex, SseSpecification, UpdateContinuousBackups,
@@ -44,7 +44,7 @@ structures! {
 
     UpdateContinuousBackups => UpdateContinuousBackups, "UpdateContinuousBackupsInput" {
         "TableName" => table_name = Decoder::text,
-        "PointInTimeRecoverySpecification" => specification = |decoder| decoder.structure::<PointInTimeRecoverySpecification>(ValuePosition::Member),
+        "PointInTimeRecoverySpecification" => specification = Decoder::structure::<PointInTimeRecoverySpecification>,
     }
 
     RestoreTableFromBackup => RestoreTableFromBackup, "RestoreTableFromBackupInput" {
@@ -54,9 +54,9 @@ structures! {
         "GlobalSecondaryIndexOverride" => overrides.global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "LocalSecondaryIndexOverride" => overrides.local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
         "VectorIndexOverride" => overrides.vector_indexes = Decoder::structure_list::<VectorIndex>,
-        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
+        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughputOverride" => overrides.on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "SSESpecificationOverride" => overrides.sse_specification = Decoder::structure::<SseSpecification>,
     }
 
     RestoreTableToPointInTime => RestoreTableToPointInTime, "RestoreTableToPointInTimeInput" {
@@ -69,8 +69,8 @@ structures! {
         "GlobalSecondaryIndexOverride" => overrides.global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "LocalSecondaryIndexOverride" => overrides.local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
         "VectorIndexOverride" => overrides.vector_indexes = Decoder::structure_list::<VectorIndex>,
-        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
+        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughputOverride" => overrides.on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "SSESpecificationOverride" => overrides.sse_specification = Decoder::structure::<SseSpecification>,
     }
 }

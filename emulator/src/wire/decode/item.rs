@@ -107,19 +107,19 @@ impl Decoder<'_> {
 
     fn expected(&mut self) -> Read<Vec<(Name, Expected)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.ExpectedAttributeValue", |decoder| {
-            decoder.structure::<Expected>(ValuePosition::Element)
+            decoder.structure_at::<Expected>(ValuePosition::Element)
         })
     }
 
     fn attribute_updates(&mut self) -> Read<Vec<(Name, AttributeUpdate)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.AttributeValueUpdate", |decoder| {
-            decoder.structure::<AttributeUpdate>(ValuePosition::Element)
+            decoder.structure_at::<AttributeUpdate>(ValuePosition::Element)
         })
     }
 
     pub(super) fn conditions(&mut self) -> Read<Vec<(Name, LegacyCondition)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.Condition", |decoder| {
-            decoder.structure::<LegacyCondition>(ValuePosition::Element)
+            decoder.structure_at::<LegacyCondition>(ValuePosition::Element)
         })
     }
 

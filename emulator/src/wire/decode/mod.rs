@@ -82,18 +82,26 @@ struct Decoder<'a> {
     numbers: Option<Vec<(Name, Name)>>,
 }
 
+/// Reads a member, given its name.
+type ReadMember<'m> = dyn FnMut(&mut Decoder<'_>, &str) -> Read<()> + 'm;
+
 /// Reads a whole body as the structure `S`.
 fn decode<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, ApiError> {
+    let mut request = S::Into::default();
+    read_body(body, layer, &mut |decoder, name| S::member(&mut request, name, decoder))?;
+    Ok(request)
+}
+
+/// Reads a whole body, member by member. Compiled once for all requests.
+fn read_body(body: &[u8], layer: ValueLayer, member: &mut ReadMember<'_>) -> Result<(), ApiError> {
     let reader = Reader::new(body).map_err(|_| not_json())?;
     let mut decoder = Decoder {
         reader,
         value_errors: ValueErrors::new(layer),
         numbers: None,
     };
-    // Requests are large: they are filled in place, and moved once.
-    let mut request = S::Into::default();
-    match decoder.document::<S>(&mut request) {
-        Ok(()) => decoder.value_errors.finish().map(|()| request),
+    match decoder.document(member) {
+        Ok(()) => decoder.value_errors.finish(),
         Err(DecodeStop::Mismatch(text)) if check_syntax(body).is_ok() => {
             Err(ApiError::new(ErrorKind::Serialization, text))
         }
@@ -102,11 +110,11 @@ fn decode<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, 
 }
 
 impl Decoder<'_> {
-    fn document<S: StructureShape>(&mut self, request: &mut S::Into) -> Read<()> {
+    fn document(&mut self, member: &mut ReadMember<'_>) -> Read<()> {
         if self.reader.peek()? != Token::Object {
             return Err(DecodeStop::Syntax);
         }
-        self.members::<S>(request)?;
+        self.members(member)?;
         self.reader.end()?;
         Ok(())
     }
@@ -117,6 +125,13 @@ impl Decoder<'_> {
             return Ok(None);
         }
         read(self).map(Some)
+    }
+
+    /// Reads a member's value into its field; null is no value.
+    #[inline]
+    fn field<T>(&mut self, field: &mut Option<T>, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<()> {
+        *field = self.optional(read)?;
+        Ok(())
     }
 }
 

@@ -76,8 +76,8 @@ structures! {
     }
 
     WriteRequest => WriteRequest, "WriteRequest" {
-        "PutRequest" => put_request = |decoder| decoder.structure::<PutRequest>(ValuePosition::Member),
-        "DeleteRequest" => delete_request = |decoder| decoder.structure::<DeleteRequest>(ValuePosition::Member),
+        "PutRequest" => put_request = Decoder::structure::<PutRequest>,
+        "DeleteRequest" => delete_request = Decoder::structure::<DeleteRequest>,
     }
 
     PutRequest => PutRequest, "PutRequest" {
@@ -113,7 +113,7 @@ impl Decoder<'_> {
 
     fn tables_read(&mut self) -> Read<Vec<(Text, KeysAndAttributes)>> {
         self.map("com.amazonaws.dynamodb.v20120810.KeysAndAttributes", |decoder| {
-            decoder.structure::<KeysAndAttributes>(ValuePosition::Element)
+            decoder.structure_at::<KeysAndAttributes>(ValuePosition::Element)
         })
     }
 

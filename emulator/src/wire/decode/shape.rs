@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 
 use super::scalar::UNEXPECTED_OBJECT;
-use super::{DecodeStop, Decoder, Read, StructureShape, ValuePosition};
+use super::{DecodeStop, Decoder, Read, ReadMember, StructureShape, ValuePosition};
 use crate::sort;
 use crate::wire::reader::Token;
 
@@ -25,21 +25,33 @@ fn stop(text: &'static str) -> DecodeStop {
 
 impl Decoder<'_> {
     /// Reads the members of an object.
-    pub(super) fn members<S: StructureShape>(&mut self, into: &mut S::Into) -> Read<()> {
+    pub(super) fn members(&mut self, member: &mut ReadMember<'_>) -> Read<()> {
         self.reader.enter()?;
         let mut first = true;
         while let Some(name) = self.reader.member(first)? {
             first = false;
-            S::member(into, &name, self)?;
+            member(self, &name)?;
         }
         Ok(())
     }
 
-    pub(super) fn structure<S: StructureShape>(&mut self, place: ValuePosition) -> Read<S::Into> {
-        self.expect_structure(place, S::CLASS)?;
+    /// A member that is a structure.
+    pub(super) fn structure<S: StructureShape>(&mut self) -> Read<S::Into> {
+        self.structure_at::<S>(ValuePosition::Member)
+    }
+
+    pub(super) fn structure_at<S: StructureShape>(&mut self, place: ValuePosition) -> Read<S::Into> {
         let mut into = S::Into::default();
-        self.members::<S>(&mut into)?;
+        self.structure_members(place, S::CLASS, &mut |decoder, name| {
+            S::member(&mut into, name, decoder)
+        })?;
         Ok(into)
+    }
+
+    /// Reads the members of a structure of a class.
+    fn structure_members(&mut self, place: ValuePosition, class: &str, member: &mut ReadMember<'_>) -> Read<()> {
+        self.expect_structure(place, class)?;
+        self.members(member)
     }
 
     pub(super) fn expect_structure(&mut self, place: ValuePosition, class: &str) -> Read<()> {
@@ -103,8 +115,12 @@ impl Decoder<'_> {
     ) -> Read<Vec<S::Into>> {
         let mut kept = Vec::new();
         self.elements(place, &mut |decoder| {
-            let structure = decoder.optional(|decoder| decoder.structure::<S>(ValuePosition::Element))?;
-            let mut structure = structure.unwrap_or_default();
+            let mut structure = S::Into::default();
+            if !decoder.reader.null()? {
+                decoder.structure_members(ValuePosition::Element, S::CLASS, &mut |decoder, name| {
+                    S::member(&mut structure, name, decoder)
+                })?;
+            }
             then(decoder, &mut structure);
             if kept.len() < MOST_STRUCTURES {
                 kept.push(structure);
@@ -198,7 +214,7 @@ macro_rules! structures {
                     decoder: &mut $crate::wire::decode::Decoder<'_>,
                 ) -> $crate::wire::decode::Read<()> {
                     match name {
-                        $($wire => into.$($member).+ = decoder.optional($read)?,)*
+                        $($wire => decoder.field(&mut into.$($member).+, $read)?,)*
                         _ => decoder.reader.skip()?,
                     }
                     Ok(())

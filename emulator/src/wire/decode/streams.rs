@@ -1,8 +1,8 @@
 //! Decodes the requests of DynamoDB Streams.
 
+use super::Decoder;
 use super::shape::{requests, structures};
 use super::value_errors::ValueLayer;
-use super::{Decoder, ValuePosition};
 use crate::request::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
 
 /// These requests contain no attribute values, so the layer does not matter.
@@ -31,7 +31,7 @@ structures! {
         "StreamArn" => stream_arn = Decoder::text,
         "Limit" => limit = Decoder::integer,
         "ExclusiveStartShardId" => exclusive_start_shard_id = Decoder::text,
-        "ShardFilter" => shard_filter = |decoder| decoder.structure::<ShardFilter>(ValuePosition::Member),
+        "ShardFilter" => shard_filter = Decoder::structure::<ShardFilter>,
     }
 
     GetShardIterator => GetShardIterator, "GetShardIteratorInput" {

@@ -2,7 +2,7 @@
 
 use super::shape::{aliases, requests, structures};
 use super::value_errors::ValueLayer;
-use super::{Decoder, ValuePosition, scaling};
+use super::{Decoder, scaling};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
     OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SearchSchemaElement, SecondaryIndex,
@@ -50,11 +50,11 @@ structures! {
         "LocalSecondaryIndexes" => local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
         "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "BillingMode" => billing_mode = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
-        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(ValuePosition::Member),
-        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
+        "ProvisionedThroughput" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughput" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "WarmThroughput" => warm_throughput = Decoder::structure::<WarmThroughput>,
+        "StreamSpecification" => stream_specification = Decoder::structure::<StreamSpecification>,
+        "SSESpecification" => sse_specification = Decoder::structure::<SseSpecification>,
         "Tags" => tags = Decoder::structure_list::<Tag>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
@@ -77,23 +77,23 @@ structures! {
     SecondaryIndex => SecondaryIndex, "GlobalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
-        "Projection" => projection = |decoder| decoder.structure::<Projection>(ValuePosition::Member),
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
+        "Projection" => projection = Decoder::structure::<Projection>,
+        "ProvisionedThroughput" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughput" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "WarmThroughput" => warm_throughput = Decoder::structure::<WarmThroughput>,
     }
 
     LocalSecondaryIndex => SecondaryIndex, "LocalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
-        "Projection" => projection = |decoder| decoder.structure::<Projection>(ValuePosition::Member),
+        "Projection" => projection = Decoder::structure::<Projection>,
     }
 
     VectorIndex => VectorIndex, "VectorIndex" {
         "IndexName" => index_name = Decoder::text,
-        "VectorAttribute" => vector_attribute = |decoder| decoder.structure::<VectorAttribute>(ValuePosition::Member),
+        "VectorAttribute" => vector_attribute = Decoder::structure::<VectorAttribute>,
         "SearchSchema" => search_schema = Decoder::structure_list::<SearchSchemaElement>,
-        "Projection" => projection = |decoder| decoder.structure::<Projection>(ValuePosition::Member),
+        "Projection" => projection = Decoder::structure::<Projection>,
         "Dimensions" => dimensions = Decoder::long,
         "DistanceFunction" => distance_function = Decoder::text,
     }
@@ -112,8 +112,8 @@ structures! {
     }
 
     VectorIndexUpdate => VectorIndexUpdate, "VectorIndexUpdate" {
-        "Create" => create = |decoder| decoder.structure::<CreateVectorIndexAction>(ValuePosition::Member),
-        "Delete" => delete = |decoder| decoder.structure::<VectorIndexName>(ValuePosition::Member),
+        "Create" => create = Decoder::structure::<CreateVectorIndexAction>,
+        "Delete" => delete = Decoder::structure::<VectorIndexName>,
     }
 
     Projection => Projection, "Projection" {
@@ -154,9 +154,9 @@ structures! {
 
     IndexThroughput => SecondaryIndex, "UpdateGlobalSecondaryIndexAction" {
         "IndexName" => index_name = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
+        "ProvisionedThroughput" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughput" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "WarmThroughput" => warm_throughput = Decoder::structure::<WarmThroughput>,
     }
 
     IndexName => SecondaryIndex, "DeleteGlobalSecondaryIndexAction" {
@@ -164,19 +164,19 @@ structures! {
     }
 
     IndexUpdate => IndexUpdate, "GlobalSecondaryIndexUpdate" {
-        "Update" => update = |decoder| decoder.structure::<IndexThroughput>(ValuePosition::Member),
-        "Create" => create = |decoder| decoder.structure::<CreateIndexAction>(ValuePosition::Member),
-        "Delete" => delete = |decoder| decoder.structure::<IndexName>(ValuePosition::Member),
+        "Update" => update = Decoder::structure::<IndexThroughput>,
+        "Create" => create = Decoder::structure::<CreateIndexAction>,
+        "Delete" => delete = Decoder::structure::<IndexName>,
     }
 
     UpdateTable => UpdateTable, "UpdateTableInput" {
         "TableName" => table_name = Decoder::text,
         "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
         "BillingMode" => billing_mode = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "ProvisionedThroughput" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
         "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
-        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(ValuePosition::Member),
-        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
+        "StreamSpecification" => stream_specification = Decoder::structure::<StreamSpecification>,
+        "SSESpecification" => sse_specification = Decoder::structure::<SseSpecification>,
         "ReplicaUpdates" => replica_updates = |decoder|
             decoder.validated_and(scaling::REPLICATION, "replicaUpdates", Decoder::structure_list::<ReplicaUpdate>),
         "TableClass" => table_class = Decoder::text,
@@ -186,8 +186,8 @@ structures! {
             decoder.validated_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<WitnessUpdate>),
         "DisassociationProtectionEnabled" => disassociation_protection_enabled = Decoder::boolean,
         "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
+        "OnDemandThroughput" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "WarmThroughput" => warm_throughput = Decoder::structure::<WarmThroughput>,
         "VectorIndexUpdates" => vector_index_updates = Decoder::structure_list::<VectorIndexUpdate>,
     }
 
@@ -222,7 +222,7 @@ structures! {
 
     UpdateTimeToLive => UpdateTimeToLive, "UpdateTimeToLiveInput" {
         "TableName" => table_name = Decoder::text,
-        "TimeToLiveSpecification" => time_to_live_specification = |decoder| decoder.structure::<TimeToLiveSpecification>(ValuePosition::Member),
+        "TimeToLiveSpecification" => time_to_live_specification = Decoder::structure::<TimeToLiveSpecification>,
     }
 }
 

@@ -22,10 +22,10 @@ structures! {
     }
 
     TransactWriteItem => TransactWriteItem, "TransactWriteItem" {
-        "ConditionCheck" => condition_check = |decoder| decoder.structure::<ConditionCheck>(ValuePosition::Member),
-        "Put" => put = |decoder| decoder.structure::<TransactPut>(ValuePosition::Member),
-        "Delete" => delete = |decoder| decoder.structure::<TransactDelete>(ValuePosition::Member),
-        "Update" => update = |decoder| decoder.structure::<TransactUpdate>(ValuePosition::Member),
+        "ConditionCheck" => condition_check = Decoder::structure::<ConditionCheck>,
+        "Put" => put = Decoder::structure::<TransactPut>,
+        "Delete" => delete = Decoder::structure::<TransactDelete>,
+        "Update" => update = Decoder::structure::<TransactUpdate>,
     }
 
     ConditionCheck => ConditionCheck, "ConditionCheck" {
@@ -71,7 +71,7 @@ structures! {
     }
 
     TransactGetItem => TransactGetItem, "TransactGetItem" {
-        "Get" => get = |decoder| decoder.structure::<TransactGet>(ValuePosition::Member),
+        "Get" => get = Decoder::structure::<TransactGet>,
     }
 
     TransactGet => TransactGet, "Get" {

@@ -1,9 +1,9 @@
 //! Decodes requests on exports, imports and bulk operations, and the records of their files.
 
+use super::Decoder;
 use super::shape::{requests, structures};
 use super::table::NO_VALUES;
 use super::value_errors::ValueLayer;
-use super::{Decoder, ValuePosition};
 use crate::request::{
     AttributeDefinition, BulkOperationOnly, CreateTable, CsvOptions, DescribeExport, DescribeImport,
     ExportTableToPointInTime, FilterSpecification, ImportTable, IncrementalExportSpecification, InputFormatOptions,
@@ -75,8 +75,8 @@ structures! {
         "S3SseKmsKeyId" => s3_sse_kms_key_id = Decoder::text,
         "ExportFormat" => export_format = Decoder::text,
         "ExportType" => export_type = Decoder::text,
-        "IncrementalExportSpecification" => incremental = |decoder| decoder.structure::<IncrementalExportSpecification>(ValuePosition::Member),
-        "FilterSpecification" => filter = |decoder| decoder.structure::<FilterSpecification>(ValuePosition::Member),
+        "IncrementalExportSpecification" => incremental = Decoder::structure::<IncrementalExportSpecification>,
+        "FilterSpecification" => filter = Decoder::structure::<FilterSpecification>,
     }
 
     DescribeExport => DescribeExport, "DescribeExportInput" {
@@ -120,16 +120,16 @@ structures! {
     }
 
     InputFormatOptions => InputFormatOptions, "InputFormatOptions" {
-        "Csv" => csv = |decoder| decoder.structure::<CsvOptions>(ValuePosition::Member),
+        "Csv" => csv = Decoder::structure::<CsvOptions>,
     }
 
     ImportTable => ImportTable, "ImportTableInput" {
         "ClientToken" => client_token = Decoder::text,
-        "S3BucketSource" => source = |decoder| decoder.structure::<S3BucketSource>(ValuePosition::Member),
+        "S3BucketSource" => source = Decoder::structure::<S3BucketSource>,
         "InputFormat" => input_format = Decoder::text,
-        "InputFormatOptions" => input_format_options = |decoder| decoder.structure::<InputFormatOptions>(ValuePosition::Member),
+        "InputFormatOptions" => input_format_options = Decoder::structure::<InputFormatOptions>,
         "InputCompressionType" => input_compression_type = Decoder::text,
-        "TableCreationParameters" => table = |decoder| decoder.structure::<TableCreationParameters>(ValuePosition::Member),
+        "TableCreationParameters" => table = Decoder::structure::<TableCreationParameters>,
     }
 
     TableCreationParameters => CreateTable, "TableCreationParameters" {
@@ -137,9 +137,9 @@ structures! {
         "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
         "BillingMode" => billing_mode = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
-        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
+        "ProvisionedThroughput" => provisioned_throughput = Decoder::structure::<ProvisionedThroughput>,
+        "OnDemandThroughput" => on_demand_throughput = Decoder::structure::<OnDemandThroughput>,
+        "SSESpecification" => sse_specification = Decoder::structure::<SseSpecification>,
         "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
     }
@@ -163,8 +163,8 @@ structures! {
 
     StartBulkPutItems => StartBulkPutItems, "StartBulkPutItemsInput" {
         "ClientToken" => client_token = Decoder::text,
-        "InputS3Configuration" => input = |decoder| decoder.structure::<InputS3Configuration>(ValuePosition::Member),
-        "OutputS3Configuration" => output = |decoder| decoder.structure::<OutputS3Configuration>(ValuePosition::Member),
+        "InputS3Configuration" => input = Decoder::structure::<InputS3Configuration>,
+        "OutputS3Configuration" => output = Decoder::structure::<OutputS3Configuration>,
         "TableName" => table_name = Decoder::text,
         "MaxWriteRequestUnits" => max_write_request_units = Decoder::long,
         "PerformanceTier" => performance_tier = Decoder::text,
