@@ -1,4 +1,5 @@
-//! `docs/operations.md` marks exactly the served operations as served, and the tests that ARCHITECTURE.md names exist.
+//! `docs/operations.md` marks exactly the served operations as served, and the tests that ARCHITECTURE.md
+//! and `docs/internals.md` name exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +9,10 @@ use dynatwin_engine::api::{OPERATIONS, Service};
 
 const README: &str = include_str!("../../../README.md");
 const LISTED: &str = include_str!("../../../docs/operations.md");
-const ARCHITECTURE: &str = include_str!("../../../ARCHITECTURE.md");
+const ARCHITECTURE: &str = concat!(
+    include_str!("../../../ARCHITECTURE.md"),
+    include_str!("../../../docs/internals.md")
+);
 /// One operation per line: the service, then the name.
 const API: &str = include_str!("../operations.txt");
 const SERVED: &str = "served";
