@@ -1,0 +1,113 @@
+//! Parsing of the command line and the environment.
+
+use super::{ClockChoice, FLAGS, Flag, FlagEffect, Flags, Invocation, Sync};
+
+/// DynamoDB Local's flags, except those that print and exit.
+const DYNAMODB_LOCAL: [&str; 8] = [
+    "cors",
+    "dbPath",
+    "delayTransientStatuses",
+    "disableTelemetry",
+    "inMemory",
+    "optimizeDbBeforeStartup",
+    "port",
+    "sharedDb",
+];
+
+/// Parses a command line, without the program's name, and takes missing flags from the environment.
+pub fn parse(
+    words: impl IntoIterator<Item = String>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Invocation, String> {
+    let mut words = words.into_iter().collect::<Vec<_>>().into_iter().peekable();
+    let mut flags = Flags {
+        like_dynamodb_local: skip_java(&mut words),
+        ..Flags::default()
+    };
+    let mut given = vec![false; FLAGS.len()];
+    while let Some(word) = words.next() {
+        let (index, value) = recognize(&word)?;
+        flags.like_dynamodb_local |= is_of_dynamodb_local(&word);
+        let flag = &FLAGS[index];
+        if let FlagEffect::Instead(requested) = &flag.does {
+            return Ok(requested.clone());
+        }
+        let value = match (&flag.does, value) {
+            (FlagEffect::Value(form, _), None) => {
+                Some(words.next().ok_or_else(|| format!("{word} needs a value: {form}"))?)
+            }
+            (_, value) => value.map(str::to_owned),
+        };
+        flag.set(&mut flags, &word, value.as_deref())?;
+        given[index] = true;
+    }
+    for (flag, _) in FLAGS.iter().zip(given).filter(|(_, given)| !given) {
+        from_environment(flag, &mut flags, &environment)?;
+    }
+    check(flags)
+}
+
+/// Skips `java -Djava.library.path=… -jar DynamoDBLocal.jar`; returns whether `-jar` was present.
+fn skip_java(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> bool {
+    let mut found = false;
+    while let Some(word) = words.next_if(|word| word == "java" || word == "-jar" || is_java_option(word)) {
+        if word == "-jar" {
+            words.next();
+            found = true;
+        }
+    }
+    found
+}
+
+/// Returns whether an argument is one of DynamoDB Local's flags in its own spelling.
+fn is_of_dynamodb_local(word: &str) -> bool {
+    let name = word.split('=').next().and_then(|word| word.strip_prefix('-'));
+    name.is_some_and(|name| DYNAMODB_LOCAL.contains(&name))
+}
+
+fn is_java_option(word: &str) -> bool {
+    ["-D", "-X", "-agentlib:", "-javaagent:"]
+        .iter()
+        .any(|start| word.starts_with(start))
+}
+
+/// Returns the index of the flag that an argument names, and the value after its `=`.
+fn recognize(word: &str) -> Result<(usize, Option<&str>), String> {
+    let unknown = || format!("{word} is not a flag; --help lists them");
+    let name = word
+        .strip_prefix("--")
+        .or_else(|| word.strip_prefix('-'))
+        .ok_or_else(unknown)?;
+    let (name, value) = match name.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (name, None),
+    };
+    let name = if name == "h" { "help" } else { name };
+    let index = FLAGS.iter().position(|flag| flag.is(name)).ok_or_else(unknown)?;
+    Ok((index, value))
+}
+
+fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    let variable = flag.variable();
+    match read(&variable) {
+        _ if matches!(flag.does, FlagEffect::Instead(_)) => Ok(()),
+        // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod next to a service named dynatwin.
+        Some(value) if !value.is_empty() && !value.starts_with("tcp://") => {
+            flag.set(flags, &variable, Some(value.as_str()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check(flags: Flags) -> Result<Invocation, String> {
+    if flags.db_path.is_some() && flags.in_memory {
+        return Err("--db-path and --in-memory exclude each other".into());
+    }
+    if flags.sync == Sync::Always && flags.db_path.is_none() {
+        return Err("--sync always needs --db-path".into());
+    }
+    if flags.clock == ClockChoice::Settable && flags.speed.is_some() {
+        return Err("--speed cannot be combined with --clock settable, which stands still".into());
+    }
+    Ok(Invocation::Run(Box::new(flags)))
+}

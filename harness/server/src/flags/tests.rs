@@ -1,0 +1,263 @@
+//! Tests of the command line: parsing, the environment and the help.
+
+use super::*;
+
+fn ask(line: &str, environment: &[(&str, &str)]) -> Result<Invocation, String> {
+    parse(line.split_whitespace().map(str::to_owned), |name| {
+        environment
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| (*value).to_owned())
+    })
+}
+
+fn flags(line: &str) -> Flags {
+    match ask(line, &[]) {
+        Ok(Invocation::Run(flags)) => *flags,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_documents_list_the_flags_in_the_order_of_help() {
+    let page = include_str!("../../../../docs/server.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `--"));
+    let rows: Vec<&str> = rows.collect();
+    let expected = FLAGS.iter().filter(|flag| flag.name != "help");
+    let names: Vec<String> = expected.clone().map(|flag| format!("| `--{}", flag.kebab())).collect();
+    assert_eq!(rows.len(), names.len());
+    for ((row, name), flag) in rows.iter().zip(&names).zip(expected) {
+        assert!(row.starts_with(name.as_str()), "{row} is in place of {name}");
+        let has_variable = row.contains(&format!("`{}`", flag.variable()));
+        assert_eq!(has_variable, !matches!(flag.does, FlagEffect::Instead(_)), "{row}");
+    }
+}
+
+#[test]
+fn every_spelling_is_understood() {
+    let port = |port| Flags {
+        port,
+        ..Flags::default()
+    };
+    let in_memory = Flags {
+        in_memory: true,
+        ..Flags::default()
+    };
+    let shared = Flags {
+        shared_db: true,
+        ..Flags::default()
+    };
+    let like_local = |flags| Flags {
+        like_dynamodb_local: true,
+        ..flags
+    };
+    for (line, expect) in [
+        ("", Flags::default()),
+        ("-port 8001", like_local(port(8001))),
+        ("--port=8001", port(8001)),
+        ("--port 0", port(0)),
+        ("-inMemory", like_local(in_memory.clone())),
+        ("--in-memory", in_memory.clone()),
+        ("--inMemory", in_memory),
+        (
+            "-sharedDb -disableTelemetry -optimizeDbBeforeStartup",
+            like_local(shared.clone()),
+        ),
+        ("--shared-db", shared.clone()),
+        (
+            "java -Xmx512m -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar --shared-db",
+            like_local(shared.clone()),
+        ),
+        (
+            "-jar DynamoDBLocal.jar -sharedDb -port 8001",
+            like_local(Flags { port: 8001, ..shared }),
+        ),
+        (
+            "--host ::1 --host 0.0.0.0",
+            Flags {
+                hosts: vec!["::1".into(), "0.0.0.0".into()],
+                ..Flags::default()
+            },
+        ),
+        (
+            "-dbPath ./data -sync always",
+            like_local(Flags {
+                db_path: Some("./data".into()),
+                sync: Sync::Always,
+                ..Flags::default()
+            }),
+        ),
+        (
+            "--db-path ./data --sync second --in-memory=off --log-size 1MB",
+            Flags {
+                db_path: Some("./data".into()),
+                log_size: 1024 * 1024,
+                ..Flags::default()
+            },
+        ),
+        (
+            "-cors *",
+            like_local(Flags {
+                cors: Origins::parse("*").unwrap(),
+                ..Flags::default()
+            }),
+        ),
+        (
+            "-delayTransientStatuses",
+            like_local(Flags {
+                delay_transient_statuses: true,
+                ..Flags::default()
+            }),
+        ),
+        (
+            "--cors http://a.example,b.example --allowed-host twin,proxy --allowed-host other -health-status 400",
+            Flags {
+                cors: Origins::parse("http://a.example,b.example").unwrap(),
+                allowed_hosts: vec!["twin".into(), "proxy".into(), "other".into()],
+                health_status: Some(400),
+                ..Flags::default()
+            },
+        ),
+        (
+            "--max-memory 512MB",
+            Flags {
+                max_memory: Some(512 * 1024 * 1024),
+                ..Flags::default()
+            },
+        ),
+        (
+            "--no-control",
+            Flags {
+                no_control: true,
+                ..Flags::default()
+            },
+        ),
+        (
+            "--conditions aws --seed 18446744073709551615",
+            Flags {
+                conditions: "aws",
+                seed: Some(u64::MAX),
+                ..Flags::default()
+            },
+        ),
+        (
+            "--clock settable --ttl off --log requests",
+            Flags {
+                clock: ClockChoice::Settable,
+                ttl_off: true,
+                log: Log::Requests,
+                ..Flags::default()
+            },
+        ),
+        (
+            "--clock 2026-01-01T00:00:00Z --speed 60",
+            Flags {
+                clock: ClockChoice::From(Moment::START),
+                speed: Some(60.0),
+                ..Flags::default()
+            },
+        ),
+    ] {
+        assert_eq!(flags(line), expect, "{line}");
+    }
+}
+
+#[test]
+fn health_checks_are_answered_like_the_replaced_servers() {
+    for (line, expect) in [
+        ("", HealthCheck::Healthy),
+        ("--port 8001 -seed 7 -in-memory", HealthCheck::Healthy),
+        ("-port 8001", HealthCheck::Refused),
+        ("-port=8001", HealthCheck::Refused),
+        ("-inMemory", HealthCheck::Refused),
+        ("-jar DynamoDBLocal.jar", HealthCheck::Refused),
+        ("-inMemory --health-status 200", HealthCheck::Healthy),
+        ("--health-status 400", HealthCheck::Refused),
+    ] {
+        assert_eq!(flags(line).health_check(), expect, "{line}");
+    }
+}
+
+#[test]
+fn instead_of_running() {
+    for (line, expect) in [
+        ("-help", Invocation::Help),
+        ("--help", Invocation::Help),
+        ("-h", Invocation::Help),
+        ("-version", Invocation::Version),
+        ("--port 1 --version", Invocation::Version),
+    ] {
+        assert_eq!(ask(line, &[]), Ok(expect), "{line}");
+    }
+}
+
+#[test]
+fn unknown_input_is_reported() {
+    for (line, expect) in [
+        ("--prot 1", "--prot is not a flag; --help lists them"),
+        ("8000", "8000 is not a flag; --help lists them"),
+        ("--port", "--port needs a value: PORT"),
+        ("--port 65536", "--port: '65536' is not PORT"),
+        ("--conditions windy", "--conditions: 'windy' is not calm|aws|storm"),
+        ("--speed 0", "--speed: '0' is not X"),
+        ("--cors ,", "--cors: ',' is not LIST"),
+        ("--max-memory much", "--max-memory: 'much' is not SIZE"),
+        ("--max-memory 99999999999G", "--max-memory: '99999999999G' is not SIZE"),
+        ("--health-status 204", "--health-status: '204' is not 200|400"),
+        ("--speed NaN", "--speed: 'NaN' is not X"),
+        (
+            "--clock 2026-02-30T00:00:00Z",
+            "--clock: '2026-02-30T00:00:00Z' is not system|settable|MOMENT",
+        ),
+        (
+            "--in-memory=perhaps",
+            "--in-memory=perhaps: 'perhaps' is neither on nor off",
+        ),
+        (
+            "--clock settable --speed 2",
+            "--speed cannot be combined with --clock settable, which stands still",
+        ),
+        (
+            "-jar DynamoDBLocal.jar -inMemory -dbPath ./data",
+            "--db-path and --in-memory exclude each other",
+        ),
+        ("--sync always", "--sync always needs --db-path"),
+        ("--db-path d --sync never", "--sync: 'never' is not second|always"),
+    ] {
+        assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
+    }
+}
+
+#[test]
+fn flags_win_over_the_environment() {
+    let environment = [
+        ("DYNATWIN_PORT", "9000"),
+        ("DYNATWIN_HOST", "a, b"),
+        ("DYNATWIN_SHARED_DB", "true"),
+        ("DYNATWIN_HELP", "1"),
+        ("DYNATWIN_SEED", ""),
+    ];
+    let Ok(Invocation::Run(flags)) = ask("--host c", &environment) else {
+        panic!()
+    };
+    assert_eq!((flags.port, flags.shared_db, flags.seed), (9000, true, None));
+    assert_eq!(flags.hosts, ["c"]);
+    let Ok(Invocation::Run(flags)) = ask("-port 1", &environment) else {
+        panic!()
+    };
+    assert_eq!((flags.port, flags.hosts), (1, vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(
+        ask("", &[("DYNATWIN_PORT", "x")]),
+        Err("DYNATWIN_PORT: 'x' is not PORT".into())
+    );
+    assert!(ask("", &[("DYNATWIN_PORT", "tcp://10.0.0.1:8000")]).is_ok());
+}
+
+#[test]
+fn help_has_every_flag() {
+    let help = help();
+    for flag in FLAGS {
+        assert!(help.contains(&format!("\n  --{}", flag.kebab())), "{}", flag.name);
+    }
+    assert!(help.lines().all(|line| line.len() <= 120));
+}
