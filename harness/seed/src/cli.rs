@@ -132,7 +132,12 @@ impl Command {
             (Some(from), true) => copy(&from, &self.destination()?, &self.options, &report)?,
             (Some(from), false) => export(&from, &self.options.tables, Path::new(&self.to), &report)?,
             (None, true) => self.load(&self.destination()?)?,
-            (None, false) => return Err(format!("files can be copied to an endpoint, and {} is none", self.to)),
+            (None, false) => {
+                return Err(format!(
+                    "files can be copied only to an endpoint, and {} is not one",
+                    self.to
+                ));
+            }
         };
         progress.finish(copied);
         Ok(())

@@ -5,9 +5,9 @@ use serde_json::{Map, Number, Value as Json};
 use crate::document::{Node, Value};
 use crate::error::Problem;
 
-/// The shape of a value.
+/// The type of a member, and what a value of it becomes.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape {
+pub(crate) enum MemberType {
     Text,
     Integer,
     Flag,
@@ -15,112 +15,122 @@ pub(crate) enum Shape {
     Document,
     /// A member that does not affect the table to create.
     Ignored,
-    List(&'static Shape),
-    Object(&'static [(&'static str, Shape)]),
+    List(&'static MemberType),
+    Object(&'static [(&'static str, MemberType)]),
 }
 
-const KEYS: Shape = Shape::List(&Shape::Object(&[
-    ("AttributeName", Shape::Text),
-    ("KeyType", Shape::Text),
+const KEYS: MemberType = MemberType::List(&MemberType::Object(&[
+    ("AttributeName", MemberType::Text),
+    ("KeyType", MemberType::Text),
 ]));
-const ATTRIBUTES: Shape = Shape::List(&Shape::Object(&[
-    ("AttributeName", Shape::Text),
-    ("AttributeType", Shape::Text),
+const ATTRIBUTES: MemberType = MemberType::List(&MemberType::Object(&[
+    ("AttributeName", MemberType::Text),
+    ("AttributeType", MemberType::Text),
 ]));
-const PROJECTION: Shape = Shape::Object(&[
-    ("ProjectionType", Shape::Text),
-    ("NonKeyAttributes", Shape::List(&Shape::Text)),
+const PROJECTION: MemberType = MemberType::Object(&[
+    ("ProjectionType", MemberType::Text),
+    ("NonKeyAttributes", MemberType::List(&MemberType::Text)),
 ]);
-const THROUGHPUT: Shape = Shape::Object(&[
-    ("ReadCapacityUnits", Shape::Integer),
-    ("WriteCapacityUnits", Shape::Integer),
-    ("LastDecreaseDateTime", Shape::Ignored),
-    ("LastIncreaseDateTime", Shape::Ignored),
-    ("NumberOfDecreasesToday", Shape::Ignored),
+const THROUGHPUT: MemberType = MemberType::Object(&[
+    ("ReadCapacityUnits", MemberType::Integer),
+    ("WriteCapacityUnits", MemberType::Integer),
+    ("LastDecreaseDateTime", MemberType::Ignored),
+    ("LastIncreaseDateTime", MemberType::Ignored),
+    ("NumberOfDecreasesToday", MemberType::Ignored),
 ]);
-const ON_DEMAND: Shape = Shape::Object(&[
-    ("MaxReadRequestUnits", Shape::Integer),
-    ("MaxWriteRequestUnits", Shape::Integer),
+const ON_DEMAND: MemberType = MemberType::Object(&[
+    ("MaxReadRequestUnits", MemberType::Integer),
+    ("MaxWriteRequestUnits", MemberType::Integer),
 ]);
-const WARM: Shape = Shape::Object(&[
-    ("ReadUnitsPerSecond", Shape::Integer),
-    ("WriteUnitsPerSecond", Shape::Integer),
-    ("Status", Shape::Ignored),
+const WARM: MemberType = MemberType::Object(&[
+    ("ReadUnitsPerSecond", MemberType::Integer),
+    ("WriteUnitsPerSecond", MemberType::Integer),
+    ("Status", MemberType::Ignored),
 ]);
-const INSIGHTS: Shape = Shape::Object(&[("Enabled", Shape::Flag), ("Mode", Shape::Text)]);
-const GLOBAL_INDEXES: Shape = Shape::List(&Shape::Object(&[
-    ("IndexName", Shape::Text),
+const INSIGHTS: MemberType = MemberType::Object(&[("Enabled", MemberType::Flag), ("Mode", MemberType::Text)]);
+const GLOBAL_INDEXES: MemberType = MemberType::List(&MemberType::Object(&[
+    ("IndexName", MemberType::Text),
     ("KeySchema", KEYS),
     ("Projection", PROJECTION),
     ("ProvisionedThroughput", THROUGHPUT),
     ("OnDemandThroughput", ON_DEMAND),
     ("WarmThroughput", WARM),
     ("ContributorInsightsSpecification", INSIGHTS),
-    ("Backfilling", Shape::Ignored),
-    ("IndexArn", Shape::Ignored),
-    ("IndexSizeBytes", Shape::Ignored),
-    ("IndexStatus", Shape::Ignored),
-    ("ItemCount", Shape::Ignored),
+    ("Backfilling", MemberType::Ignored),
+    ("IndexArn", MemberType::Ignored),
+    ("IndexSizeBytes", MemberType::Ignored),
+    ("IndexStatus", MemberType::Ignored),
+    ("ItemCount", MemberType::Ignored),
 ]));
-const LOCAL_INDEXES: Shape = Shape::List(&Shape::Object(&[
-    ("IndexName", Shape::Text),
+const LOCAL_INDEXES: MemberType = MemberType::List(&MemberType::Object(&[
+    ("IndexName", MemberType::Text),
     ("KeySchema", KEYS),
     ("Projection", PROJECTION),
-    ("IndexArn", Shape::Ignored),
-    ("IndexSizeBytes", Shape::Ignored),
-    ("ItemCount", Shape::Ignored),
+    ("IndexArn", MemberType::Ignored),
+    ("IndexSizeBytes", MemberType::Ignored),
+    ("ItemCount", MemberType::Ignored),
 ]));
-const TAGS: Shape = Shape::List(&Shape::Object(&[("Key", Shape::Text), ("Value", Shape::Text)]));
-const STREAM: Shape = Shape::Object(&[("StreamEnabled", Shape::Flag), ("StreamViewType", Shape::Text)]);
-const TIME_TO_LIVE: Shape = Shape::Object(&[("AttributeName", Shape::Text), ("Enabled", Shape::Flag)]);
-const RECOVERY: Shape = Shape::Object(&[
-    ("PointInTimeRecoveryEnabled", Shape::Flag),
-    ("RecoveryPeriodInDays", Shape::Integer),
+const TAGS: MemberType = MemberType::List(&MemberType::Object(&[
+    ("Key", MemberType::Text),
+    ("Value", MemberType::Text),
+]));
+const STREAM: MemberType = MemberType::Object(&[
+    ("StreamEnabled", MemberType::Flag),
+    ("StreamViewType", MemberType::Text),
+]);
+const TIME_TO_LIVE: MemberType =
+    MemberType::Object(&[("AttributeName", MemberType::Text), ("Enabled", MemberType::Flag)]);
+const RECOVERY: MemberType = MemberType::Object(&[
+    ("PointInTimeRecoveryEnabled", MemberType::Flag),
+    ("RecoveryPeriodInDays", MemberType::Integer),
 ]);
 
-const VECTOR_INDEXES: Shape = Shape::List(&Shape::Object(&[
-    ("IndexName", Shape::Text),
-    ("VectorAttribute", Shape::Object(&[("AttributeName", Shape::Text)])),
+const VECTOR_INDEXES: MemberType = MemberType::List(&MemberType::Object(&[
+    ("IndexName", MemberType::Text),
+    (
+        "VectorAttribute",
+        MemberType::Object(&[("AttributeName", MemberType::Text)]),
+    ),
     (
         "SearchSchema",
-        Shape::List(&Shape::Object(&[
-            ("AttributeName", Shape::Text),
-            ("SearchSchemaElementType", Shape::Text),
+        MemberType::List(&MemberType::Object(&[
+            ("AttributeName", MemberType::Text),
+            ("SearchSchemaElementType", MemberType::Text),
         ])),
     ),
     ("Projection", PROJECTION),
-    ("Dimensions", Shape::Integer),
-    ("DistanceFunction", Shape::Text),
-    ("IndexArn", Shape::Ignored),
-    ("IndexSizeBytes", Shape::Ignored),
-    ("IndexStatus", Shape::Ignored),
-    ("ItemCount", Shape::Ignored),
+    ("Dimensions", MemberType::Integer),
+    ("DistanceFunction", MemberType::Text),
+    ("IndexArn", MemberType::Ignored),
+    ("IndexSizeBytes", MemberType::Ignored),
+    ("IndexStatus", MemberType::Ignored),
+    ("ItemCount", MemberType::Ignored),
 ]));
 
 /// The members of a table in CreateTable's form. Time to live and point-in-time recovery are in the forms of their own
 /// operations.
-pub(crate) const CREATE_TABLE: &[(&str, Shape)] = &[
+pub(crate) const CREATE_TABLE: &[(&str, MemberType)] = &[
     ("AttributeDefinitions", ATTRIBUTES),
-    ("BillingMode", Shape::Text),
-    ("DeletionProtectionEnabled", Shape::Flag),
+    ("BillingMode", MemberType::Text),
+    ("DeletionProtectionEnabled", MemberType::Flag),
     ("GlobalSecondaryIndexes", GLOBAL_INDEXES),
     ("KeySchema", KEYS),
     ("LocalSecondaryIndexes", LOCAL_INDEXES),
     ("OnDemandThroughput", ON_DEMAND),
     ("PointInTimeRecoverySpecification", RECOVERY),
     ("ProvisionedThroughput", THROUGHPUT),
-    ("ResourcePolicy", Shape::Document),
+    ("ResourcePolicy", MemberType::Document),
     (
         "SSESpecification",
-        Shape::Object(&[
-            ("Enabled", Shape::Flag),
-            ("SSEType", Shape::Text),
-            ("KMSMasterKeyId", Shape::Text),
+        MemberType::Object(&[
+            ("Enabled", MemberType::Flag),
+            ("SSEType", MemberType::Text),
+            ("KMSMasterKeyId", MemberType::Text),
         ]),
     ),
     ("StreamSpecification", STREAM),
-    ("TableClass", Shape::Text),
-    ("TableName", Shape::Text),
+    ("TableClass", MemberType::Text),
+    ("TableName", MemberType::Text),
     ("Tags", TAGS),
     ("TimeToLiveSpecification", TIME_TO_LIVE),
     ("VectorIndexes", VECTOR_INDEXES),
@@ -128,102 +138,111 @@ pub(crate) const CREATE_TABLE: &[(&str, Shape)] = &[
 ];
 
 /// The members of a table in DescribeTable's answer.
-pub(crate) const TABLE_DESCRIPTION: &[(&str, Shape)] = &[
-    ("ArchivalSummary", Shape::Ignored),
+pub(crate) const TABLE_DESCRIPTION: &[(&str, MemberType)] = &[
+    ("ArchivalSummary", MemberType::Ignored),
     ("AttributeDefinitions", ATTRIBUTES),
     (
         "BillingModeSummary",
-        Shape::Object(&[
-            ("BillingMode", Shape::Text),
-            ("LastUpdateToPayPerRequestDateTime", Shape::Ignored),
+        MemberType::Object(&[
+            ("BillingMode", MemberType::Text),
+            ("LastUpdateToPayPerRequestDateTime", MemberType::Ignored),
         ]),
     ),
-    ("CreationDateTime", Shape::Ignored),
-    ("DeletionProtectionEnabled", Shape::Flag),
+    ("CreationDateTime", MemberType::Ignored),
+    ("DeletionProtectionEnabled", MemberType::Flag),
     ("GlobalSecondaryIndexes", GLOBAL_INDEXES),
-    ("GlobalTableVersion", Shape::Ignored),
-    ("GlobalTableWitnesses", Shape::Ignored),
-    ("ItemCount", Shape::Ignored),
+    ("GlobalTableVersion", MemberType::Ignored),
+    ("GlobalTableWitnesses", MemberType::Ignored),
+    ("ItemCount", MemberType::Ignored),
     ("KeySchema", KEYS),
-    ("LatestStreamArn", Shape::Ignored),
-    ("LatestStreamLabel", Shape::Ignored),
+    ("LatestStreamArn", MemberType::Ignored),
+    ("LatestStreamLabel", MemberType::Ignored),
     ("LocalSecondaryIndexes", LOCAL_INDEXES),
-    ("MultiRegionConsistency", Shape::Ignored),
+    ("MultiRegionConsistency", MemberType::Ignored),
     ("OnDemandThroughput", ON_DEMAND),
     ("ProvisionedThroughput", THROUGHPUT),
-    ("Replicas", Shape::Ignored),
-    ("RestoreSummary", Shape::Ignored),
-    ("SSEDescription", Shape::Ignored),
+    ("Replicas", MemberType::Ignored),
+    ("RestoreSummary", MemberType::Ignored),
+    ("SSEDescription", MemberType::Ignored),
     ("StreamSpecification", STREAM),
-    ("TableArn", Shape::Ignored),
+    ("TableArn", MemberType::Ignored),
     (
         "TableClassSummary",
-        Shape::Object(&[("TableClass", Shape::Text), ("LastUpdateDateTime", Shape::Ignored)]),
+        MemberType::Object(&[
+            ("TableClass", MemberType::Text),
+            ("LastUpdateDateTime", MemberType::Ignored),
+        ]),
     ),
-    ("TableId", Shape::Ignored),
-    ("TableName", Shape::Text),
-    ("TableSizeBytes", Shape::Ignored),
-    ("TableStatus", Shape::Ignored),
+    ("TableId", MemberType::Ignored),
+    ("TableName", MemberType::Text),
+    ("TableSizeBytes", MemberType::Ignored),
+    ("TableStatus", MemberType::Ignored),
     ("VectorIndexes", VECTOR_INDEXES),
     ("WarmThroughput", WARM),
 ];
 
 /// The members of an index that has its key elsewhere.
-pub(crate) const INDEX: &[(&str, Shape)] = &[("IndexName", Shape::Text), ("Projection", PROJECTION)];
+pub(crate) const INDEX: &[(&str, MemberType)] = &[("IndexName", MemberType::Text), ("Projection", PROJECTION)];
 
-pub(crate) const CLOUDFORMATION_TABLE: &[(&str, Shape)] = &[
+pub(crate) const CLOUDFORMATION_TABLE: &[(&str, MemberType)] = &[
     ("AttributeDefinitions", ATTRIBUTES),
-    ("BillingMode", Shape::Text),
+    ("BillingMode", MemberType::Text),
     ("ContributorInsightsSpecification", INSIGHTS),
-    ("DeletionProtectionEnabled", Shape::Flag),
+    ("DeletionProtectionEnabled", MemberType::Flag),
     ("GlobalSecondaryIndexes", GLOBAL_INDEXES),
     ("KeySchema", KEYS),
     (
         "KinesisStreamSpecification",
-        Shape::Object(&[
-            ("StreamArn", Shape::Text),
-            ("ApproximateCreationDateTimePrecision", Shape::Text),
+        MemberType::Object(&[
+            ("StreamArn", MemberType::Text),
+            ("ApproximateCreationDateTimePrecision", MemberType::Text),
         ]),
     ),
     ("LocalSecondaryIndexes", LOCAL_INDEXES),
     ("OnDemandThroughput", ON_DEMAND),
     ("PointInTimeRecoverySpecification", RECOVERY),
     ("ProvisionedThroughput", THROUGHPUT),
-    ("ResourcePolicy", Shape::Object(&[("PolicyDocument", Shape::Document)])),
+    (
+        "ResourcePolicy",
+        MemberType::Object(&[("PolicyDocument", MemberType::Document)]),
+    ),
     (
         "SSESpecification",
-        Shape::Object(&[
-            ("SSEEnabled", Shape::Flag),
-            ("SSEType", Shape::Text),
-            ("KMSMasterKeyId", Shape::Text),
+        MemberType::Object(&[
+            ("SSEEnabled", MemberType::Flag),
+            ("SSEType", MemberType::Text),
+            ("KMSMasterKeyId", MemberType::Text),
         ]),
     ),
     (
         "StreamSpecification",
-        Shape::Object(&[
-            ("StreamViewType", Shape::Text),
-            ("ResourcePolicy", Shape::Object(&[("PolicyDocument", Shape::Document)])),
+        MemberType::Object(&[
+            ("StreamViewType", MemberType::Text),
+            (
+                "ResourcePolicy",
+                MemberType::Object(&[("PolicyDocument", MemberType::Document)]),
+            ),
         ]),
     ),
-    ("TableClass", Shape::Text),
-    ("TableName", Shape::Text),
+    ("TableClass", MemberType::Text),
+    ("TableName", MemberType::Text),
     ("Tags", TAGS),
     ("TimeToLiveSpecification", TIME_TO_LIVE),
     ("WarmThroughput", WARM),
 ];
 
-/// The members of an object as JSON, each of its shape; `what` names the object in messages.
+/// The members of an object as JSON, each of its type; `what` names the object in messages.
 pub(crate) fn members(
     node: &Node,
-    known: &'static [(&'static str, Shape)],
+    known: &'static [(&'static str, MemberType)],
     what: &str,
 ) -> Result<Map<String, Json>, Problem> {
     let mut read = Map::new();
     for (name, member) in node.object(what)? {
-        let Some((_, shape)) = known.iter().find(|(known, _)| known == name) else {
+        let Some((_, kind)) = known.iter().find(|(known, _)| known == name) else {
             return Err(member.problem(format!("`{name}` is not a member of {what}")));
         };
-        if let Some(json) = value(member, *shape, name)? {
+        if let Some(json) = value(member, *kind, name)? {
             read.insert(name.clone(), json);
         }
     }
@@ -231,25 +250,25 @@ pub(crate) fn members(
 }
 
 /// A value as JSON; nothing if it is null or empty.
-fn value(node: &Node, shape: Shape, what: &str) -> Result<Option<Json>, Problem> {
+fn value(node: &Node, kind: MemberType, what: &str) -> Result<Option<Json>, Problem> {
     if node.value == Value::Null {
         return Ok(None);
     }
-    Ok(Some(match shape {
-        Shape::Ignored => return Ok(None),
-        Shape::Text => Json::String(text(node, what)?),
-        Shape::Integer => Json::Number(Number::from(node.integer(what)?)),
-        Shape::Flag => Json::Bool(node.flag(what)?),
-        Shape::Document => match &node.value {
+    Ok(Some(match kind {
+        MemberType::Ignored => return Ok(None),
+        MemberType::Text => Json::String(text(node, what)?),
+        MemberType::Integer => Json::Number(Number::from(node.integer(what)?)),
+        MemberType::Flag => Json::Bool(node.flag(what)?),
+        MemberType::Document => match &node.value {
             Value::String(text) => Json::String(text.clone()),
             _ => Json::String(json(node)?.to_string()),
         },
-        Shape::List(of) => {
+        MemberType::List(of) => {
             let elements = node.list(what)?.iter();
             let read: Result<Vec<_>, Problem> = elements.map(|element| value(element, *of, what)).collect();
             Json::Array(read?.into_iter().flatten().collect())
         }
-        Shape::Object(known) => Json::Object(members(node, known, what)?),
+        MemberType::Object(known) => Json::Object(members(node, known, what)?),
     }))
 }
 

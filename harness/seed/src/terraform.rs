@@ -118,33 +118,8 @@ fn table(file: &str, values: &Node) -> Result<Table, Problem> {
                     ],
                 )?,
             ),
-            "ttl" => {
-                let block = block(node)?;
-                let mut specification = Map::new();
-                for (name, node) in block.object("ttl")?.iter().filter(|(_, node)| !is_empty(node)) {
-                    match name.as_str() {
-                        "attribute_name" => specification.insert("AttributeName".into(), node.text(name)?.into()),
-                        "enabled" => specification.insert("Enabled".into(), node.flag(name)?.into()),
-                        _ => return Err(unknown(node, name, "ttl")),
-                    };
-                }
-                // The provider's own default is off.
-                specification.entry("Enabled").or_insert(json!(false));
-                put("TimeToLiveSpecification", Json::Object(specification));
-            }
-            "point_in_time_recovery" => {
-                let mut specification = Map::new();
-                for (name, node) in block(node)?.object(name)?.iter().filter(|(_, node)| !is_empty(node)) {
-                    match name.as_str() {
-                        "enabled" => specification.insert("PointInTimeRecoveryEnabled".into(), node.flag(name)?.into()),
-                        "recovery_period_in_days" => {
-                            specification.insert("RecoveryPeriodInDays".into(), node.integer(name)?.into())
-                        }
-                        _ => return Err(unknown(node, name, "point_in_time_recovery")),
-                    };
-                }
-                put("PointInTimeRecoverySpecification", Json::Object(specification));
-            }
+            "ttl" => put("TimeToLiveSpecification", time_to_live(node)?),
+            "point_in_time_recovery" => put("PointInTimeRecoverySpecification", recovery(node)?),
             "tags" => {
                 let tags = node.object(name)?.iter();
                 let tags = tags.map(|(key, value)| Ok(json!({"Key": key, "Value": value.text("a tag")?})));
@@ -171,26 +146,61 @@ fn table(file: &str, values: &Node) -> Result<Table, Problem> {
             _ => return Err(unknown(node, name, "aws_dynamodb_table")),
         }
     }
-    let on_demand = members.get("BillingMode") == Some(&json!("PAY_PER_REQUEST"));
-    if !on_demand {
-        members.insert("BillingMode".into(), json!("PROVISIONED"));
-        members.insert("ProvisionedThroughput".into(), Json::Object(throughput));
-    }
-    let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
-    for index in indexes
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_object_mut)
-        .filter(|_| on_demand)
-    {
-        index.remove("ProvisionedThroughput");
-    }
     if stream.get("StreamEnabled") == Some(&json!(true)) {
         members.insert("StreamSpecification".into(), Json::Object(stream));
     }
+    set_throughput(&mut members, throughput);
+    set_keys(&mut members, keys);
+    Table::new(file, values, members)
+}
+
+fn time_to_live(node: &Node) -> Result<Json, Problem> {
+    let block = block(node)?;
+    let mut specification = Map::new();
+    for (name, node) in block.object("ttl")?.iter().filter(|(_, node)| !is_empty(node)) {
+        match name.as_str() {
+            "attribute_name" => specification.insert("AttributeName".into(), node.text(name)?.into()),
+            "enabled" => specification.insert("Enabled".into(), node.flag(name)?.into()),
+            _ => return Err(unknown(node, name, "ttl")),
+        };
+    }
+    // The provider's own default is off.
+    specification.entry("Enabled").or_insert(json!(false));
+    Ok(Json::Object(specification))
+}
+
+fn recovery(node: &Node) -> Result<Json, Problem> {
+    let (of, block) = ("point_in_time_recovery", block(node)?);
+    let mut specification = Map::new();
+    for (name, node) in block.object(of)?.iter().filter(|(_, node)| !is_empty(node)) {
+        match name.as_str() {
+            "enabled" => specification.insert("PointInTimeRecoveryEnabled".into(), node.flag(name)?.into()),
+            "recovery_period_in_days" => {
+                specification.insert("RecoveryPeriodInDays".into(), node.integer(name)?.into())
+            }
+            _ => return Err(unknown(node, name, of)),
+        };
+    }
+    Ok(Json::Object(specification))
+}
+
+/// Sets the throughput of a provisioned table, and removes that of the indexes of an on-demand one.
+fn set_throughput(members: &mut Map<String, Json>, throughput: Map<String, Json>) {
+    if members.get("BillingMode") != Some(&json!("PAY_PER_REQUEST")) {
+        members.insert("BillingMode".into(), json!("PROVISIONED"));
+        members.insert("ProvisionedThroughput".into(), Json::Object(throughput));
+        return;
+    }
+    let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+    for index in indexes.into_iter().flatten().filter_map(Json::as_object_mut) {
+        index.remove("ProvisionedThroughput");
+    }
+}
+
+/// Sets the key of the table. The key of a local index begins with the table's.
+fn set_keys(members: &mut Map<String, Json>, keys: Vec<Json>) {
     let partition_key = keys.first().cloned();
     members.insert("KeySchema".into(), Json::Array(keys));
-    // The key of a local index begins with the table's.
     let indexes = members.get_mut("LocalSecondaryIndexes").and_then(Json::as_array_mut);
     for index in indexes.into_iter().flatten() {
         if let (Some(keys), Some(partition_key)) = (index["KeySchema"].as_array_mut(), &partition_key)
@@ -199,7 +209,6 @@ fn table(file: &str, values: &Node) -> Result<Table, Problem> {
             keys.insert(0, partition_key.clone());
         }
     }
-    Table::new(file, values, members)
 }
 
 fn unknown(node: &Node, name: &str, what: &str) -> Problem {

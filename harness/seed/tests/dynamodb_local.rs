@@ -3,30 +3,23 @@
 //! If DynamoDB Local or Java is missing, the test prints so and passes.
 #![allow(clippy::unwrap_used)] // a test may fail
 
+mod common;
 mod local;
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use common::{caller, engine};
+use dynatwin_engine::Conditions;
 use dynatwin_seed::{CopyOptions, InProcess, copy};
 use local::{DynamoDbLocal, definition, fill, items};
 
 #[test]
 fn a_table_comes_back_from_dynatwin_as_it_was() {
     let Some(local) = DynamoDbLocal::start() else {
-        eprintln!("DynamoDB Local or Java is not there: nothing was copied");
+        eprintln!("DynamoDB Local or Java is missing: nothing was copied");
         return;
     };
     let (from, back) = (local.endpoint("origin"), local.endpoint("returned"));
     fill(&from);
-    let engine = Engine::new(Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 7,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    });
-    let caller = Caller {
-        access_key: "me".into(),
-        region: "us-east-1".into(),
-    };
+    let (engine, caller) = (engine(Conditions::CALM), caller());
     let twin = InProcess::new(&engine, &caller);
     let (original, defined) = (items(&from), definition(&from));
     assert_eq!(original.len(), 200);

@@ -1,31 +1,15 @@
 //! Files of every format, valid and with unknown members.
 #![allow(clippy::unwrap_used)] // a test may fail
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use common::{caller, engine};
+use dynatwin_engine::{Conditions, Engine};
 use dynatwin_seed::{Database, Error, Existing, InProcess, Loaded, Seed, load_engine};
 use serde_json::{Value, json};
-
-/// Returns a twin with delays in everything, which loading ignores.
-fn engine() -> Engine {
-    let clock = Clock::settable(Moment::START);
-    let conditions = Conditions::AWS;
-    Engine::new(Settings {
-        clock,
-        seed: 7,
-        conditions,
-        shared_db: false,
-    })
-}
-
-fn caller() -> Caller {
-    Caller {
-        access_key: "me".into(),
-        region: "us-east-1".into(),
-    }
-}
 
 fn data(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -37,7 +21,7 @@ struct Filled(Engine, Loaded);
 
 impl Filled {
     fn with(seed: Result<Seed, Error>) -> Filled {
-        let engine = engine();
+        let engine = engine(Conditions::AWS);
         let loaded = load_engine(&engine, &caller(), seed.unwrap(), Existing::Refuse).unwrap();
         assert_eq!(engine.conditions(), Conditions::AWS);
         // Reads of the loaded items are not throttled.
@@ -385,7 +369,7 @@ fn refused_items_are_reported_with_their_line() {
     for (name, text, message) in cases {
         let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
         seed.append(Seed::parse(name, text.as_bytes()).unwrap());
-        let error = load_engine(&engine(), &caller(), seed, Existing::Refuse)
+        let error = load_engine(&engine(Conditions::AWS), &caller(), seed, Existing::Refuse)
             .unwrap_err()
             .to_string();
         assert!(error.starts_with(message), "{text}: {error}");
