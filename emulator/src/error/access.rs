@@ -34,4 +34,30 @@ impl ApiError {
             format!("User: {caller_arn} is not authorized to perform: {action} on resource: {resource} {reason}"),
         )
     }
+
+    /// A request without credentials.
+    pub fn missing_token() -> ApiError {
+        ApiError::new(
+            ErrorKind::MissingAuthenticationToken,
+            "Request is missing Authentication Token",
+        )
+    }
+
+    /// A resource of another account, which nothing allows the caller to use.
+    pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::AccessDenied,
+            format!(
+                "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn} because no resource-based policy allows the dynamodb:{operation} action"
+            ),
+        )
+    }
+
+    /// A resource without a policy.
+    pub fn policy_not_found(arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::PolicyNotFound,
+            format!("Resource-based policy not found for the provided ResourceArn: {arn}"),
+        )
+    }
 }

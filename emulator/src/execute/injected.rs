@@ -15,7 +15,7 @@ impl Context<'_> {
             ErrorKind::TransactionCanceled | ErrorKind::TransactionConflict => ApiError::transaction_conflict(),
             ErrorKind::TransactionInProgress => ApiError::transaction_in_progress(),
             ErrorKind::IdempotentParameterMismatch => ApiError::idempotent_mismatch(),
-            ErrorKind::ItemCollectionSizeLimitExceeded => ApiError::collection_too_large(),
+            ErrorKind::ItemCollectionSizeLimitExceeded => ApiError::item_collection_too_large(),
             ErrorKind::ReplicatedWriteConflict => ApiError::replicated_write_conflict(),
             ErrorKind::DuplicateItem => ApiError::duplicate_item(),
             ErrorKind::LimitExceeded => ApiError::too_many_table_operations(),
