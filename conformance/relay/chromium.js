@@ -39,7 +39,7 @@ await page.evaluate(async (seed) => {
   const { Dynatwin, ready } = await import('/dist/esm/browser.js');
   await ready();
   const twin = new Dynatwin({ seed });
-  // Bodies go through the page's door as text of one letter a byte.
+  // Bodies are passed to the page as text of one letter a byte.
   const bytes = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
   const text = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
   globalThis.answer = async ([method, path, headers, body]) => {

@@ -10,7 +10,7 @@ twin = Twin(seed=int(sys.argv[1]))
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands each request to the twin."""
+    """Passes each request to the twin."""
 
     protocol_version = "HTTP/1.1"
     # The head and the body leave in one segment.

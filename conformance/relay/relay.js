@@ -1,4 +1,4 @@
-// What both relays share: an HTTP server that hands each request to a twin elsewhere, and says where it listens.
+// What both relays share: an HTTP server that passes each request to a twin elsewhere, and prints its address.
 import { createServer } from 'node:http';
 
 async function whole(request) {

@@ -18,7 +18,7 @@ use dynatwin_case::File;
 use serde_json::{Map, Value, json};
 
 use crate::check::{Failure, Outcome, ensure, present};
-use crate::report::{Entry, NOT_STARTED, Report, SCENARIOS, Verdict};
+use crate::report::{Entry, NOT_STARTED, Report, SCENARIOS, TestStatus};
 use crate::scenario;
 
 /// Targets whose differences are reported and never fail a run.
@@ -157,35 +157,35 @@ impl Differences {
         self.fitting(subject.expected, subject.answered?, allowed).map(rule)
     }
 
-    /// The verdict on one case: passed, known to differ, or failed.
-    pub fn judge(&self, subject: Subject<'_>) -> Verdict {
+    /// The status of one case: passed, known to differ, or failed.
+    pub fn judge(&self, subject: Subject<'_>) -> TestStatus {
         let exception = self
             .exceptions
             .get(&(subject.target.to_owned(), subject.case.to_owned()));
         match (subject.answered, exception) {
-            (None, None) => Verdict::Passed,
-            (None, Some(exception)) if exception.answered == VARIES => Verdict::Passed,
+            (None, None) => TestStatus::Passed,
+            (None, Some(exception)) if exception.answered == VARIES => TestStatus::Passed,
             (None, Some(_)) => {
-                Verdict::Failed(Failure::new("is listed as a known difference, but answers as AWS does"))
+                TestStatus::Failed(Failure::new("is listed as a known difference, but answers as AWS does"))
             }
             (Some(answered), Some(exception)) if exception.covers(subject.case, answered) => {
-                Verdict::Known(self.reason(&exception.why).to_owned())
+                TestStatus::Known(self.reason(&exception.why).to_owned())
             }
-            (Some(_), Some(exception)) => Verdict::Failed(Failure::new(format!(
+            (Some(_), Some(exception)) => TestStatus::Failed(Failure::new(format!(
                 "differs in another way than listed: {:?}",
                 exception.answered
             ))),
             (Some(answered), None) if REPORTED.contains(&subject.target) => {
                 let reason = self.fitting(subject.expected, answered, |_| true);
-                Verdict::Known(
+                TestStatus::Known(
                     reason
                         .map_or("no listed reason fits", |name| self.reason(name))
                         .to_owned(),
                 )
             }
             (Some(_), None) => match self.rule(subject) {
-                Some(rule) => Verdict::Known(self.reason(&rule.reason).to_owned()),
-                None => Verdict::Failed(Failure::new("answers differently from AWS")),
+                Some(rule) => TestStatus::Known(self.reason(&rule.reason).to_owned()),
+                None => TestStatus::Failed(Failure::new("answers differently from AWS")),
             },
         }
     }
@@ -239,7 +239,7 @@ impl Differences {
         let mut recorded = self.clone();
         for entry in ran(report) {
             let place = (entry.target.clone(), entry.id());
-            if !entry.verdict.differs() && self.exceptions.get(&place).is_some_and(|it| it.answered != VARIES) {
+            if !entry.status.differs() && self.exceptions.get(&place).is_some_and(|it| it.answered != VARIES) {
                 recorded.exceptions.remove(&place);
             }
         }
@@ -301,7 +301,7 @@ fn ran(report: &Report) -> impl Iterator<Item = &Entry> {
 }
 
 fn ran_differing(report: &Report) -> impl Iterator<Item = &Entry> {
-    ran(report).filter(|entry| entry.verdict.differs())
+    ran(report).filter(|entry| entry.status.differs())
 }
 
 fn subject<'a>(entry: &'a Entry, id: &'a str) -> Subject<'a> {
@@ -449,9 +449,9 @@ mod tests {
     }
 
     #[test]
-    fn verdicts() {
+    fn statuses() {
         let list = list();
-        for (target, operation, case, answered, verdict) in [
+        for (target, operation, case, answered, status) in [
             // exceptions
             ("local", "PutItem", "f/c", Some("E: x"), "old"),
             ("local", "PutItem", "f/c", Some("E: y"), "failed"),
@@ -478,13 +478,13 @@ mod tests {
                 answered,
             };
             let found = match list.judge(subject) {
-                Verdict::Passed => "passed",
-                Verdict::Known(why) if why == "Its wording is the old one." => "old",
-                Verdict::Known(why) if why == "Its wording is its own." => "any",
-                Verdict::Known(_) => "none",
+                TestStatus::Passed => "passed",
+                TestStatus::Known(why) if why == "Its wording is the old one." => "old",
+                TestStatus::Known(why) if why == "Its wording is its own." => "any",
+                TestStatus::Known(_) => "none",
                 _ => "failed",
             };
-            assert_eq!(found, verdict, "{subject:?}");
+            assert_eq!(found, status, "{subject:?}");
         }
     }
 

@@ -230,10 +230,10 @@ impl Stage {
         };
         let table = (name, region.map(str::to_owned));
         if !self.made.contains(&table) {
-            let look = json!({"TableName": table.0}).to_string();
+            let describe = json!({"TableName": table.0}).to_string();
             let reply = self
                 .raw_client
-                .send_to(region, "DescribeTable", look.as_bytes())
+                .send_to(region, "DescribeTable", describe.as_bytes())
                 .await?;
             if reply.status == 200 {
                 self.changed = true;
@@ -248,11 +248,11 @@ impl Stage {
         if self.raw_client.is_twin() {
             return Ok(());
         }
-        let look = json!({"TableName": table}).to_string();
+        let describe = json!({"TableName": table}).to_string();
         for _ in 0..PATIENCE {
             let reply = self
                 .raw_client
-                .send_to(region, "DescribeTable", look.as_bytes())
+                .send_to(region, "DescribeTable", describe.as_bytes())
                 .await?;
             let table = &reply.body["Table"];
             let indexes = table["GlobalSecondaryIndexes"].as_array().into_iter().flatten();

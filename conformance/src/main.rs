@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use dynatwin_conformance::check::{Failure, Outcome};
 use dynatwin_conformance::difference::{self, Differences};
 use dynatwin_conformance::fuzz::{FuzzProgress, fuzz};
-use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
+use dynatwin_conformance::report::{Entry, Report, SCENARIOS, TestStatus};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
 use dynatwin_conformance::target::TargetKind;
@@ -355,7 +355,7 @@ impl Progress {
     }
 
     fn show(&mut self, entry: &Entry) {
-        if entry.group == SCENARIOS || matches!(entry.verdict, Verdict::Failed(_)) {
+        if entry.group == SCENARIOS || matches!(entry.status, TestStatus::Failed(_)) {
             println!("{entry}");
         }
         if entry.group == SCENARIOS {

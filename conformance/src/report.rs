@@ -18,7 +18,7 @@ pub const NOT_STARTED: &str = "(start)";
 
 /// The result of a scenario or case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TestStatus {
     /// The answers are those of AWS.
     Passed,
     /// The scenario failed, or an answer differs from AWS and the difference is not known.
@@ -29,26 +29,26 @@ pub enum Verdict {
     Skipped(String),
 }
 
-impl Verdict {
+impl TestStatus {
     /// Whether the target's answer differs from AWS's.
     pub(crate) fn differs(&self) -> bool {
-        matches!(self, Verdict::Known(_)) || matches!(self, Verdict::Failed(_))
+        matches!(self, TestStatus::Known(_)) || matches!(self, TestStatus::Failed(_))
     }
 
     const fn word(&self) -> &'static str {
         match self {
-            Verdict::Passed => "ok",
-            Verdict::Failed(_) => "FAILED",
-            Verdict::Known(_) => "known",
-            Verdict::Skipped(_) => "skipped",
+            TestStatus::Passed => "ok",
+            TestStatus::Failed(_) => "FAILED",
+            TestStatus::Known(_) => "known",
+            TestStatus::Skipped(_) => "skipped",
         }
     }
 
     fn detail(&self) -> Option<String> {
         match self {
-            Verdict::Passed => None,
-            Verdict::Failed(failure) => Some(failure.to_string()),
-            Verdict::Known(why) | Verdict::Skipped(why) => Some(why.clone()),
+            TestStatus::Passed => None,
+            TestStatus::Failed(failure) => Some(failure.to_string()),
+            TestStatus::Known(why) | TestStatus::Skipped(why) => Some(why.clone()),
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct Entry {
     /// The name of the scenario or case.
     pub name: String,
     /// The result of the run on this target.
-    pub verdict: Verdict,
+    pub status: TestStatus,
     /// The wall time of the run.
     pub elapsed: Duration,
     /// The request and both answers, if they differ.
@@ -92,7 +92,7 @@ impl Entry {
     }
 
     fn cell(&self) -> String {
-        format!("{} {} ms", self.verdict.word(), self.elapsed.as_millis())
+        format!("{} {} ms", self.status.word(), self.elapsed.as_millis())
     }
 
     fn to_json(&self) -> Value {
@@ -109,8 +109,8 @@ impl Entry {
             "target": self.target,
             "group": self.group,
             "name": self.name,
-            "verdict": self.verdict.word().to_lowercase(),
-            "detail": self.verdict.detail(),
+            "status": self.status.word().to_lowercase(),
+            "detail": self.status.detail(),
             "milliseconds": self.elapsed.as_secs_f64() * 1000.0,
             "exchange": exchange,
         })
@@ -126,13 +126,13 @@ impl fmt::Display for Entry {
             self.id()
         };
         write!(formatter, "{:<16} {name:<22} {}", self.target, self.cell())?;
-        if !matches!(self.verdict, Verdict::Passed | Verdict::Known(_))
-            && let Some(detail) = self.verdict.detail()
+        if !matches!(self.status, TestStatus::Passed | TestStatus::Known(_))
+            && let Some(detail) = self.status.detail()
         {
             write!(formatter, "\n    {detail}")?;
         }
         match &self.exchange {
-            Some(exchange) if matches!(self.verdict, Verdict::Failed(_)) => write!(
+            Some(exchange) if matches!(self.status, TestStatus::Failed(_)) => write!(
                 formatter,
                 "\n    {} {}\n    AWS      {}\n    answered {}",
                 exchange.operation, exchange.request, exchange.expected, exchange.answered
@@ -159,11 +159,11 @@ impl Counts {
     fn of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Counts {
         let mut counts = Counts::default();
         for entry in entries {
-            *match entry.verdict {
-                Verdict::Passed => &mut counts.passed,
-                Verdict::Failed(_) => &mut counts.failed,
-                Verdict::Known(_) => &mut counts.known,
-                Verdict::Skipped(_) => &mut counts.skipped,
+            *match entry.status {
+                TestStatus::Passed => &mut counts.passed,
+                TestStatus::Failed(_) => &mut counts.failed,
+                TestStatus::Known(_) => &mut counts.known,
+                TestStatus::Skipped(_) => &mut counts.skipped,
             } += 1;
         }
         counts
@@ -190,14 +190,14 @@ impl fmt::Display for Counts {
 /// The report of a run. Its display is the matrix, ending with the line `N passed, N failed`.
 ///
 /// ```
-/// use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
+/// use dynatwin_conformance::report::{Entry, Report, SCENARIOS, TestStatus};
 ///
 /// let mut report = Report::new(7);
 /// report.add(Entry {
 ///     target: "in-process".to_owned(),
 ///     group: SCENARIOS.to_owned(),
 ///     name: "task_board".to_owned(),
-///     verdict: Verdict::Passed,
+///     status: TestStatus::Passed,
 ///     elapsed: std::time::Duration::from_millis(12),
 ///     exchange: None,
 /// });
@@ -235,7 +235,7 @@ impl Report {
         &self.entries
     }
 
-    /// The numbers of results by verdict.
+    /// The numbers of results by status.
     pub fn counts(&self) -> Counts {
         Counts::of(self.entries.iter())
     }
@@ -359,19 +359,24 @@ pub(crate) mod tests {
 
     pub(crate) fn sample() -> Report {
         let mut report = Report::new(7);
-        for (target, group, name, verdict) in [
-            ("one", SCENARIOS, "a", Verdict::Passed),
-            ("one", SCENARIOS, "b", Verdict::Failed(Failure::new("no <b> & \"c\""))),
-            ("one", "values", "x", Verdict::Passed),
-            ("another", SCENARIOS, "a", Verdict::Skipped("not here".to_owned())),
-            ("another", "values", "x", Verdict::Known("It is older.".to_owned())),
+        for (target, group, name, status) in [
+            ("one", SCENARIOS, "a", TestStatus::Passed),
+            (
+                "one",
+                SCENARIOS,
+                "b",
+                TestStatus::Failed(Failure::new("no <b> & \"c\"")),
+            ),
+            ("one", "values", "x", TestStatus::Passed),
+            ("another", SCENARIOS, "a", TestStatus::Skipped("not here".to_owned())),
+            ("another", "values", "x", TestStatus::Known("It is older.".to_owned())),
         ] {
-            let differs = verdict.differs() && group != SCENARIOS;
+            let differs = status.differs() && group != SCENARIOS;
             report.add(Entry {
                 target: target.to_owned(),
                 group: group.to_owned(),
                 name: name.to_owned(),
-                verdict,
+                status,
                 elapsed: Duration::from_millis(5),
                 exchange: differs.then(|| Exchange {
                     operation: "GetItem".to_owned(),

@@ -11,7 +11,7 @@ use crate::check::{Failure, Outcome};
 use crate::context::Context;
 use crate::difference::{Differences, Subject};
 use crate::lane::Lane;
-use crate::report::{Entry, Exchange, NOT_STARTED, Report, SCENARIOS, Verdict};
+use crate::report::{Entry, Exchange, NOT_STARTED, Report, SCENARIOS, TestStatus};
 use crate::scenario::Scenario;
 use crate::target::{Absence, Target, TargetKind};
 
@@ -73,15 +73,15 @@ impl Plan {
     }
 
     fn not_started(&self, kind: &TargetKind, absence: &Absence) -> Entry {
-        let verdict = match absence {
-            Absence::NotHere(reason) if self.lenient => Verdict::Skipped(reason.clone()),
-            _ => Verdict::Failed(Failure::new(format!("the target did not start: {absence}"))),
+        let status = match absence {
+            Absence::NotHere(reason) if self.lenient => TestStatus::Skipped(reason.clone()),
+            _ => TestStatus::Failed(Failure::new(format!("the target did not start: {absence}"))),
         };
         Entry {
             target: kind.to_string(),
             group: SCENARIOS.to_owned(),
             name: NOT_STARTED.to_owned(),
-            verdict,
+            status,
             elapsed: Duration::ZERO,
             exchange: None,
         }
@@ -123,22 +123,22 @@ impl Plan {
 
     /// A scenario that is known to fail on this target must fail; any other must pass.
     fn apply_exceptions(&self, entry: &mut Entry) {
-        let failure = match &entry.verdict {
-            Verdict::Failed(failure) => Some(failure.clone()),
+        let failure = match &entry.status {
+            TestStatus::Failed(failure) => Some(failure.clone()),
             _ => None,
         };
         let answered = failure.as_ref().map(ToString::to_string);
-        let verdict = self.differences.judge(Subject {
+        let status = self.differences.judge(Subject {
             target: &entry.target,
             case: &entry.id(),
             operation: SCENARIOS,
             expected: "",
             answered: answered.as_deref(),
         });
-        entry.verdict = match (verdict, failure) {
+        entry.status = match (status, failure) {
             // The failure is more informative than the missing exception.
-            (Verdict::Failed(_), Some(failure)) => Verdict::Failed(failure),
-            (verdict, _) => verdict,
+            (TestStatus::Failed(_), Some(failure)) => TestStatus::Failed(failure),
+            (status, _) => status,
         };
     }
 
@@ -158,10 +158,12 @@ impl Plan {
                 answered: answered.as_deref(),
             })
         };
-        let verdict = match &requested {
-            CaseAnswer::Not(why) => Verdict::Skipped(why.clone()),
+        let status = match &requested {
+            CaseAnswer::Not(why) => TestStatus::Skipped(why.clone()),
             CaseAnswer::Unanswered(error) => match judged() {
-                Verdict::Failed(_) => Verdict::Failed(Failure::new(format!("transport error, no answer: {error}"))),
+                TestStatus::Failed(_) => {
+                    TestStatus::Failed(Failure::new(format!("transport error, no answer: {error}")))
+                }
                 known => known,
             },
             _ => judged(),
@@ -170,7 +172,7 @@ impl Plan {
             target: target.to_owned(),
             group: file.name.clone(),
             name: case.name.clone(),
-            verdict,
+            status,
             elapsed,
             exchange: answered.map(|answered| Exchange {
                 operation: case.operation.clone(),
@@ -241,7 +243,7 @@ async fn run_scenario(scenario: &'static Scenario, target: &dyn Target) -> Entry
         target: target.name().to_owned(),
         group: SCENARIOS.to_owned(),
         name: scenario.name.to_owned(),
-        verdict: outcome.map_or_else(Verdict::Failed, |()| Verdict::Passed),
+        status: outcome.map_or_else(TestStatus::Failed, |()| TestStatus::Passed),
         elapsed,
         exchange: None,
     }
@@ -367,7 +369,7 @@ mod tests {
         let failed: Vec<_> = report
             .entries()
             .iter()
-            .filter(|entry| entry.verdict != Verdict::Passed)
+            .filter(|entry| entry.status != TestStatus::Passed)
             .collect();
         let counts = Counts {
             passed: 3,

@@ -74,7 +74,7 @@ fn count(operation: &str, count: u64) -> u64 {
     let line = text
         .lines()
         .find(|line| line.contains("Collected :"))
-        .expect("callgrind says what it collected");
+        .expect("callgrind prints what it collected");
     line.split(':')
         .nth(1)
         .and_then(|number| number.trim().parse().ok())

@@ -103,6 +103,17 @@ pub struct Change {
 }
 
 impl Change {
+    /// The deletion of an item of a table without indexes.
+    #[cfg(test)]
+    pub fn deletion(token: u64, old: Option<Item>) -> Change {
+        let key = Key {
+            token,
+            bytes: crate::key::KeyBytes::new(),
+        };
+        let schema = crate::schema::KeySchema::new([], []);
+        Change::new(&Definition::of_key(schema), key, old, None)
+    }
+
     /// The change from `old` to `new` of the item under `key`.
     pub fn new(definition: &Definition, key: Key, old: Option<Item>, new: Option<Item>) -> Change {
         let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);

@@ -43,7 +43,7 @@ use crate::wire::envelope::{self, AnswerFormat, ControlCall, Envelope, HealthChe
 /// assert_eq!(settings.clock.now(), Moment::START);
 /// ```
 pub struct Settings {
-    /// The clock it lives by.
+    /// The clock of all requests and settings.
     pub clock: Clock,
     /// The seed of its decisions.
     pub seed: u64,

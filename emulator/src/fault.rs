@@ -319,6 +319,21 @@ impl ResponseEffects {
 mod tests {
     use super::*;
 
+    /// An entry of a request for table `T`.
+    fn subject(operation: &'static str) -> FaultSubject<'static> {
+        FaultSubject {
+            operation,
+            table: "T",
+            index: None,
+            feeds: &[],
+            caller: "me",
+            region: "us-east-1",
+            now: Moment::START,
+            owner: 0,
+            partition: None,
+        }
+    }
+
     fn fired(rule: Rule, keys: &[&str]) -> Vec<bool> {
         let faults = Faults::new(1);
         faults.add(rule, Moment::START).unwrap();
@@ -326,15 +341,8 @@ mod tests {
             .map(|key| {
                 faults
                     .evaluate(&FaultSubject {
-                        operation: "PutItem",
-                        table: "T",
-                        index: None,
-                        feeds: &[],
-                        caller: "me",
-                        region: "us-east-1",
-                        now: Moment::START,
-                        owner: 0,
                         partition: Some(key),
+                        ..subject("PutItem")
                     })
                     .is_some()
             })
@@ -392,15 +400,8 @@ mod tests {
         let first = faults.add(Rule::new(Verdict::Reset).nth(1), Moment::START).unwrap();
         let second = faults.add(Rule::new(Verdict::AnswerLost), Moment::START).unwrap();
         let subject = FaultSubject {
-            operation: "GetItem",
-            table: "T",
             index: Some("by-g"),
-            feeds: &[],
-            caller: "me",
-            region: "us-east-1",
-            now: Moment::START,
-            owner: 0,
-            partition: None,
+            ..subject("GetItem")
         };
         let evaluate = || faults.evaluate(&subject).map(|decided| decided.verdict);
         assert_eq!(evaluate(), Some(Verdict::Reset));
@@ -418,15 +419,9 @@ mod tests {
     #[test]
     fn an_index_and_a_caller_are_matched() {
         let subject = |index, caller| FaultSubject {
-            operation: "Query",
-            table: "T",
             index,
-            feeds: &[],
             caller,
-            region: "us-east-1",
-            now: Moment::START,
-            owner: 0,
-            partition: None,
+            ..subject("Query")
         };
         let faults = Faults::new(1);
         faults
@@ -451,18 +446,7 @@ mod tests {
         let ids: Vec<RuleId> = ["GetItem", "PutItem", "Query"]
             .map(|name| faults.add(rule().operation(name), Moment::START).unwrap())
             .into();
-        let subject = FaultSubject {
-            operation: "PutItem",
-            table: "T",
-            index: None,
-            feeds: &[],
-            caller: "me",
-            region: "us-east-1",
-            now: Moment::START,
-            owner: 0,
-            partition: None,
-        };
-        faults.evaluate(&subject);
+        faults.evaluate(&subject("PutItem"));
         ids[..2].iter().for_each(|id| drop(faults.remove(*id)));
         let idle: Vec<RuleId> = faults.never_fired().iter().map(|report| report.id).collect();
         assert_eq!(idle, [ids[0], ids[2]]);

@@ -135,7 +135,7 @@ pub mod monitoring {
     pub use crate::capacity::{Heat, KeyCounts, Level, PartitionHeat, ResourceHeat, ThrottleCounts};
     pub use crate::journal::{
         BetterRead, Datapoint, Event, EventKind, EventPage, EventSubject, FilterTrace, Injected, ItemAction,
-        LoggedBody, Metric, ObservedScan, Permission, RegionalWrite, Request, Samples, Spent, Touch,
+        LoggedBody, Metric, ObservedScan, Permission, RecordedAccess, RegionalWrite, Request, Samples, Spent,
     };
 }
 

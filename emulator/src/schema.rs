@@ -352,6 +352,29 @@ impl Definition {
         self.globals.iter().chain(&self.locals)
     }
 
+    /// The definition of an on-demand table with this key, without indexes.
+    #[cfg(test)]
+    pub fn of_key(key: KeySchema) -> Definition {
+        Definition {
+            attributes: key.attributes().cloned().collect(),
+            key,
+            locals: Vec::new(),
+            globals: Vec::new(),
+            vectors: Vec::new(),
+            billing: BillingMode::PayPerRequest,
+            throughput: Throughput::default(),
+            adjustments: Adjustments::default(),
+            on_demand_since: None,
+            on_demand: None,
+            warm: None,
+            class: None,
+            class_changed: None,
+            deletion_protection: false,
+            encryption: None,
+            tags: Vec::new(),
+        }
+    }
+
     /// Whether a table has any index: those without skip all that indexes need.
     pub fn has_indexes(&self) -> bool {
         !(self.globals.is_empty() && self.locals.is_empty() && self.vectors.is_empty())

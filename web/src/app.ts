@@ -85,7 +85,7 @@ export class App {
   readonly news = signal('');
 
   /** Called with what code passes to `process.send`, as lessons do with their outcome. */
-  onVerdict: ((verdict: unknown) => void) | undefined;
+  onResult: ((verdict: unknown) => void) | undefined;
 
   // The current clock; the signals follow it a few times a second while it moves.
   #moment = START;
@@ -142,7 +142,7 @@ export class App {
       if (linked) this.news.value = 'This is the session of the link you followed, at the moment it was shared.';
     } else {
       if (found) batch(() => ((this.code.value = found.code), (this.example.value = found.example)));
-      await this.#look();
+      await this.#refresh();
       this.preset.value = '';
       if (this.controlled.value) await this.control.watch().catch(() => {});
     }
@@ -203,7 +203,7 @@ export class App {
         this.faults.value = [];
       });
       this.#timer = undefined;
-      await this.#look();
+      await this.#refresh();
     });
   }
 
@@ -232,26 +232,26 @@ export class App {
   }
 
   /** Runs the code in the editor under conditions to its end; returns what it reported, and whether it ended. */
-  async lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ verdicts: unknown[]; ended: boolean }> {
-    let result = { verdicts: [] as unknown[], ended: false };
+  async lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ results: unknown[]; ended: boolean }> {
+    let result = { results: [] as unknown[], ended: false };
     await this.#wholly(async () => {
       result = await this.#lesson(preset);
     });
     return result;
   }
 
-  async #lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ verdicts: unknown[]; ended: boolean }> {
-    const verdicts: unknown[] = [];
+  async #lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ results: unknown[]; ended: boolean }> {
+    const results: unknown[] = [];
     this.playing.value = false;
-    this.onVerdict = (verdict) => verdicts.push(verdict);
+    this.onResult = (result) => results.push(result);
     const leave = this.isTab ? await this.restart() : await this.#visit();
     try {
       await this.act({ do: 'conditions', change: preset });
       await this.act({ do: 'run', code: this.code.value });
       await this.advanceToEnd(LONGEST_LESSON);
-      return { verdicts, ended: this.runState.value === 'ended' };
+      return { results, ended: this.runState.value === 'ended' };
     } finally {
-      this.onVerdict = undefined;
+      this.onResult = undefined;
       await leave?.();
     }
   }
@@ -272,7 +272,7 @@ export class App {
       this.tables.show(ids);
       await this.control.setConditions(conditions as unknown as Record<string, unknown>);
       this.#learner.value = undefined;
-      await this.#look();
+      await this.#refresh();
     };
   }
 
@@ -420,7 +420,7 @@ export class App {
       if (this.isTab) this.script.value = [...this.script.value, { at: Math.round(this.#moment - START), act }];
       const result = await this.#carryOut(act);
       await this.#settle();
-      await this.#look();
+      await this.#refresh();
       this.tables.touch();
       this.#keepSession();
       return result;
@@ -486,7 +486,7 @@ export class App {
         AWS_SECRET_ACCESS_KEY: 'not-checked',
       },
       onLine: (line) => this.print(line),
-      onMessage: (message) => this.onVerdict?.(message),
+      onMessage: (message) => this.onResult?.(message),
       onEnd: (ending) => run === this.#run && this.#ended(ending),
     });
     this.#run = run;
@@ -639,7 +639,7 @@ export class App {
 
   // A server that answers again may have been restarted, with other tables and an empty log.
   async #reconnect(): Promise<void> {
-    await this.#look();
+    await this.#refresh();
     if (this.controlled.value) await this.control.watch();
     this.feed.clear();
     this.tables.clear();
@@ -647,7 +647,7 @@ export class App {
   }
 
   /** Reads the state of the whole engine. */
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     const [overview, faults] = await Promise.all([this.control.overview(), this.control.faults()]);
     this.#takeOverview(overview);
     this.faults.value = faults;

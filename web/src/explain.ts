@@ -1,5 +1,5 @@
 // Explains in sentences what a request did, and how it could be improved.
-import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type ExplainedEntry, type ExplainedExpression, type Explanation, type Expression, type ExpressionNode, type SeenRequest } from './transport/control';
+import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type ExplainedEntry, type ExplainedExpression, type Explanation, type Expression, type ExpressionNode, type RecordedRequest } from './transport/control';
 import type { Conflict } from './feed';
 import { hint } from './hints';
 import type { TableView } from './tables';
@@ -37,7 +37,7 @@ export interface Knowledge {
 }
 
 /** The explanations of a request, the most important first. */
-export function explain(request: SeenRequest, known: Knowledge): Remark[] {
+export function explain(request: RecordedRequest, known: Knowledge): Remark[] {
   const { explanation, tables, conditions, age, conflicts } = known;
   const sent = bodyOf(request);
   const stale = age === undefined ? [] : [problem(`The read was stale: it saw a state that had been replaced ${seconds(age)} before. ConsistentRead avoids that.`)];
@@ -53,7 +53,7 @@ export function explain(request: SeenRequest, known: Knowledge): Remark[] {
 }
 
 /** The request's body, if it is known. */
-export const bodyOf = (request: SeenRequest): Json => parse(request.request?.body);
+export const bodyOf = (request: RecordedRequest): Json => parse(request.request?.body);
 
 /** The expressions in a request's body, those of a transaction's actions too. */
 export function expressionsOf(body: Json): Sent[] {
@@ -73,7 +73,7 @@ export function expressionsOf(body: Json): Sent[] {
   return found;
 }
 
-function outcome(request: SeenRequest, answer: Json, explanation: Explanation | undefined, sent: Json, tables: TableView[]): Remark[] {
+function outcome(request: RecordedRequest, answer: Json, explanation: Explanation | undefined, sent: Json, tables: TableView[]): Remark[] {
   const { error } = request;
   if (!error) {
     if (request.delivery.kind === 'lost') return [problem('The request was executed, and its answer was lost.')];
@@ -89,7 +89,7 @@ function outcome(request: SeenRequest, answer: Json, explanation: Explanation | 
     remarks.push(advice('The AWS SDKs retry throttled requests by themselves, three attempts in all by default. Larger bursts need more attempts with full jitter, or more capacity.'));
   }
   if (error === 'ConditionalCheckFailedException') {
-    remarks.push(fact(`Nothing was written to ${keyText(request.touches[0]?.key)}.`));
+    remarks.push(fact(`Nothing was written to ${keyText(request.accesses[0]?.key)}.`));
     remarks.push(advice('ReturnValuesOnConditionCheckFailure: ALL_OLD returns the item that made the condition fail, without a second read.'));
   }
   if (error === 'TransactionCanceledException') {
@@ -100,22 +100,22 @@ function outcome(request: SeenRequest, answer: Json, explanation: Explanation | 
 }
 
 /** The writes of a request that a concurrent write in another region has replaced. */
-function lost({ touches, caller, at }: SeenRequest, conflicts: Conflict[]): Remark[] {
-  const mine = conflicts.filter((conflict) => conflict.lost.region === caller.region && conflict.lost.at === at && touches.some(({ table, key }) => table === conflict.table && keyText(key) === keyText(conflict.key)));
+function lost({ accesses, caller, at }: RecordedRequest, conflicts: Conflict[]): Remark[] {
+  const mine = conflicts.filter((conflict) => conflict.lost.region === caller.region && conflict.lost.at === at && accesses.some(({ table, key }) => table === conflict.table && keyText(key) === keyText(conflict.key)));
   return mine.map(({ key, won }) => problem(`The write of ${keyText(key)} was lost later: ${won.region} also wrote the item, before it had received this write, and the later write of the two replaces the whole item in all regions.`));
 }
 
 /** Why entries were refused: each sentence once. */
 const refusals = (explanation: Explanation | undefined): Remark[] => [...new Set(explanation?.entries.flatMap(({ sentences }) => sentences) ?? [])].slice(0, 4).map(problem);
 
-function partly({ touches }: SeenRequest, explanation: Explanation | undefined): Remark[] {
-  const failed = touches.filter(({ error }) => error);
+function partly({ accesses }: RecordedRequest, explanation: Explanation | undefined): Remark[] {
+  const failed = accesses.filter(({ error }) => error);
   if (failed.length === 0) return [];
-  const said = problem(`${failed.length} of ${count(touches.length, 'entry', 'entries')} were not carried out (${failed[0]?.error}). The request still succeeds: send what came back as unprocessed again.`);
+  const said = problem(`${failed.length} of ${count(accesses.length, 'entry', 'entries')} were not carried out (${failed[0]?.error}). The request still succeeds: send what came back as unprocessed again.`);
   return [said, ...refusals(explanation)];
 }
 
-function reading(request: SeenRequest, explanation: Explanation, sent: Json, { filter, condition, tables }: Knowledge): Remark[] {
+function reading(request: RecordedRequest, explanation: Explanation, sent: Json, { filter, condition, tables }: Knowledge): Remark[] {
   const reads = explanation.entries.filter(({ act }) => act === 'Query' || act === 'Scan' || act === 'Get').slice(0, 4);
   const [first] = reads;
   if (!first || request.status !== 200) return [];
@@ -154,7 +154,7 @@ function partOfItems({ index }: ExplainedEntry, sent: Json, table: TableView | u
 }
 
 /** What a page is not: all of the result. */
-function pages(request: SeenRequest, sent: Json, filter: ExplainedExpression | undefined): Remark[] {
+function pages(request: RecordedRequest, sent: Json, filter: ExplainedExpression | undefined): Remark[] {
   const more = parse(request.response?.body)['LastEvaluatedKey'] !== undefined;
   if (!more) return [];
   if (filter && sent['Limit'] !== undefined) return [problem(`Limit counts the items that are read, before the filter: this page read ${request.scanned} and returned ${request.returned}. More may follow: continue with LastEvaluatedKey.`)];
@@ -253,8 +253,8 @@ function clauses(filter: ExpressionNode[]): ExpressionNode[] | undefined {
   return filter.filter((part, at) => part.operator && part.depth <= deepest && filter.slice(0, at).findLast(({ depth }) => depth < part.depth)?.logic);
 }
 
-function writing(request: SeenRequest, tables: TableView[], conditions: Conditions | undefined): Remark[] {
-  const written = request.touches.filter(({ writeUnits, error }) => writeUnits > 0 && !error);
+function writing(request: RecordedRequest, tables: TableView[], conditions: Conditions | undefined): Remark[] {
+  const written = request.accesses.filter(({ writeUnits, error }) => writeUnits > 0 && !error);
   if (written.length === 0 || request.status !== 200) return [];
   const names = [...new Set(written.map(({ table }) => table))];
   const remarks = [fact(`It wrote ${count(written.length, 'item')} for ${units(request.writeUnits)} write units${/Transact/.test(request.operation) ? '; a transaction pays twice, to prepare and to commit' : ''}.`)];
@@ -266,16 +266,16 @@ function writing(request: SeenRequest, tables: TableView[], conditions: Conditio
   return remarks;
 }
 
-function price({ readUnits, writeUnits }: SeenRequest): Remark[] {
+function price({ readUnits, writeUnits }: RecordedRequest): Remark[] {
   const amount = (readUnits * PRICE.read + writeUnits * PRICE.write) / 1e6;
   if (amount === 0) return [];
   return [fact(`A million such requests cost ${dollars(amount * 1e6)} on demand in us-east-1.`)];
 }
 
-function freshness(request: SeenRequest, sent: Json, conditions: Conditions | undefined): Remark[] {
-  const touch = request.touches[0];
-  if (!touch || request.status !== 200 || !['Get', 'Query', 'Scan'].includes(touch.act)) return [];
-  if (touch.index) return [fact('Reads of a global index are eventually consistent: they see the changes that have reached the index.')];
+function freshness(request: RecordedRequest, sent: Json, conditions: Conditions | undefined): Remark[] {
+  const access = request.accesses[0];
+  if (!access || request.status !== 200 || !['Get', 'Query', 'Scan'].includes(access.act)) return [];
+  if (access.index) return [fact('Reads of a global index are eventually consistent: they see the changes that have reached the index.')];
   if (sent['ConsistentRead'] === true || /Transact/.test(request.operation)) return [fact('The read is strongly consistent: it saw every write that had been acknowledged.')];
   const may = conditions && conditions.staleReads > 0 && conditions.readStaleness !== 0;
   return [fact(may ? 'The read is eventually consistent: under these conditions it may return an older state. ConsistentRead avoids that, for twice the units.' : 'The read is eventually consistent. Under these conditions it is never stale; on AWS it can be.')];

@@ -1,7 +1,7 @@
 // Requests and events from the engine, each read once from a cursor.
 import { signal } from '@preact/signals';
 import { APP_ACCOUNT } from './app';
-import type { Attributes, Control, EngineEvent, RegionalWrite, SeenRequest } from './transport/control';
+import type { Attributes, Control, EngineEvent, RegionalWrite, RecordedRequest } from './transport/control';
 
 /** How many requests are kept for the views. */
 const MOST = 2_000;
@@ -22,7 +22,7 @@ export class Feed {
   readonly ages = signal<ReadonlyMap<number, number>>(new Map());
   /** The latest conflicts between regions, the oldest first; every region reports each, and it is listed once. */
   readonly conflicts = signal<Conflict[]>([]);
-  readonly requests = signal<SeenRequest[]>([]);
+  readonly requests = signal<RecordedRequest[]>([]);
   #after = 0;
   #next = 0;
   /** How many requests there were. */
@@ -30,13 +30,13 @@ export class Feed {
   #reading: Promise<unknown> = Promise.resolve();
   /** Grows when the log restarts: entries of an older log are not shown. */
   #log = 0;
-  #listeners = new Set<(request: SeenRequest) => void>();
+  #listeners = new Set<(request: RecordedRequest) => void>();
   #watchers = new Set<(event: EngineEvent) => void>();
 
   constructor(readonly control: Control) {}
 
   /** Calls `listener` with each request that arrives from now on. */
-  listen(listener: (request: SeenRequest) => void): () => void {
+  listen(listener: (request: RecordedRequest) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -115,7 +115,7 @@ export class Feed {
   }
 
   /** The last request that named a table that is not there. */
-  lastOfMissingTable(): SeenRequest | undefined {
+  lastOfMissingTable(): RecordedRequest | undefined {
     return this.requests.value.findLast(({ error, tables }) => error === 'ResourceNotFoundException' && tables.length > 0);
   }
 }

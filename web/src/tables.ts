@@ -2,7 +2,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import { APP_ACCOUNT, type App } from './app';
 import { after, defined, type Definition, type TableBody } from './definitions';
-import type { Heat, Pending, Replication, SeenRequest, TableEntry } from './transport/control';
+import type { Heat, Pending, Replication, RecordedRequest, TableEntry } from './transport/control';
 import { call, DEFAULT_ACCOUNT, type Account } from './transport/dynamodb';
 
 export interface KeyPart {
@@ -56,7 +56,7 @@ export class Tables {
   readonly version = signal(0);
   #dirty = true;
   /** Requests about tables that have not been looked at. */
-  #changes: SeenRequest[] = [];
+  #changes: RecordedRequest[] = [];
   #definitions = new Map<string, Definition>();
   /** Tables without a known definition: in a tab, their requests may be yet to be read. */
   #unknown = new Set<string>();
@@ -134,7 +134,7 @@ export class Tables {
     for (const request of this.#changes.splice(0)) await this.#follow(request);
     const views: TableView[] = [];
     for (const [at, entry] of entries.entries()) {
-      const view = await this.#look(entry, at < CLOSELY || entry.id === this.selected.value, isReplicated(entry, entries));
+      const view = await this.#view(entry, at < CLOSELY || entry.id === this.selected.value, isReplicated(entry, entries));
       if (view) views.push(view);
     }
     batch(() => {
@@ -143,7 +143,7 @@ export class Tables {
     });
   }
 
-  async #look({ id, table: name, accessKey, region, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
+  async #view({ id, table: name, accessKey, region, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
     const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
     const definition = this.#definitions.get(id) ?? (this.app.isTab ? this.#ofReplica(id) : undefined) ?? (this.#isNew(id) ? undefined : await this.#describe(id, name, account));
     if (!definition) return undefined;
@@ -160,7 +160,7 @@ export class Tables {
   }
 
   // The definition of a table, and of its replicas, after a request.
-  async #follow({ number, operation, tables: [table], caller }: SeenRequest): Promise<void> {
+  async #follow({ number, operation, tables: [table], caller }: RecordedRequest): Promise<void> {
     if (!table) return;
     const request = (await this.app.control.request(number).catch(() => undefined))?.request;
     const body = request && !request.truncated ? (JSON.parse(request.body) as TableBody) : undefined;

@@ -73,7 +73,7 @@ test('tables and items are managed as in an administration tool', async () => {
   await page.getByText('No tables yet.').first().waitFor();
   await manageTable(page);
 
-  // Tables belong to an access key and a region; the form says whose the new one is.
+  // Tables belong to an access key and a region; the form shows those of the new one.
   await page.getByRole('button', { name: 'Create table' }).click();
   const form = page.locator('dialog.create-table');
   await form.getByLabel('Name', { exact: true }).fill('Orders');

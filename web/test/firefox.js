@@ -19,7 +19,7 @@ export async function firefox() {
   return { open, close: () => engine.close() };
 }
 
-/** Waits for a condition in the page. It is asked again and again: the page's Content-Security-Policy allows no `eval`, which `waitForFunction` uses. */
+/** Waits for a condition in the page. It is evaluated repeatedly: the page's Content-Security-Policy allows no `eval`, which `waitForFunction` uses. */
 export async function until(page, condition, ...words) {
   for (let turn = 0; turn < 1200; turn += 1) {
     if (await page.evaluate(condition, ...words)) return;

@@ -204,7 +204,7 @@ test('replicas of a global table lag, pause, and show the writes that were lost'
   await replica.getByRole('button', { name: 'eu-west-1', exact: true }).click();
   await page.locator('.table-box', { hasText: 'eu-west-1' }).waitFor();
   await page.locator('.follower', { hasText: 'us-east-1' }).waitFor();
-  // A request whose write was replaced says so.
+  // A request whose write was replaced is marked.
   const first = page.locator('.requests button', { hasText: 'CART#0' });
   await page.getByLabel('Filter requests').fill('PutItem CART#0');
   await page.getByLabel('Filter requests').fill('CART#');
@@ -318,7 +318,7 @@ test('queries are built from fields, and items are edited where they are found',
   await filter(1, 'paid.amount', '=', '42');
   await finds('Query', '1 item returned, 10 read');
 
-  // With another key it becomes a new item, and says so.
+  // With another key it becomes a new item, with a notice.
   await page.locator('.grid').getByRole('button', { name: 'CUSTOMER#0' }).click();
   await page.getByLabel('Item as JSON').fill('{"PK": "CUSTOMER#0", "SK": "ORDER#x", "status": "OPEN", "paid": {"amount": 42}}');
   await page.getByRole('button', { name: 'Save as a new item' }).click();
@@ -542,7 +542,7 @@ test('a narrow screen needs no scrolling sideways', async () => {
   }
 });
 
-test('opened as a file it says what to do', async () => {
+test('opened as a file it explains what to do', async () => {
   page = await chromium.open();
   const file = await page.context().newPage();
   await file.goto(pathToFileURL(fileOf(chromium.base)).href);

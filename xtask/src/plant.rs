@@ -76,7 +76,7 @@ struct Suite {
 }
 
 /// The result of the suite and the tests.
-enum Verdict {
+enum SuiteResult {
     /// All tests pass: the bug was not found.
     Passes,
     /// These scenarios and cases fail against this target.
@@ -87,13 +87,13 @@ enum Verdict {
     FailsTest(String),
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for SuiteResult {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Passes => formatter.write_str("SLIPS THROUGH"),
-            Verdict::Hangs(target) => write!(formatter, "found: {target} does not end"),
-            Verdict::FailsTest(name) => write!(formatter, "found by the engine's tests alone: {name}"),
-            Verdict::Fails(target, names) => {
+            SuiteResult::Passes => formatter.write_str("SLIPS THROUGH"),
+            SuiteResult::Hangs(target) => write!(formatter, "found: {target} does not end"),
+            SuiteResult::FailsTest(name) => write!(formatter, "found by the engine's tests alone: {name}"),
+            SuiteResult::Fails(target, names) => {
                 let first = names.first().map_or("the run itself", String::as_str);
                 write!(formatter, "found by {}, {target}: {first}", names.len())
             }
@@ -104,7 +104,7 @@ impl fmt::Display for Verdict {
 /// Plants every bug, or those whose description contains one of `words`; it is an error if one is not found.
 pub fn all(words: &[&str]) -> Outcome<()> {
     let suite = build()?;
-    if !matches!(run_suite(&suite, None)?, Verdict::Passes) {
+    if !matches!(run_suite(&suite, None)?, SuiteResult::Passes) {
         return Err("the suite fails without a bug".into());
     }
     let wanted = |what: &str| words.is_empty() || words.iter().any(|word| what.contains(word));
@@ -114,9 +114,9 @@ pub fn all(words: &[&str]) -> Outcome<()> {
     let work = || {
         while let Some(number) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
             match run_suite(&suite, Some(*number)) {
-                Ok(verdict) => {
-                    slipped.fetch_add(usize::from(matches!(verdict, Verdict::Passes)), Ordering::Relaxed);
-                    println!("{}\n    {verdict}", BUGS[*number].what);
+                Ok(result) => {
+                    slipped.fetch_add(usize::from(matches!(result, SuiteResult::Passes)), Ordering::Relaxed);
+                    println!("{}\n    {result}", BUGS[*number].what);
                 }
                 Err(sentence) => {
                     *failed.lock().unwrap_or_else(PoisonError::into_inner) = Err(sentence);
@@ -210,34 +210,34 @@ fn contents(path: &Path) -> Outcome<Vec<u8>> {
 
 /// Runs the suite with this bug active, or none, against each target, and then the engine's tests, until
 /// something fails.
-fn run_suite(suite: &Suite, bug: Option<usize>) -> Outcome<Verdict> {
+fn run_suite(suite: &Suite, bug: Option<usize>) -> Outcome<SuiteResult> {
     for target in TARGETS {
-        let verdict = run_target(&suite.conformance, bug, target)?;
-        if !matches!(verdict, Verdict::Passes) {
-            return Ok(verdict);
+        let result = run_target(&suite.conformance, bug, target)?;
+        if !matches!(result, SuiteResult::Passes) {
+            return Ok(result);
         }
     }
     for (name, test) in &suite.tests {
         let selected: &[&str] = if name == "it" { &ENGINE_TESTS } else { &[] };
         if succeeds(Command::new(test).arg("--quiet").args(selected), bug)? != Some(true) {
-            return Ok(Verdict::FailsTest(name.clone()));
+            return Ok(SuiteResult::FailsTest(name.clone()));
         }
     }
-    Ok(Verdict::Passes)
+    Ok(SuiteResult::Passes)
 }
 
-fn run_target(suite: &Path, bug: Option<usize>, target: &str) -> Outcome<Verdict> {
+fn run_target(suite: &Path, bug: Option<usize>, target: &str) -> Outcome<SuiteResult> {
     let name = bug.map_or("none".to_owned(), |number| number.to_string());
     let report = root().join("target/planted").join(format!("{name}.json"));
     let mut command = Command::new(suite);
     command.args(["--target", target, "--json"]).arg(&report);
     match succeeds(&mut command, bug)? {
-        None => return Ok(Verdict::Hangs(target.to_owned())),
-        Some(true) => return Ok(Verdict::Passes),
+        None => return Ok(SuiteResult::Hangs(target.to_owned())),
+        Some(true) => return Ok(SuiteResult::Passes),
         Some(false) => {}
     }
     let report: Value = serde_json::from_slice(&read(&report)?).map_err(|error| error.to_string())?;
-    Ok(Verdict::Fails(target.to_owned(), failures(&report)))
+    Ok(SuiteResult::Fails(target.to_owned(), failures(&report)))
 }
 
 /// Runs a program with this bug active, and returns whether it succeeds; `None` if it reaches the time limit.
@@ -265,7 +265,7 @@ fn succeeds(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>> 
 /// The names of failed entries, in the report's order.
 fn failures(report: &Value) -> Vec<String> {
     let entries = report["entries"].as_array().into_iter().flatten();
-    let failed = entries.filter(|entry| entry["verdict"] == "failed");
+    let failed = entries.filter(|entry| entry["result"] == "failed");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     failed
         .map(|entry| text(&entry["group"]) + ": " + &text(&entry["name"]))
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn failed_tests_are_named() {
-        let entry = |name: &str, verdict: &str| serde_json::json!({"group": "reads", "name": name, "verdict": verdict});
+        let entry = |name: &str, result: &str| serde_json::json!({"group": "reads", "name": name, "result": result});
         let report = serde_json::json!({"entries": [entry("a", "ok"), entry("b", "failed"), entry("c", "known")]});
         assert_eq!(failures(&report), ["reads: b"]);
     }

@@ -11,7 +11,7 @@ pub fn program(program: &str, package: &str) -> Outcome<()> {
     if find(program).is_some() {
         return Ok(());
     }
-    println!("{program} is not here: installing {package}");
+    println!("{program} is missing: installing {package}");
     packages(&[package])?;
     match find(program) {
         Some(_) => Ok(()),

@@ -1,6 +1,6 @@
 //! Runs the code blocks of the documents, unchanged except for the server's address.
 //!
-//! A block names its language. A comment before it says why it is not run: `<!-- not run: it needs Maven -->`.
+//! A block names its language. A comment before it gives the reason why it is not run: `<!-- not run: it needs Maven -->`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -200,9 +200,9 @@ async fn ask(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
 }
 
 async fn settled(side: &Side, request: &Value) -> Outcome {
-    let look = json!({"TableName": request["TableName"]});
+    let describe = json!({"TableName": request["TableName"]});
     for _ in 0..PATIENCE {
-        let reply = send(side, "DescribeTable", &look).await?;
+        let reply = send(side, "DescribeTable", &describe).await?;
         let indexes = reply.body["Table"]["GlobalSecondaryIndexes"]
             .as_array()
             .into_iter()
@@ -215,7 +215,7 @@ async fn settled(side: &Side, request: &Value) -> Outcome {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    Err(Failure::new(format!("{look} does not settle")))
+    Err(Failure::new(format!("{describe} does not settle")))
 }
 
 /// The pages of a Query or Scan of all segments as one page: page boundaries depend on the order of items, which
@@ -247,7 +247,7 @@ async fn all_pages(side: &Side, operation: &str, request: &Value) -> Outcome<Rep
             members.remove("ExclusiveStartKey");
         }
     }
-    let mut whole = whole.ok_or_else(|| Failure::new("no segment was asked for"))?;
+    let mut whole = whole.ok_or_else(|| Failure::new("no segment was requested"))?;
     if let Some(members) = whole.body.as_object_mut() {
         members.remove("LastEvaluatedKey");
         // The units of each page are rounded separately, and the pages differ.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::junit::escape;
-use super::{Counts, Entry, Report, Verdict};
+use super::{Counts, Entry, Report, TestStatus};
 
 /// The maximum length at which a request or answer is shown.
 const SHOWN: usize = 4000;
@@ -98,15 +98,15 @@ fn summary(page: &mut String, report: &Report, targets: &[&str]) {
 }
 
 fn row(page: &mut String, name: &str, entries: &[Option<&Entry>]) {
-    let differs = entries.iter().flatten().any(|entry| entry.verdict.differs());
+    let differs = entries.iter().flatten().any(|entry| entry.status.differs());
     let class = if differs { "differs" } else { "same" };
     let _ = write!(page, "<tr class=\"{class}\"><td>{}</td>", escape(name));
     for entry in entries {
         let _ = match entry {
             None => write!(page, "<td class=\"none\">–</td>"),
             Some(entry) => {
-                let word = entry.verdict.word();
-                let detail = entry.verdict.detail().unwrap_or_default();
+                let word = entry.status.word();
+                let detail = entry.status.detail().unwrap_or_default();
                 let (class, detail) = (word.to_lowercase(), escape(&detail));
                 write!(page, "<td class=\"{class}\" title=\"{detail}\">{}</td>", entry.cell())
             }
@@ -140,10 +140,10 @@ fn more(page: &mut String, entries: &[Option<&Entry>]) {
             );
         }
     }
-    for entry in entries.iter().flatten().filter(|entry| entry.verdict.differs()) {
-        let detail = entry.verdict.detail().unwrap_or_default();
+    for entry in entries.iter().flatten().filter(|entry| entry.status.differs()) {
+        let detail = entry.status.detail().unwrap_or_default();
         let answered = entry.exchange.as_ref().map(|exchange| exchange.answered.as_str());
-        let class = if matches!(entry.verdict, Verdict::Known(_)) {
+        let class = if matches!(entry.status, TestStatus::Known(_)) {
             "known"
         } else {
             "failed"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Counts, Entry, Report, Verdict};
+use super::{Counts, Entry, Report, TestStatus};
 
 pub(super) fn write(report: &Report) -> String {
     let counts = report.counts();
@@ -41,9 +41,9 @@ fn test(xml: &mut String, entry: &Entry) {
         escape(&entry.name),
         entry.elapsed.as_secs_f64()
     );
-    let inside = match &entry.verdict {
-        Verdict::Passed => None,
-        Verdict::Failed(failure) => {
+    let inside = match &entry.status {
+        TestStatus::Passed => None,
+        TestStatus::Failed(failure) => {
             let exchange = entry.exchange.as_ref().map_or_else(String::new, |exchange| {
                 format!(
                     "{} {}\nAWS: {}\nanswered: {}",
@@ -56,8 +56,8 @@ fn test(xml: &mut String, entry: &Entry) {
                 escape(&exchange)
             ))
         }
-        Verdict::Known(why) => Some(format!("<skipped message=\"known difference: {}\"/>", escape(why))),
-        Verdict::Skipped(why) => Some(format!("<skipped message=\"{}\"/>", escape(why))),
+        TestStatus::Known(why) => Some(format!("<skipped message=\"known difference: {}\"/>", escape(why))),
+        TestStatus::Skipped(why) => Some(format!("<skipped message=\"{}\"/>", escape(why))),
     };
     let _ = match inside {
         None => writeln!(xml, "/>"),

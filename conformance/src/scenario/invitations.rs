@@ -36,7 +36,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     equal("members", team.members().await?, 1)?;
 
     equal(
-        "an invitation nobody wrote",
+        "an unknown invitation",
         team.accept("forged", "mallory", now).await?,
         false,
     )?;

@@ -125,12 +125,12 @@ impl Orders {
 #[derive(Clone, Debug, Default)]
 struct Consumer {
     totals: BTreeMap<String, i64>,
-    shards: HashMap<String, Place>,
+    shards: HashMap<String, ShardPosition>,
 }
 
 /// The last change that was read, and whether the shard ends after it.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct ShardPosition {
     last: Option<String>,
     over: bool,
 }

@@ -124,7 +124,7 @@ fn read_lines(output: impl Read + Send + 'static, lines: UnboundedSender<String>
     std::thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n') {
             let Ok(line) = line else { return };
-            // Nobody may be listening any more.
+            // The listener may have ended.
             let _ = lines.send(String::from_utf8_lossy(&line).trim_end().to_owned());
         }
     });
@@ -135,7 +135,7 @@ fn listens(port: u16) -> bool {
     TcpStream::connect_timeout(&address, Duration::from_millis(100)).is_ok()
 }
 
-/// A port that nobody listened on a moment ago.
+/// A port that was free a moment ago.
 pub(super) fn free_port() -> Outcome<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -89,7 +89,7 @@ fn binary() -> Outcome<PathBuf> {
     build()
 }
 
-/// Has cargo build the server, in the profile of this program, and asks it where the binary is.
+/// Has cargo build the server, in the profile of this program, and reads where the binary is.
 fn build() -> Outcome<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -39,7 +39,7 @@ impl Host {
     }
 }
 
-/// The package of `cargo xtask wasm` in a JavaScript engine. A Node process listens on a free port and hands each request
+/// The package of `cargo xtask wasm` in a JavaScript engine. A Node process listens on a free port and passes each request
 /// to the twin, in itself or in a page. It ends when this is dropped.
 ///
 /// ```no_run

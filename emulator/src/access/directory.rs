@@ -251,7 +251,7 @@ impl Directory {
                     statement: at + 1,
                     code: "GatewayEndpointPrincipal",
                     message: format!(
-                        "{id} is a gateway endpoint, whose policy takes the principal \"*\" alone: narrow it by a condition on aws:PrincipalArn."
+                        "{id} is a gateway endpoint, in whose policy the principal must be \"*\": narrow it by a condition on aws:PrincipalArn."
                     ),
                 });
             }

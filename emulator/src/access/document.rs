@@ -211,7 +211,7 @@ impl PolicyDocument {
             Some(_) => return Err("Version is 2012-10-17 or 2008-10-17.".to_owned()),
         };
         if members.iter().any(|(name, _)| name == "Id") && !kind.names_principals() {
-            return Err(format!("Id has no place in {}.", kind.with_article()));
+            return Err(format!("Id is not allowed in {}.", kind.with_article()));
         }
         let statements = match node.member("Statement") {
             Some(Node::List(list)) if !list.is_empty() => &list[..],
@@ -319,7 +319,7 @@ impl PolicyStatement {
         let principals = principals(node, kind, allows)?;
         let (actions, excludes_actions) = element_or_opposite(node, "Action")?;
         if excludes_actions && kind == PolicyKind::ResourceControl {
-            return Err("NotAction has no place in a resource control policy.".to_owned());
+            return Err("NotAction is not allowed in a resource control policy.".to_owned());
         }
         let (resources, excludes_resources) = element_or_opposite(node, "Resource")?;
         let resources = resources.into_iter().map(|text| resource(text, kind, substitutes));
@@ -450,19 +450,19 @@ fn principals(node: &Node, kind: PolicyKind, allows: bool) -> Result<Option<Prin
     if !kind.names_principals() {
         return match named.or(excluded) {
             None => Ok(None),
-            Some(_) => Err(format!("Principal has no place in {name}.")),
+            Some(_) => Err(format!("Principal is not allowed in {name}.")),
         };
     }
     match (named, excluded) {
         (Some(_), Some(_)) => Err("it has both Principal and NotPrincipal.".to_owned()),
         (None, None) => Err(format!("{name} needs Principal or NotPrincipal.")),
         (None, Some(_)) if kind == PolicyKind::ResourceControl => {
-            Err("NotPrincipal has no place in a resource control policy.".to_owned())
+            Err("NotPrincipal is not allowed in a resource control policy.".to_owned())
         }
-        (None, Some(_)) if allows => Err("NotPrincipal has no place beside the effect Allow.".to_owned()),
+        (None, Some(_)) if allows => Err("NotPrincipal is not allowed with the effect Allow.".to_owned()),
         (Some(node), None) => match PrincipalList::read(node, false)? {
             list if kind == PolicyKind::ResourceControl && !list.is_everybody() => {
-                Err("a resource control policy takes the principal \"*\" alone.".to_owned())
+                Err("the principal of a resource control policy must be \"*\".".to_owned())
             }
             list => Ok(Some(list)),
         },
@@ -487,7 +487,7 @@ fn action(text: &str) -> Result<(String, Vec<PatternElement>), String> {
         Ok((text.to_owned(), pattern::pattern_elements(text)))
     } else {
         Err(format!(
-            "{text:?} is not an action: it is * or service:Name, where only the name takes wildcards."
+            "{text:?} is not an action: it is * or service:Name, where only the name may contain wildcards."
         ))
     }
 }
@@ -607,7 +607,7 @@ mod tests {
             ),
             (
                 r#"{"Id": "x", "Statement": {}}"#,
-                "Id has no place in an identity-based policy.",
+                "Id is not allowed in an identity-based policy.",
             ),
             (
                 r#"{"statement": {}}"#,
@@ -660,12 +660,12 @@ mod tests {
             (
                 r#"{"Effect": "Allow", "Action": "GetItem", "Resource": "*"}"#,
                 PolicyKind::Identity,
-                "Statement 1: \"GetItem\" is not an action: it is * or service:Name, where only the name takes wildcards.",
+                "Statement 1: \"GetItem\" is not an action: it is * or service:Name, where only the name may contain wildcards.",
             ),
             (
                 r#"{"Effect": "Allow", "Action": "d*:GetItem", "Resource": "*"}"#,
                 PolicyKind::Identity,
-                "Statement 1: \"d*:GetItem\" is not an action: it is * or service:Name, where only the name takes wildcards.",
+                "Statement 1: \"d*:GetItem\" is not an action: it is * or service:Name, where only the name may contain wildcards.",
             ),
             (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "table/T"}"#,
@@ -695,7 +695,7 @@ mod tests {
             (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Principal": "*"}"#,
                 PolicyKind::Identity,
-                "Statement 1: Principal has no place in an identity-based policy.",
+                "Statement 1: Principal is not allowed in an identity-based policy.",
             ),
             (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*"}"#,
@@ -705,7 +705,7 @@ mod tests {
             (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "NotPrincipal": "*"}"#,
                 PolicyKind::Resource,
-                "Statement 1: NotPrincipal has no place beside the effect Allow.",
+                "Statement 1: NotPrincipal is not allowed with the effect Allow.",
             ),
             (
                 r#"{"Sid": "a b", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,

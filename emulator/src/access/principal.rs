@@ -161,7 +161,7 @@ impl PrincipalList {
             match kind.as_str() {
                 "AWS" => named.into_iter().try_for_each(|text| list.add(text))?,
                 "Service" | "Federated" | "CanonicalUser" => list.others = true,
-                _ => return Err(format!("there are no principals of the kind {kind:?}.")),
+                _ => return Err(format!("{kind:?} is not a kind of principal.")),
             }
         }
         Ok(list)
@@ -200,8 +200,8 @@ impl PrincipalList {
             // A caller is excluded by all of its names: the account, the role and the session. A caller with a permissions
             // boundary is never excluded, whatever the list has (docs/behavior: 07 6).
             let named = self.names(&root) && self.names(&subject.principal_arn) && self.names(&subject.arn);
-            let spared = !subject.is_bounded && (self.everybody || named);
-            return (!spared).then_some(Grant::Direct);
+            let excluded = !subject.is_bounded && (self.everybody || named);
+            return (!excluded).then_some(Grant::Direct);
         }
         if self.everybody || self.names(&subject.arn) {
             Some(Grant::Direct)

@@ -182,7 +182,7 @@ impl AccountReader<'_> {
             .find(|attached| attached.policy.statements().iter().any(PolicyStatement::allows));
         match allows {
             Some(attached) => Err(format!(
-                "{}: a resource control policy takes the effect Deny alone.",
+                "{}: the effect of a resource control policy must be Deny.",
                 attached.label
             )),
             None => Ok(policies),
@@ -434,8 +434,6 @@ pub(super) fn check_session(principal: &Principal, session: Option<&Session>) ->
     }
     Ok(())
 }
-
-/// Checks the name of a session.
 pub(super) fn check_session_name(name: &str) -> Read<()> {
     let fits = |char: char| char.is_ascii_alphanumeric() || "+=,.@_-".contains(char);
     if (2..=64).contains(&name.len()) && name.chars().all(fits) {
@@ -695,7 +693,7 @@ mod tests {
                 account(
                     r#"{"resourceControlPolicies": [{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}}]}"#,
                 ),
-                "accounts.123456789012.resourceControlPolicies.0: a resource control policy takes the effect Deny alone.",
+                "accounts.123456789012.resourceControlPolicies.0: the effect of a resource control policy must be Deny.",
             ),
         ] {
             assert_eq!(read(&json).unwrap_err(), expect, "{json}");

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::heat::HotKeys;
-use super::meter::{Limits, ResourceCapacity, Splits};
+use super::resource::{Limits, ResourceCapacity, Splits};
 use super::units::Units;
 use super::{Direction, Exceeded, Heat, ResourceHeat};
 use crate::clock::Moment;
@@ -83,13 +83,13 @@ impl Ledger {
     /// The first token of each partition that a global index has; the table's without such an index.
     pub fn partition_starts_of(&self, index: Option<&str>) -> Vec<u64> {
         let found = self.indexes.iter().find(|(name, _)| index == Some(name));
-        found.map_or(&self.table, |(_, meter)| meter).partition_starts()
+        found.map_or(&self.table, |(_, resource)| resource).partition_starts()
     }
 
     /// The number of the partition of the table, or of a global index, that a token belongs to.
     pub fn partition_of(&self, index: Option<&str>, token: u64) -> usize {
         let found = self.indexes.iter().find(|(name, _)| index == Some(name));
-        found.map_or(&self.table, |(_, meter)| meter).place(token)
+        found.map_or(&self.table, |(_, resource)| resource).place(token)
     }
 
     /// Adopts another definition and other rules. `from` returns when a resource's new limits take effect.
@@ -114,10 +114,10 @@ impl Ledger {
                 let Some(at) = there else {
                     return (index.name.clone(), ResourceCapacity::new(limits, rules, now));
                 };
-                let (name, mut meter) = before.swap_remove(at);
-                meter.set_rules(rules, now);
-                meter.set_limits(limits, from(Some(&name)), now);
-                (name, meter)
+                let (name, mut resource) = before.swap_remove(at);
+                resource.set_rules(rules, now);
+                resource.set_limits(limits, from(Some(&name)), now);
+                (name, resource)
             })
             .collect();
     }
@@ -129,14 +129,14 @@ impl Ledger {
         }
     }
 
-    fn meter(&mut self, index: Option<&str>) -> Option<&mut ResourceCapacity> {
+    fn resource(&mut self, index: Option<&str>) -> Option<&mut ResourceCapacity> {
         match index {
             None => Some(&mut self.table),
             Some(name) => self
                 .indexes
                 .iter_mut()
                 .find(|(there, _)| there == name)
-                .map(|(_, meter)| meter),
+                .map(|(_, resource)| resource),
         }
     }
 
@@ -145,17 +145,17 @@ impl Ledger {
         self.round += 1;
         let (round, enforced) = (self.round, self.enforced);
         for demand in demands {
-            if let Some(meter) = self.meter(demand.index) {
-                meter.ask(demand.direction, demand.token, demand.units, round, now);
+            if let Some(resource) = self.resource(demand.index) {
+                resource.ask(demand.direction, demand.token, demand.units, round, now);
             }
         }
         let mut shortages = Vec::new();
         for demand in demands.iter().filter(|_| enforced) {
-            let Some(meter) = self.meter(demand.index) else {
+            let Some(resource) = self.resource(demand.index) else {
                 continue;
             };
-            if let Some(exceeded) = meter.exceeds(demand.direction, demand.token, demand.units) {
-                shortages.push(shortage(demand, meter, exceeded));
+            if let Some(exceeded) = resource.exceeds(demand.direction, demand.token, demand.units) {
+                shortages.push(shortage(demand, resource, exceeded));
             }
         }
         shortages
@@ -164,8 +164,8 @@ impl Ledger {
     /// Spends the units that [`check`](Ledger::check) granted.
     pub fn spend(&mut self, demands: &[Demand<'_>], now: Moment) {
         for demand in demands {
-            if let Some(meter) = self.meter(demand.index) {
-                meter.spend(demand.direction, demand.token, demand.units, now);
+            if let Some(resource) = self.resource(demand.index) {
+                resource.spend(demand.direction, demand.token, demand.units, now);
             }
             self.note(demand);
         }
@@ -186,8 +186,8 @@ impl Ledger {
         for shortage in shortages {
             let index = shortage.index.as_deref();
             let (direction, token, units) = (shortage.direction, shortage.token, shortage.units);
-            let Some(meter) = self.meter(index) else { continue };
-            let split = meter.refuse(direction, token, units, shortage.exceeded, now);
+            let Some(resource) = self.resource(index) else { continue };
+            let split = resource.refuse(direction, token, units, shortage.exceeded, now);
             self.splits.extend(split.filter(|_| index.is_none()));
         }
     }
@@ -195,21 +195,21 @@ impl Ledger {
     /// The shortage of a read of unknown cost, which needs capacity above zero.
     pub fn admit(&mut self, demand: &Demand<'_>, now: Moment) -> Result<(), Shortage> {
         let enforced = self.enforced;
-        let Some(meter) = self.meter(demand.index).filter(|_| enforced) else {
+        let Some(resource) = self.resource(demand.index).filter(|_| enforced) else {
             return Ok(());
         };
-        let Some(exceeded) = meter.exceeds_any(demand.direction, demand.token, now) else {
+        let Some(exceeded) = resource.exceeds_any(demand.direction, demand.token, now) else {
             return Ok(());
         };
-        let shortage = shortage(demand, meter, exceeded);
+        let shortage = shortage(demand, resource, exceeded);
         self.refuse(std::slice::from_ref(&shortage), now);
         Err(shortage)
     }
 
     /// Spends the cost of a page that was [admitted](Ledger::admit) and read from the demand's token to `last`.
     pub fn spend_page(&mut self, demand: &Demand<'_>, last: u64, now: Moment) {
-        if let Some(meter) = self.meter(demand.index) {
-            meter.spend_page(demand.direction, (demand.token, last), demand.units, now);
+        if let Some(resource) = self.resource(demand.index) {
+            resource.spend_page(demand.direction, (demand.token, last), demand.units, now);
         }
         self.note(demand);
     }
@@ -243,15 +243,15 @@ impl Ledger {
 
     /// Units a second that the table, or an index, serves: on demand they grow.
     pub fn rate(&mut self, index: Option<&str>, direction: Direction, now: Moment) -> Option<u64> {
-        let meter = self.meter(index)?;
-        meter.settle(now);
-        Some(meter.rate(direction))
+        let resource = self.resource(index)?;
+        resource.settle(now);
+        Some(resource.rate(direction))
     }
 
     /// Gives the backfill of an index half of its provisioned write units between two moments.
     pub fn share_with_backfill(&mut self, index: &str, (from, until): (Moment, Moment), now: Moment) {
-        if let Some(meter) = self.meter(Some(index)) {
-            meter.share_with_backfill(from, until, now);
+        if let Some(resource) = self.resource(Some(index)) {
+            resource.share_with_backfill(from, until, now);
         }
     }
 
@@ -259,18 +259,21 @@ impl Ledger {
     pub fn heat(&mut self, now: Moment) -> Heat {
         let mut resources: SmallVec<[ResourceHeat; 4]> = SmallVec::new();
         let table = std::iter::once((None, &mut self.table));
-        let indexes = self.indexes.iter_mut().map(|(name, meter)| (Some(name.clone()), meter));
-        for (index, meter) in table.chain(indexes) {
-            meter.settle(now);
-            meter.settle_partitions(now);
+        let indexes = self
+            .indexes
+            .iter_mut()
+            .map(|(name, resource)| (Some(name.clone()), resource));
+        for (index, resource) in table.chain(indexes) {
+            resource.settle(now);
+            resource.settle_partitions(now);
             resources.push(ResourceHeat {
                 index,
-                read: meter.counts(Direction::Read),
-                write: meter.counts(Direction::Write),
-                left: Direction::BOTH.map(|direction| meter.left(direction)),
-                levels: Direction::BOTH.map(|direction| meter.level(direction)),
-                maximums: Direction::BOTH.map(|direction| meter.maximum(direction)),
-                partitions: meter.partitions(),
+                read: resource.counts(Direction::Read),
+                write: resource.counts(Direction::Write),
+                left: Direction::BOTH.map(|direction| resource.left(direction)),
+                levels: Direction::BOTH.map(|direction| resource.level(direction)),
+                maximums: Direction::BOTH.map(|direction| resource.maximum(direction)),
+                partitions: resource.partitions(),
             });
         }
         Heat {
@@ -280,14 +283,14 @@ impl Ledger {
     }
 }
 
-fn shortage(demand: &Demand<'_>, meter: &ResourceCapacity, exceeded: Exceeded) -> Shortage {
+fn shortage(demand: &Demand<'_>, resource: &ResourceCapacity, exceeded: Exceeded) -> Shortage {
     Shortage {
         entry: demand.entry,
         index: demand.index.map(Name::new),
         direction: demand.direction,
         units: demand.units,
         token: demand.token,
-        billing: meter.billing(),
+        billing: resource.billing(),
         exceeded,
     }
 }

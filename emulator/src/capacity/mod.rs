@@ -9,8 +9,8 @@ mod consumed;
 mod growth;
 mod heat;
 mod ledger;
-mod meter;
 mod partition;
+mod resource;
 mod sample;
 pub mod units;
 

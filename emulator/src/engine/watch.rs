@@ -61,14 +61,14 @@ impl Engine {
         self.state.journal().events().has_after(number, waker)
     }
 
-    /// Listens to events until [`end_listening`](Engine::end_listening), independently of other listeners.
-    pub fn begin_listening(&self) {
-        self.state.journal().begin_listening();
+    /// Logs events until [`end_event_subscription`](Engine::end_event_subscription), independently of other subscriptions.
+    pub fn begin_event_subscription(&self) {
+        self.state.journal().begin_event_subscription();
     }
 
-    /// Ends what [`begin_listening`](Engine::begin_listening) began; each call of it needs exactly one.
-    pub fn end_listening(&self) {
-        self.state.journal().end_listening();
+    /// Ends one subscription. Each call of [`begin_event_subscription`](Engine::begin_event_subscription) needs exactly one.
+    pub fn end_event_subscription(&self) {
+        self.state.journal().end_event_subscription();
     }
 
     /// Reads of whole tables or indexes, by Scan or by a statement: each operation, table, index and caller once.

@@ -26,15 +26,15 @@ pub enum RefusalScope {
 
 /// The rejected entries of a request, by position. An empty list allocates no memory.
 #[derive(Debug, Default)]
-pub struct Verdicts(Vec<Option<ApiError>>);
+pub struct Refusals(Vec<Option<ApiError>>);
 
-impl Verdicts {
-    /// Creates the verdicts on each entry.
-    pub(super) fn new(verdicts: Vec<Option<ApiError>>) -> Verdicts {
-        Verdicts(verdicts)
+impl Refusals {
+    /// Creates the refusals from the error of each entry.
+    pub(super) fn new(refusals: Vec<Option<ApiError>>) -> Refusals {
+        Refusals(refusals)
     }
 
-    /// Takes the verdict on an entry.
+    /// Takes the error of an entry, if it is rejected.
     pub fn of(&mut self, entry: usize) -> Result<(), ApiError> {
         self.0.get_mut(entry).and_then(Option::take).map_or(Ok(()), Err)
     }
@@ -59,11 +59,11 @@ pub fn authorize(
     context: &Context<'_>,
     refusal: RefusalScope,
     each: impl Fn(&mut dyn FnMut(Access<'_, '_>)),
-) -> Result<Verdicts, ApiError> {
+) -> Result<Refusals, ApiError> {
     let mut never_waits_or_fails = context.engine.faults().is_empty() && context.identity().is_none();
     each(&mut |access| never_waits_or_fails &= access.never_waits_or_fails(context));
     if never_waits_or_fails {
-        return Ok(Verdicts::default());
+        return Ok(Refusals::default());
     }
     authorize_each(context, refusal, &each)
 }
@@ -72,7 +72,7 @@ pub fn authorize(
 pub(super) type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
 
 #[cold]
-fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
+fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAccess<'_>) -> Result<Refusals, ApiError> {
     let mut permits = permit::permit(context, refusal, each)?;
     if context.is_recorded() {
         let mut entry = 0;
@@ -83,7 +83,7 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
             entry += 1;
         });
     }
-    let mut verdicts: Vec<Option<ApiError>> = Vec::new();
+    let mut refusals: Vec<Option<ApiError>> = Vec::new();
     let mut refused = None;
     let mut entry = 0;
     each(&mut |access| {
@@ -105,14 +105,14 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
             if !goes_on {
                 refused = Some(fails_at_once.then(|| error.clone()));
             }
-            verdicts.resize(entry, None);
-            verdicts.push(Some(error));
+            refusals.resize(entry, None);
+            refusals.push(Some(error));
         }
         entry += 1;
     });
     match refused.flatten() {
         Some(error) => Err(error),
-        None => Ok(Verdicts(verdicts)),
+        None => Ok(Refusals(refusals)),
     }
 }
 

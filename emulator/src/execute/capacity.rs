@@ -115,38 +115,19 @@ impl<'a> TransactionDemands<'a> {
     }
 }
 
-/// Spends the cost of a write whose condition has failed: as much as the stored item.
-pub(super) fn reserve_failed(
-    context: &Context<'_>,
-    table: &Table,
-    token: u64,
-    units: Units,
-    key: Option<&AttributeValue>,
-) -> Result<(), ApiError> {
-    let demand = Demand {
-        entry: 0,
-        index: None,
-        direction: Direction::Write,
-        units,
-        token,
-        key,
-    };
-    reserve(context, table, &[demand])
-}
-
-/// Spends the cost of a read of one item.
+/// Spends the cost of a read of one item, or of a write whose condition has failed.
 #[cold]
-pub(super) fn reserve_read(
+pub(super) fn reserve_item(
     context: &Context<'_>,
     table: &Table,
-    token: u64,
+    direction: Direction,
+    (token, key): (u64, Option<&AttributeValue>),
     units: Units,
-    key: Option<&AttributeValue>,
 ) -> Result<(), ApiError> {
     let demand = Demand {
         entry: 0,
         index: None,
-        direction: Direction::Read,
+        direction,
         units,
         token,
         key,

@@ -73,7 +73,7 @@ fn consequences(shape: &Shape, change: &Change, now: Moment, mut record: impl Fn
     }
 }
 
-/// Tells when a change of this region arrives in the others.
+/// Logs when a change of this region arrives in the others.
 fn replication_events(table: &Table, shape: &Shape, change: &Change, mut record: impl FnMut(EventKind)) {
     let Some(group) = table.replica_group() else { return };
     for peer in group.peers(table.ordinal) {

@@ -29,7 +29,7 @@ mod transact;
 mod write;
 
 pub use account::{AccountControls, IndexStatus};
-pub use authorize::{RefusalScope, Verdicts, authorize, is_throttle};
+pub use authorize::{RefusalScope, Refusals, authorize, is_throttle};
 pub use control::{ControlFailure, Controls, NotFound};
 pub use due::{notice_due, run_due};
 pub use inspect::{ItemsQuery, KeyPlacement};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::authorize::{EachAccess, RefusalScope, Verdicts};
+use super::authorize::{EachAccess, RefusalScope, Refusals};
 use crate::access::{
     AccessRequest, AttachedPolicy, ConditionKeys, Explanation, Identity, PolicyDocument, PolicyKind, ResourceFacts,
 };
@@ -24,9 +24,9 @@ pub(super) fn permit(
     context: &Context<'_>,
     refusal: RefusalScope,
     each: &EachAccess<'_>,
-) -> Result<Verdicts, ApiError> {
+) -> Result<Refusals, ApiError> {
     let Some(identity) = context.identity() else {
-        return Ok(Verdicts::default());
+        return Ok(Refusals::default());
     };
     let mut requests: Vec<AccessRequest<'static>> = Vec::new();
     each(&mut |access| {
@@ -36,21 +36,21 @@ pub(super) fn permit(
     if matches!(context.operation, "BatchGetItem" | "BatchWriteItem") {
         requests = by_table(requests);
     }
-    let mut verdicts = Vec::with_capacity(requests.len());
+    let mut refusals = Vec::with_capacity(requests.len());
     for request in &requests {
         let refused = refused(context, identity, request);
         match refused {
             Some(error) if refusal != RefusalScope::Entry && !context.is_explained() => return Err(error),
-            verdict => verdicts.push(verdict),
+            verdict => refusals.push(verdict),
         }
     }
     if context.is_explained() {
         return Err(ApiError::internal());
     }
-    if verdicts.iter().all(Option::is_none) {
-        verdicts.clear();
+    if refusals.iter().all(Option::is_none) {
+        refusals.clear();
     }
-    Ok(Verdicts::new(verdicts))
+    Ok(Refusals::new(refusals))
 }
 
 /// The error for a request that cannot be planned: callers who may not use a table do not learn that it is missing

@@ -1,9 +1,10 @@
 //! Reads of one item, or of several items at one moment.
 
-use super::authorize::Verdicts;
+use super::authorize::Refusals;
 use super::capacity::{self, TransactionDemands};
 use super::transact::reason;
 use super::{due, stale, strong, trace};
+use crate::capacity::Direction;
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::plan::Get;
@@ -45,7 +46,13 @@ pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<O
 fn spend_get(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
     let table = &get.target.table;
     if table.capacity.is_counted() {
-        let paid = capacity::reserve_read(context, table, get.key.token, get.units(item), get.partition());
+        let paid = capacity::reserve_item(
+            context,
+            table,
+            Direction::Read,
+            (get.key.token, get.partition()),
+            get.units(item),
+        );
         capacity::follow_splits(context, table);
         return paid;
     }
@@ -71,9 +78,9 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
 pub fn transact_get(
     context: &Context<'_>,
     gets: &[Get<'_>],
-    verdicts: Verdicts,
+    refusals: Refusals,
 ) -> Result<Vec<Option<Item>>, ApiError> {
-    all_allowed(context, gets, verdicts)?;
+    all_allowed(context, gets, refusals)?;
     gets.iter()
         .try_for_each(|get| strong::admit_transaction(&get.target.table))?;
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
@@ -112,8 +119,8 @@ pub fn transact_get(
 
 /// Reads several items, one after the other, and pays for all or for none: the cost of a repeated transaction.
 /// Conflicts with other transactions are ignored.
-pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], verdicts: Verdicts) -> Result<Vec<Option<Item>>, ApiError> {
-    all_allowed(context, gets, verdicts)?;
+pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], refusals: Refusals) -> Result<Vec<Option<Item>>, ApiError> {
+    all_allowed(context, gets, refusals)?;
     let items: Vec<Option<Item>> = gets.iter().map(|get| find(context, get)).collect();
     spend_all(context, gets, &items)?;
     record_reads(context, gets, &items);
@@ -121,11 +128,11 @@ pub fn read_again(context: &Context<'_>, gets: &[Get<'_>], verdicts: Verdicts) -
 }
 
 /// A rejected read cancels all.
-fn all_allowed(context: &Context<'_>, gets: &[Get<'_>], mut verdicts: Verdicts) -> Result<(), ApiError> {
-    if !verdicts.any() {
+fn all_allowed(context: &Context<'_>, gets: &[Get<'_>], mut refusals: Refusals) -> Result<(), ApiError> {
+    if !refusals.any() {
         return Ok(());
     }
-    let failures = (0..gets.len()).map(|entry| verdicts.of(entry).err());
+    let failures = (0..gets.len()).map(|entry| refusals.of(entry).err());
     Err(cancelled(context, gets, failures.collect()))
 }
 

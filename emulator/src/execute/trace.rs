@@ -6,7 +6,7 @@ use crate::capacity::Direction;
 use crate::change::{self, Change};
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, ThrottlingReason};
-use crate::journal::{Injected, ItemAction, Permission, RequestRecorder, Touch};
+use crate::journal::{Injected, ItemAction, Permission, RecordedAccess, RequestRecorder};
 use crate::plan::{Access, Get, ItemRequest, PageRange, PageRead, Target, VectorSearch, Write, WriteAction};
 use crate::schema::{Definition, Index, KeySchema};
 use crate::storage::Page;
@@ -30,34 +30,34 @@ fn item_action(action: &WriteAction<'_>) -> ItemAction {
     }
 }
 
-fn touch_of(act: ItemAction, target: &Target, attributes: &Map, token: u64) -> Touch {
-    let mut touch = Touch {
+fn access_of(act: ItemAction, target: &Target, attributes: &Map, token: u64) -> RecordedAccess {
+    let mut access = RecordedAccess {
         key: key_of(&target.definition().key, attributes),
-        ..Touch::new(act, target.table.name.clone())
+        ..RecordedAccess::new(act, target.table.name.clone())
     };
-    place(&mut touch, target, None, (token, token));
-    touch
+    place(&mut access, target, None, (token, token));
+    access
 }
 
-/// Records the touched tokens, and the capacity partitions that they belong to.
-fn place(touch: &mut Touch, target: &Target, index: Option<&Index>, (first, last): (u64, u64)) {
-    touch.tokens = Some((first, last));
+/// Records the accessed tokens, and the capacity partitions that they belong to.
+fn place(access: &mut RecordedAccess, target: &Target, index: Option<&Index>, (first, last): (u64, u64)) {
+    access.tokens = Some((first, last));
     let capacity = &target.table.capacity;
     if capacity.is_counted() {
         // A local index uses the table's capacity.
         let global = index.filter(|index| !index.local).map(|index| index.name.as_str());
         let ledger = capacity.lock();
         let partition = |token| ledger.as_ref().map(|ledger| ledger.partition_of(global, token));
-        touch.partitions = partition(first).zip(partition(last));
+        access.partitions = partition(first).zip(partition(last));
     }
 }
 
-/// Records the error of a touch, and the limits it exceeded.
-fn fail(touch: &mut Touch, error: &ApiError) {
-    touch.error = Some(error.kind());
+/// Records the error of an access, and the limits it exceeded.
+fn fail(access: &mut RecordedAccess, error: &ApiError) {
+    access.error = Some(error.kind());
     if let Detail::Throttling(reasons) = error.detail() {
         let limit = |reason: &ThrottlingReason| (Name::new(reason.reason), Name::new(&reason.resource));
-        touch.limits = reasons.iter().map(limit).collect();
+        access.limits = reasons.iter().map(limit).collect();
     }
 }
 
@@ -103,20 +103,20 @@ pub(super) fn injected(context: &Context<'_>, injected: Injected, error: &ApiErr
 /// Records a read of one item.
 #[cold]
 pub(super) fn read_item(recorder: &mut RequestRecorder, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
-    let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token);
+    let mut access = access_of(ItemAction::Get, &get.target, &get.attributes, get.key.token);
     match read {
         Ok(item) => {
-            touch.read = get.units(item);
-            touch.scanned = item.is_some().into();
+            access.read = get.units(item);
+            access.scanned = item.is_some().into();
             recorder.answer(item.is_some().into());
-            recorder.spend_read(&touch.table, None, touch.read);
+            recorder.spend_read(&access.table, None, access.read);
         }
         Err(error) => {
-            fail(&mut touch, error);
-            recorder.fail(&touch.table, error, false);
+            fail(&mut access, error);
+            recorder.fail(&access.table, error, false);
         }
     }
-    recorder.touch(touch);
+    recorder.accessed(access);
 }
 
 /// Records a single write. One whose condition has failed costs as much as the stored item.
@@ -127,7 +127,7 @@ pub(super) fn wrote(
     written: Result<&Change, &ApiError>,
     stored: Option<&Item>,
 ) {
-    let mut touch = touch_of(
+    let mut access = access_of(
         item_action(&write.action),
         &write.target,
         &write.attributes,
@@ -135,20 +135,20 @@ pub(super) fn wrote(
     );
     match written {
         Ok(change) => {
-            let consumed = change.consumed(&touch.table);
-            touch.write = consumed.total();
+            let consumed = change.consumed(&access.table);
+            access.write = consumed.total();
             recorder.spend(&consumed, Direction::Write);
         }
         Err(error) => {
-            fail(&mut touch, error);
-            recorder.fail(&touch.table, error, false);
+            fail(&mut access, error);
+            recorder.fail(&access.table, error, false);
             if error.kind() == ErrorKind::ConditionalCheckFailed {
-                touch.write = change::failure_units(stored);
-                recorder.spend_write(&touch.table, None, touch.write);
+                access.write = change::failure_units(stored);
+                recorder.spend_write(&access.table, None, access.write);
             }
         }
     }
-    recorder.touch(touch);
+    recorder.accessed(access);
 }
 
 /// Records the writes of a transaction that was executed.
@@ -161,15 +161,15 @@ pub(super) fn wrote_all<'c>(
     for (write, change) in writes.iter().flatten().zip(changes) {
         let consumed = change.consumed(&write.target.table.name);
         recorder.spend(&consumed, Direction::Write);
-        let touch = touch_of(
+        let access = access_of(
             item_action(&write.action),
             &write.target,
             &write.attributes,
             write.key.token,
         );
-        recorder.touch(Touch {
+        recorder.accessed(RecordedAccess {
             write: consumed.total(),
-            ..touch
+            ..access
         });
     }
 }
@@ -183,13 +183,13 @@ pub(super) fn cancelled_writes(
 ) {
     for (write, failure) in writes.iter().zip(failures) {
         let Ok(write) = write else { continue };
-        let touch = touch_of(
+        let access = access_of(
             item_action(&write.action),
             &write.target,
             &write.attributes,
             write.key.token,
         );
-        cancelled(recorder, touch, failure.as_ref());
+        cancelled(recorder, access, failure.as_ref());
     }
 }
 
@@ -199,18 +199,18 @@ pub(super) fn cancelled_gets(recorder: &mut RequestRecorder, gets: &[Get<'_>], f
     for (get, failure) in gets.iter().zip(failures) {
         cancelled(
             recorder,
-            touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token),
+            access_of(ItemAction::Get, &get.target, &get.attributes, get.key.token),
             failure.as_ref(),
         );
     }
 }
 
-fn cancelled(recorder: &mut RequestRecorder, mut touch: Touch, failure: Option<&ApiError>) {
+fn cancelled(recorder: &mut RequestRecorder, mut access: RecordedAccess, failure: Option<&ApiError>) {
     if let Some(error) = failure {
-        fail(&mut touch, error);
-        recorder.fail(&touch.table, error, true);
+        fail(&mut access, error);
+        recorder.fail(&access.table, error, true);
     }
-    recorder.touch(touch);
+    recorder.accessed(access);
 }
 
 /// The possible targets of a Query of a table: the table and its indexes, with the first attribute of each partition
@@ -235,16 +235,16 @@ pub(super) fn paged(
     let table = &read.target.table.name;
     let definition = read.target.definition();
     let partition = range.first_value();
-    let mut touch = Touch::new(ItemAction::of_range(partition.is_some()), table.clone());
-    touch.index = read.index().map(|index| index.name.clone());
+    let mut access = RecordedAccess::new(ItemAction::of_range(partition.is_some()), table.clone());
+    access.index = read.index().map(|index| index.name.clone());
     let tokens = page.as_ref().map_or_else(
         |_| range.keys.tokens(),
         |(page, _)| tokens_read(read, &range.keys, page.items.last().filter(|_| page.cut)),
     );
-    place(&mut touch, &read.target, read.index(), tokens);
-    touch.filter = advise::filter_trace(read, range, recorder.at()).map(Box::new);
+    place(&mut access, &read.target, read.index(), tokens);
+    access.filter = advise::filter_trace(read, range, recorder.at()).map(Box::new);
     let schema = read.index().map_or(&definition.key, |index| &index.key);
-    touch.key = schema
+    access.key = schema
         .hash
         .first()
         .zip(partition)
@@ -254,32 +254,32 @@ pub(super) fn paged(
     match page {
         Ok((page, cost)) => {
             let consumed = cost.consumed(read, table);
-            touch.read = consumed.total();
-            touch.scanned = page.items.len() as u64;
+            access.read = consumed.total();
+            access.scanned = page.items.len() as u64;
             recorder.spend(&consumed, Direction::Read);
         }
         Err(error) => {
-            fail(&mut touch, error);
+            fail(&mut access, error);
             recorder.fail(table, error, false);
         }
     }
-    if touch.act == ItemAction::Scan {
-        recorder.scan(&touch, partition_keys(definition));
+    if access.act == ItemAction::Scan {
+        recorder.scan(&access, partition_keys(definition));
     }
-    recorder.touch(touch);
+    recorder.accessed(access);
 }
 
 /// Records a search of a vector index and its number of results.
 #[cold]
 pub(super) fn searched(recorder: &mut RequestRecorder, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
-    let mut touch = Touch::new(ItemAction::SearchVectors, search.target.table.name.clone());
-    touch.index = Some(search.index().name.clone());
+    let mut access = RecordedAccess::new(ItemAction::SearchVectors, search.target.table.name.clone());
+    access.index = Some(search.index().name.clone());
     match found {
         Ok(found) => recorder.answer(found as u64),
         Err(error) => {
-            fail(&mut touch, error);
-            recorder.fail(&touch.table, error, false);
+            fail(&mut access, error);
+            recorder.fail(&access.table, error, false);
         }
     }
-    recorder.touch(touch);
+    recorder.accessed(access);
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::authorize::{Verdicts, cancels};
+use super::authorize::{Refusals, cancels};
 use super::capacity::{self, TransactionDemands};
 use super::due;
 use super::strong;
@@ -19,16 +19,17 @@ use crate::context::Context;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
 use crate::plan::Write;
 use crate::sort;
-use crate::storage::{Mutation, Origin, PendingTransaction, Shape};
+use crate::storage::{Committed, Contents, Mutation, Origin, Partition, PendingTransaction, Shape};
+use crate::sync::RwLockWriteGuard;
 
 /// Executes all writes or none, now or at [`Context::done_at`]. An entry that could not be planned carries its error:
 /// it cancels the transaction like one that fails now.
 pub fn transact_write(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
-    verdicts: Verdicts,
+    refusals: Refusals,
 ) -> Result<Vec<Change>, ApiError> {
-    let written = carry_out(context, writes, verdicts);
+    let written = carry_out(context, writes, refusals);
     for write in writes.iter().flatten() {
         if write.target.table.capacity.is_counted() {
             capacity::follow_splits(context, &write.target.table);
@@ -40,75 +41,19 @@ pub fn transact_write(
 fn carry_out(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
-    mut verdicts: Verdicts,
+    refusals: Refusals,
 ) -> Result<Vec<Change>, ApiError> {
     for write in writes.iter().flatten() {
         strong::admit_transaction(&write.target.table)?;
     }
-    let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
-    let mut planned = 0;
-    for write in writes {
-        match write {
-            Ok(_) => {
-                failures.push(verdicts.of(planned).err());
-                planned += 1;
-            }
-            Err(error) if !cancels(error) => return Err(error.clone()),
-            Err(error) => failures.push(Some(error.clone())),
-        }
-    }
-    let place = |write: &Write<'_>| {
-        (
-            write.target.table.ordinal,
-            write.target.table.partition_of(write.key.token),
-        )
-    };
-    let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
-    sort::sort_by_key(&mut places, |(place, _)| *place);
-    places.dedup_by_key(|(place, _)| *place);
-    let mut locked = Vec::with_capacity(places.len());
-    for (place, write) in places {
-        let table = &write.target.table;
-        let partition = table.partition(place.1);
-        let mut guard = partition.write();
-        let shape: Arc<Shape> = if guard.epoch == write.target.shape.epoch {
-            Arc::clone(&write.target.shape)
-        } else {
-            table.shape()
-        };
-        if shape.deleted_at.is_some() {
-            return Err(ApiError::table_not_found());
-        }
-        if partition.is_due(context.now) {
-            due::run_locked(table, &shape, partition, &mut guard, context.now);
-        }
-        locked.push((place, guard, shape, partition));
-    }
-    let of = |write: &Write<'_>| {
-        locked
-            .binary_search_by_key(&place(write), |(place, ..)| *place)
-            .unwrap_or_default()
-    };
-    let mut changes = Vec::with_capacity(writes.len());
-    for (write, failure) in writes.iter().zip(&mut failures) {
-        let (Ok(write), None) = (write, &failure) else { continue };
-        let at = of(write);
-        let same = |(place, _, change): &&(usize, bool, Change)| *place == at && change.key.token == write.key.token;
-        let pending = changes.iter().filter(same).map(|(_, _, change)| change.growth()).sum();
-        match write.change(&locked[at].2, &locked[at].1, pending) {
-            Ok(change) if context.engine.refuses(&change) => return Err(ApiError::out_of_memory()),
-            Ok(mut change) => {
-                change.pay_for_transaction();
-                changes.push((at, write.changes(&change), change));
-            }
-            Err(error) => *failure = Some(error),
-        }
-    }
+    let mut failures = failures(writes, refusals)?;
+    let locked = lock(context, writes)?;
+    let changes = plan_changes(context, writes, &locked, &mut failures)?;
     if failures.iter().any(Option::is_some) {
         return Err(cancelled(context, writes, failures));
     }
     reserve(context, writes, &changes)?;
-    context.record(|recorder| trace::wrote_all(recorder, writes, changes.iter().map(|(_, _, change)| change)));
+    context.record(|recorder| trace::wrote_all(recorder, writes, changes.iter().map(|planned| &planned.change)));
     let ends = context.now.plus(time_in_flight(context, writes));
     // There is one: a transaction without actions is rejected earlier.
     let Some(first) = writes.iter().flatten().next() else {
@@ -119,65 +64,205 @@ fn carry_out(
         mutations(context, writes, &changes, ends)
     })?;
     if ends > context.now {
-        for (at, applies, change) in &changes {
-            let (_, guard, _, partition) = &mut locked[*at];
-            let then = pending(*applies, change);
-            partition.hold(&committed, guard, &change.key, ends, then);
-        }
-        for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
-            context.record_hold(write, (change, *applies), ends);
-        }
-        context.answer_at(ends);
-        return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
+        hold(context, committed, writes, &changes, locked, ends);
+    } else {
+        apply(context, committed, writes, &changes, locked);
     }
-    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
-        let (_, guard, shape, partition) = &mut locked[*at];
-        if *applies {
-            write.target.table.apply(&committed, partition, guard, shape, change);
+    Ok(changes.into_iter().map(|planned| planned.change).collect())
+}
+
+/// The position of a partition in the lock order: its table's ordinal, and its number.
+type PartitionPlace = (u64, usize);
+
+/// A partition that a transaction has locked, with its table's present shape.
+struct LockedPartition<'w> {
+    place: PartitionPlace,
+    contents: RwLockWriteGuard<'w, Contents>,
+    shape: Arc<Shape>,
+    partition: &'w Partition,
+}
+
+/// The change that a write will make, computed but not applied.
+struct PlannedChange {
+    /// The index of the write's partition among the locked ones.
+    at: usize,
+    /// Whether there is something to apply: not for a condition check, nor for a deletion of a missing item.
+    applies: bool,
+    change: Change,
+}
+
+fn place(write: &Write<'_>) -> PartitionPlace {
+    let table = &write.target.table;
+    (table.ordinal, table.partition_of(write.key.token))
+}
+
+/// The error of each entry that fails before its item is read, if it is one that cancels the transaction.
+fn failures(writes: &[Result<Write<'_>, ApiError>], mut refusals: Refusals) -> Result<Vec<Option<ApiError>>, ApiError> {
+    let mut failures = Vec::with_capacity(writes.len());
+    let mut planned = 0;
+    for write in writes {
+        match write {
+            Ok(_) => {
+                failures.push(refusals.of(planned).err());
+                planned += 1;
+            }
+            Err(error) if !cancels(error) => return Err(error.clone()),
+            Err(error) => failures.push(Some(error.clone())),
+        }
+    }
+    Ok(failures)
+}
+
+/// Locks the partitions of all writes in the lock order, and applies what is due in them.
+fn lock<'w>(
+    context: &Context<'_>,
+    writes: &'w [Result<Write<'_>, ApiError>],
+) -> Result<Vec<LockedPartition<'w>>, ApiError> {
+    let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
+    sort::sort_by_key(&mut places, |(place, _)| *place);
+    places.dedup_by_key(|(place, _)| *place);
+    let mut locked = Vec::with_capacity(places.len());
+    for (place, write) in places {
+        let table = &write.target.table;
+        let partition = table.partition(place.1);
+        let mut contents = partition.write();
+        let shape: Arc<Shape> = if contents.epoch == write.target.shape.epoch {
+            Arc::clone(&write.target.shape)
+        } else {
+            table.shape()
+        };
+        if shape.deleted_at.is_some() {
+            return Err(ApiError::table_not_found());
+        }
+        if partition.is_due(context.now) {
+            due::run_locked(table, &shape, partition, &mut contents, context.now);
+        }
+        locked.push(LockedPartition {
+            place,
+            contents,
+            shape,
+            partition,
+        });
+    }
+    Ok(locked)
+}
+
+/// Computes the changes of all writes that have not failed, and adds the errors of those that fail now.
+fn plan_changes(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    locked: &[LockedPartition<'_>],
+    failures: &mut [Option<ApiError>],
+) -> Result<Vec<PlannedChange>, ApiError> {
+    let mut changes: Vec<PlannedChange> = Vec::with_capacity(writes.len());
+    for (write, failure) in writes.iter().zip(failures) {
+        let (Ok(write), None) = (write, &failure) else { continue };
+        let place = place(write);
+        let at = locked
+            .binary_search_by_key(&place, |locked| locked.place)
+            .unwrap_or_default();
+        let token = write.key.token;
+        let same = |planned: &&PlannedChange| planned.at == at && planned.change.key.token == token;
+        let pending = changes.iter().filter(same).map(|planned| planned.change.growth()).sum();
+        match write.change(&locked[at].shape, &locked[at].contents, pending) {
+            Ok(change) if context.engine.refuses(&change) => return Err(ApiError::out_of_memory()),
+            Ok(mut change) => {
+                change.pay_for_transaction();
+                let applies = write.changes(&change);
+                changes.push(PlannedChange { at, applies, change });
+            }
+            Err(error) => *failure = Some(error),
+        }
+    }
+    Ok(changes)
+}
+
+/// Locks the items of a transaction that takes time until it ends.
+fn hold(
+    context: &Context<'_>,
+    committed: Committed<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    changes: &[PlannedChange],
+    mut locked: Vec<LockedPartition<'_>>,
+    ends: Moment,
+) {
+    for planned in changes {
+        let LockedPartition {
+            contents, partition, ..
+        } = &mut locked[planned.at];
+        partition.hold(&committed, contents, &planned.change.key, ends, pending(planned));
+    }
+    drop(committed);
+    drop(locked);
+    for (planned, write) in changes.iter().zip(writes.iter().flatten()) {
+        context.record_hold(write, (&planned.change, planned.applies), ends);
+    }
+    context.answer_at(ends);
+}
+
+/// Applies the changes of a transaction that takes no time, then unlocks the partitions.
+fn apply(
+    context: &Context<'_>,
+    committed: Committed<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    changes: &[PlannedChange],
+    mut locked: Vec<LockedPartition<'_>>,
+) {
+    let of_writes = || changes.iter().zip(writes.iter().flatten());
+    for (planned, write) in of_writes() {
+        let LockedPartition {
+            contents,
+            shape,
+            partition,
+            ..
+        } = &mut locked[planned.at];
+        if planned.applies {
+            write
+                .target
+                .table
+                .apply(&committed, partition, contents, shape, &planned.change);
         }
     }
     drop(committed);
-    for ((_, _, change), write) in changes.iter().zip(writes.iter().flatten()) {
-        capacity::resize(&write.target.table, change, context.now);
+    for (planned, write) in of_writes() {
+        capacity::resize(&write.target.table, &planned.change, context.now);
     }
-    let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|(_, _, shape, _)| shape).collect();
-    for ((at, _, _), write) in changes.iter().zip(writes.iter().flatten()) {
-        if shapes[*at].records_changes() {
-            note_limits(context, &write.target.table, &shapes[*at]);
+    let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|locked| locked.shape).collect();
+    for (planned, write) in of_writes() {
+        let shape = &shapes[planned.at];
+        if shape.records_changes() {
+            note_limits(context, &write.target.table, shape);
         }
     }
-    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
-        if *applies {
-            context.record_change(&write.target.table, &shapes[*at], change);
-        }
+    for (planned, write) in of_writes().filter(|(planned, _)| planned.applies) {
+        context.record_change(&write.target.table, &shapes[planned.at], &planned.change);
     }
-    for (at, _, change) in &changes {
-        let queues = shapes[*at].queues_of(change);
+    for planned in changes {
+        let queues = shapes[planned.at].queues_of(&planned.change);
         queues.for_each(|queue| queue.drain_if_full(context.now));
     }
-    Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }
 
 /// The mutations of a transaction: its changes, or the locks on its items until it is executed, and its client token.
 fn mutations(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
-    changes: &[(usize, bool, Change)],
+    changes: &[PlannedChange],
     ends: Moment,
 ) -> Vec<Mutation> {
     let in_flight = ends > context.now;
     let mut mutations = Vec::with_capacity(changes.len() + 1);
-    for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
+    for (planned, write) in changes.iter().zip(writes.iter().flatten()) {
         let table = write.target.table.ordinal;
         if in_flight {
             mutations.push(Mutation::HoldItem {
                 table,
-                key: change.key.clone(),
+                key: planned.change.key.clone(),
                 until: ends,
-                then: pending(*applies, change),
+                then: pending(planned),
             });
-        } else if *applies {
-            mutations.push(Mutation::of_change(table, change));
+        } else if planned.applies {
+            mutations.push(Mutation::of_change(table, &planned.change));
         }
     }
     let token = context.token(ends);
@@ -186,9 +271,9 @@ fn mutations(
 }
 
 /// The pending effect of a transaction that takes time on one item.
-fn pending(applies: bool, change: &Change) -> PendingTransaction {
-    if applies {
-        PendingTransaction::Writes(change.new.clone())
+fn pending(planned: &PlannedChange) -> PendingTransaction {
+    if planned.applies {
+        PendingTransaction::Writes(planned.change.new.clone())
     } else {
         PendingTransaction::Checks
     }
@@ -198,15 +283,15 @@ fn pending(applies: bool, change: &Change) -> PendingTransaction {
 fn reserve(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],
-    changes: &[(usize, bool, Change)],
+    changes: &[PlannedChange],
 ) -> Result<(), ApiError> {
-    let planned = || writes.iter().flatten().map(|write| (write, &*write.target.table));
-    if !planned().any(|(_, table)| table.capacity.is_counted()) {
+    let targets = || writes.iter().flatten().map(|write| (write, &*write.target.table));
+    if !targets().any(|(_, table)| table.capacity.is_counted()) {
         return Ok(());
     }
     let mut demands = TransactionDemands::default();
-    for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
-        demands.add_write(entry, table, change, write.partition());
+    for (entry, ((write, table), planned)) in targets().zip(changes).enumerate() {
+        demands.add_write(entry, table, &planned.change, write.partition());
     }
     let reserved = demands.reserve(writes.len(), context.now);
     reserved.map_err(|lacking| cancelled(context, writes, lacking))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{capacity, due, strong, trace};
+use crate::capacity::Direction;
 use crate::change::{self, Change};
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
@@ -38,7 +39,7 @@ impl Write<'_> {
         let seen = old.map(|old| old.pick_places(&names, |at| names.is_read(at)));
         if let Some(condition) = &self.condition
             && !condition.matches(seen.as_ref().map(|seen| &seen.attributes))
-            && !(self.spare_missing && old.is_none())
+            && !(self.passes_if_missing && old.is_none())
         {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
@@ -142,7 +143,13 @@ fn spend_write(
         Ok(change) => capacity::reserve_write(context, table, change, write.partition()),
         Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
             let units = change::failure_units(contents.get(&write.key));
-            capacity::reserve_failed(context, table, write.key.token, units, write.partition())
+            capacity::reserve_item(
+                context,
+                table,
+                Direction::Write,
+                (write.key.token, write.partition()),
+                units,
+            )
         }
         Err(_) => Ok(()),
     }

@@ -140,20 +140,20 @@ fn name_or_keyword(word: &str) -> TokenKind {
         .map_or(TokenKind::Name, |(_, keyword)| TokenKind::Keyword(*keyword))
 }
 
-/// The part of a syntax error about the token at fault and its surroundings: the source from the start of the token
+/// The part of a syntax error about the unexpected token and its surroundings: the source from the start of the token
 /// before it, or of the source, to the end of the token after it (compared with DynamoDB Local, about 100 probes).
-pub(super) fn syntax_error(source: &str, before: Option<Token>, fault: Token) -> String {
-    let shown = if fault.kind == TokenKind::End {
+pub(super) fn syntax_error(source: &str, before: Option<Token>, unexpected: Token) -> String {
+    let shown = if unexpected.kind == TokenKind::End {
         "<EOF>"
     } else {
-        fault.text(source)
+        unexpected.text(source)
     };
     let start = before.map_or(0, |before| before.start);
     // The service counts UTF-16 units: of a character outside the basic plane the second half is the token after it.
-    let end = if fault.kind == TokenKind::End || fault.text(source).chars().any(|c| c.len_utf16() == 2) {
-        fault.end
+    let end = if unexpected.kind == TokenKind::End || unexpected.text(source).chars().any(|c| c.len_utf16() == 2) {
+        unexpected.end
     } else {
-        token(source, fault.end).end
+        token(source, unexpected.end).end
     };
     super::error::syntax(shown, &source[start..end])
 }

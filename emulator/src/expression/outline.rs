@@ -96,7 +96,7 @@ impl<'r> Outline<'r> {
     /// Of a parsed text; `spans` has the place of each step.
     pub(super) fn new(kind: ExpressionKind, bound: Bound<'r>, spans: &[Span]) -> Outline<'r> {
         let tree = ParsedTree::new(&bound.parsed, spans);
-        let error = fault(kind, &bound, &tree);
+        let error = first_error(kind, &bound, &tree);
         Outline {
             nodes: tree.nodes(&bound),
             error,
@@ -286,8 +286,8 @@ fn written(path: &Path<'_>) -> String {
     text
 }
 
-/// The first fault that the service reports, and its place.
-fn fault(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Option<OutlineError> {
+/// The first error that the service reports, and its place.
+fn first_error(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Option<OutlineError> {
     let Err(rest) = check::all(bound) else {
         return shape(kind, bound, tree);
     };
@@ -307,14 +307,12 @@ fn shape(kind: ExpressionKind, bound: &Bound<'_>, tree: &ParsedTree<'_>) -> Opti
     let error = KeyCondition::new(bound).err()?;
     let message = error.message().unwrap_or_default().to_owned();
     let applications = 0..bound.parsed.applications.len() as u32;
-    let mut at_fault = applications.filter(|application| {
+    let mut invalid = applications.filter(|application| {
         let clause = key_condition::clause(bound, *application);
         clause.is_err_and(|error| error.message() == Some(message.as_str()))
     });
     Some(OutlineError {
-        range: at_fault
-            .next()
-            .map(|application| tree.range_of_application(application)),
+        range: invalid.next().map(|application| tree.range_of_application(application)),
         message,
     })
 }

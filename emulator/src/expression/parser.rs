@@ -37,14 +37,14 @@ pub(super) fn parse_with_places(
         Err(error) => return Err((error, Some(parser.current.start..parser.current.end))),
     };
     let spans = std::mem::take(&mut parser.places);
-    let position = parser.fault.as_ref().map(|(position, _)| *position);
-    let fault = position.filter(|_| !parser.redundant_parentheses).map(|position| {
+    let position = parser.error.as_ref().map(|(position, _)| *position);
+    let range = position.filter(|_| !parser.redundant_parentheses).map(|position| {
         let token = lexer::token(text, position);
         token.start..token.end
     });
     match parser.finish(body) {
         Ok(parsed) => Ok((parsed, spans)),
-        Err(error) => Err((error, fault)),
+        Err(error) => Err((error, range)),
     }
 }
 
@@ -61,7 +61,7 @@ struct Parser<'t> {
     places: Vec<Span>,
     redundant_parentheses: bool,
     /// The leftmost error that is not a syntax error, with its position.
-    fault: Option<(usize, String)>,
+    error: Option<(usize, String)>,
     /// The first section used twice.
     section_twice: Option<&'static str>,
 }
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
             positions: Vec::new(),
             places: Vec::new(),
             redundant_parentheses: false,
-            fault: None,
+            error: None,
             section_twice: None,
         }
     }
@@ -110,8 +110,8 @@ impl<'t> Parser<'t> {
         if self.redundant_parentheses {
             return Err(error::REDUNDANT_PARENTHESES.to_owned());
         }
-        if let Some((_, fault)) = self.fault {
-            return Err(fault);
+        if let Some((_, error)) = self.error {
+            return Err(error);
         }
         if let Some(section) = self.section_twice {
             return Err(error::section_twice(section));
@@ -144,9 +144,9 @@ impl<'t> Parser<'t> {
     }
 
     /// Records an error that is reported once the syntax is known to be valid, unless there is one further left.
-    fn note(&mut self, position: usize, fault: impl FnOnce() -> String) {
-        if self.fault.as_ref().is_none_or(|(earlier, _)| position < *earlier) {
-            self.fault = Some((position, fault()));
+    fn note(&mut self, position: usize, error: impl FnOnce() -> String) {
+        if self.error.as_ref().is_none_or(|(earlier, _)| position < *earlier) {
+            self.error = Some((position, error()));
         }
     }
 
@@ -298,7 +298,7 @@ impl<'t> Parser<'t> {
             Some(_) => self.note(token.start, || error::not_in_condition(name)),
         }
         Frame::Call {
-            operator: function.unwrap_or(Operator::Size), // never evaluated: the fault is noted
+            operator: function.unwrap_or(Operator::Size), // never evaluated: the error is recorded
             position: token.start,
             arguments: SmallVec::new(),
         }

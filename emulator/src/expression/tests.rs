@@ -90,7 +90,7 @@ pub(super) fn substitutions(text: &str) -> Substitutions {
 }
 
 /// Binds `text` as an expression of this kind, and returns the error text.
-pub(super) fn fault(kind: ExpressionKind, text: &str) -> Option<String> {
+pub(super) fn error_of(kind: ExpressionKind, text: &str) -> Option<String> {
     let (cache, substitutions) = (Cache::new(), substitutions(text));
     let mut scope = Bindings::new(&substitutions, &cache).unwrap();
     let bound = match kind {
@@ -110,7 +110,7 @@ pub(super) fn message(error: ApiError) -> String {
 pub(super) fn check(kind: ExpressionKind, table: &[(&str, &str)]) {
     for (text, expected) in table {
         let expected = (!expected.is_empty()).then(|| format!("Invalid {}: {expected}", kind.name()));
-        assert_eq!(fault(kind, text), expected, "{text}");
+        assert_eq!(error_of(kind, text), expected, "{text}");
     }
 }
 

@@ -104,7 +104,7 @@ impl<'r> Update<'r> {
     fn changes_of<'a>(&'a self, base: &'a Map, exists: bool) -> Result<Changes<'a>, ApiError> {
         let set = self.actions().iter().filter(|action| action.clause == Clause::Set);
         for path in set.map(|action| self.path(action.target)).filter(Path::is_nested) {
-            locate(&path, base)?; // a target that cannot be set is told before an operand that is not there
+            locate(&path, base)?; // a target that cannot be set is reported before a missing operand
         }
         let mut work = UpdateWork::default();
         let mut produced = 0;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::request::{Request, Touch};
+use super::request::{RecordedAccess, Request};
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::sort;
@@ -76,7 +76,7 @@ pub struct RegionalWrite {
 pub enum EventKind {
     /// A request was answered. The events of its entries and their consequences follow it.
     Request(Arc<Request>),
-    /// A request touched an item or a range of items: the touch in this place of the request.
+    /// A request accessed an item or a range of items: the access at this place in the request.
     Entry(Arc<Request>, usize),
     /// A change is queued for an index and arrives at this moment; `None`: the index is paused.
     IndexChange(Name, EventSubject, Option<Moment>),
@@ -117,8 +117,8 @@ pub enum EventKind {
 /// engine.listen(true);
 /// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
 /// let page = engine.events_after(0, 10);
-/// let touches: Vec<_> = page.events.iter().filter_map(|event| event.touch()).collect();
-/// assert_eq!(touches[0].table, "Orders");
+/// let accesses: Vec<_> = page.events.iter().filter_map(|event| event.access()).collect();
+/// assert_eq!(accesses[0].table, "Orders");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -137,10 +137,10 @@ pub struct Event {
 }
 
 impl Event {
-    /// The touch of an entry's event.
-    pub fn touch(&self) -> Option<&Touch> {
+    /// The access of an entry's event.
+    pub fn access(&self) -> Option<&RecordedAccess> {
         match &self.kind {
-            EventKind::Entry(request, at) => request.touches.get(*at),
+            EventKind::Entry(request, at) => request.accesses.get(*at),
             _ => None,
         }
     }

@@ -20,7 +20,7 @@ pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Dimension, Metric, Samples};
 pub use recorder::{RequestEnd, RequestRecorder};
 pub use request::{
-    BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Permission, Request, Touch,
+    BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Permission, RecordedAccess, Request,
 };
 
 use crate::caller::Caller;
@@ -113,13 +113,13 @@ impl Journal {
         }
     }
 
-    /// Listens to events until [`end_listening`](Journal::end_listening), independently of other listeners.
-    pub fn begin_listening(&self) {
+    /// Logs events until [`end_event_subscription`](Journal::end_event_subscription), independently of other subscriptions.
+    pub fn begin_event_subscription(&self) {
         self.begin();
         self.events.begin();
     }
 
-    pub fn end_listening(&self) {
+    pub fn end_event_subscription(&self) {
         self.events.end();
         self.end();
     }
@@ -234,7 +234,7 @@ impl Journal {
     }
 }
 
-/// The events of a request: the request, what it touched, what it caused.
+/// The events of a request: the request, its accesses, its consequences.
 fn events_of(owner: &Caller, request: &Arc<Request>, caused: Vec<Event>) -> Vec<Event> {
     let event = |table, kind| Event {
         id: 0,
@@ -245,10 +245,10 @@ fn events_of(owner: &Caller, request: &Arc<Request>, caused: Vec<Event>) -> Vec<
         kind,
     };
     let mut events = vec![event(None, EventKind::Request(Arc::clone(request)))];
-    let entries = request.touches.iter().enumerate();
-    events.extend(entries.map(|(at, touch)| {
+    let entries = request.accesses.iter().enumerate();
+    events.extend(entries.map(|(at, access)| {
         let kind = EventKind::Entry(Arc::clone(request), at);
-        event(Some(touch.table.clone()), kind)
+        event(Some(access.table.clone()), kind)
     }));
     events.extend(caused.into_iter().map(|event| Event {
         request: Some(request.number),
@@ -300,10 +300,10 @@ mod tests {
     fn put(journal: &Journal, table: &str, key: &str) {
         let mut recorder = RequestRecorder::new(caller(), caller(), "PutItem", Moment::START);
         let key: Map = [("pk".into(), AttributeValue::string(key))].into_iter().collect();
-        recorder.touch(Touch {
+        recorder.accessed(RecordedAccess {
             key,
             write: Units::whole(1),
-            ..Touch::new(ItemAction::Put, table.into())
+            ..RecordedAccess::new(ItemAction::Put, table.into())
         });
         recorder.spend_write(&table.into(), None, Units::whole(1));
         let end = RequestEnd {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::counts::AccountCounts;
 use super::event::{Event, EventKind};
-use super::request::{Injected, ItemAction, LoggedBody, ObservedScan, Permission, Request, Touch};
+use super::request::{Injected, ItemAction, LoggedBody, ObservedScan, Permission, RecordedAccess, Request};
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -14,7 +14,7 @@ use crate::error::{ApiError, Detail, ErrorKind};
 use crate::value::Name;
 
 /// Touches of one request that are remembered: as many as a transaction or a batch can have.
-const MOST_TOUCHES: usize = 100;
+const MOST_ACCESSES: usize = 100;
 /// Characters of an operation's name that are recorded: callers can send any name.
 const LONGEST_OPERATION: usize = 64;
 
@@ -39,7 +39,7 @@ pub struct RequestRecorder {
     throttled: u64,
     /// The events it causes, while there are listeners.
     events: Option<Vec<Event>>,
-    /// What let entries fail that are not touched yet, and with what.
+    /// What makes entries fail that are not recorded yet, and with what.
     injected: Vec<(Injected, ErrorKind)>,
     /// How long ago the state was replaced that the next entry has seen.
     age: Option<Duration>,
@@ -68,7 +68,7 @@ impl RequestRecorder {
                 operation,
                 permissions: Vec::new(),
                 tables: Vec::new(),
-                touches: Vec::new(),
+                accesses: Vec::new(),
                 more: 0,
                 status: 0,
                 error: None,
@@ -116,7 +116,7 @@ impl RequestRecorder {
 
     /// An entry of it fails on purpose.
     pub fn inject(&mut self, injected: Injected, error: ErrorKind) {
-        if self.injected.len() < MOST_TOUCHES {
+        if self.injected.len() < MOST_ACCESSES {
             self.injected.push((injected, error));
         }
     }
@@ -137,27 +137,27 @@ impl RequestRecorder {
 
     pub fn need(&mut self, permission: Permission) {
         let permissions = &mut self.request.permissions;
-        if permissions.len() < MOST_TOUCHES && !permissions.contains(&permission) {
+        if permissions.len() < MOST_ACCESSES && !permissions.contains(&permission) {
             permissions.push(permission);
         }
     }
 
     pub fn name_table(&mut self, table: &str) {
         let tables = &mut self.request.tables;
-        if tables.len() < MOST_TOUCHES && !tables.iter().any(|there| there == table) {
+        if tables.len() < MOST_ACCESSES && !tables.iter().any(|there| there == table) {
             tables.push(table.into());
         }
     }
 
-    /// It has touched an item or a range, and is done with it.
-    pub fn touch(&mut self, mut touch: Touch) {
-        touch.age = self.age.take();
-        let injected = self.injected.iter().position(|(_, error)| Some(*error) == touch.error);
-        touch.injected = injected.map(|at| self.injected.remove(at).0);
-        self.request.scanned += touch.scanned;
+    /// Records an access to an item or a range.
+    pub fn accessed(&mut self, mut access: RecordedAccess) {
+        access.age = self.age.take();
+        let injected = self.injected.iter().position(|(_, error)| Some(*error) == access.error);
+        access.injected = injected.map(|at| self.injected.remove(at).0);
+        self.request.scanned += access.scanned;
         self.entries += 1;
-        if self.request.touches.len() < MOST_TOUCHES {
-            self.request.touches.push(touch);
+        if self.request.accesses.len() < MOST_ACCESSES {
+            self.request.accesses.push(access);
         } else {
             self.request.more += 1;
         }
@@ -235,15 +235,15 @@ impl RequestRecorder {
     }
 
     /// It has read all of a table or an index, or a page of it.
-    pub fn scan(&mut self, touch: &Touch, partition_keys: Vec<(Option<Name>, Name)>) {
+    pub fn scan(&mut self, access: &RecordedAccess, partition_keys: Vec<(Option<Name>, Name)>) {
         self.scans.push(ObservedScan {
             operation: self.request.operation.clone(),
-            table: touch.table.clone(),
-            index: touch.index.clone(),
+            table: access.table.clone(),
+            index: access.index.clone(),
             caller: self.request.caller.clone(),
             first: self.request.at,
             times: 1,
-            scanned: touch.scanned,
+            scanned: access.scanned,
             partition_keys,
         });
     }

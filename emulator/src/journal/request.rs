@@ -27,7 +27,7 @@ const MOST_BODY: usize = 64 << 10;
 /// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
 /// use dynatwin_engine::monitoring::ItemAction;
 ///
-/// assert_eq!(engine.requests()[0].touches[0].act, ItemAction::Put);
+/// assert_eq!(engine.requests()[0].accesses[0].act, ItemAction::Put);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words, and those of transactions
@@ -100,11 +100,11 @@ pub struct Permission {
 /// engine.watch(true);
 /// engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "o-1"}}}"#);
 /// let requests = engine.requests();
-/// let touch = &requests[0].touches[0];
-/// assert_eq!((touch.table.as_str(), touch.write.as_f64()), ("Orders", 1.0));
+/// let access = &requests[0].accesses[0];
+/// assert_eq!((access.table.as_str(), access.write.as_f64()), ("Orders", 1.0));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touch {
+pub struct RecordedAccess {
     /// The action of the request on the items.
     pub act: ItemAction,
     /// The table, also where an index was read.
@@ -149,7 +149,7 @@ pub struct Touch {
 /// let scan = br#"{"TableName": "Orders", "FilterExpression": "id = :id", "ExpressionAttributeValues": {":id": {"S": "o-1"}}}"#;
 /// engine.dispatch(&caller, "Scan", scan);
 /// let requests = engine.requests();
-/// let filter = requests[0].touches[0].filter.as_ref().unwrap();
+/// let filter = requests[0].accesses[0].filter.as_ref().unwrap();
 /// assert_eq!(filter.attributes, ["id"]);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -174,7 +174,7 @@ pub struct FilterTrace {
 /// let scan = br#"{"TableName": "Orders", "FilterExpression": "id = :id", "ExpressionAttributeValues": {":id": {"S": "o-1"}}}"#;
 /// engine.dispatch(&caller, "Scan", scan);
 /// let requests = engine.requests();
-/// let filter = requests[0].touches[0].filter.as_ref().unwrap();
+/// let filter = requests[0].accesses[0].filter.as_ref().unwrap();
 /// assert_eq!(filter.better[0].operation, "GetItem");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ pub struct BetterRead {
 /// engine.watch(true);
 /// let rule = engine.add_fault(Rule::new(Verdict::ServiceUnavailable)).unwrap();
 /// engine.dispatch(&caller, "GetItem", br#"{"TableName": "Orders", "Key": {"id": {"S": "o-1"}}}"#);
-/// assert_eq!(engine.requests()[0].touches[0].injected, Some(Injected::Rule(rule.0)));
+/// assert_eq!(engine.requests()[0].accesses[0].injected, Some(Injected::Rule(rule.0)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
@@ -217,10 +217,10 @@ pub enum Injected {
     Condition(&'static str),
 }
 
-impl Touch {
+impl RecordedAccess {
     /// Something that cost nothing yet.
-    pub fn new(act: ItemAction, table: Name) -> Touch {
-        Touch {
+    pub fn new(act: ItemAction, table: Name) -> RecordedAccess {
+        RecordedAccess {
             act,
             table,
             index: None,
@@ -240,7 +240,7 @@ impl Touch {
 
     fn weight(&self) -> usize {
         let key = self.key.iter();
-        size_of::<Touch>()
+        size_of::<RecordedAccess>()
             + key
                 .map(|(name, value)| 64 + size::of_attribute(name, value))
                 .sum::<usize>()
@@ -313,10 +313,10 @@ pub struct Request {
     /// The tables that it named, each once.
     pub tables: Vec<Name>,
     /// The permissions that it needs. Without access control and fault rules only requests of the control plane and of streams
-    /// have them here; those of others follow from what they touched.
+    /// have them here; those of others follow from their accesses.
     pub permissions: Vec<Permission>,
     /// Its accesses, in the order of its entries.
-    pub touches: Vec<Touch>,
+    pub accesses: Vec<RecordedAccess>,
     /// The number of further accesses, which are not remembered.
     pub more: u64,
     /// The answer's HTTP status code.
@@ -340,11 +340,11 @@ pub struct Request {
 impl Request {
     /// About how many bytes of memory it takes.
     pub(super) fn weight(&self) -> usize {
-        let touches: usize = self.touches.iter().map(Touch::weight).sum();
+        let accesses: usize = self.accesses.iter().map(RecordedAccess::weight).sum();
         let bodies = self.bodies.iter().flat_map(|bodies| bodies.iter());
         let bodies: usize = bodies.map(|body| size_of::<LoggedBody>() + body.bytes.len()).sum();
         let permissions: usize = self.permissions.iter().map(Permission::weight).sum();
-        size_of::<Request>() + self.tables.len() * size_of::<Name>() + permissions + touches + bodies
+        size_of::<Request>() + self.tables.len() * size_of::<Name>() + permissions + accesses + bodies
     }
 }
 

@@ -56,7 +56,7 @@ pub fn resource(arn: Option<&Text>) -> Result<ArnResource<'_>, ApiError> {
 /// Checks an ARN in `TableName` on the control plane. Its region is checked when its table is looked up.
 pub fn table(arn: &str) -> Result<(), ApiError> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    let fault = match parts[..] {
+    let text = match parts[..] {
         ["arn", partition, ..] if !matches!(partition, "aws" | "aws-cn" | "aws-us-gov") => {
             format!("Invalid AWS partition in '{arn}'")
         }
@@ -67,7 +67,7 @@ pub fn table(arn: &str) -> Result<(), ApiError> {
         },
         _ => VALID_FORM.to_owned(),
     };
-    Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{fault}")))
+    Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{text}")))
 }
 
 /// Only the beginning of this text has been recorded.
@@ -79,8 +79,6 @@ impl ArnResource<'_> {
     pub fn is_elsewhere(&self, context: &Context<'_>) -> bool {
         self.region != context.region && !context.scope.region.is_empty()
     }
-
-    /// The ARN of its table.
     pub fn table_arn(&self) -> &str {
         self.arn.split_once("/stream/").map_or(self.arn, |(table, _)| table)
     }

@@ -257,7 +257,7 @@ pub fn echoed_range(violations: &mut Violations, value: Option<i64>, path: &str,
     }
 }
 
-/// Rejects legacy parameters together with expression parameters; each parameter has a flag that tells whether it is
+/// Rejects legacy parameters together with expression parameters; each parameter has a flag for whether it is
 /// present.
 pub fn mixing(legacy: &[(&'static str, bool)], expressions: &[(&'static str, bool)]) -> Result<(), ApiError> {
     let any = |parameters: &[(&str, bool)]| parameters.iter().any(|(_, there)| *there);

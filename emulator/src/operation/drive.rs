@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::{self, RefusalScope, Verdicts};
+use crate::execute::{self, RefusalScope, Refusals};
 use crate::plan::Access;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -29,8 +29,8 @@ pub trait Stages {
     /// Calls `each` for every access that the request requires, entry by entry.
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>));
 
-    /// Executes the plan, except the entries rejected by `verdicts`.
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, verdicts: Verdicts) -> Result<Self::Outcome, ApiError>;
+    /// Executes the plan, except the entries rejected by `refusals`.
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, refusals: Refusals) -> Result<Self::Outcome, ApiError>;
 
     fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer);
 }
@@ -40,8 +40,8 @@ pub fn drive<O: Stages>(context: &Context<'_>, body: &[u8], out: &mut Writer) ->
     let mut request = O::Request::decode(body)?;
     let checked = O::check(&mut request, context.engine.caches())?;
     let plan = O::plan(context, checked).map_err(|error| execute::unplanned(context, error))?;
-    let verdicts = execute::authorize(context, O::REFUSAL, |each| O::access(&plan, each))?;
-    let outcome = O::execute(context, &plan, verdicts)?;
+    let refusals = execute::authorize(context, O::REFUSAL, |each| O::access(&plan, each))?;
+    let outcome = O::execute(context, &plan, refusals)?;
     O::encode(&plan, outcome, out);
     Ok(())
 }

@@ -101,8 +101,6 @@ impl NodeKind {
         })
     }
 }
-
-/// A step of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PathStep {
     Name(Name),

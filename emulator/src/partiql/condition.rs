@@ -15,8 +15,6 @@ enum Lowered {
     Term(Term),
     Logic(Logic),
 }
-
-/// The role of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpressionRole {
     Condition,

@@ -1,5 +1,5 @@
 //! Tests of statements: their errors, and the plans that they are lowered to.
 
-mod faults;
+mod errors;
 mod meaning;
 mod properties;

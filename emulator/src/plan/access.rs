@@ -113,8 +113,6 @@ pub struct RegionActions {
     pub region: CompactString,
     pub actions: &'static [&'static str],
 }
-
-/// The tags in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestTags<'a> {
     #[default]

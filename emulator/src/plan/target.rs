@@ -19,7 +19,7 @@ pub struct Target {
 
 impl Target {
     /// The table as named in the request: responses contain the ARN if the request did.
-    pub fn asked_name(&self) -> Name {
+    pub fn requested_name(&self) -> Name {
         if self.by_arn {
             Name::new(&self.table.arn)
         } else {

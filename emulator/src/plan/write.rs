@@ -39,7 +39,7 @@ pub struct Write<'r> {
     /// Whether a failed condition returns the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
     pub show_item: bool,
     /// Whether the condition holds for an item that does not exist.
-    pub spare_missing: bool,
+    pub passes_if_missing: bool,
 }
 
 impl Write<'_> {
@@ -88,7 +88,7 @@ fn whole<'r>(
         action,
         condition: guard.condition,
         show_item: guard.show_item,
-        spare_missing: false,
+        passes_if_missing: false,
     })
 }
 
@@ -116,7 +116,7 @@ pub fn keyed<'r>(
         action,
         condition: guard.condition,
         show_item: guard.show_item,
-        spare_missing: false,
+        passes_if_missing: false,
     })
 }
 

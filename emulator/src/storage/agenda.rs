@@ -88,8 +88,8 @@ impl Agenda {
         if self.all.swap(false, Ordering::AcqRel) || looks.count.is_multiple_of(LOOKS_AT_ALL) {
             scopes().into_iter().for_each(|scope| looks.wake(scope, 1));
         }
-        let asked_for = std::mem::take(&mut *self.touched.lock());
-        for scope in asked_for {
+        let scopes = std::mem::take(&mut *self.touched.lock());
+        for scope in scopes {
             touched(&scope);
             looks.wake(scope, LOOKS);
         }

@@ -204,8 +204,6 @@ impl History {
 mod tests {
     use super::*;
 
-    use crate::capacity::units::Units;
-    use crate::change::Cause;
     use crate::key::KeyBytes;
     use crate::value::AttributeValue;
 
@@ -226,20 +224,7 @@ mod tests {
 
     /// A change of a table without indexes.
     fn record(history: &mut History, token: u64, old: Option<Item>, now: Moment) {
-        let change = Change {
-            cause: Cause::Request,
-            due: None,
-            key: key(token),
-            old,
-            position: None,
-            new: None,
-            locals: Vec::new(),
-            globals: Vec::new(),
-            vectors: Vec::new(),
-            units: Units::default(),
-            collection: 0,
-        };
-        history.record(&change, &[], now);
+        history.record(&Change::deletion(token, old), &[], now);
     }
 
     fn at(seconds: i64) -> Moment {

@@ -45,7 +45,7 @@ pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, P
 pub use backup::{Backup, BackupKind, BackupRecord};
 pub use catalog::{Catalog, Region};
 pub use census::Census;
-pub use commit::{AppendError, Commit, CommitSink, DecodeError, EncodedCommit, Mutation, Origin};
+pub use commit::{AppendError, Commit, CommitSink, Committed, DecodeError, EncodedCommit, Mutation, Origin};
 pub use due::{DueWork, Expiry, PendingTransaction};
 pub use earlier_state::EarlierState;
 pub use history::History;

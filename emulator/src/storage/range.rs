@@ -156,8 +156,6 @@ pub struct Segment {
 impl Segment {
     pub const ALL: Segment = Segment { at: 0, total: 1 };
 }
-
-/// The limits of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLimit {
     /// The maximum number of items.

@@ -189,31 +189,13 @@ impl RecoveryLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::units::Units;
-    use crate::change::Cause;
-    use crate::key::KeyBytes;
     use crate::value::AttributeValue;
     use std::time::Duration;
 
     pub(super) fn change(token: u64, size: usize) -> Change {
         let text = AttributeValue::string(&"v".repeat(size));
         let item = Item::new(&[("v".into(), text)].into_iter().collect());
-        Change {
-            cause: Cause::Request,
-            due: None,
-            key: Key {
-                token,
-                bytes: KeyBytes::new(),
-            },
-            old: Some(item),
-            position: None,
-            new: None,
-            locals: Vec::new(),
-            globals: Vec::new(),
-            vectors: Vec::new(),
-            units: Units::default(),
-            collection: 0,
-        }
+        Change::deletion(token, Some(item))
     }
 
     /// A change at the earliest restorable moment is kept: an incremental export from then on includes it.

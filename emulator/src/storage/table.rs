@@ -310,8 +310,6 @@ impl Table {
         set_end(&committed, &mut current, name, end);
         Ok(())
     }
-
-    /// Replays the end of a backfill.
     pub(super) fn replay_end_backfill(&self, committed: &Committed<'_>, name: &Name, end: Moment) {
         set_end(committed, &mut self.shape.write(), name, end);
     }

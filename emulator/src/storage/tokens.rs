@@ -19,8 +19,6 @@ use client_token::{Digest, digest};
 pub const MOST_TOKENS: usize = 2_000_000;
 /// The maximum number of expired tokens that one request removes, so that none waits for all that expire together.
 const FORGOTTEN_AT_ONCE: usize = 16;
-
-/// The status of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenStatus {
     /// Unknown: the request is new, and the token is claimed for it.

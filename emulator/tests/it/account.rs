@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::Twin;
+use crate::common::{Twin, error_text};
 use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
@@ -55,8 +55,7 @@ fn at_once(twin: &Twin, operation: &str, body: &Value) -> String {
     if status == 200 {
         return String::new();
     }
-    let kind = answer["__type"].as_str().unwrap().rsplit('#').next().unwrap();
-    format!("{kind}: {}", answer["message"].as_str().unwrap())
+    error_text(&answer)
 }
 
 const BUSY: &str = "LimitExceededException: Subscriber limit exceeded: Only 500 tables can be created, updated, or deleted simultaneously";

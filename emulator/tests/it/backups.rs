@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_living_table, setting};
+use crate::common::{Choice, Twin, create_table_with_ttl, setting};
 use dynatwin_engine::Conditions;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn backup(twin: &Twin, name: &str) -> String {
 #[test]
 fn a_backup_outlives_its_table_and_keeps_its_moment() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     put(&twin, "a", "x");
     put(&twin, "b", "y");
     let arn = backup(&twin, "first");
@@ -96,7 +96,7 @@ fn a_backup_outlives_its_table_and_keeps_its_moment() {
 #[test]
 fn a_backup_that_is_restored_from_stays() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let arn = backup(&twin, "first");
     twin.engine.set_conditions(dynatwin_engine::Conditions::AWS).unwrap();
     twin.ok(
@@ -177,7 +177,7 @@ fn a_restored_table_has_only_the_settings_that_are_restored() {
 #[test]
 fn a_list_of_backups_continues_after_its_last_page() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let mut made = Vec::new();
     for at in 0..5 {
         made.push(backup(&twin, &format!("backup-{at}")));
@@ -208,7 +208,7 @@ fn a_table_can_be_restored_to_any_second() {
     println!("DYNATWIN_SEED={seed}");
     let mut choice = Choice(seed);
     let twin = Twin::new(seed);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     put(&twin, "k0", "from before");
     recovery(&twin, 1);
     let mut states: BTreeMap<i64, BTreeMap<String, String>> = BTreeMap::new();
@@ -248,7 +248,7 @@ fn a_table_can_be_restored_to_any_second() {
 #[test]
 fn a_deletion_by_time_to_live_can_be_undone() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     recovery(&twin, 35);
     let ends = twin.seconds() + 100;
     twin.ok(
@@ -283,7 +283,7 @@ fn recovery_respects_its_limit_in_bytes() {
                 ..Conditions::CALM
             })
             .unwrap();
-        create_living_table(&twin);
+        create_table_with_ttl(&twin);
         recovery(&twin, 35);
         let begun = twin.seconds();
         let mut states = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{Twin, create_living_table};
+use crate::common::{Twin, create_table_with_ttl};
 use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
 use dynatwin_engine::{Conditions, Lag, TimeToLive, quotas};
 use serde_json::{Value, json};
@@ -200,7 +200,7 @@ fn sizes(total: usize) -> Vec<usize> {
 fn a_transaction_carries_4_mb_and_not_a_byte_more() {
     for (total, passes) in [(quotas::TRANSACTION_SIZE, true), (quotas::TRANSACTION_SIZE + 1, false)] {
         let twin = Twin::new(1);
-        create_living_table(&twin);
+        create_table_with_ttl(&twin);
         let items: Vec<Value> = sizes(total)
             .iter()
             .enumerate()
@@ -401,7 +401,7 @@ fn items_that_expired_five_years_ago_are_kept() {
                 ..Conditions::CALM
             })
             .unwrap();
-        create_living_table(&twin);
+        create_table_with_ttl(&twin);
         for (pk, ttl) in times {
             twin.ok(
                 "PutItem",
@@ -421,7 +421,7 @@ fn items_that_expired_five_years_ago_are_kept() {
 fn enabling_time_to_live_keeps_items_that_expired_five_years_ago() {
     const FIVE_YEARS: i64 = 5 * 365 * 86_400;
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let set = |enabled: bool| {
         let specification = json!({"Enabled": enabled, "AttributeName": "ttl"});
         twin.ok(
@@ -482,7 +482,7 @@ fn an_export_ends_before_its_end_and_a_restore_with_it() {
     twin.engine = twin
         .engine
         .with_object_store(Arc::clone(&object_store) as Arc<dyn ObjectStore>);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     twin.ok(
         "UpdateContinuousBackups",
         &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
@@ -542,7 +542,7 @@ fn an_export_ends_before_its_end_and_a_restore_with_it() {
 fn a_client_token_is_kept_for_ten_minutes() {
     let just_before = |seconds: u64| Duration::from_secs(seconds).saturating_sub(Duration::from_micros(1));
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let add = json!({"Update": {"TableName": "tab", "Key": {"pk": {"S": "a"}}, "UpdateExpression": "ADD n :one",
         "ExpressionAttributeValues": {":one": {"N": "1"}}}});
     let body = json!({"TransactItems": [add], "ClientRequestToken": "token"});

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::common::{Twin, create_living_table};
+use crate::common::{Twin, create_table_with_ttl};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::{Conditions, ControlFailure, Lag};
@@ -31,7 +31,7 @@ fn state(twin: &Twin) -> Vec<Commit> {
 #[test]
 fn a_refused_commit_changes_nothing() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let put = |pk: &str| json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": "x"}}});
     twin.ok("PutItem", &put("there"));
     twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "saved"}));
@@ -101,7 +101,7 @@ fn control(twin: &Twin, method: &str, path: &str, body: &str) -> (u16, String) {
 #[test]
 fn a_control_whose_commit_is_refused_reports_it_and_changes_nothing() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let stream = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
     twin.ok(
         "UpdateTable",
@@ -142,7 +142,7 @@ fn a_control_whose_commit_is_refused_reports_it_and_changes_nothing() {
 #[test]
 fn a_refused_control_is_an_error_in_rust() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let account = twin.engine.account(&twin.caller);
     let disk = Arc::new(Disk::default());
     twin.engine.attach_sink(disk.clone(), 0);
@@ -171,7 +171,7 @@ fn a_refused_control_is_an_error_in_rust() {
 #[test]
 fn due_work_is_applied_even_if_the_sink_refuses_it() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let ttl = (twin.seconds() + 60).to_string();
     let put = json!({"TableName": "tab", "Item": {"pk": {"S": "mortal"}, "ttl": {"N": ttl}}});
     twin.ok("PutItem", &put);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_living_table, setting};
+use crate::common::{Choice, Twin, create_table_with_ttl, setting};
 use dynatwin_engine::{Clock, Conditions, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn flying(lag: Lag) -> Conditions {
 fn twin() -> Twin {
     let twin = Twin::new(7);
     twin.engine.set_conditions(flying(Lag::Fixed(FLIGHT))).unwrap();
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     twin
 }
 
@@ -237,7 +237,7 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
     twin.engine
         .set_conditions(flying(Lag::Fixed(Duration::from_secs(10))))
         .unwrap();
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let soon = twin.engine.clock().now().plus(Duration::from_secs(5));
     for pk in ["a", "b", "c", "d"] {
         twin.ok("PutItem", &lives(pk, soon));
@@ -299,7 +299,7 @@ fn expire_now_deletes_no_locked_items() {
             ..flying(Lag::Fixed(FLIGHT))
         })
         .unwrap();
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let expired = twin.seconds() - 1;
     for pk in ["written", "deleted", "checked", "free"] {
         let mut body = put(pk, "old");
@@ -375,7 +375,7 @@ fn transactions_are_pending_for_the_time_of_the_condition() {
     ] {
         twin.engine.set_conditions(flying(conditions)).unwrap();
         twin.engine.reset().unwrap();
-        create_living_table(&twin);
+        create_table_with_ttl(&twin);
         let mut flights = Vec::new();
         for at in 0..50 {
             let body = transaction(&[json!({"Put": put(&at.to_string(), "new")})]);

@@ -48,7 +48,7 @@ fn summaries(twin: &Twin, members: &[&str]) -> Vec<String> {
 }
 
 /// Creates a table with an index, a stream, time to live and these lags; then subscribes to events.
-fn listened(conditions: &Conditions) -> Twin {
+fn twin_with_events(conditions: &Conditions) -> Twin {
     let twin = Twin::new(7);
     create(&twin);
     twin.engine.set_conditions(*conditions).unwrap();
@@ -98,7 +98,7 @@ fn put(twin: &Twin, key: &str, expires: Option<i64>) {
 
 #[test]
 fn events_cover_an_item_from_its_write_to_its_deletion() {
-    let twin = listened(&lagging());
+    let twin = twin_with_events(&lagging());
     put(&twin, "a", Some(twin.seconds() + 10));
     twin.engine.advance(Duration::from_mins(1));
     assert_eq!(
@@ -111,7 +111,7 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
                 "arrives",
                 "expires",
                 "due",
-                "verdict",
+                "outcome",
                 "operation"
             ]
         ),
@@ -133,7 +133,7 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
 
 #[test]
 fn without_lag_no_change_is_pending() {
-    let twin = listened(&Conditions::CALM);
+    let twin = twin_with_events(&Conditions::CALM);
     put(&twin, "a", None);
     put(&twin, "a", None);
     twin.ok(
@@ -159,7 +159,7 @@ fn without_lag_no_change_is_pending() {
 
 #[test]
 fn events_of_a_paused_index_follow_its_resumption() {
-    let twin = listened(&Conditions::CALM);
+    let twin = twin_with_events(&Conditions::CALM);
     twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();
     put(&twin, "a", None);
     twin.engine.advance(Duration::from_secs(5));
@@ -173,7 +173,7 @@ fn events_of_a_paused_index_follow_its_resumption() {
 
 #[test]
 fn events_cover_a_transaction_from_lock_to_application() {
-    let twin = listened(&lagging());
+    let twin = twin_with_events(&lagging());
     let key = |key: &str| json!({"pk": {"S": key}});
     twin.ok("TransactWriteItems", &json!({"TransactItems": [
         {"Put": {"TableName": "tab", "Item": key("a")}},
@@ -183,7 +183,7 @@ fn events_cover_a_transaction_from_lock_to_application() {
     twin.send("PutItem", &json!({"TableName": "tab", "Item": key("a")}));
     twin.engine.advance(Duration::from_secs(4));
     assert_eq!(
-        summaries(&twin, &["action", "key", "until", "verdict", "error"]),
+        summaries(&twin, &["action", "key", "until", "outcome", "error"]),
         [
             "00:00.000Z request",
             "00:00.000Z entry a done",
@@ -235,15 +235,15 @@ fn explanations_name_limits_rules_and_stale_reads() {
         .collect();
     let of = |act: &str| entries.iter().rfind(|entry| entry["act"] == act).unwrap();
     assert_eq!(
-        (of("Get")["age"].as_f64(), &of("Get")["verdict"]),
+        (of("Get")["age"].as_f64(), &of("Get")["outcome"]),
         (Some(2.0), &json!("done"))
     );
     let put = of("Put");
-    assert_eq!(put["verdict"], "throttled");
+    assert_eq!(put["outcome"], "throttled");
     assert_eq!(put["limits"][0]["reason"], "TableWriteProvisionedThroughputExceeded");
     assert!(put["limits"][0]["resource"].as_str().unwrap().ends_with(":table/tab"));
     let delete = of("Delete");
-    assert_eq!((&delete["verdict"], &delete["fault"]), (&json!("conflict"), &json!(1)));
+    assert_eq!((&delete["outcome"], &delete["fault"]), (&json!("conflict"), &json!(1)));
     for entry in &entries {
         assert_eq!(
             (&entry["token"], &entry["partition"]),
@@ -296,8 +296,8 @@ fn no_events_are_logged_without_subscribers() {
     put(&twin, "b", None);
     twin.engine.listen(false);
     put(&twin, "c", None);
-    let heard = events(&twin);
-    assert!(heard.iter().all(|event| event["request"] == 2), "{heard:?}");
+    let found = events(&twin);
+    assert!(found.iter().all(|event| event["request"] == 2), "{found:?}");
     // A reset removes them, and an older cursor starts anew.
     let next = page(&twin, 0)["next"].as_u64().unwrap();
     twin.engine.reset().unwrap();
@@ -331,13 +331,13 @@ fn step(twin: &Twin, choice: &mut Choice) {
     }
 }
 
-/// The log is the same whoever reads it in between, and with or without the engine's timer.
+/// The log does not depend on reads in between, and with or without the engine's timer.
 #[test]
 fn a_script_logs_identical_events_each_time() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
         for conditions in [Conditions::CALM, lagging(), Conditions::STORM] {
             let logs = [false, true].map(|looks| {
-                let twin = listened(&conditions);
+                let twin = twin_with_events(&conditions);
                 let (mut choice, mut look) = (Choice(seed), Choice(seed + 77));
                 let (mut log, mut after) = (Vec::new(), 0);
                 for _ in 0..60 {
@@ -370,7 +370,7 @@ fn a_script_logs_identical_events_each_time() {
 /// As an `EventSource` requests them.
 #[test]
 fn events_are_encoded_as_server_sent_events() {
-    let twin = listened(&Conditions::CALM);
+    let twin = twin_with_events(&Conditions::CALM);
     put(&twin, "a", None);
     let ask = |headers: &[(&str, &str)], target: &str| {
         let headers: Vec<(&str, &str)> = HEADERS.iter().chain(headers).copied().collect();

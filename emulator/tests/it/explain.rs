@@ -168,7 +168,7 @@ fn explanations_count_read_and_discarded_items() {
 #[test]
 fn explanations_have_the_reason_of_a_failure() {
     let twin = watched();
-    let says = |twin: &Twin, part: &str| {
+    let assert_explained = |twin: &Twin, part: &str| {
         let explained = explained(twin);
         let sentences = explained["entries"][0]["sentences"].to_string();
         assert!(sentences.contains(part), "{part}: {explained}");
@@ -176,7 +176,7 @@ fn explanations_have_the_reason_of_a_failure() {
     let key = json!({"customer": {"S": "c1"}, "order": {"S": "1"}});
     let put = json!({"TableName": "Orders", "Item": key, "ConditionExpression": "attribute_not_exists(customer)"});
     assert_eq!(twin.send("PutItem", &put).0, 400);
-    says(&twin, "does not hold");
+    assert_explained(&twin, "does not hold");
 
     twin.engine
         .add_fault(Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).operation("DeleteItem"))
@@ -185,7 +185,7 @@ fn explanations_have_the_reason_of_a_failure() {
         twin.send("DeleteItem", &json!({"TableName": "Orders", "Key": key})).0,
         400
     );
-    says(&twin, "Fault rule 1");
+    assert_explained(&twin, "Fault rule 1");
 
     twin.engine
         .set_conditions(Conditions {
@@ -194,7 +194,7 @@ fn explanations_have_the_reason_of_a_failure() {
         })
         .unwrap();
     assert_eq!(twin.send("GetItem", &json!({"TableName": "Orders", "Key": key})).0, 400);
-    says(&twin, "The condition `throttles`");
+    assert_explained(&twin, "The condition `throttles`");
 
     twin.engine
         .set_conditions(Conditions {
@@ -204,7 +204,7 @@ fn explanations_have_the_reason_of_a_failure() {
         .unwrap();
     let large = json!({"TableName": "Orders", "Item": {"customer": {"S": "c9"}, "order": {"S": "1"}, "v": {"S": "v".repeat(300_000)}}});
     while twin.send("PutItem", &large).0 == 200 {}
-    says(
+    assert_explained(
         &twin,
         "The partition of this key in table/Orders serves no more write units per second: the key is hot, or on-demand capacity has not grown yet (TableWriteKeyRangeThroughputExceeded).",
     );
@@ -214,5 +214,5 @@ fn explanations_have_the_reason_of_a_failure() {
         "GetItem",
         &json!({"TableName": "Orders", "Key": {"customer": {"S": "none"}, "order": {"S": "1"}}}),
     );
-    says(&twin, "There is no item with this key");
+    assert_explained(&twin, "There is no item with this key");
 }

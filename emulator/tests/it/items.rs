@@ -1,61 +1,27 @@
 //! The operations on items, end to end through `dispatch`.
 
-use crate::common::{caller, settings};
-use dynatwin_engine::Engine;
+use crate::common::Twin;
 use serde_json::{Value, json};
 
-struct Twin(Engine);
-
-impl Twin {
-    fn new() -> Twin {
-        let twin = Twin(Engine::new(settings(1)));
-        twin.ok(
-            "CreateTable",
-            json!({
-                "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": [
-                    {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
-                    {"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "l", "AttributeType": "S"}],
-                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-                "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                    "Projection": {"ProjectionType": "KEYS_ONLY"}}],
-                "LocalSecondaryIndexes": [{"IndexName": "by-l", "KeySchema": [
-                    {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
-                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["i"]}}],
-            }),
-        );
-        twin
-    }
-
-    fn send(&self, operation: &str, body: Value) -> (u16, Value) {
-        let answer = self.0.dispatch(&caller(), operation, body.to_string().as_bytes());
-        (answer.status, serde_json::from_slice(&answer.body).unwrap())
-    }
-
-    fn ok(&self, operation: &str, body: Value) -> Value {
-        let (status, answer) = self.send(operation, body);
-        assert_eq!(status, 200, "{operation}: {answer}");
-        answer
-    }
-
-    fn error(&self, operation: &str, body: Value) -> String {
-        let (status, answer) = self.send(operation, body);
-        assert_eq!(status, 400, "{operation}: {answer}");
-        let kind = answer["__type"]
-            .as_str()
-            .unwrap()
-            .rsplit('#')
-            .next()
-            .unwrap()
-            .to_owned();
-        format!(
-            "{kind}: {}",
-            answer["message"]
-                .as_str()
-                .or(answer["Message"].as_str())
-                .unwrap_or_default()
-        )
-    }
+/// A twin with the table `tab`, which has a global and a local index.
+fn twin() -> Twin {
+    let twin = Twin::new(1);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
+                {"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "l", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+            "LocalSecondaryIndexes": [{"IndexName": "by-l", "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["i"]}}],
+        }),
+    );
+    twin
 }
 
 fn key(pk: &str, sk: i64) -> Value {
@@ -64,37 +30,40 @@ fn key(pk: &str, sk: i64) -> Value {
 
 #[test]
 fn a_get_returns_the_put_item() {
-    let twin = Twin::new();
+    let twin = twin();
     let mut item = key("a", 1);
     item["m"] =
         json!({"M": {"l": {"L": [{"N": "1"}, {"BOOL": true}, {"NULL": true}, {"B": "AQI="}, {"SS": ["a", "b"]}]}}});
-    assert_eq!(twin.ok("PutItem", json!({"TableName": "tab", "Item": item})), json!({}));
     assert_eq!(
-        twin.ok("GetItem", json!({"TableName": "tab", "Key": key("a", 1)})),
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item})),
+        json!({})
+    );
+    assert_eq!(
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key("a", 1)})),
         json!({"Item": item})
     );
     assert_eq!(
-        twin.ok("GetItem", json!({"TableName": "tab", "Key": key("a", 2)})),
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key("a", 2)})),
         json!({})
     );
     let old = twin.ok(
         "DeleteItem",
-        json!({"TableName": "tab", "Key": key("a", 1), "ReturnValues": "ALL_OLD"}),
+        &json!({"TableName": "tab", "Key": key("a", 1), "ReturnValues": "ALL_OLD"}),
     );
     assert_eq!(old, json!({"Attributes": item}));
     assert_eq!(
-        twin.ok("GetItem", json!({"TableName": "tab", "Key": key("a", 1)})),
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key("a", 1)})),
         json!({})
     );
 }
 
 #[test]
 fn updates_return_the_changed_attributes() {
-    let twin = Twin::new();
+    let twin = twin();
     let update = |expression: &str, returns: &str| {
         twin.ok(
             "UpdateItem",
-            json!({"TableName": "tab", "Key": key("a", 1), "UpdateExpression": expression, "ReturnValues": returns,
+            &json!({"TableName": "tab", "Key": key("a", 1), "UpdateExpression": expression, "ReturnValues": returns,
                    "ExpressionAttributeValues": {":v": {"N": "1"}}}),
         )
     };
@@ -112,28 +81,28 @@ fn updates_return_the_changed_attributes() {
     );
     assert_eq!(update("SET a = :v", "NONE"), json!({}));
     let nothing = json!({"TableName": "tab", "Key": key("b", 1), "UpdateExpression": "REMOVE x"});
-    twin.ok("UpdateItem", nothing);
+    twin.ok("UpdateItem", &nothing);
     assert_eq!(
-        twin.ok("GetItem", json!({"TableName": "tab", "Key": key("b", 1)})),
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key("b", 1)})),
         json!({})
     );
-    twin.ok("UpdateItem", json!({"TableName": "tab", "Key": key("b", 1)}));
+    twin.ok("UpdateItem", &json!({"TableName": "tab", "Key": key("b", 1)}));
     assert_eq!(
-        twin.ok("GetItem", json!({"TableName": "tab", "Key": key("b", 1)})),
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key("b", 1)})),
         json!({"Item": key("b", 1)})
     );
 }
 
 #[test]
 fn queries_walk_tables_and_indexes_in_order() {
-    let twin = Twin::new();
+    let twin = twin();
     for sk in [10, -1, 2, 0] {
         let mut item = key("a", sk);
         item["g"] = json!({"S": "x"});
         item["l"] = json!({"S": format!("{:03}", 100 - sk)});
         item["i"] = json!({"S": "i"});
         item["o"] = json!({"S": "o"});
-        twin.ok("PutItem", json!({"TableName": "tab", "Item": item}));
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
     }
     let order = |answer: &Value| -> Vec<String> {
         answer["Items"]
@@ -146,7 +115,7 @@ fn queries_walk_tables_and_indexes_in_order() {
     let query = |more: Value| {
         let mut body = json!({"TableName": "tab", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        twin.ok("Query", body)
+        twin.ok("Query", &body)
     };
     assert_eq!(order(&query(json!({}))), ["-1", "0", "2", "10"]);
     assert_eq!(
@@ -162,31 +131,31 @@ fn queries_walk_tables_and_indexes_in_order() {
     assert_eq!(fetched["ConsumedCapacity"]["Table"]["CapacityUnits"], json!(2.0));
     let global = twin.ok(
         "Query",
-        json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        &json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
         "ExpressionAttributeValues": {":g": {"S": "x"}}}),
     );
     assert_eq!(global["Count"], json!(4));
     assert_eq!(global["Items"][0].as_object().unwrap().len(), 3);
     assert_eq!(
-        twin.ok("Scan", json!({"TableName": "tab", "Select": "COUNT"})),
+        twin.ok("Scan", &json!({"TableName": "tab", "Select": "COUNT"})),
         json!({"Count": 4, "ScannedCount": 4})
     );
 }
 
 #[test]
 fn batches_and_transactions() {
-    let twin = Twin::new();
+    let twin = twin();
     let puts: Vec<Value> = (0..25)
         .map(|sk| json!({"PutRequest": {"Item": key("a", sk)}}))
         .collect();
-    let answer = twin.ok("BatchWriteItem", json!({"RequestItems": {"tab": puts}}));
+    let answer = twin.ok("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
     assert_eq!(answer, json!({"UnprocessedItems": {}}));
     let keys: Vec<Value> = (0..30).map(|sk| key("a", sk)).collect();
-    let answer = twin.ok("BatchGetItem", json!({"RequestItems": {"tab": {"Keys": keys}}}));
+    let answer = twin.ok("BatchGetItem", &json!({"RequestItems": {"tab": {"Keys": keys}}}));
     assert_eq!(answer["Responses"]["tab"].as_array().unwrap().len(), 25);
     let error = twin.send(
         "TransactWriteItems",
-        json!({"TransactItems": [
+        &json!({"TransactItems": [
             {"Put": {"TableName": "tab", "Item": key("b", 1)}},
             {"ConditionCheck": {"TableName": "tab", "Key": key("a", 1), "ConditionExpression": "attribute_not_exists(pk)"}}]}),
     );
@@ -195,25 +164,25 @@ fn batches_and_transactions() {
         json!([{"Code": "None"}, {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}])
     );
     assert_eq!(
-        twin.ok("GetItem", json!({"TableName": "tab", "Key": key("b", 1)})),
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key("b", 1)})),
         json!({})
     );
     let transaction = json!({"ClientRequestToken": "t", "ReturnConsumedCapacity": "TOTAL", "TransactItems": [
         {"Update": {"TableName": "tab", "Key": key("b", 1), "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}}]});
-    let first = twin.ok("TransactWriteItems", transaction.clone());
+    let first = twin.ok("TransactWriteItems", &transaction.clone());
     assert_eq!(first["ConsumedCapacity"][0]["WriteCapacityUnits"], json!(2.0));
-    let again = twin.ok("TransactWriteItems", transaction);
+    let again = twin.ok("TransactWriteItems", &transaction);
     assert_eq!(again["ConsumedCapacity"][0]["ReadCapacityUnits"], json!(2.0));
     let read = twin.ok(
         "TransactGetItems",
-        json!({"TransactItems": [{"Get": {"TableName": "tab", "Key": key("b", 1)}}]}),
+        &json!({"TransactItems": [{"Get": {"TableName": "tab", "Key": key("b", 1)}}]}),
     );
     assert_eq!(read["Responses"][0]["Item"]["n"], json!({"N": "1"}));
 }
 
 #[test]
 fn refusals_have_the_texts_of_the_service() {
-    let twin = Twin::new();
+    let twin = twin();
     for (operation, body, expect) in [
         (
             "GetItem",
@@ -256,6 +225,6 @@ fn refusals_have_the_texts_of_the_service() {
             "ValidationException: 2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value null at 'item' failed to satisfy constraint: Member must not be null",
         ),
     ] {
-        assert_eq!(twin.error(operation, body), expect);
+        assert_eq!(twin.error(operation, &body), expect);
     }
 }

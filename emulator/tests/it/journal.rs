@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_living_table, setting};
+use crate::common::{Choice, Twin, create_table_with_ttl, setting};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
 use dynatwin_engine::monitoring::{ItemAction, Request};
 use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn watched() -> Twin {
     let twin = Twin::new(1);
     twin.engine.watch(true);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     twin.engine.forget_requests();
     twin
 }
@@ -77,7 +77,7 @@ fn earlier_minutes_are_counted() {
 #[test]
 fn nothing_is_recorded_while_unwatched() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     put(&twin, "a");
     assert!(twin.engine.requests().is_empty() && metrics(&twin).is_empty() && !twin.engine.is_watched());
     twin.engine.watch(true);
@@ -228,9 +228,9 @@ fn requests_are_counted_as_cloudwatch_counts_them() {
             .sum();
         assert_eq!(seen.read.as_f64() + seen.write.as_f64(), consumed, "{operation} {body}");
         let touched: f64 = seen
-            .touches
+            .accesses
             .iter()
-            .map(|touch| touch.read.as_f64() + touch.write.as_f64())
+            .map(|access| access.read.as_f64() + access.write.as_f64())
             .sum();
         assert_eq!(touched, consumed, "{operation} {body}");
     }
@@ -249,18 +249,18 @@ fn the_log_has_caller_operation_item_and_result() {
     );
     assert_eq!((seen.caller, seen.status, seen.error), (twin.caller.clone(), 200, None));
     assert_eq!((seen.scanned, seen.returned, seen.tables), (1, 1, vec!["tab".into()]));
-    let [touch] = seen.touches.as_slice() else {
-        panic!("{:?}", seen.touches)
+    let [access] = seen.accesses.as_slice() else {
+        panic!("{:?}", seen.accesses)
     };
     assert_eq!(
-        (touch.act, touch.table.as_str(), touch.index.as_deref()),
+        (access.act, access.table.as_str(), access.index.as_deref()),
         (ItemAction::Get, "tab", None)
     );
     assert_eq!(
-        touch.key.get("pk").map(|value| format!("{value:?}")),
+        access.key.get("pk").map(|value| format!("{value:?}")),
         Some("S(\"a\")".to_owned())
     );
-    assert_eq!(touch.key.len(), 1);
+    assert_eq!(access.key.len(), 1);
 
     let transaction = json!({"TransactItems": [
         {"Put": {"TableName": "tab", "Item": {"pk": {"S": "b"}, "v": {"S": "not a key"}}}},
@@ -271,7 +271,7 @@ fn the_log_has_caller_operation_item_and_result() {
     assert_eq!(status, 400);
     let seen = last(&twin);
     assert_eq!((seen.status, seen.error), (400, Some(ErrorKind::TransactionCanceled)));
-    let acts: Vec<_> = seen.touches.iter().map(|touch| (touch.act, touch.error)).collect();
+    let acts: Vec<_> = seen.accesses.iter().map(|access| (access.act, access.error)).collect();
     let failed = Some(ErrorKind::ConditionalCheckFailed);
     assert_eq!(
         acts,
@@ -283,14 +283,17 @@ fn the_log_has_caller_operation_item_and_result() {
         ]
     );
     assert!(
-        seen.touches
+        seen.accesses
             .iter()
-            .all(|touch| touch.key.len() == 1 && touch.write.is_zero())
+            .all(|access| access.key.len() == 1 && access.write.is_zero())
     );
 
     // A request that fails early still has its table, if it named one.
     twin.send("PutItem", &json!({"TableName": "tab", "Item": {"g": {"S": "x"}}}));
-    assert_eq!((last(&twin).tables, last(&twin).touches.len()), (vec!["tab".into()], 0));
+    assert_eq!(
+        (last(&twin).tables, last(&twin).accesses.len()),
+        (vec!["tab".into()], 0)
+    );
     twin.send("DescribeTable", &json!({"TableName": "gone"}));
     assert_eq!(
         (last(&twin).tables, last(&twin).error),
@@ -300,7 +303,7 @@ fn the_log_has_caller_operation_item_and_result() {
     assert_eq!(
         last(&twin).operation.len(),
         64,
-        "who asks does not choose how much is remembered"
+        "the length of the recorded name is bounded"
     );
 }
 
@@ -312,14 +315,14 @@ fn a_query_records_its_partition_key_and_a_scan_none() {
         "ExpressionAttributeValues": {":g": {"S": "x"}}});
     twin.ok("Query", &query);
     let seen = last(&twin);
-    let [touch] = seen.touches.as_slice() else {
-        panic!("{:?}", seen.touches)
+    let [access] = seen.accesses.as_slice() else {
+        panic!("{:?}", seen.accesses)
     };
     assert_eq!(
-        (touch.act, touch.index.as_deref(), touch.scanned),
+        (access.act, access.index.as_deref(), access.scanned),
         (ItemAction::Query, Some("by-g"), 1)
     );
-    assert!(touch.key.get("g").is_some());
+    assert!(access.key.get("g").is_some());
     assert!(twin.engine.scans().is_empty());
     let statements = [
         (
@@ -332,7 +335,7 @@ fn a_query_records_its_partition_key_and_a_scan_none() {
     ];
     for (statement, expect) in statements {
         twin.ok("ExecuteStatement", &json!({"Statement": statement}));
-        let acts: Vec<ItemAction> = last(&twin).touches.iter().map(|touch| touch.act).collect();
+        let acts: Vec<ItemAction> = last(&twin).accesses.iter().map(|access| access.act).collect();
         assert_eq!(acts, expect, "{statement}");
     }
     let mut other = twin.caller.clone();
@@ -464,7 +467,7 @@ fn transaction_conflicts_are_counted_by_item() {
 #[test]
 fn ttl_deletions_are_counted_while_unwatched() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let put = |key: &str, after: i64| {
         let ttl = (twin.seconds() + after).to_string();
         twin.ok(
@@ -478,7 +481,7 @@ fn ttl_deletions_are_counted_while_unwatched() {
     assert!(metrics(&twin).is_empty());
     twin.engine.advance(Duration::from_secs(15));
     assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 1"]);
-    // Nobody has to have looked.
+    // No one needs to have read them.
     twin.engine.clock().advance(Duration::from_secs(15));
     assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 2"]);
     twin.engine
@@ -645,12 +648,12 @@ fn a_search_of_a_vector_index_is_recorded() {
         }
         twin.send("SearchVectors", &search);
         let seen = last(&twin);
-        let touches: Vec<_> = seen
-            .touches
+        let accesses: Vec<_> = seen
+            .accesses
             .iter()
-            .map(|touch| (touch.act, touch.index.as_deref(), touch.error))
+            .map(|access| (access.act, access.index.as_deref(), access.error))
             .collect();
-        assert_eq!(touches, [(ItemAction::SearchVectors, Some("near"), error)]);
+        assert_eq!(accesses, [(ItemAction::SearchVectors, Some("near"), error)]);
         assert_eq!(seen.returned, returned);
     }
 }
@@ -669,7 +672,7 @@ fn a_repeated_transaction_is_recorded_as_reads() {
         json!(entry.read.as_f64())
     );
     assert_eq!(
-        (entry.read.as_f64(), entry.write.as_f64(), entry.touches.len()),
+        (entry.read.as_f64(), entry.write.as_f64(), entry.accesses.len()),
         (2.0, 0.0, 1)
     );
 }
@@ -748,7 +751,7 @@ fn watching_changes_no_answer() {
                 let twin = Twin::new(seed);
                 twin.engine.watch(watches);
                 twin.engine.listen(listens);
-                create_living_table(&twin);
+                create_table_with_ttl(&twin);
                 twin.engine.set_conditions(conditions).unwrap();
                 let mut choice = Choice(seed);
                 let mut answers = Vec::new();
@@ -762,10 +765,10 @@ fn watching_changes_no_answer() {
                 }
                 answers
             });
-            let [unwatched, watched, listened] = answers;
+            let [unwatched, watched, with_events] = answers;
             for number in 0..unwatched.len() {
                 assert_eq!(unwatched[number], watched[number], "seed {seed}, request {number}");
-                assert_eq!(unwatched[number], listened[number], "seed {seed}, request {number}");
+                assert_eq!(unwatched[number], with_events[number], "seed {seed}, request {number}");
             }
             assert!(watched.iter().any(|(status, ..)| *status != 200));
         }

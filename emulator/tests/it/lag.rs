@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Twin, caller, create_living_table};
+use crate::common::{Twin, caller, create_table_with_ttl};
 use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
 use serde_json::{Value, json};
 
@@ -198,7 +198,7 @@ fn controls_refuse_unknown_names() {
 }
 
 /// Returns a twin with a TTL lag and the given clock.
-fn living(clock: Clock, time_to_live: TimeToLive) -> Twin {
+fn twin_with_ttl(clock: Clock, time_to_live: TimeToLive) -> Twin {
     let conditions = Conditions {
         time_to_live,
         ..Conditions::CALM
@@ -212,7 +212,7 @@ fn living(clock: Clock, time_to_live: TimeToLive) -> Twin {
     let caller = caller();
     let engine = Engine::new(settings);
     let twin = Twin { engine, caller };
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     twin
 }
 
@@ -235,7 +235,7 @@ fn count(twin: &Twin) -> usize {
 #[test]
 fn each_deletion_has_its_own_lag_of_up_to_two_days() {
     for (conditions, early, late) in [(Conditions::AWS, 40, 60), (Conditions::STORM, 0, 20)] {
-        let twin = living(Clock::settable(Moment::START), conditions.time_to_live);
+        let twin = twin_with_ttl(Clock::settable(Moment::START), conditions.time_to_live);
         let expires = twin.seconds() + 100;
         (0..200).for_each(|at| put_until(&twin, &at.to_string(), &seconds(expires)));
         twin.engine.advance(Duration::from_secs(99));
@@ -255,7 +255,7 @@ fn each_deletion_has_its_own_lag_of_up_to_two_days() {
 
 #[test]
 fn due_deletions_reach_an_index_from_their_due_time() {
-    let twin = living(Clock::settable(Moment::START), TimeToLive::Deletes(Lag::None));
+    let twin = twin_with_ttl(Clock::settable(Moment::START), TimeToLive::Deletes(Lag::None));
     let lag = Some(Lag::Fixed(Duration::from_secs(10)));
     let expires = twin.seconds() + 5;
     // In all partitions, so that later writes are in the queue before the deletions are noticed.
@@ -278,7 +278,7 @@ fn due_deletions_reach_an_index_from_their_due_time() {
 #[test]
 fn an_update_that_moves_the_time_saves_the_item() {
     let lag = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));
-    let twin = living(Clock::settable(Moment::START), lag);
+    let twin = twin_with_ttl(Clock::settable(Moment::START), lag);
     let expires = twin.seconds() + 10;
     put_until(&twin, "moved", &seconds(expires));
     put_until(&twin, "removed", &seconds(expires));
@@ -307,7 +307,7 @@ fn an_update_that_moves_the_time_saves_the_item() {
 fn invalid_expiry_times_are_ignored() {
     let five_years = 5 * 365 * 24 * 3600 + 2 * 24 * 3600;
     for deletes in [TimeToLive::Deletes(Lag::None), TimeToLive::Off] {
-        let twin = living(Clock::settable(Moment::START), deletes);
+        let twin = twin_with_ttl(Clock::settable(Moment::START), deletes);
         let now = twin.seconds();
         put_until(&twin, "a", &json!({"S": now.to_string()}));
         put_until(&twin, "b", &json!({"NULL": true}));
@@ -323,7 +323,7 @@ fn invalid_expiry_times_are_ignored() {
 #[test]
 fn expired_items_can_be_deleted_at_once() {
     for deletes in [TimeToLive::Off, Conditions::STORM.time_to_live] {
-        let twin = living(Clock::settable(Moment::START), deletes);
+        let twin = twin_with_ttl(Clock::settable(Moment::START), deletes);
         let now = twin.seconds();
         put_until(&twin, "past", &seconds(now - 1));
         put_until(&twin, "now", &seconds(now));

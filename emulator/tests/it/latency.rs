@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Twin, create_living_table};
+use crate::common::{Twin, create_table_with_ttl};
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::monitoring::Datapoint;
 use dynatwin_engine::{Conditions, Lag, Latency, Moment};
@@ -24,7 +24,7 @@ const CLASSES: Latency = Latency {
 
 fn twin(seed: u64, latency: Latency) -> Twin {
     let twin = Twin::new(seed);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     twin.engine
         .set_conditions(Conditions {
             latency: Some(latency),

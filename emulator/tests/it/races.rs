@@ -8,7 +8,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_living_table, setting};
+use crate::common::{Choice, Twin, create_table_with_ttl, setting};
 use serde_json::{Value, json};
 
 const RACERS: usize = 50;
@@ -88,7 +88,7 @@ fn race(
 #[test]
 fn fifty_racers_have_one_winner() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     // Each operation against itself, then all against each other.
     let kind = |round: usize, racer: usize| if round % 4 == 3 { racer } else { round % 4 };
     let judge = |key: &str, winners: &[usize]| {
@@ -101,7 +101,7 @@ fn fifty_racers_have_one_winner() {
 #[test]
 fn an_expiring_item_has_one_winner() {
     let twin = Twin::new(2);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let before = |key: &str| {
         let expires = twin.seconds() + 10;
         let item =
@@ -364,7 +364,7 @@ impl Round<'_> {
 
 fn round(seed: u64) {
     let twin = Twin::new(seed);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let round = Round {
         twin: &twin,
         ticks: AtomicU64::new(0),

@@ -8,7 +8,7 @@ use std::sync::{Barrier, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_living_table, setting};
+use crate::common::{Choice, Twin, create_table_with_ttl, setting};
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::{Conditions, Lag, TimeToLive};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn twin(seed: u64) -> Twin {
 }
 
 fn set_up(twin: &Twin) {
-    create_living_table(twin);
+    create_table_with_ttl(twin);
     twin.engine.set_conditions(conditions()).unwrap();
     let late = Rule::new(Verdict::Wait(Duration::from_secs(1))).operation("GetItem");
     for rule in [
@@ -241,7 +241,7 @@ fn requests_of_other_accounts_change_no_decision() {
             let (mut own, mut others) = (Choice(seed), Choice(seed));
             if with_another {
                 twin.caller.access_key = "another".into();
-                create_living_table(&twin);
+                create_table_with_ttl(&twin);
             }
             let mut turn = |turn: u64| {
                 if with_another {

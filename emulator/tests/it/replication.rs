@@ -121,7 +121,7 @@ fn the_last_writer_wins_everywhere_and_the_log_names_the_loser() {
                 "eu-west-1: us-east-1 1 < eu-west-1 2",
             ],
         ),
-        // One that has seen the other loses to nobody.
+        // A write that has seen the other does not lose.
         (&[(0, US, "1"), (10, EU, "2"), (20, US, "3")], "3", &[]),
     ];
     for (script, expect, conflicts) in cases {

@@ -64,7 +64,7 @@ fn in_threads(seed: u64) -> Result<Figures, String> {
         for _ in 0..STEPS / 3 {
             client.act()?;
             if let Some((at, _)) = &client.pending {
-                // Who waits lets time pass.
+                // Waiting advances the clock.
                 client.world.move_to(*at, false);
                 client.receive();
             }

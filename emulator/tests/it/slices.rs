@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_living_table};
+use crate::common::{Choice, Twin, create_table_with_ttl};
 use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
@@ -197,7 +197,7 @@ fn a_backfill_takes_time_with_the_size_of_the_table() {
 }
 
 /// Puts items that expire ten seconds after the start.
-fn fill_living(twin: &Twin, count: usize) {
+fn put_expiring_items(twin: &Twin, count: usize) {
     let ttl = (Moment::START.seconds() + 10).to_string();
     let keys: Vec<usize> = (0..count).collect();
     for keys in keys.chunks(25) {
@@ -214,8 +214,8 @@ fn fill_living(twin: &Twin, count: usize) {
 #[test]
 fn requests_apply_few_of_many_due_deletions() {
     let (twin, micros) = running();
-    create_living_table(&twin);
-    fill_living(&twin, 2000);
+    create_table_with_ttl(&twin);
+    put_expiring_items(&twin, 2000);
     let pass = |seconds: i64| micros.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     assert_eq!(scan(&twin, None).len(), 2000);
     pass(20);
@@ -230,8 +230,8 @@ fn requests_apply_few_of_many_due_deletions() {
 #[test]
 fn a_due_transaction_does_not_wait_for_many_due_deletions() {
     let (twin, micros) = running();
-    create_living_table(&twin);
-    fill_living(&twin, 2000);
+    create_table_with_ttl(&twin);
+    put_expiring_items(&twin, 2000);
     let mut conditions = Conditions::CALM;
     conditions.transaction_time = Lag::Fixed(Duration::from_secs(20));
     twin.engine.set_conditions(conditions).unwrap();
@@ -255,8 +255,8 @@ fn expire_now_deletes_all_expired_items() {
         let mut conditions = Conditions::CALM;
         conditions.time_to_live = TimeToLive::Off;
         twin.engine.set_conditions(conditions).unwrap();
-        create_living_table(&twin);
-        fill_living(&twin, 1000);
+        create_table_with_ttl(&twin);
+        put_expiring_items(&twin, 1000);
         micros.fetch_add(20_000_000, Ordering::SeqCst);
         if twin.engine.clock().is_settable() {
             twin.engine.advance(Duration::from_secs(20));
@@ -292,7 +292,7 @@ fn a_backup_stays_as_it_was() {
 fn enabling_time_to_live_applies_to_existing_items() {
     let twin = Twin::new(1);
     create(&twin, json!({}));
-    fill_living(&twin, 3000);
+    put_expiring_items(&twin, 3000);
     let set = |enabled: bool| {
         let specification = json!({"Enabled": enabled, "AttributeName": "ttl"});
         twin.ok(

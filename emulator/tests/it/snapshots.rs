@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{Twin, create_living_table, settings};
+use crate::common::{Twin, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::{Conditions, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn count(twin: &Twin) -> usize {
 fn logged() -> (Twin, Arc<Recorder>) {
     let twin = Twin::new(1);
     let recorder = Recorder::of(&twin.engine);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     twin.ok("PutItem", &put("a"));
     (twin, recorder)
 }

@@ -7,7 +7,7 @@ mod shards;
 
 use std::time::Duration;
 
-use crate::common::Twin;
+use crate::common::{Twin, error_text};
 use dynatwin_engine::{Conditions, Shards};
 use serde_json::{Value, json};
 
@@ -116,8 +116,5 @@ fn summaries(records: &[Value]) -> Vec<String> {
 #[track_caller]
 fn refused(answer: (u16, Value), expect: &str) {
     let (status, body) = answer;
-    let kind = text(&body["__type"]);
-    let kind = kind.rsplit('#').next().unwrap_or_default();
-    let message = text(&body["message"]);
-    assert_eq!((status, format!("{kind}: {message}").as_str()), (400, expect), "{body}");
+    assert_eq!((status, error_text(&body).as_str()), (400, expect), "{body}");
 }

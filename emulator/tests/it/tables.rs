@@ -1,62 +1,31 @@
 //! Control-plane operations, end to end through `dispatch`.
 
-use crate::common::{caller, settings};
-use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+use crate::common::Twin;
+use dynatwin_engine::{Conditions, Moment};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
 
-struct Twin(Engine);
+/// A twin with the table `tab`: key `pk`, on demand.
+fn on_demand_twin() -> Twin {
+    let twin = Twin::new(1);
+    twin.ok(
+        "CreateTable",
+        &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    twin
+}
 
-impl Twin {
-    /// A twin with the table `tab`: key `pk`, on demand.
-    fn new() -> Twin {
-        let twin = Twin::empty();
-        twin.ok(
-            "CreateTable",
-            definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
-        );
-        twin
-    }
+/// A twin with the table `tab` and the service's usual delays.
+fn slow_twin() -> Twin {
+    let twin = on_demand_twin();
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
+    twin
+}
 
-    fn empty() -> Twin {
-        Twin(Engine::new(settings(1)))
-    }
-
-    /// Returns a twin with the service's usual delays.
-    fn slow() -> Twin {
-        let twin = Twin::new();
-        twin.0.set_conditions(Conditions::AWS).unwrap();
-        twin
-    }
-
-    fn raw(&self, operation: &str, body: &Value) -> (u16, Vec<u8>) {
-        let answer = self.0.dispatch(&caller(), operation, body.to_string().as_bytes());
-        (answer.status, answer.body)
-    }
-
-    fn ok(&self, operation: &str, body: Value) -> Value {
-        let (status, answer) = self.raw(operation, &body);
-        assert_eq!(status, 200, "{operation}: {}", String::from_utf8_lossy(&answer));
-        if answer.is_empty() {
-            return Value::Null;
-        }
-        serde_json::from_slice(&answer).unwrap()
-    }
-
-    fn error(&self, operation: &str, body: Value) -> String {
-        let (status, answer) = self.raw(operation, &body);
-        assert_eq!(status, 400, "{operation}: {}", String::from_utf8_lossy(&answer));
-        let answer: Value = serde_json::from_slice(&answer).unwrap();
-        let kind = answer["__type"].as_str().unwrap().rsplit('#').next().unwrap();
-        let text = answer["message"].as_str().or(answer["Message"].as_str());
-        format!("{kind}: {}", text.unwrap_or_default())
-    }
-
-    fn pass(&self, seconds: u64) {
-        self.0.advance(Duration::from_secs(seconds));
-    }
+fn advance(twin: &Twin, seconds: u64) {
+    twin.engine.advance(Duration::from_secs(seconds));
 }
 
 /// A CreateTable request for a table with the string key `pk`, with more members.
@@ -77,35 +46,35 @@ fn with(mut request: Value, more: Value) -> Value {
 
 #[test]
 fn endpoints_and_limits_depend_on_the_region() {
-    let twin = Twin::new();
+    let twin = on_demand_twin();
     let endpoint = json!({"Address": "dynamodb.us-east-1.amazonaws.com", "CachePeriodInMinutes": 1440});
     assert_eq!(
-        twin.ok("DescribeEndpoints", json!({"Unknown": 1})),
+        twin.ok("DescribeEndpoints", &json!({"Unknown": 1})),
         json!({"Endpoints": [endpoint]})
     );
     let limits = json!({"AccountMaxReadCapacityUnits": 80_000, "AccountMaxWriteCapacityUnits": 80_000,
                         "TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000});
-    assert_eq!(twin.ok("DescribeLimits", json!({})), limits);
+    assert_eq!(twin.ok("DescribeLimits", &json!({})), limits);
 }
 
 #[test]
 fn tags_are_kept_replaced_and_removed() {
-    let twin = Twin::empty();
+    let twin = Twin::new(1);
     let tags = json!([{"Key": "a", "Value": "1"}, {"Key": "b", "Value": ""}]);
     twin.ok(
         "CreateTable",
-        definition("tab", json!({"BillingMode": "PAY_PER_REQUEST", "Tags": tags})),
+        &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST", "Tags": tags})),
     );
-    let listed = || twin.ok("ListTagsOfResource", json!({"ResourceArn": ARN, "NextToken": "x"}));
+    let listed = || twin.ok("ListTagsOfResource", &json!({"ResourceArn": ARN, "NextToken": "x"}));
     assert_eq!(listed(), json!({"Tags": tags}));
     let change = json!({"ResourceArn": ARN, "Tags": [{"Key": "b", "Value": "2"}, {"Key": "c", "Value": "é @"}]});
     assert_eq!(
-        twin.raw("TagResource", &change),
-        (200, Vec::new()),
+        twin.send("TagResource", &change),
+        (200, Value::Null),
         "the body has no bytes at all"
     );
     let gone = json!({"ResourceArn": ARN, "TagKeys": ["a", "never there"]});
-    assert_eq!(twin.raw("UntagResource", &gone), (200, Vec::new()));
+    assert_eq!(twin.send("UntagResource", &gone), (200, Value::Null));
     assert_eq!(
         listed(),
         json!({"Tags": [{"Key": "b", "Value": "2"}, {"Key": "c", "Value": "é @"}]})
@@ -114,7 +83,7 @@ fn tags_are_kept_replaced_and_removed() {
 
 #[test]
 fn bad_tags_and_resources_are_named() {
-    let twin = Twin::new();
+    let twin = on_demand_twin();
     let other = "arn:aws:dynamodb:us-east-1:000000000000:table/none";
     let tag = |key: &str, value: Value| json!({"ResourceArn": ARN, "Tags": [{"Key": key, "Value": value}]});
     let on = |arn: &str| json!({"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "1"}]});
@@ -142,36 +111,36 @@ fn bad_tags_and_resources_are_named() {
         ("TagResource", on("arn:aws:dynamodb:eu-west-1:000000000000:table/tab"),
          "Invalid TableArn: Invalid ResourceArn provided as input arn:aws:dynamodb:eu-west-1:000000000000:table/tab".into()),
     ] {
-        assert_eq!(twin.error(operation, request), format!("ValidationException: {expect}"));
+        assert_eq!(twin.error(operation, &request), format!("ValidationException: {expect}"));
     }
     assert_eq!(
-        twin.error("UntagResource", json!({"ResourceArn": other, "TagKeys": ["a"]})),
+        twin.error("UntagResource", &json!({"ResourceArn": other, "TagKeys": ["a"]})),
         format!("ResourceNotFoundException: Requested resource not found: ResourceArn: {other} not found")
     );
     let first = json!({"ResourceArn": ARN, "Tags": many[..50]});
-    twin.ok("TagResource", first);
+    twin.ok("TagResource", &first);
     assert_eq!(
-        twin.error("TagResource", tag("one more", json!(""))),
+        twin.error("TagResource", &tag("one more", json!(""))),
         "ValidationException: Number of Tags exceed the current limit for the provided ResourceArn"
     );
 }
 
 #[test]
 fn tags_can_be_changed_again_after_a_pause() {
-    let twin = Twin::slow();
+    let twin = slow_twin();
     let tag = |value: &str| json!({"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": value}]});
-    twin.ok("TagResource", tag("1"));
+    twin.ok("TagResource", &tag("1"));
     assert_eq!(
-        twin.error("TagResource", tag("2")),
+        twin.error("TagResource", &tag("2")),
         "LimitExceededException: Subscriber limit exceeded: Table tags are being updated: tab"
     );
-    twin.ok("TagResource", tag("1"));
+    twin.ok("TagResource", &tag("1"));
     assert_eq!(
-        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        twin.error("DeleteTable", &json!({"TableName": "tab"})),
         "ResourceInUseException: Attempt to change a resource which is still in use: Table tags are being updated: tab"
     );
-    twin.pass(2);
-    twin.ok("TagResource", tag("2"));
+    advance(&twin, 2);
+    twin.ok("TagResource", &tag("2"));
 }
 
 fn update(more: Value) -> Value {
@@ -206,14 +175,14 @@ fn units(read: i64, write: i64) -> Value {
 impl Twin {
     /// A twin with a provisioned table of five units each and an index `by-g` of two.
     fn provisioned() -> Twin {
-        let twin = Twin::empty();
+        let twin = Twin::new(1);
         let index = json!({"IndexName": "by-g", "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"},
                            "ProvisionedThroughput": units(2, 2)});
         let types =
             json!([{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "pk", "AttributeType": "S"}]);
         twin.ok(
             "CreateTable",
-            definition(
+            &definition(
                 "tab",
                 json!({"ProvisionedThroughput": units(5, 5), "GlobalSecondaryIndexes": [index],
                        "AttributeDefinitions": types}),
@@ -223,28 +192,28 @@ impl Twin {
     }
 
     fn update(&self, more: Value) -> Value {
-        self.ok("UpdateTable", update(more))["TableDescription"].take()
+        self.ok("UpdateTable", &update(more))["TableDescription"].take()
     }
 
     fn describe(&self) -> Value {
-        self.ok("DescribeTable", json!({"TableName": "tab"}))["Table"].take()
+        self.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"].take()
     }
 
     fn put(&self, pk: &str, g: Value) {
         self.ok(
             "PutItem",
-            json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": g}}),
+            &json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": g}}),
         );
     }
 
     fn count(&self, index: &str) -> Value {
-        self.ok("Scan", json!({"TableName": "tab", "IndexName": index}))["Count"].take()
+        self.ok("Scan", &json!({"TableName": "tab", "IndexName": index}))["Count"].take()
     }
 }
 
 #[test]
 fn a_new_index_contains_existing_items() {
-    let twin = Twin::new();
+    let twin = on_demand_twin();
     for (pk, g) in [
         ("a", json!({"S": "x"})),
         ("b", json!({"S": "x"})),
@@ -254,7 +223,7 @@ fn a_new_index_contains_existing_items() {
     ] {
         twin.put(pk, g);
     }
-    let answer = twin.ok("UpdateTable", create_index("by-g", json!({})))["TableDescription"].take();
+    let answer = twin.ok("UpdateTable", &create_index("by-g", json!({})))["TableDescription"].take();
     let index = &answer["GlobalSecondaryIndexes"][0];
     assert_eq!(answer["TableStatus"], "UPDATING");
     assert_eq!(
@@ -272,7 +241,7 @@ fn a_new_index_contains_existing_items() {
     assert_eq!(index["ItemCount"], 2, "what cannot be a key stays outside");
     let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
                        "ExpressionAttributeValues": {":g": {"S": "x"}}});
-    assert_eq!(twin.ok("Query", query.clone())["Count"], 2);
+    assert_eq!(twin.ok("Query", &query.clone())["Count"], 2);
     // Items from before may be updated in other attributes, and enter the index when their attribute becomes a valid
     // key.
     let set = |pk: &str, name: &str, value: Value| {
@@ -280,23 +249,23 @@ fn a_new_index_contains_existing_items() {
                "ExpressionAttributeNames": {"#n": name}, "ExpressionAttributeValues": {":v": value}})
     };
     for pk in ["number", "empty", "long"] {
-        twin.ok("UpdateItem", set(pk, "other", json!({"N": "1"})));
+        twin.ok("UpdateItem", &set(pk, "other", json!({"N": "1"})));
     }
     assert_eq!(twin.count("by-g"), 2);
-    twin.ok("UpdateItem", set("number", "g", json!({"S": "x"})));
-    assert_eq!(twin.ok("Query", query)["Count"], 3);
-    let refused = twin.error("UpdateItem", set("a", "g", json!({"N": "1"})));
+    twin.ok("UpdateItem", &set("number", "g", json!({"S": "x"})));
+    assert_eq!(twin.ok("Query", &query)["Count"], 3);
+    let refused = twin.error("UpdateItem", &set("a", "g", json!({"N": "1"})));
     assert!(refused.starts_with("ValidationException: "), "{refused}");
     let put = json!({"TableName": "tab", "Item": {"pk": {"S": "c"}, "g": {"N": "1"}}});
     assert_eq!(
-        twin.error("PutItem", put.clone()),
+        twin.error("PutItem", &put.clone()),
         "ValidationException: One or more parameter values were invalid: Type mismatch for Index Key g Expected: S Actual: N IndexName: by-g"
     );
     assert_eq!(
-        twin.ok("UpdateTable", delete_index("by-g"))["TableDescription"]["TableStatus"],
+        twin.ok("UpdateTable", &delete_index("by-g"))["TableDescription"]["TableStatus"],
         "UPDATING"
     );
-    twin.ok("PutItem", put);
+    twin.ok("PutItem", &put);
     let table = twin.describe();
     assert_eq!(table["GlobalSecondaryIndexes"], Value::Null);
     assert_eq!(
@@ -309,21 +278,15 @@ fn a_new_index_contains_existing_items() {
 #[test]
 fn an_empty_index_is_filled_for_minutes() {
     for seed in 0..32 {
-        let clock = Clock::settable(Moment::START);
-        let twin = Twin(Engine::new(Settings {
-            clock,
-            seed,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        }));
+        let twin = Twin::new(seed);
         twin.ok(
             "CreateTable",
-            definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+            &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
         );
-        twin.0.set_conditions(Conditions::AWS).unwrap();
-        twin.ok("UpdateTable", create_index("by-g", json!({})));
+        twin.engine.set_conditions(Conditions::AWS).unwrap();
+        twin.ok("UpdateTable", &create_index("by-g", json!({})));
         let status = |seconds| {
-            twin.0.advance(Duration::from_secs(seconds));
+            twin.engine.advance(Duration::from_secs(seconds));
             let table = twin.describe();
             let index = &table["GlobalSecondaryIndexes"][0];
             (index["IndexStatus"].clone(), index["Backfilling"].clone())
@@ -338,32 +301,32 @@ fn an_empty_index_is_filled_for_minutes() {
 
 #[test]
 fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
-    let twin = Twin::slow();
-    let conditions = twin.0.conditions();
-    twin.0
+    let twin = slow_twin();
+    let conditions = twin.engine.conditions();
+    twin.engine
         .set_conditions(Conditions {
             statistics_age: Duration::ZERO,
             ..conditions
         })
         .unwrap();
     ["a", "b"].iter().for_each(|pk| twin.put(pk, json!({"S": "x"})));
-    twin.ok("UpdateTable", create_index("by-g", json!({})));
-    twin.pass(3600);
+    twin.ok("UpdateTable", &create_index("by-g", json!({})));
+    advance(&twin, 3600);
     let counts = || {
         let index = &twin.describe()["GlobalSecondaryIndexes"][0];
         ["IndexStatus", "ItemCount", "IndexSizeBytes"].map(|member| index[member].clone())
     };
     let [status, count, bytes] = counts();
     assert!(bytes.as_u64().unwrap() > 0 && status == "ACTIVE" && count == 2);
-    twin.ok("UpdateTable", delete_index("by-g"));
+    twin.ok("UpdateTable", &delete_index("by-g"));
     assert_eq!(counts(), [json!("DELETING"), count, bytes]);
 }
 
 #[test]
 fn an_index_is_created_and_deleted_over_time() {
-    let twin = Twin::slow();
+    let twin = slow_twin();
     twin.put("a", json!({"S": "x"}));
-    twin.ok("UpdateTable", create_index("by-g", json!({})));
+    twin.ok("UpdateTable", &create_index("by-g", json!({})));
     let status = || {
         let table = twin.describe();
         let index = &table["GlobalSecondaryIndexes"][0];
@@ -375,51 +338,51 @@ fn an_index_is_created_and_deleted_over_time() {
     };
     assert_eq!(status(), (json!("UPDATING"), json!("CREATING"), json!(false)));
     assert_eq!(
-        twin.error("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+        twin.error("Scan", &json!({"TableName": "tab", "IndexName": "by-g"})),
         "ValidationException: Cannot read from backfilling global secondary index: by-g"
     );
     let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
     assert_eq!(
-        twin.error("UpdateTable", delete_index("by-g")),
+        twin.error("UpdateTable", &delete_index("by-g")),
         format!(
             "{in_use}Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: tab Index: by-g"
         )
     );
     assert_eq!(
-        twin.error("UpdateTable", create_index("other", json!({}))),
+        twin.error("UpdateTable", &create_index("other", json!({}))),
         "LimitExceededException: Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
     );
     assert_eq!(
         twin.error(
             "UpdateTable",
-            update(json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)}))
+            &update(json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)}))
         ),
         format!("{in_use}Can't change table IOPS when an index is being created. Table: tab Indexes: [by-g]")
     );
     // Writes during the backfill are in the index when it is active.
     twin.put("b", json!({"S": "x"}));
-    twin.pass(61);
+    advance(&twin, 61);
     assert_eq!(status(), (json!("ACTIVE"), json!("CREATING"), json!(true)));
     assert_eq!(
-        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        twin.error("DeleteTable", &json!({"TableName": "tab"})),
         format!("{in_use}Cannot delete table while indexes are being created, updated, or deleted.")
     );
-    twin.pass(900);
+    advance(&twin, 900);
     assert_eq!(status(), (json!("ACTIVE"), json!("ACTIVE"), Value::Null));
     assert_eq!(twin.count("by-g"), 2);
-    twin.ok("UpdateTable", delete_index("by-g"));
+    twin.ok("UpdateTable", &delete_index("by-g"));
     assert_eq!(status(), (json!("UPDATING"), json!("DELETING"), Value::Null));
     assert_eq!(
-        twin.error("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+        twin.error("Scan", &json!({"TableName": "tab", "IndexName": "by-g"})),
         "ValidationException: The table does not have the specified index: by-g"
     );
-    twin.pass(10);
+    advance(&twin, 10);
     assert_eq!(status(), (json!("ACTIVE"), Value::Null, Value::Null));
 }
 
 #[test]
 fn writes_that_race_an_index_are_in_it() {
-    let twin = Twin::new();
+    let twin = on_demand_twin();
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
@@ -432,13 +395,13 @@ fn writes_that_race_an_index_are_in_it() {
                             0 => twin.put(&pk, json!({"S": "x"})),
                             1 => drop(twin.ok(
                                 "UpdateItem",
-                                json!({"TableName": "tab", "Key": key,
+                                &json!({"TableName": "tab", "Key": key,
                                 "UpdateExpression": "SET g = :g", "ReturnConsumedCapacity": "INDEXES",
                                 "ExpressionAttributeValues": {":g": {"S": "x"}}}),
                             )),
                             _ => drop(twin.ok(
                                 "TransactWriteItems",
-                                json!({"ReturnConsumedCapacity": "INDEXES",
+                                &json!({"ReturnConsumedCapacity": "INDEXES",
                                 "TransactItems": [{"Put": {"TableName": "tab",
                                     "Item": {"pk": {"S": pk}, "g": {"S": "x"}}}}]}),
                             )),
@@ -449,17 +412,17 @@ fn writes_that_race_an_index_are_in_it() {
             .collect();
         let mut rounds = 0;
         while rounds < 5 || writers.iter().any(|writer| !writer.is_finished()) {
-            twin.ok("UpdateTable", create_index("by-g", json!({})));
+            twin.ok("UpdateTable", &create_index("by-g", json!({})));
             twin.ok(
                 "UpdateTable",
-                create_index("second", json!({"Projection": {"ProjectionType": "KEYS_ONLY"}})),
+                &create_index("second", json!({"Projection": {"ProjectionType": "KEYS_ONLY"}})),
             );
-            twin.ok("UpdateTable", delete_index("by-g"));
-            assert!(twin.count("second").as_u64() <= twin.ok("Scan", json!({"TableName": "tab"}))["Count"].as_u64());
-            twin.ok("UpdateTable", delete_index("second"));
+            twin.ok("UpdateTable", &delete_index("by-g"));
+            assert!(twin.count("second").as_u64() <= twin.ok("Scan", &json!({"TableName": "tab"}))["Count"].as_u64());
+            twin.ok("UpdateTable", &delete_index("second"));
             rounds += 1;
         }
-        twin.ok("UpdateTable", create_index("by-g", json!({})));
+        twin.ok("UpdateTable", &create_index("by-g", json!({})));
     });
     assert_eq!(twin.count("by-g"), 800);
     assert_eq!(twin.describe()["GlobalSecondaryIndexes"][0]["ItemCount"], 800);
@@ -528,14 +491,14 @@ fn an_invalid_update_is_refused_with_a_reason() {
          "ValidationException: Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS].".into()),
         (json!({"SSESpecification": {"Enabled": false}}), format!("{invalid}Table is already encrypted by default")),
     ] {
-        assert_eq!(twin.error("UpdateTable", update(request)), expect);
+        assert_eq!(twin.error("UpdateTable", &update(request)), expect);
     }
     assert_eq!(
-        twin.error("UpdateTable", json!({"TableName": "none", "TableClass": "STANDARD"})),
+        twin.error("UpdateTable", &json!({"TableName": "none", "TableClass": "STANDARD"})),
         "ResourceNotFoundException: Requested resource not found: Table: none not found"
     );
     assert_eq!(
-        twin.error("UpdateTable", json!({"TableName": "none"})),
+        twin.error("UpdateTable", &json!({"TableName": "none"})),
         NOTHING,
         "before the table is looked for"
     );
@@ -578,18 +541,18 @@ fn an_invalid_new_index_is_refused_with_a_reason() {
             ),
         ),
     ] {
-        assert_eq!(twin.error("UpdateTable", request), expect);
+        assert_eq!(twin.error("UpdateTable", &request), expect);
     }
     for at in 1..20 {
-        twin.ok("UpdateTable", create_index(&format!("index-{at}"), paid()));
+        twin.ok("UpdateTable", &create_index(&format!("index-{at}"), paid()));
     }
     assert_eq!(
-        twin.error("UpdateTable", create_index("new", paid())),
+        twin.error("UpdateTable", &create_index("new", paid())),
         "LimitExceededException: Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20"
     );
-    let on_demand = Twin::new();
+    let on_demand = on_demand_twin();
     assert_eq!(
-        on_demand.error("UpdateTable", create_index("new", paid())),
+        on_demand.error("UpdateTable", &create_index("new", paid())),
         format!(
             "{invalid}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: new when BillingMode is PAY_PER_REQUEST"
         )
@@ -632,70 +595,70 @@ fn throughput_changes_with_its_history() {
         index["ProvisionedThroughput"]["LastIncreaseDateTime"].as_f64(),
         Some(start as f64)
     );
-    twin.pass(86_400);
+    advance(&twin, 86_400);
     assert_eq!(twin.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"], 0);
 }
 
 #[test]
 fn changes_take_time_and_are_serialized() {
     let twin = Twin::provisioned();
-    twin.0.set_conditions(Conditions::AWS).unwrap();
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
     twin.update(json!({"ProvisionedThroughput": units(9, 9)}));
     assert_eq!(
-        twin.error("UpdateTable", update(json!({"ProvisionedThroughput": units(10, 10)}))),
+        twin.error("UpdateTable", &update(json!({"ProvisionedThroughput": units(10, 10)}))),
         format!("{in_use}Table IOPS are currently being updated. Table: tab")
     );
     assert_eq!(
         twin.error(
             "UpdateTable",
-            create_index("new", json!({"ProvisionedThroughput": units(1, 1)}))
+            &create_index("new", json!({"ProvisionedThroughput": units(1, 1)}))
         ),
         format!("{in_use}Can't create or delete indexes while table IOPS are being updated. Table: tab")
     );
     assert_eq!(
-        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        twin.error("DeleteTable", &json!({"TableName": "tab"})),
         format!("{in_use}Table: tab is in the process of being updated.")
     );
     assert_eq!(twin.describe()["ProvisionedThroughput"]["ReadCapacityUnits"], 5);
-    twin.pass(3);
+    advance(&twin, 3);
     assert_eq!(twin.describe()["ProvisionedThroughput"]["ReadCapacityUnits"], 9);
     for read in (5..9).rev() {
         twin.update(json!({"ProvisionedThroughput": units(read, 9)}));
-        twin.pass(3);
+        advance(&twin, 3);
     }
     let fifth = json!({"ProvisionedThroughput": units(4, 9)});
-    let refused = twin.error("UpdateTable", update(fifth.clone()));
+    let refused = twin.error("UpdateTable", &update(fifth.clone()));
     assert!(
         refused.starts_with("LimitExceededException: Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day."),
         "{refused}"
     );
-    twin.pass(3600);
+    advance(&twin, 3600);
     twin.update(fifth);
-    twin.pass(3);
+    advance(&twin, 3);
     twin.update(json!({"DeletionProtectionEnabled": true}));
     twin.update(json!({"DeletionProtectionEnabled": true}));
-    let refused = twin.error("UpdateTable", update(json!({"DeletionProtectionEnabled": false})));
+    let refused = twin.error("UpdateTable", &update(json!({"DeletionProtectionEnabled": false})));
     assert!(
         refused.starts_with("ThrottlingException: Deletion protection setting for table tab modified within the previous 15000 milliseconds. Please try again after 2026-01-01T01:"),
         "{refused}"
     );
     assert_eq!(
-        twin.error("DeleteTable", json!({"TableName": "tab"})),
+        twin.error("DeleteTable", &json!({"TableName": "tab"})),
         "ValidationException: Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
     );
-    twin.pass(16);
+    advance(&twin, 16);
     assert_eq!(
         twin.update(json!({"DeletionProtectionEnabled": false}))["TableStatus"],
         "ACTIVE"
     );
     for class in ["STANDARD_INFREQUENT_ACCESS", "STANDARD"] {
         assert_eq!(twin.update(json!({"TableClass": class}))["TableStatus"], "UPDATING");
-        twin.pass(10);
+        advance(&twin, 10);
         assert_eq!(twin.describe()["TableClassSummary"]["TableClass"], class);
     }
     assert_eq!(
-        twin.error("UpdateTable", update(json!({"TableClass": "STANDARD"}))),
+        twin.error("UpdateTable", &update(json!({"TableClass": "STANDARD"}))),
         "LimitExceededException: Subscriber limit exceeded: Updates to TableClass are limited to 2 times in 30 day(s)."
     );
 }
@@ -748,7 +711,10 @@ fn the_billing_mode_switches_both_ways() {
         ),
         (back.clone(), "ProvisionedThroughput must be specified for index: by-g"),
     ] {
-        assert_eq!(twin.error("UpdateTable", update(request)), format!("{invalid}{expect}"));
+        assert_eq!(
+            twin.error("UpdateTable", &update(request)),
+            format!("{invalid}{expect}")
+        );
     }
     let indexes = json!([{"Update": {"IndexName": "by-g", "ProvisionedThroughput": units(1, 1)}}]);
     twin.update(with(back, json!({"GlobalSecondaryIndexUpdates": indexes})));
@@ -775,7 +741,7 @@ fn the_billing_mode_switches_both_ways() {
 
 #[test]
 fn encryption_is_described() {
-    let twin = Twin::new();
+    let twin = on_demand_twin();
     let key = "arn:aws:kms:us-east-1:000000000000:key/k";
     let on = json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key}});
     let answer = twin.update(on.clone());
@@ -784,7 +750,7 @@ fn encryption_is_described() {
     let enabled = json!({"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key});
     assert_eq!(twin.describe()["SSEDescription"], enabled);
     assert_eq!(
-        twin.error("UpdateTable", update(on)),
+        twin.error("UpdateTable", &update(on)),
         "ValidationException: One or more parameter values were invalid: Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key"
     );
     let answer = twin.update(json!({"SSESpecification": {"Enabled": false}}));
@@ -794,7 +760,7 @@ fn encryption_is_described() {
 
 #[test]
 fn warm_throughput_only_rises() {
-    let twin = Twin::slow();
+    let twin = slow_twin();
     let warm = |read: i64| json!({"WarmThroughput": {"ReadUnitsPerSecond": read}});
     let shown =
         |read: i64, status: &str| json!({"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": 4000, "Status": status});
@@ -805,18 +771,18 @@ fn warm_throughput_only_rises() {
     );
     twin.update(warm(14_000));
     assert_eq!(twin.describe()["WarmThroughput"], shown(12_000, "UPDATING"));
-    twin.pass(600);
+    advance(&twin, 600);
     assert_eq!(twin.describe()["WarmThroughput"], shown(14_000, "ACTIVE"));
     assert_eq!(
-        twin.error("UpdateTable", update(warm(13_999))),
+        twin.error("UpdateTable", &update(warm(13_999))),
         "ValidationException: One or more parameter values were invalid: Requested ReadUnitsPerSecond for WarmThroughput for table is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
     );
     assert_eq!(
-        twin.error("UpdateTable", with(create_index("new", json!({})), warm(15_000))),
+        twin.error("UpdateTable", &with(create_index("new", json!({})), warm(15_000))),
         "ValidationException: One or more parameter values were invalid: Create global secondary index cannot be specified when updating WarmThroughput"
     );
-    twin.0.set_conditions(Conditions::CALM).unwrap();
-    twin.ok("UpdateTable", create_index("by-g", json!({})));
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    twin.ok("UpdateTable", &create_index("by-g", json!({})));
     let raise = json!({"Update": {"IndexName": "by-g", "WarmThroughput": {"ReadUnitsPerSecond": 20_000}}});
     let answer = twin.update(json!({"GlobalSecondaryIndexUpdates": [raise]}));
     let index = &answer["GlobalSecondaryIndexes"][0];
@@ -849,62 +815,62 @@ fn at_any_rate() -> Conditions {
 
 #[test]
 fn fifty_imports_run_at_a_time() {
-    let twin = Twin::empty();
-    twin.0.set_conditions(at_any_rate()).unwrap();
+    let twin = Twin::new(1);
+    twin.engine.set_conditions(at_any_rate()).unwrap();
     for number in 0..50 {
-        twin.ok("ImportTable", import(&format!("table-{number}")));
+        twin.ok("ImportTable", &import(&format!("table-{number}")));
     }
     assert_eq!(
-        twin.error("ImportTable", import("one-more")),
+        twin.error("ImportTable", &import("one-more")),
         "LimitExceededException: Subscriber limit exceeded: Only 50 import operations can be done simultaneously"
     );
-    twin.0.advance(Duration::from_secs(10 * 50));
-    twin.ok("ImportTable", import("one-more"));
+    twin.engine.advance(Duration::from_secs(10 * 50));
+    twin.ok("ImportTable", &import("one-more"));
 }
 
 #[test]
 fn fifty_restores_run_at_a_time() {
-    let twin = Twin::empty();
+    let twin = Twin::new(1);
     twin.ok(
         "CreateTable",
-        definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+        &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
     );
     let recovery = json!({"PointInTimeRecoveryEnabled": true});
     let on = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
-    twin.ok("UpdateContinuousBackups", on);
-    twin.0.advance(Duration::from_secs(400));
-    twin.0.set_conditions(at_any_rate()).unwrap();
+    twin.ok("UpdateContinuousBackups", &on);
+    twin.engine.advance(Duration::from_secs(400));
+    twin.engine.set_conditions(at_any_rate()).unwrap();
     let restore =
         |target: &str| json!({"SourceTableName": "tab", "TargetTableName": target, "UseLatestRestorableTime": true});
     for number in 0..50 {
-        twin.ok("RestoreTableToPointInTime", restore(&format!("copy-{number}")));
+        twin.ok("RestoreTableToPointInTime", &restore(&format!("copy-{number}")));
     }
     assert_eq!(
-        twin.error("RestoreTableToPointInTime", restore("one-more")),
+        twin.error("RestoreTableToPointInTime", &restore("one-more")),
         "LimitExceededException: Subscriber limit exceeded: Only 50 restore operations can be done simultaneously"
     );
 }
 
 #[test]
 fn a_region_has_a_maximum_number_of_tables() {
-    let twin = Twin::empty();
-    twin.0.set_conditions(at_any_rate()).unwrap();
+    let twin = Twin::new(1);
+    twin.engine.set_conditions(at_any_rate()).unwrap();
     let on_demand = || json!({"BillingMode": "PAY_PER_REQUEST"});
     for number in 0..2500 {
-        twin.ok("CreateTable", definition(&format!("table-{number}"), on_demand()));
+        twin.ok("CreateTable", &definition(&format!("table-{number}"), on_demand()));
     }
     assert_eq!(
-        twin.error("CreateTable", definition("one-more", on_demand())),
+        twin.error("CreateTable", &definition("one-more", on_demand())),
         "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
     );
     assert_eq!(
-        twin.error("ImportTable", import("one-more")),
+        twin.error("ImportTable", &import("one-more")),
         "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
     );
-    twin.0.advance(Duration::from_secs(10));
-    twin.ok("DeleteTable", json!({"TableName": "table-7"}));
-    twin.0.advance(Duration::from_secs(10));
-    twin.ok("CreateTable", definition("one-more", on_demand()));
-    twin.0.set_conditions(Conditions::CALM).unwrap();
-    twin.ok("CreateTable", definition("two-more", on_demand()));
+    twin.engine.advance(Duration::from_secs(10));
+    twin.ok("DeleteTable", &json!({"TableName": "table-7"}));
+    twin.engine.advance(Duration::from_secs(10));
+    twin.ok("CreateTable", &definition("one-more", on_demand()));
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    twin.ok("CreateTable", &definition("two-more", on_demand()));
 }

@@ -195,7 +195,11 @@ fn a_write_arrives_when_its_lag_is_over() {
     twin.engine.clock().advance(Duration::from_secs(1));
     assert_eq!(search(&twin, "all", None).len(), 1);
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "1"}}}));
-    assert_eq!(search(&twin, "all", None).len(), 1, "the index has not heard of it");
+    assert_eq!(
+        search(&twin, "all", None).len(),
+        1,
+        "the change has not arrived at the index"
+    );
     twin.engine.clock().advance(Duration::from_secs(5));
     assert!(search(&twin, "all", None).is_empty());
 }

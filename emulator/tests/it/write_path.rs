@@ -10,7 +10,7 @@ use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::json;
 
-use crate::common::{Twin, create_living_table};
+use crate::common::{Twin, create_table_with_ttl};
 use crate::{imports, layers};
 
 /// The module of the driver and the operations.
@@ -142,7 +142,7 @@ fn modules_below_driver(stack: &str) -> BTreeSet<&str> {
 #[test]
 fn operations_commit_through_execute_alone() {
     let twin = Twin::new(1);
-    create_living_table(&twin);
+    create_table_with_ttl(&twin);
     let stack = Arc::new(Stack::default());
     twin.engine.attach_sink(Arc::clone(&stack) as Arc<dyn CommitSink>, 0);
     let key = json!({"pk": {"S": "a"}});

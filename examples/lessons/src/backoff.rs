@@ -149,7 +149,7 @@ mod tests {
             let took = twin.clock().now().since(Moment::START);
             assert!(
                 took >= Duration::from_secs(3),
-                "{took:?}: nobody is faster than capacity comes"
+                "{took:?}: no worker exceeds the available capacity"
             );
         }
     }

@@ -90,7 +90,7 @@ mod tests {
         Table::new("Orders").provisioned(10).create(&twin).await;
         // The SDK's own retries only apply to batches that are throttled completely.
         let outcome = write_and_hope(&twin.client(), "Orders", items()).await;
-        assert!(outcome.is_ok(), "no error tells of it: {outcome:?}");
+        assert!(outcome.is_ok(), "there is no error: {outcome:?}");
         assert!(written(&twin) < ITEMS / 2, "{} of {ITEMS}", written(&twin));
     }
 

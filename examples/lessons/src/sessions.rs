@@ -155,7 +155,7 @@ mod tests {
         for hours in 0..=48 {
             twin.clock().set(end().plus(hours * HOUR));
             let (live, left) = found(&sessions).await;
-            assert_eq!(live, 0, "who looks at the time is not deceived");
+            assert_eq!(live, 0, "checking the time finds no live session");
             assert!(!sessions.is_live("masa", "1").await.unwrap());
             undeleted.push(left);
         }

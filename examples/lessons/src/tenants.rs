@@ -85,7 +85,7 @@ mod tests {
         let (client, warnings) = tenant(&listed).await;
         assert!(task(&client, "alpha").await.is_ok() && task(&client, "beta").await.is_err());
         assert_eq!(scanned(&client).await.unwrap(), ["PROJECT#alpha", "PROJECT#beta"]);
-        assert_eq!(warnings, ["ScanIgnoresLeadingKeys"], "the emulator says so");
+        assert_eq!(warnings, ["ScanIgnoresLeadingKeys"], "the emulator warns");
     }
 
     #[tokio::test]

@@ -46,7 +46,7 @@
 //! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] requests beyond a table's capacity are
 //! throttled; [`Twin::heat`](AccountControls::heat) returns the consumed units.
 //!
-//! # What the application has asked for
+//! # Recorded requests
 //!
 //! A [watched](Twin::watch) twin records requests. A test can end with [`Twin::assert_no_scans`] and
 //! [`Twin::assert_faults_fired`], and read [`Twin::requests`], [`Twin::hottest_keys`](Account::hottest_keys) and the counters of
@@ -84,7 +84,7 @@ pub use dynatwin_engine::iam::PolicyWarning;
 pub use faults::{FaultGuard, Faults};
 pub use table::{KeyAttribute, TableBuilder};
 pub use twin::{Builder, Twin};
-pub use watch::{CapacitySpent, HotKey, Request, Touch};
+pub use watch::{CapacitySpent, HotKey, RecordedAccess, Request};
 
 pub use dynatwin_engine::faults::{
     Exceeded, InvalidRule, JobFault, KeyMatch, KmsFault, Outage, Rule, RuleReport, Trigger, Verdict, When, Window,

@@ -43,7 +43,7 @@ pub struct Request {
     /// The tables in the request, each once.
     pub tables: Vec<String>,
     /// The first hundred items or key ranges that it accessed.
-    pub touches: Vec<Touch>,
+    pub accesses: Vec<RecordedAccess>,
     /// The HTTP status code of the answer.
     pub status: u16,
     /// The name of the exception in the answer.
@@ -67,7 +67,7 @@ impl Request {
             region: seen.caller.region.to_string(),
             operation: seen.operation.to_string(),
             tables: seen.tables.iter().map(ToString::to_string).collect(),
-            touches: seen.touches.iter().map(Touch::of).collect(),
+            accesses: seen.accesses.iter().map(RecordedAccess::of).collect(),
             status: seen.status,
             error: seen.error.map(|kind| exception(kind).to_owned()),
             read_units: seen.read.as_f64(),
@@ -84,21 +84,21 @@ impl Request {
 
     /// Returns the key of the first item or range that it accessed.
     pub fn key(&self) -> Option<&HashMap<String, AttributeValue>> {
-        self.touches.first().map(|touch| &touch.key)
+        self.accesses.first().map(|access| &access.key)
     }
 }
 
 /// An item or key range that a request has accessed. Batches and transactions access several.
 ///
 /// ```
-/// use dynatwin::Touch;
+/// use dynatwin::RecordedAccess;
 ///
-/// fn is_write(touch: &Touch) -> bool {
-///     matches!(touch.act, "Put" | "Update" | "Delete")
+/// fn is_write(access: &RecordedAccess) -> bool {
+///     matches!(access.act, "Put" | "Update" | "Delete")
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touch {
+pub struct RecordedAccess {
     /// The kind of access: `Get`, `Put`, `Update`, `Delete`, `ConditionCheck`, `Query`, `Scan`, `SearchVectors` or
     /// `GetRecords`, also for statements.
     pub act: &'static str,
@@ -116,16 +116,16 @@ pub struct Touch {
     pub error: Option<String>,
 }
 
-impl Touch {
-    fn of(touch: &monitoring::Touch) -> Touch {
-        Touch {
-            act: touch.act.name(),
-            table: touch.table.to_string(),
-            index: touch.index.as_ref().map(ToString::to_string),
-            key: convert::map(&touch.key),
-            read_units: touch.read.as_f64(),
-            write_units: touch.write.as_f64(),
-            error: touch.error.map(|kind| exception(kind).to_owned()),
+impl RecordedAccess {
+    fn of(access: &monitoring::RecordedAccess) -> RecordedAccess {
+        RecordedAccess {
+            act: access.act.name(),
+            table: access.table.to_string(),
+            index: access.index.as_ref().map(ToString::to_string),
+            key: convert::map(&access.key),
+            read_units: access.read.as_f64(),
+            write_units: access.write.as_f64(),
+            error: access.error.map(|kind| exception(kind).to_owned()),
         }
     }
 }

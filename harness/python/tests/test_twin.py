@@ -305,7 +305,7 @@ def test_the_request_log(twin: Twin) -> None:
     put, update = twin.requests()
     assert (put.operation, put.table, put.key, put.status, put.write_units) == ("PutItem", "Orders", A, 200, 1)
     assert (put.at, put.access_key, put.region, put.delivery) == (START, "dynatwin", "us-east-1", "whole")
-    assert (put.touches[0].act, update.error) == ("Put", "ConditionalCheckFailedException")
+    assert (put.accesses[0].act, update.error) == ("Put", "ConditionalCheckFailedException")
     assert str(update).endswith('UpdateItem Orders {"id": {"S": "b"}} -> 400 ConditionalCheckFailedException')
     twin.assert_no_scans()
     client.scan(TableName="Orders")

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const ITEMS: u64 = 100;
 
 fn filled() -> Engine {
-    let engine = engine(Conditions::CALM);
+    let engine = engine(&Conditions::CALM);
     let caller = caller();
     let database = InProcess::new(&engine, &caller);
     let ask = |operation: &str, body: Value| database.call(operation, &body).unwrap();
@@ -58,7 +58,7 @@ fn options() -> CopyOptions {
 
 #[test]
 fn a_copy_is_complete() {
-    let (from, to, caller) = (filled(), engine(Conditions::CALM), caller());
+    let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
     let notes = Mutex::new(Vec::new());
     let report = |event: CopyEvent<'_>| {
         if let CopyEvent::Done { items, checksum, .. } = event {
@@ -109,7 +109,7 @@ impl Database for OneByOne<'_> {
 /// What a description of the table does not contain is copied as well: time to live, recovery, and tags of several pages.
 #[test]
 fn a_copy_has_the_settings_and_tags_of_each_table() {
-    let (from, to, caller) = (engine(Conditions::CALM), engine(Conditions::CALM), caller());
+    let (from, to, caller) = (engine(&Conditions::CALM), engine(&Conditions::CALM), caller());
     let source = InProcess::new(&from, &caller);
     let tags: Vec<Value> = (10..40).map(|n| json!({"Key": n.to_string(), "Value": "v"})).collect();
     let names = ["One", "Three", "Two"];
@@ -183,7 +183,7 @@ impl Database for Failing<'_> {
 
 #[test]
 fn an_interrupted_copy_is_resumed() {
-    let (from, to, caller) = (filled(), engine(Conditions::CALM), caller());
+    let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
     let from = InProcess::new(&from, &caller);
     let failing = |fails_at, alters| Failing {
         inner: InProcess::new(&to, &caller),
@@ -206,7 +206,7 @@ fn an_interrupted_copy_is_resumed() {
 
 #[test]
 fn a_copy_that_differs_is_reported() {
-    let (from, to, caller) = (filled(), engine(Conditions::CALM), caller());
+    let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
     let altering = Failing {
         inner: InProcess::new(&to, &caller),
         writes: AtomicU64::new(0),
@@ -261,7 +261,7 @@ fn unprocessed_items_are_retried() {
             longest.set(longest.get().max(time));
         }
     }
-    let (from, to, caller) = (filled(), engine(Conditions::CALM), caller());
+    let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
     let throttled = Throttled {
         inner: InProcess::new(&to, &caller),
         calls: AtomicU64::new(0),

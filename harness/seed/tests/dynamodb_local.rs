@@ -19,7 +19,7 @@ fn a_table_comes_back_from_dynatwin_as_it_was() {
     };
     let (from, back) = (local.endpoint("origin"), local.endpoint("returned"));
     fill(&from);
-    let (engine, caller) = (engine(Conditions::CALM), caller());
+    let (engine, caller) = (engine(&Conditions::CALM), caller());
     let twin = InProcess::new(&engine, &caller);
     let (original, defined) = (items(&from), definition(&from));
     assert_eq!(original.len(), 200);

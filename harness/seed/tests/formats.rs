@@ -21,7 +21,7 @@ struct Filled(Engine, Loaded);
 
 impl Filled {
     fn with(seed: Result<Seed, Error>) -> Filled {
-        let engine = engine(Conditions::AWS);
+        let engine = engine(&Conditions::AWS);
         let loaded = load_engine(&engine, &caller(), seed.unwrap(), Existing::Refuse).unwrap();
         assert_eq!(engine.conditions(), Conditions::AWS);
         // Reads of the loaded items are not throttled.
@@ -369,7 +369,7 @@ fn refused_items_are_reported_with_their_line() {
     for (name, text, message) in cases {
         let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
         seed.append(Seed::parse(name, text.as_bytes()).unwrap());
-        let error = load_engine(&engine(Conditions::AWS), &caller(), seed, Existing::Refuse)
+        let error = load_engine(&engine(&Conditions::AWS), &caller(), seed, Existing::Refuse)
             .unwrap_err()
             .to_string();
         assert!(error.starts_with(message), "{text}: {error}");

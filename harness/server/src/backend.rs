@@ -45,9 +45,9 @@ pub trait Backend: Send + Sync + 'static {
         false
     }
     /// Called when a client subscribes to events.
-    fn begin_listening(&self) {}
-    /// Called when a subscription of [`begin_listening`](Backend::begin_listening) ends.
-    fn end_listening(&self) {}
+    fn begin_event_subscription(&self) {}
+    /// Called when a subscription of [`begin_event_subscription`](Backend::begin_event_subscription) ends.
+    fn end_event_subscription(&self) {}
     /// Applies due work without a request, and returns the moment of the next due work.
     fn run_background_work(&self) -> Moment {
         Moment::NEVER
@@ -71,12 +71,12 @@ impl Backend for Engine {
         Engine::has_events_after(self, number, waker)
     }
 
-    fn begin_listening(&self) {
-        Engine::begin_listening(self);
+    fn begin_event_subscription(&self) {
+        Engine::begin_event_subscription(self);
     }
 
-    fn end_listening(&self) {
-        Engine::end_listening(self);
+    fn end_event_subscription(&self) {
+        Engine::end_event_subscription(self);
     }
 
     fn run_background_work(&self) -> Moment {

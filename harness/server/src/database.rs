@@ -427,12 +427,12 @@ impl Backend for Database {
         self.engine.has_events_after(number, waker)
     }
 
-    fn begin_listening(&self) {
-        self.engine.begin_listening();
+    fn begin_event_subscription(&self) {
+        self.engine.begin_event_subscription();
     }
 
-    fn end_listening(&self) {
-        self.engine.end_listening();
+    fn end_event_subscription(&self) {
+        self.engine.end_event_subscription();
     }
 
     fn run_background_work(&self) -> Moment {

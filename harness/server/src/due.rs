@@ -17,7 +17,7 @@ const NAP: Duration = Duration::from_millis(250);
 /// Applies due work until the server stops.
 pub(crate) async fn keep<D: Backend>(backend: Arc<D>, mut stop: watch::Receiver<bool>) {
     loop {
-        let nap = look(&*backend);
+        let nap = run(&*backend);
         tokio::select! {
             () = sleep(nap) => {}
             _ = stop.wait_for(|stop| *stop) => return,
@@ -26,7 +26,7 @@ pub(crate) async fn keep<D: Backend>(backend: Arc<D>, mut stop: watch::Receiver<
 }
 
 /// Applies due work now; returns how long to sleep. Remaining due work waits for the next call.
-fn look<D: Backend>(backend: &D) -> Duration {
+fn run<D: Backend>(backend: &D) -> Duration {
     let clock = backend.clock();
     // A panic in due work must not stop the timer.
     let next = catch_unwind(AssertUnwindSafe(|| backend.run_background_work())).unwrap_or(Moment::NEVER);

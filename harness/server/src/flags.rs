@@ -204,8 +204,6 @@ struct Flag {
     does: FlagEffect,
     help: &'static str,
 }
-
-/// The effect of a flag.
 enum FlagEffect {
     /// The flag has a value, with this name in `--help`.
     Value(&'static str, fn(&mut Flags, &str) -> Option<()>),

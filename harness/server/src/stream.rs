@@ -72,7 +72,7 @@ impl<D: Backend> EventStream<D> {
             shared.streams.fetch_sub(1, Relaxed);
             return None;
         }
-        shared.backend.begin_listening();
+        shared.backend.begin_event_subscription();
         watch.set_streaming(true);
         let every = shared.limits.heartbeat;
         Some(EventStream {
@@ -135,7 +135,7 @@ impl<D: Backend> Pages for EventStream<D> {
 impl<D: Backend> Drop for EventStream<D> {
     fn drop(&mut self) {
         self.watch.set_streaming(false);
-        self.shared.backend.end_listening();
+        self.shared.backend.end_event_subscription();
         self.shared.streams.fetch_sub(1, Relaxed);
     }
 }

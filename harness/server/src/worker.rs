@@ -29,7 +29,7 @@ use crate::watch::{Phase, Watch, Watched};
 /// The pause after a failed accept, which mostly means a lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The interval at which a stop checks whether all connections have ended.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The maximum number of connections that a worker refuses at a time; further ones are closed without an answer.
 const REFUSALS: usize = 256;
 /// The maximum time to send a refusal and have it read.
@@ -362,7 +362,7 @@ async fn finish(mut open: Vec<Open>, longest: Duration) {
         }
         open.retain(|connection| !connection.task.is_finished());
         if !open.is_empty() {
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn read_file_header(
         .find(|layout| layout.version == version)
         .ok_or(HeaderError::UnknownVersion(version))?;
     if u16::from_le_bytes([header[10], header[11]]) != kind.code() || header[12..16] != [0; 4] {
-        return Err(HeaderError::Damaged("the file is of another kind than its name says"));
+        return Err(HeaderError::Damaged("the file's content does not match its name"));
     }
     if u64_at(header, 16) != number || u64_at(header, 24) != id {
         return Err(HeaderError::Damaged(

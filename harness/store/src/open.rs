@@ -105,7 +105,7 @@ pub struct Cut {
     pub problem: String,
 }
 
-type Visit<'v> = &'v mut dyn FnMut(Entry<'_>) -> Result<(), String>;
+type EntryVisitor<'v> = &'v mut dyn FnMut(Entry<'_>) -> Result<(), String>;
 
 impl Store {
     /// Opens a directory, and creates the store if there is none. Passes each record to `visit`, in order, and reports
@@ -114,7 +114,7 @@ impl Store {
     /// An incomplete end of the log is removed and reported. Any other damage is an error, and changes nothing.
     pub fn open(
         disk: impl Disk,
-        visit: Visit<'_>,
+        visit: EntryVisitor<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(Store, Report), OpenError> {
         let directory = disk.name();
@@ -148,7 +148,7 @@ impl Store {
 struct Opening<'a> {
     disk: &'a dyn Disk,
     directory: String,
-    visit: Visit<'a>,
+    visit: EntryVisitor<'a>,
     progress: &'a mut dyn FnMut(Progress),
     done: Progress,
     reported: u64,

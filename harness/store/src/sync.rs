@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::error::AppendError;
 use crate::store::{Shared, Store};
 
-/// Who waits for an `fsync`.
+/// Waiters for an `fsync`.
 #[derive(Default)]
 pub(crate) struct Waiters {
     state: Mutex<State>,
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Waiters {
-    /// Wakes all waiters, to look again.
+    /// Wakes all waiters, which check again.
     pub(crate) fn wake_all(&self) {
         let wakers = std::mem::take(&mut self.state.lock().wakers);
         for waker in wakers {

@@ -251,7 +251,7 @@ test('workerd', async () => {
   await run(existsSync(bin('node22/bin/node')) ? bin('node22/bin/node') : process.execPath, ['-e', script]);
 });
 
-// The blocks of the package's README, each as the comment before it says: run by a runner, or a file that others use.
+// The blocks of the package's README, each used as the comment before it defines: run by a runner, or a file that others import.
 test('README', async (t) => {
   const folder = output('readme');
   writeFileSync(join(folder, 'jest.config.js'), 'module.exports = {};');
@@ -269,7 +269,7 @@ test('README', async (t) => {
       writeFileSync(join(folder, value), text);
       continue;
     }
-    assert.ok(value in runs, `block ${number} of the README says with what it is run`);
+    assert.ok(value in runs, `block ${number} of the README names its runner`);
     const file = `block${number}.${endings[value]}`;
     writeFileSync(join(folder, file), text);
     await t.test(`README, block ${number}: ${value}`, () => runs[value](file));

@@ -55,9 +55,9 @@ if (native !== undefined) {
   runNative(native);
 } else {
   try {
-    const asked = parse(words, version);
-    if ('print' in asked) console.log(asked.print);
-    else await run(asked.run);
+    const invocation = parse(words, version);
+    if ('print' in invocation) console.log(invocation.print);
+    else await run(invocation.run);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 2;

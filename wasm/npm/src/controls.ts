@@ -528,7 +528,7 @@ export interface Table {
   bytes: number;
 }
 
-export interface Place {
+export interface KeyPlacement {
   /** The token of the partition key. */
   token: string;
   /** The number of the capacity partition, from 0: its position among the partitions of the heat. */
@@ -665,7 +665,7 @@ export interface Level {
   rate: number;
 }
 
-export interface Partition {
+export interface CapacityPartition {
   /** Its first token. */
   first: string;
   /** Its last token. */
@@ -695,7 +695,7 @@ export interface Resource {
   index?: string;
   read: Direction;
   write: Direction;
-  partitions: Partition[];
+  partitions: CapacityPartition[];
 }
 
 export interface Heat {
@@ -722,7 +722,7 @@ export interface Caller {
 }
 
 /** An item or key range that a request has accessed. */
-export interface Touch {
+export interface RecordedAccess {
   table: string;
   act:
     | 'Get'
@@ -791,7 +791,7 @@ export interface Request {
   /** The tables in the request, each once. */
   tables: string[];
   /** The first hundred items or key ranges that it accessed. */
-  touches: Touch[];
+  accesses: RecordedAccess[];
   status: number;
   /** The name of the exception in the answer. */
   error?: string;
@@ -856,7 +856,7 @@ export interface Event {
   /** The number of items returned. */
   returned?: number;
   /** The result of an entry. */
-  verdict?: 'done' | 'conditionFailed' | 'conflict' | 'throttled' | 'failed';
+  outcome?: 'done' | 'conditionFailed' | 'conflict' | 'throttled' | 'failed';
   act?:
     | 'Get'
     | 'Put'
@@ -1214,7 +1214,7 @@ export const explainExpression = ({ table, ...query }: { table: string; kind:
   call('GET', `/tables/${segment(table)}/expression${search(query)}`);
 
 /** Returns the token and the capacity partition of a key. */
-export const getPlace = ({ table, ...query }: { table: string; key: string }): Call<Place> =>
+export const getPlace = ({ table, ...query }: { table: string; key: string }): Call<KeyPlacement> =>
   call('GET', `/tables/${segment(table)}/place${search(query)}`);
 
 /** Deletes all expired items now instead of after the TTL delay. */

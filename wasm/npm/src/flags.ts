@@ -8,10 +8,11 @@ export interface Flags {
   options: Options;
 }
 
-/** What a command line requests. */
-export type Asked = { run: Flags } | { print: string };
+/** The action that a command line requests. */
+export type Invocation = { run: Flags } | { print: string };
 
-interface Draft {
+/** The flags parsed so far; clock and speed make up one option. */
+interface ParsedFlags {
   flags: Flags;
   clock?: string;
   speed?: number;
@@ -24,7 +25,7 @@ interface Flag {
   form?: string;
   help: string;
   /** Sets the value; returns `false` if it is invalid. */
-  set(draft: Draft, value: string): boolean | void;
+  set(parsed: ParsedFlags, value: string): boolean | void;
 }
 
 const oneOf = (value: string, ...words: string[]) => words.includes(value);
@@ -63,8 +64,8 @@ const FLAGS: Flag[] = [
     name: 'clock',
     form: 'system|settable|MOMENT',
     help: "the clock: the system's, one that stands still until it is advanced, or one that starts at a moment such as 2026-01-01T00:00:00Z (system)",
-    set(draft, value) {
-      draft.clock = value;
+    set(parsed, value) {
+      parsed.clock = value;
       return oneOf(value, 'system', 'settable') || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
     },
   },
@@ -72,8 +73,8 @@ const FLAGS: Flag[] = [
     name: 'speed',
     form: 'X',
     help: 'emulated seconds per real second (1)',
-    set(draft, value) {
-      draft.speed = Number(value);
+    set(parsed, value) {
+      parsed.speed = Number(value);
       return number(value, 0.001, 1e9);
     },
   },
@@ -110,9 +111,9 @@ function help(): string {
 }
 
 /** Parses a command line without the program's name. Throws an `Error` with a sentence if it is invalid. */
-export function parse(words: string[], version: string): Asked {
+export function parse(words: string[], version: string): Invocation {
   const flags: Flags = { port: 8000, host: '127.0.0.1', log: 'errors', options: {} };
-  const draft: Draft = { flags };
+  const parsed: ParsedFlags = { flags };
   const left = [...words];
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     const [, name, given] = /^--?([A-Za-z][A-Za-z-]*)(?:=(.*))?$/.exec(word) ?? [];
@@ -122,18 +123,18 @@ export function parse(words: string[], version: string): Asked {
     if (!flag) throw new Error(`${word} is not a flag; --help lists them`);
     if (!flag.form) {
       if (given !== undefined) throw new Error(`${word}: --${kebab(flag.name)} takes no value`);
-      flag.set(draft, '');
+      flag.set(parsed, '');
       continue;
     }
     const value = given ?? left.shift();
     if (value === undefined) throw new Error(`${word} takes a value: ${flag.form}`);
-    if (flag.set(draft, value) === false) throw new Error(`${word}: '${value}' is not ${flag.form}`);
+    if (flag.set(parsed, value) === false) throw new Error(`${word}: '${value}' is not ${flag.form}`);
   }
-  flags.options.clock = clockOf(draft);
+  flags.options.clock = clockOf(parsed);
   return { run: flags };
 }
 
-function clockOf({ clock = 'system', speed }: Draft): NonNullable<Options['clock']> {
+function clockOf({ clock = 'system', speed }: ParsedFlags): NonNullable<Options['clock']> {
   if (clock === 'settable') {
     if (speed !== undefined) throw new Error('--speed: a settable clock stands still');
     return clock;

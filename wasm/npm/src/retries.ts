@@ -80,20 +80,20 @@ class Paced implements RetryStrategy {
 // returned instead.
 class Backoff implements RetryBackoff {
   #turn: Promise<unknown> = Promise.resolve();
-  #asked: { settable: boolean; pause: number } | undefined;
+  #current: { settable: boolean; pause: number } | undefined;
   #base: number | undefined;
 
   constructor(readonly own: RetryBackoff) {}
 
   // Computes one token at a time, so that the computed pause belongs to it.
-  during(ask: () => Promise<any>, settable: boolean): Promise<[any, number]> {
+  during(compute: () => Promise<any>, settable: boolean): Promise<[any, number]> {
     const answer = this.#turn.then(async (): Promise<[any, number]> => {
-      const asked = { settable, pause: 0 };
-      this.#asked = asked;
+      const current = { settable, pause: 0 };
+      this.#current = current;
       try {
-        return [await ask(), asked.pause];
+        return [await compute(), current.pause];
       } finally {
-        this.#asked = undefined;
+        this.#current = undefined;
       }
     });
     this.#turn = answer.catch(() => {});
@@ -106,13 +106,13 @@ class Backoff implements RetryBackoff {
   }
 
   computeNextBackoffDelay(attempt: number): number {
-    const asked = this.#asked;
-    if (asked === undefined) return this.own.computeNextBackoffDelay(attempt);
+    const current = this.#current;
+    if (current === undefined) return this.own.computeNextBackoffDelay(attempt);
     // On a clock that stands still the SDK's default has no jitter, so that the same seed gives the same times. A
     // custom backoff is not changed.
     const isDefault = 'x' in this.own && !Object.hasOwn(this.own, 'computeNextBackoffDelay');
-    const isSteady = asked.settable && isDefault && this.#base !== undefined;
-    asked.pause = isSteady ? Math.min(LONGEST, this.#base! * 2 ** attempt) : this.own.computeNextBackoffDelay(attempt);
+    const isSteady = current.settable && isDefault && this.#base !== undefined;
+    current.pause = isSteady ? Math.min(LONGEST, this.#base! * 2 ** attempt) : this.own.computeNextBackoffDelay(attempt);
     return 0;
   }
 }

@@ -41,7 +41,7 @@ import type {
   RequestHandlerOptions,
   RetryStrategy,
   Scan,
-  SeenRequest,
+  RecordedRequest,
   SessionOptions,
   Snapshot,
   UsedPermissions,
@@ -284,12 +284,12 @@ export class Dynatwin {
    * Returns the latest requests of all callers, oldest first; ten thousand at most. Each attempt of an SDK is a
    * request.
    */
-  requests(): SeenRequest[] {
+  requests(): RecordedRequest[] {
     return this.control(controls.listRequests()).requests.map((request) => ({
       ...request,
       at: new Date(request.at),
-      touches: request.touches.map((touch) => ({ ...touch, key: keyOf(touch.key) })),
-      delivery: request.delivery as SeenRequest['delivery'],
+      accesses: request.accesses.map((access) => ({ ...access, key: keyOf(access.key) })),
+      delivery: request.delivery as RecordedRequest['delivery'],
     }));
   }
 

@@ -184,15 +184,15 @@ export interface Faults {
 }
 
 /** A request that was answered while requests were recorded. */
-export interface SeenRequest extends Omit<declared.Request, 'at' | 'touches' | 'delivery' | 'request' | 'response'> {
+export interface RecordedRequest extends Omit<declared.Request, 'at' | 'accesses' | 'delivery' | 'request' | 'response'> {
   at: Date;
   /** The first hundred items or key ranges that it accessed. */
-  touches: Touch[];
+  accesses: RecordedAccess[];
   delivery: Answer['delivery'];
 }
 
 /** An item or key range that a request has accessed. */
-export interface Touch extends Omit<declared.Touch, 'key'> {
+export interface RecordedAccess extends Omit<declared.RecordedAccess, 'key'> {
   /** The item's key; the partition key of a Query; empty for a Scan. */
   key: Record<string, AttributeValue>;
 }

@@ -113,6 +113,6 @@ test('an attachment is disposable', async () => {
   assert.equal(await client.config.region(), 'eu-west-1');
 });
 
-test('what is no client of the SDK is refused', () => {
+test('an argument that is not a client of the SDK is refused', () => {
   assert.throws(() => new Dynatwin().attach({}), /attach takes a client of the AWS SDK for JavaScript v3/);
 });

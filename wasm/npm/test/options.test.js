@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dynatwin } from 'dynatwin';
 
-test('a settable clock stands still until it is moved, and never goes back', () => {
+test('a settable clock stands still until it is advanced, and never goes back', () => {
   const { clock } = new Dynatwin({ clock: 'settable' });
   assert.equal(clock.now().toISOString(), '2026-01-01T00:00:00.000Z');
   clock.advance(1.5);
@@ -12,9 +12,9 @@ test('a settable clock stands still until it is moved, and never goes back', () 
   clock.set(new Date('2026-02-02T00:00:00Z'));
   assert.equal(clock.now().toISOString(), '2026-02-02T00:00:00.000Z');
   assert.throws(() => clock.set('2025-01-01T00:00:00Z'), /Time never goes back: it is 2026-02-02/);
-  assert.throws(() => clock.set('tomorrow'), /"tomorrow" is no moment/);
-  assert.throws(() => clock.advance(-1), /number of seconds from 0 on/);
-  assert.throws(() => clock.advance(NaN), /number of seconds from 0 on/);
+  assert.throws(() => clock.set('tomorrow'), /"tomorrow" is not a moment/);
+  assert.throws(() => clock.advance(-1), /number of seconds from 0/);
+  assert.throws(() => clock.advance(NaN), /number of seconds from 0/);
 });
 
 test('the system clock is the machine\'s, and advances ahead of it', () => {
@@ -56,7 +56,7 @@ test('conditions have names, and members that replace them', () => {
   const capacity = (given) => new Dynatwin({ conditions: { capacity: given } }).conditions.capacity;
   assert.deepEqual(capacity('enforced'), rules);
   assert.deepEqual(capacity({ burst: 1.5, heatSplit: 'never' }), { ...rules, burst: 1.5, heatSplit: 'never' });
-  assert.throws(() => capacity('tight'), /capacity is "reported", "enforced" or an object, and not "tight"/);
+  assert.throws(() => capacity('tight'), /capacity is "reported", "enforced" or an object, not "tight"/);
   assert.throws(() => capacity({ partitionRead: 0 }), /capacity.partitionRead is a whole number from 1 on/);
 });
 
@@ -159,14 +159,14 @@ test('replication is paused, resumed and given a lag', () => {
   assert.throws(() => twin.pauseReplication('tab', 'us-west-2'), /Table tab has no replica in us-west-2\./);
 });
 
-test('what is not known is refused in a sentence', () => {
+test('unknown options are refused with a sentence', () => {
   const refused = (options, sentence) => assert.throws(() => new Dynatwin(options), sentence);
   refused({ conditions: 'sunny' }, /There are no conditions called "sunny"; the presets are calm, aws and storm\./);
   refused({ conditions: { timetolive: 0 } }, /conditions has no member "timetolive"/);
   refused({ conditions: { throttles: 2 } }, /conditions\.throttles is a number from 0 to 1/);
   refused({ conditions: { tableStatus: { typical: 2, longest: 1 } } }, /longest not below typical/);
   refused({ conditions: 7 }, /conditions is an object with some of/);
-  refused({ clock: 'noon' }, /"noon" is no moment/);
+  refused({ clock: 'noon' }, /"noon" is not a moment/);
   refused({ clock: { speed: 0 } }, /clock\.speed/);
   refused({ clock: [] }, /clock is an object with some of start, speed/);
   refused({ seed: -1 }, /seed is a whole number/);
@@ -198,9 +198,9 @@ test('fault rules are counted, reported and taken out', () => {
 test('fault rules that say nothing, or too much, are refused', () => {
   const refused = (rule, sentence) => assert.throws(() => new Dynatwin().faults.add(rule), sentence);
   refused({}, /A rule needs a verdict/);
-  refused({ verdict: 'explode' }, /"explode" is no verdict/);
-  refused({ verdict: { wait: 1, truncate: 2 } }, /A verdict says one thing/);
-  refused({ verdict: { throttle: 'Mood' } }, /"Mood" is no reason/);
+  refused({ verdict: 'explode' }, /"explode" is not a verdict/);
+  refused({ verdict: { wait: 1, truncate: 2 } }, /A verdict has one effect/);
+  refused({ verdict: { throttle: 'Mood' } }, /"Mood" is not a reason/);
   refused({ verdict: 'reset', first: 1, nth: 2 }, /one of first, nth, everyNth and share/);
   refused({ verdict: 'reset', first: 0.5 }, /rule\.first is a whole number from 1 on/);
   refused({ verdict: 'reset', share: 1.5 }, /rule\.share is a number from 0 to 1/);

@@ -128,7 +128,7 @@ test('a counter counts', async () => {
   assert.deepEqual(counts.map(({ Attributes }) => Attributes.count).sort((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-test('a cancelled transaction tells its reasons', async () => {
+test('a cancelled transaction has its reasons', async () => {
   await put(task);
   const transaction = documents.send(new TransactWriteCommand({
     TransactItems: [
@@ -194,13 +194,13 @@ test('an answer that waits moves a settable clock', async () => {
   assert.equal(twin.clock.now() - before, 20_000);
 });
 
-test('a lost answer is a timeout, and what was asked for is done', async () => {
+test('a lost answer is a timeout, and the request is executed', async () => {
   twin.faults.add({ verdict: 'answerLost', operation: 'PutItem', first: 1 });
   await assert.rejects(put(task), { name: 'TimeoutError' });
   assert.equal(twin.items(TableName).length, 1);
 });
 
-test('who waits for a lost answer can stop', async () => {
+test('waiting for a lost answer can be aborted', async () => {
   twin.faults.add({ verdict: 'answerLost', operation: 'PutItem' });
   const endless = DynamoDBDocumentClient.from(new DynamoDBClient({
     ...twin.clientConfig(), requestHandler: twin.requestHandler({ requestTimeout: 0 }),

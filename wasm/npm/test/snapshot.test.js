@@ -27,7 +27,7 @@ function start(options) {
   return twin;
 }
 
-test('a twin goes back to a snapshot, as often as it is asked', () => {
+test('a twin can be restored from a snapshot repeatedly', () => {
   const twin = start({ seed: 7 });
   twin.clock.advance(60);
   twin.conditions = { throttles: 0.5 };

@@ -58,7 +58,7 @@ test('an item is converted from plain values', async () => {
   }
 });
 
-test('a table is on demand unless it says otherwise', async () => {
+test('a table is on demand by default', async () => {
   const ProvisionedThroughput = { ReadCapacityUnits: 3, WriteCapacityUnits: 4 };
   for (const [more, read] of [
     [{}, 0],

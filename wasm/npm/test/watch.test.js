@@ -46,7 +46,7 @@ test('requests are remembered with their table, key, cost and end', () => {
     caller: { accessKey: 'dynatwin', region: 'us-east-1' },
     operation: 'PutItem',
     tables: ['tab'],
-    touches: [
+    accesses: [
       { act: 'Put', table: 'tab', key: { pk: { S: 'a' } }, readUnits: 0, writeUnits: 2, scanned: 0, token: 'f6558e516275dee2', partition: 3 },
     ],
     status: 200,
@@ -57,7 +57,7 @@ test('requests are remembered with their table, key, cost and end', () => {
     returned: 0,
   });
   assert.deepEqual(
-    [second.at, second.status, second.error, second.touches[0].error, second.writeUnits],
+    [second.at, second.status, second.error, second.accesses[0].error, second.writeUnits],
     [new Date('2026-01-01T00:00:02Z'), 400, 'ConditionalCheckFailedException', 'ConditionalCheckFailedException', 1],
   );
 });
@@ -71,7 +71,7 @@ test('nothing is recorded while the twin is not watched', () => {
   assert.equal(twin.watched, true);
   twin.watch(false);
   put('c');
-  assert.deepEqual(twin.requests().map(({ touches }) => touches[0].key.pk.S), ['b']);
+  assert.deepEqual(twin.requests().map(({ accesses }) => accesses[0].key.pk.S), ['b']);
   twin.reset();
   assert.deepEqual(twin.requests(), []);
 });

@@ -35,7 +35,7 @@ for (const [name, run] of Object.entries({ wrong, right })) {
   await waitUntilTableExists({ client, maxWaitTime: 600, minDelay: 1, maxDelay: 2 }, { TableName: name });
   const burst = await Promise.allSettled(Array.from({ length: 100 }, (_, order) => run(order)));
   const lost = burst.filter(({ status }) => status === "rejected").length;
-  const says = lost ? `${lost} of 100 orders lost` : "all 100 orders stored";
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: lost === 0, says });
+  const result = lost ? `${lost} of 100 orders lost` : "all 100 orders stored";
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: lost === 0, text: result });
 }

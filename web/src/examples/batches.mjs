@@ -32,7 +32,7 @@ for (const [name, run] of Object.entries({ wrong, right })) {
   }
   await sleep(60_000);
   const { Count } = await db.send(new ScanCommand({ TableName: name, Select: "COUNT", ConsistentRead: true }));
-  const says = Count < 500 ? `${500 - Count} of 500 items lost, without an error` : "all 500 items stored";
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: Count === 500, says });
+  const result = Count < 500 ? `${500 - Count} of 500 items lost, without an error` : "all 500 items stored";
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: Count === 500, text: result });
 }

@@ -43,7 +43,7 @@ await new Promise((done) => setTimeout(done, 300_000)); // the index catches up
 
 for (const [name, run] of Object.entries({ wrong, right })) {
   const { Items, ScannedCount, ConsumedCapacity } = await run();
-  const says = `${Items.length} orders found, ${ScannedCount} read, ${ConsumedCapacity.CapacityUnits} RCU`;
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: ConsumedCapacity.CapacityUnits <= 2, says });
+  const result = `${Items.length} orders found, ${ScannedCount} read, ${ConsumedCapacity.CapacityUnits} RCU`;
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: ConsumedCapacity.CapacityUnits <= 2, text: result });
 }

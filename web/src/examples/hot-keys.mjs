@@ -28,7 +28,7 @@ for (const [name, run] of Object.entries({ wrong, right })) {
   // 1,500 units in one second, of the 4,000 write units of a new on-demand table.
   const outcomes = await Promise.allSettled(Array.from({ length: 150 }, (_, event) => run(event)));
   const throttled = outcomes.filter(({ reason }) => /Throughput|Throttling/.test(reason?.name)).length;
-  const says = throttled ? `${throttled} of 150 events throttled` : "no event throttled";
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: throttled < 30, says });
+  const result = throttled ? `${throttled} of 150 events throttled` : "no event throttled";
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: throttled < 30, text: result });
 }

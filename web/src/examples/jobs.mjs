@@ -43,7 +43,7 @@ await waitUntilTableExists({ client, maxWaitTime: 600, minDelay: 1, maxDelay: 2 
 for (const [name, run] of Object.entries({ wrong, right })) {
   let claims = 0;
   for (let worker = 0; worker < 10; worker++) if (await run(worker)) claims++;
-  const says = `${claims} of 10 workers run the job`;
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: claims === 1, says });
+  const result = `${claims} of 10 workers run the job`;
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: claims === 1, text: result });
 }

@@ -45,7 +45,7 @@ await waitUntilTableExists({ client, maxWaitTime: 600, minDelay: 1, maxDelay: 2 
 for (const [name, run] of Object.entries({ wrong, right })) {
   let admitted = 0;
   for (let call = 0; call < 24; call++) if (await run(call)) admitted++;
-  const says = `${admitted} of 24 calls admitted, with a limit of ${LIMIT}`;
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: admitted <= LIMIT, says });
+  const result = `${admitted} of 24 calls admitted, with a limit of ${LIMIT}`;
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: admitted <= LIMIT, text: result });
 }

@@ -56,7 +56,7 @@ for (const [name, run] of Object.entries({ wrong, right })) {
   }
   await sleep(1_200_000); // until every write has reached both regions
   const [here, there] = await Promise.all(regions.map((db) => balances[name](db)));
-  const says = `ten deposits of 10 make ${here.amount} in us-east-1 and ${there.amount} in eu-west-1`;
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: here.amount === 100 && there.amount === 100, says });
+  const result = `ten deposits of 10 make ${here.amount} in us-east-1 and ${there.amount} in eu-west-1`;
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: here.amount === 100 && there.amount === 100, text: result });
 }

@@ -44,7 +44,7 @@ for (const [name, run] of Object.entries({ wrong, right })) {
   await fetch("http://localhost:8000/_dynatwin/faults", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(rule),
   });
-  const says = await run(`ORDER#${name}`);
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: says === "created here", says });
+  const result = await run(`ORDER#${name}`);
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: result === "created here", text: result });
 }

@@ -40,7 +40,7 @@ await sleep(7 * 86_400_000 + 60_000); // a minute after the last second of all s
 
 for (const [name, run] of Object.entries({ wrong, right })) {
   const live = (await run()).length;
-  const says = live ? `${live} of 20 expired sessions let in` : "no expired session let in";
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: live === 0, says });
+  const result = live ? `${live} of 20 expired sessions let in` : "no expired session let in";
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: live === 0, text: result });
 }

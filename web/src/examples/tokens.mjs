@@ -47,7 +47,7 @@ for (const [name, run] of Object.entries({ wrong, right })) {
   await sleep(60_000);
   const read = { TableName, Key: { PK: `${name}#landlord` }, ConsistentRead: true };
   const paid = (await untilAnswered(() => db.send(new GetCommand(read)))).Item?.balance;
-  const says = `the landlord was paid ${paid}, and the rent is 900`;
-  console.log(`${name}: ${says}`);
-  process.send?.({ name, held: paid === 900, says });
+  const result = `the landlord was paid ${paid}, and the rent is 900`;
+  console.log(`${name}: ${result}`);
+  process.send?.({ name, held: paid === 900, text: result });
 }

@@ -1,6 +1,6 @@
 // Requests of the code's SDK clients and of its `fetch`, on their way to the engine.
 import type { Call, Headers, Reply, Returned } from '../transport/transport';
-import type { SeenRequest } from '../transport/control';
+import type { RecordedRequest } from '../transport/control';
 import type { EmulatorClock } from './clock';
 
 type Send = (method: string, path: string, headers: Headers, body: string | Uint8Array | undefined) => Promise<Reply>;
@@ -118,7 +118,7 @@ class LostAnswers {
   }
 }
 
-type LoggedRequest = Pick<SeenRequest, 'number' | 'operation' | 'caller' | 'delivery'>;
+type LoggedRequest = Pick<RecordedRequest, 'number' | 'operation' | 'caller' | 'delivery'>;
 
 const realSetTimeout = globalThis.setTimeout.bind(globalThis);
 const realNow = performance.now.bind(performance);

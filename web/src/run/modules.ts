@@ -13,7 +13,7 @@ const SDK: Record<string, () => Promise<Namespace>> = {
   '@aws-sdk/util-dynamodb': () => import('@aws-sdk/util-dynamodb'),
 };
 
-/** Loads the SDK before code asks for it. */
+/** Loads the SDK before code imports it. */
 export function preload(): void {
   for (const load of Object.values(SDK)) void load();
 }

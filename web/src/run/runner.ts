@@ -33,7 +33,7 @@ export interface RunOptions {
 
 /** The interval at which the Worker must answer, in milliseconds of real time. */
 const PULSE = 150;
-/** How many questions may stay without an answer. Those that the page asks late are not counted: the machine is busy. */
+/** How many pings may stay unanswered. Those sent late are not counted: the machine is busy. */
 const PATIENCE = 6;
 const LATE = 2 * PULSE;
 const PATIENCE_WITH_TRUSTED = 20 * PATIENCE;
@@ -61,7 +61,7 @@ export class Run {
   #quiet = new Map<number, (next: number | undefined) => void>();
   #last = 0;
   #unanswered = 0;
-  #asked = 0;
+  #pinged = 0;
   #watch: ReturnType<typeof setInterval> | undefined;
   #ended = false;
   readonly #options: RunOptions;
@@ -132,8 +132,8 @@ export class Run {
 
   #check(): void {
     const now = performance.now();
-    if (now - this.#asked < LATE) this.#unanswered += 1;
-    this.#asked = now;
+    if (now - this.#pinged < LATE) this.#unanswered += 1;
+    this.#pinged = now;
     if (this.#unanswered > (this.#options.trusted ? PATIENCE_WITH_TRUSTED : PATIENCE)) {
       this.stop('Stopped: the code kept its thread busy for a second without waiting for anything. Is there an endless loop?');
     } else {

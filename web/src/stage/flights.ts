@@ -6,12 +6,12 @@ import type { TableView } from '../tables';
 import type { EngineEvent, WaitingItem } from '../transport/control';
 
 const KINDS = ['read', 'write', 'refused', 'throttled', 'expired'] as const;
-type Kind = (typeof KINDS)[number];
+type FlightKind = (typeof KINDS)[number];
 
 interface Flight {
   from: string;
   to: string;
-  kind: Kind;
+  kind: FlightKind;
   start: number;
   /** Where it is within its target, so that flights do not hide each other. */
   offset: number;
@@ -257,7 +257,7 @@ export class Flights {
     };
   }
 
-  #flash(anchor: string, kind: Kind): void {
+  #flash(anchor: string, kind: FlightKind): void {
     const element = this.host.querySelector<HTMLElement>(`[data-anchor="${CSS.escape(anchor)}"]`);
     const color = this.#colors[kind] || `var(--${kind})`;
     element?.animate([{ boxShadow: `0 0 0 2px ${color}` }, { boxShadow: '0 0 0 2px transparent' }], { duration: 420 });
@@ -269,9 +269,9 @@ export function expiredOf({ pending }: TableView, now: number): WaitingItem[] {
   return pending?.timeToLive.first.filter(({ expires }) => expires !== undefined && Date.parse(expires) <= now) ?? [];
 }
 
-function kindOf({ verdict, act }: EngineEvent): Kind {
-  if (verdict === 'conditionFailed' || verdict === 'conflict') return 'refused';
-  if (verdict !== 'done') return 'throttled';
+function kindOf({ outcome, act }: EngineEvent): FlightKind {
+  if (outcome === 'conditionFailed' || outcome === 'conflict') return 'refused';
+  if (outcome !== 'done') return 'throttled';
   return WRITES.has(act ?? '') ? 'write' : 'read';
 }
 

@@ -26,12 +26,12 @@ export type {
   Pending,
   RegionalWrite,
   Replication,
-  Request as SeenRequest,
+  Request as RecordedRequest,
   Resource,
   Rule,
   StoredItem,
   Table as TableEntry,
-  Touch,
+  RecordedAccess,
   WaitingItem,
 } from '../../../wasm/npm/src/controls';
 

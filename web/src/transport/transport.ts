@@ -15,12 +15,12 @@ export type Headers = Record<string, string>;
 /** The settings of an engine in this tab. */
 export interface Start {
   seed: number;
-  /** The moment its clock stands at. */
+  /** The present moment of its clock. */
   moment: string;
 }
 
 export interface Transport {
-  /** Where the engine lives. */
+  /** Where the engine runs. */
   readonly home: 'tab' | 'server';
   handle(method: string, path: string, headers?: Headers, body?: string | Uint8Array): Promise<Reply>;
   /** Replaces the engine by a new one; a server's engine stays. */

@@ -141,8 +141,8 @@ const suggested = { statement: '', body: '' };
 function suggest(app: App, { name, keys }: Pick<TableView, 'name' | 'keys'>): void {
   const key = keys[0] ?? { name: 'PK', type: 'S' };
   // Proposes an item that was just used, so that the query finds something.
-  const used = app.feed.requests.peek().findLast(({ touches }) => touches.some((touch) => touch.table === name && touch.key[key.name]));
-  const value = String(used?.touches.find((touch) => touch.table === name && touch.key[key.name])?.key[key.name]?.[key.type] ?? (key.type === 'N' ? '1' : 'CUSTOMER#ada'));
+  const used = app.feed.requests.peek().findLast(({ accesses }) => accesses.some((access) => access.table === name && access.key[key.name]));
+  const value = String(used?.accesses.find((access) => access.table === name && access.key[key.name])?.key[key.name]?.[key.type] ?? (key.type === 'N' ? '1' : 'CUSTOMER#ada'));
   if (statement.value === suggested.statement) {
     suggested.statement = `SELECT * FROM "${name}" WHERE "${key.name}" = ${key.type === 'N' ? value : `'${value.replaceAll("'", "''")}'`}`;
     statement.value = suggested.statement;

@@ -45,16 +45,16 @@ export function ExpressionsPanel({ app }: { app: App }) {
     if (!table || soon.current !== undefined) return;
     soon.current = setTimeout(() => {
       soon.current = undefined;
-      if (latest.current) void look(latest.current);
+      if (latest.current) void explain(latest.current);
     }, 120);
   }, [table?.id, version, kind.value, text.value, names.value, values.value, index.value]);
   useEffect(() => () => clearTimeout(soon.current), []);
 
-  const look = async (of: TableView) => {
+  const explain = async (of: TableView) => {
     try {
-      const asked = read();
-      const explained = await app.control.of(ownerOf(of)).explainExpression(asked, of.name, index.value);
-      setShown({ text: asked.text, explained });
+      const entered = read();
+      const explained = await app.control.of(ownerOf(of)).explainExpression(entered, of.name, index.value);
+      setShown({ text: entered.text, explained });
       trouble.value = '';
     } catch (error) {
       trouble.value = error instanceof SyntaxError ? `Names and values are JSON: ${error.message}` : words(error);

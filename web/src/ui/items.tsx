@@ -156,7 +156,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   const keys = [...table.keys, ...(table.indexes.find(({ name }) => name === index)?.keys ?? [])].filter((key, at, all) => all.findIndex(({ name }) => name === key.name) === at);
   const names = keys.map(({ name }) => name);
 
-  const look = () => {
+  const measure = () => {
     const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
     const first = Math.floor(scrollTop / ROW);
     const from = Math.max(0, first - BEYOND);
@@ -166,7 +166,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   useEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -175,7 +175,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   const from = Math.min(shown.from, to);
   const space = (count: number) => count > 0 && <tr aria-hidden="true" style={{ height: `${count * ROW}px` }} />;
   return (
-    <div class="grid rows" ref={scroller} onScroll={look} tabIndex={0} role="region" aria-label={`Items of ${table.name}`}>
+    <div class="grid rows" ref={scroller} onScroll={measure} tabIndex={0} role="region" aria-label={`Items of ${table.name}`}>
       <table aria-rowcount={total + 1} style={{ '--keys': names.length }}>
         <thead>
           <tr>

@@ -7,14 +7,14 @@ import { Icon } from './icon';
 const PRESETS = ['calm', 'aws', 'storm'] as const;
 type Preset = (typeof PRESETS)[number];
 
-export interface Verdict {
+export interface LessonResult {
   name: string;
   held: boolean;
-  says: string;
+  text: string;
 }
 
-/** What came of a lesson's runs, by its id and the conditions; a run that ended without a verdict has a word for it. */
-export const outcomes = signal<Record<string, Partial<Record<Preset, Verdict[] | string>>>>({});
+/** The results of a lesson's runs, by its id and the conditions; the reason for a run without results. */
+export const outcomes = signal<Record<string, Partial<Record<Preset, LessonResult[] | string>>>>({});
 const busy = signal(false);
 
 export async function runLesson(app: App, lesson: Example): Promise<void> {
@@ -22,8 +22,8 @@ export async function runLesson(app: App, lesson: Example): Promise<void> {
   outcomes.value = { ...outcomes.value, [lesson.id]: {} };
   try {
     for (const preset of PRESETS) {
-      const { verdicts, ended } = await app.lesson(preset);
-      const outcome = ended || verdicts.length >= 2 ? (verdicts as Verdict[]) : unfinished(app);
+      const { results, ended } = await app.lesson(preset);
+      const outcome = ended || results.length >= 2 ? (results as LessonResult[]) : unfinished(app);
       outcomes.value = { ...outcomes.value, [lesson.id]: { ...outcomes.value[lesson.id], [preset]: outcome } };
     }
   } finally {
@@ -65,13 +65,13 @@ export function LessonTable({ app, lesson }: { app: App; lesson: Example }) {
   );
 }
 
-function Cell({ outcome, name }: { outcome: Verdict[] | string | undefined; name: string }) {
+function Cell({ outcome, name }: { outcome: LessonResult[] | string | undefined; name: string }) {
   if (outcome === undefined) return <td class="quiet">not run</td>;
-  const verdict = typeof outcome === 'string' ? undefined : outcome.find((one) => one.name === name);
-  if (!verdict) return <td class="quiet">{typeof outcome === 'string' ? outcome : 'no result'}</td>;
+  const result = typeof outcome === 'string' ? undefined : outcome.find((one) => one.name === name);
+  if (!result) return <td class="quiet">{typeof outcome === 'string' ? outcome : 'no result'}</td>;
   return (
-    <td data-held={verdict.held}>
-      <b aria-label={verdict.held ? 'holds' : 'fails'}>{verdict.held ? '✓' : '✗'}</b> {verdict.says}
+    <td data-held={result.held}>
+      <b aria-label={result.held ? 'holds' : 'fails'}>{result.held ? '✓' : '✗'}</b> {result.text}
     </td>
   );
 }

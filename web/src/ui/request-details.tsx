@@ -2,20 +2,20 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { App } from '../app';
 import { bodyOf, explain, expressionsOf, type Knowledge, type Remark, type Sent } from '../explain';
-import type { ExplainedExpression, Explanation, ExpressionKind, SeenRequest } from '../transport/control';
+import type { ExplainedExpression, Explanation, ExpressionKind, RecordedRequest } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
 import { count, units } from '../words';
 import { showRequest } from './code-pane';
 import { Fault, Tree } from './expression-tree';
 
 interface Known {
-  request: SeenRequest;
+  request: RecordedRequest;
   explanation?: Explanation | undefined;
   expressions: { sent: Sent; explained: ExplainedExpression }[];
 }
 
-/** What the engine knows of a request. */
-async function know({ control }: App, seen: SeenRequest): Promise<Known> {
+/** The details of a recorded request. */
+async function know({ control }: App, seen: RecordedRequest): Promise<Known> {
   const request = await control.request(seen.number).catch(() => seen);
   const explanation = await control.explain(seen.number).catch(() => undefined);
   const expressions = [];
@@ -26,7 +26,7 @@ async function know({ control }: App, seen: SeenRequest): Promise<Known> {
   return { request, explanation, expressions };
 }
 
-export function Details({ app, request, onClose, onExpression }: { app: App; request: SeenRequest; onClose: () => void; onExpression: (sent: Sent, account: Account) => void }) {
+export function Details({ app, request, onClose, onExpression }: { app: App; request: RecordedRequest; onClose: () => void; onExpression: (sent: Sent, account: Account) => void }) {
   const [known, setKnown] = useState<Known>();
   useEffect(() => {
     let gone = false;
@@ -50,7 +50,7 @@ export function Details({ app, request, onClose, onExpression }: { app: App; req
     <div class="details" role="region" aria-label={`Request ${request.number}`}>
       <header>
         <h3>
-          {request.operation} <small>{isRead(request) ? request.touches[0]?.table : count(request.touches.length, 'key')}</small>
+          {request.operation} <small>{isRead(request) ? request.accesses[0]?.table : count(request.accesses.length, 'key')}</small>
         </h3>
         <button type="button" class="small" onClick={onClose}>Close</button>
       </header>
@@ -73,9 +73,9 @@ export function Details({ app, request, onClose, onExpression }: { app: App; req
 }
 
 /** The share of the read items that was returned. */
-const isRead = ({ touches }: SeenRequest) => touches.some(({ act }) => act === 'Query' || act === 'Scan');
+const isRead = ({ accesses }: RecordedRequest) => accesses.some(({ act }) => act === 'Query' || act === 'Scan');
 
-function Proportion({ request }: { request: SeenRequest }) {
+function Proportion({ request }: { request: RecordedRequest }) {
   const { scanned, returned, readUnits } = request;
   if (request.status !== 200 || scanned === 0 || !isRead(request)) return null;
   const said = `${returned} of ${count(scanned, 'item')} read were returned`;
@@ -102,8 +102,8 @@ function RemarkLine({ remark }: { remark: Remark }) {
   );
 }
 
-function Bodies({ full }: { full: SeenRequest | undefined }) {
-  const part = (title: string, body: SeenRequest['request']) =>
+function Bodies({ full }: { full: RecordedRequest | undefined }) {
+  const part = (title: string, body: RecordedRequest['request']) =>
     body && (
       <details open={title === 'Request'}>
         <summary>{title} <small>{count(body.bytes, 'byte')}</small></summary>

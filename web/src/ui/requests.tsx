@@ -2,7 +2,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { PENDING, type App } from '../app';
 import type { Sent } from '../explain';
-import type { SeenRequest } from '../transport/control';
+import type { RecordedRequest } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
 import { keyText } from '../value';
 import { seconds, timeOfDay, units } from '../words';
@@ -17,15 +17,15 @@ const ROW = 30;
 const only = { failed: false, text: '' };
 const costly = signal(false);
 
-const consumed = ({ readUnits, writeUnits }: SeenRequest) => readUnits + writeUnits;
+const consumed = ({ readUnits, writeUnits }: RecordedRequest) => readUnits + writeUnits;
 
 export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (sent: Sent, account: Account) => void }) {
   const { opened: open } = app;
   const failed = useSignal(only.failed);
   const text = useSignal(only.text);
-  const wanted = (request: SeenRequest) =>
+  const wanted = (request: RecordedRequest) =>
     (!failed.value || request.status >= 400) &&
-    (!text.value || `${request.operation} ${request.error ?? ''} ${request.tables.join(' ')} ${request.touches.map(({ key }) => keyText(key)).join(' ')}`.toLowerCase().includes(text.value.toLowerCase()));
+    (!text.value || `${request.operation} ${request.error ?? ''} ${request.tables.join(' ')} ${request.accesses.map(({ key }) => keyText(key)).join(' ')}`.toLowerCase().includes(text.value.toLowerCase()));
   const all = app.feed.requests.value;
   const found = all.filter(wanted).reverse();
   if (costly.value) found.sort((one, other) => consumed(other) - consumed(one));
@@ -71,22 +71,22 @@ export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (
   );
 }
 
-const delivery = ({ delivery: { kind } }: SeenRequest) => (kind === 'whole' ? 'OK' : kind === 'lost' ? 'answer lost' : kind);
+const delivery = ({ delivery: { kind } }: RecordedRequest) => (kind === 'whole' ? 'OK' : kind === 'lost' ? 'answer lost' : kind);
 
 /** Of a read that saw an older state: how old. */
-function stale(app: App, { number }: SeenRequest): string | undefined {
+function stale(app: App, { number }: RecordedRequest): string | undefined {
   const age = app.feed.ages.value.get(number);
   return age === undefined ? undefined : `stale, ${seconds(age)} old`;
 }
 
-function what({ touches, tables }: SeenRequest): string {
-  const [first] = touches;
+function what({ accesses, tables }: RecordedRequest): string {
+  const [first] = accesses;
   if (!first) return tables.join(', ');
-  const rest = touches.length > 1 ? ` and ${touches.length - 1} more` : '';
+  const rest = accesses.length > 1 ? ` and ${accesses.length - 1} more` : '';
   return `${keyText(first.key) || first.table}${first.index ? ` in ${first.index}` : ''}${rest}`;
 }
 
-function cost({ readUnits, writeUnits }: SeenRequest): string {
+function cost({ readUnits, writeUnits }: RecordedRequest): string {
   const parts = [readUnits > 0 && `${units(readUnits)} RCU`, writeUnits > 0 && `${units(writeUnits)} WCU`].filter(Boolean);
   return parts.join(' ');
 }

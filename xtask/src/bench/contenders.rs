@@ -57,7 +57,7 @@ pub fn all() -> Outcome<(PathBuf, Vec<Contender>)> {
             program,
             words: vec!["--port".into()],
         }),
-        None => println!("dynoxide is not here: neither on PATH nor named by DYNOXIDE"),
+        None => println!("dynoxide is not installed: it is neither on PATH nor named by DYNOXIDE"),
     }
     Ok((folder.join("release/dynatwin-floor"), contenders))
 }
@@ -92,7 +92,7 @@ pub fn local() -> Outcome<Contender> {
     ];
     Ok(Contender {
         name: "DynamoDB Local",
-        program: java.ok_or("there is no java")?,
+        program: java.ok_or("java is not installed")?,
         words: words.into(),
     })
 }

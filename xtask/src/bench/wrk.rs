@@ -54,7 +54,7 @@ fn read(printed: &str, spent: f64) -> Outcome<Load> {
             p99: microseconds(behind(printed, " 99%")?)?,
         })
     };
-    figures().ok_or_else(|| format!("wrk says something else than it used to:\n{printed}"))
+    figures().ok_or_else(|| format!("the output of wrk is not in the expected form:\n{printed}"))
 }
 
 /// The word after a mark.

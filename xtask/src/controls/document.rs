@@ -75,7 +75,7 @@ pub struct Schema {
     reference: Option<String>,
     pub description: Option<String>,
     #[serde(rename = "type")]
-    pub kind: Option<Kind>,
+    pub kind: Option<TypeNames>,
     #[serde(rename = "const")]
     pub constant: Option<Value>,
     #[serde(rename = "enum")]
@@ -93,7 +93,7 @@ pub struct Schema {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub enum Kind {
+pub enum TypeNames {
     One(String),
     Several(Vec<String>),
 }

@@ -40,8 +40,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transaction's locks, before it has applied everything",
         file: "src/execute/transact.rs",
-        locked: "    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {\n        let (_, guard, shape, partition) = &mut locked[*at];\n",
-        unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();\n",
+        locked: "    for (planned, write) in of_writes() {\n        let LockedPartition {\n            contents,\n            shape,\n            partition,\n            ..\n        } = &mut locked[planned.at];\n",
+        unlocked: "    struct Unlocked<'w> { shape: Arc<Shape>, partition: &'w Partition }\n    let mut locked: Vec<_> = locked.drain(..).map(|each| Unlocked { shape: each.shape, partition: each.partition }).collect();\n    for (planned, write) in of_writes() {\n        let Unlocked { shape, partition } = &mut locked[planned.at];\n        let contents = &mut partition.write();\n",
         models: &["a_transaction_is_never_observed_in_part"],
     },
     Patch {
@@ -91,7 +91,7 @@ pub const PATCHES: &[Patch] = &[
         models: &["an_index_shows_nothing_due"],
     },
     Patch {
-        what: "the lock of an index's queue, while it is asked whether something is due",
+        what: "the lock of an index's queue, while it checks whether something is due",
         file: "src/storage/index.rs",
         locked: "            let mut queue = self.queue.lock();\n            self.arrive(&mut queue, now);\n            if is_due() {\n",
         unlocked: "            self.arrive(&mut self.queue.lock(), now);\n            let quiet = !is_due();\n            self.arrive(&mut self.queue.lock(), now);\n            if !quiet {\n",
@@ -100,12 +100,12 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transaction's locks, before it holds all its items",
         file: "src/execute/transact.rs",
-        locked: "        for (at, applies, change) in &changes {\n            let (_, guard, _, partition) = &mut locked[*at];\n",
-        unlocked: "        let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n        for (at, applies, change) in &changes {\n            let (_, (), _, partition) = &locked[*at];\n            let guard = &mut partition.write();\n",
+        locked: "    for planned in changes {\n        let LockedPartition {\n            contents, partition, ..\n        } = &mut locked[planned.at];\n",
+        unlocked: "    let locked: Vec<_> = locked.drain(..).map(|each| each.partition).collect();\n    for planned in changes {\n        let partition = locked[planned.at];\n        let contents = &mut partition.write();\n",
         models: &["one_of_two_conflicting_transactions_succeeds"],
     },
     Patch {
-        what: "the look at what is due, once the lock is had",
+        what: "the check for due work after the lock is taken",
         file: "src/execute/due.rs",
         locked: "        if !precedes_reads(table, partition, now) {\n            return guard;\n        }\n    }\n",
         unlocked: "        return guard;\n    }\n",

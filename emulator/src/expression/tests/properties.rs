@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::ExpressionKind::{self, *};
 use super::super::*;
-use super::{fault, item, substitutions};
+use super::{error_of, item, substitutions};
 use crate::value::Item;
 
 const KINDS: [ExpressionKind; 5] = [Condition, Filter, KeyCondition, Projection, Update];
@@ -95,7 +95,7 @@ proptest! {
     /// A syntax error shows a part of the text, and a token within that part.
     #[test]
     fn the_echoed_excerpt_is_part_of_the_text(text in tokens()) {
-        if let Some(message) = fault(Filter, &text)
+        if let Some(message) = error_of(Filter, &text)
             && let Some((_, rest)) = message.split_once("token: \"")
             && let Some((token, rest)) = rest.split_once("\", near: \"")
         {
@@ -135,7 +135,7 @@ fn no_nesting_overflows_a_small_stack() {
         for text in &texts {
             run_all(text);
             for kind in KINDS {
-                drop(fault(kind, text));
+                drop(error_of(kind, text));
             }
         }
     });

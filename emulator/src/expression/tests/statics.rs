@@ -2,7 +2,7 @@
 
 use super::super::ExpressionKind::*;
 use super::super::*;
-use super::{check, fault, message, value};
+use super::{check, error_of, message, value};
 use crate::request::Substitutions;
 use crate::value::Name;
 
@@ -304,7 +304,7 @@ fn key_conditions() {
         (":b < sk", invalid(&operand_type("<", "BOOL"))),
         ("pk = sk AND a < :b", invalid(&operand_type("<", "BOOL"))),
     ] {
-        assert_eq!(fault(KeyCondition, text), Some(expected), "{text}");
+        assert_eq!(error_of(KeyCondition, text), Some(expected), "{text}");
     }
 }
 

@@ -1,16 +1,16 @@
 //! Syntax errors with their echoed excerpt, token by token, and the limits of texts.
 
 use super::super::ExpressionKind::{self, *};
-use super::{check, fault};
+use super::{check, error_of};
 
-/// Rows of an expression, the token at fault, and the echoed excerpt.
+/// Rows of an expression, the token at error_of, and the echoed excerpt.
 fn near(kind: ExpressionKind, table: &[(&str, &str, &str)]) {
     for (text, token, near) in table {
         let expected = format!(
             "Invalid {}: Syntax error; token: \"{token}\", near: \"{near}\"",
             kind.name()
         );
-        assert_eq!(fault(kind, text), Some(expected), "{text}");
+        assert_eq!(error_of(kind, text), Some(expected), "{text}");
     }
 }
 
@@ -164,7 +164,7 @@ fn what_passes() {
         "(NOT (a = :v))",
         "a\t=\r\n:v",
     ] {
-        assert_eq!(fault(Condition, text), None, "{text}");
+        assert_eq!(error_of(Condition, text), None, "{text}");
     }
     for text in [
         "set a = :n remove b Add c :n delete d :ss",
@@ -176,7 +176,7 @@ fn what_passes() {
         "SET a = list_append(if_not_exists(a,:l),:l)",
         "SET a = if_not_exists(a, if_not_exists(b, if_not_exists(c, d)))",
     ] {
-        assert_eq!(fault(Update, text), None, "{text}");
+        assert_eq!(error_of(Update, text), None, "{text}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::backups;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -44,7 +44,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.0.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (target, name) = plan;
         backups::check_backed_up(context, target)?;
         execute::run_due(&target.table, context.now);

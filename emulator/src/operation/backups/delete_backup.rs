@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::backups;
 use crate::plan::{Access, ControlAccess};
 use crate::request::BackupOnly;
@@ -34,7 +34,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::arn(plan)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let arn = *plan;
         let backup = backups::find(context, arn)?;
         let now = context.now;

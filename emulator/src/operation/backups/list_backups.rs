@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::arn;
 use crate::operation::backups;
 use crate::operation::check;
@@ -51,9 +51,9 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let limit = plan.limit.unwrap_or(MOST) as usize;
-        let matches = |backup: &Backup| backup.is_there(context.now) && is_asked_for(plan, backup);
+        let matches = |backup: &Backup| backup.is_there(context.now) && is_requested(plan, backup);
         let start = plan.exclusive_start_backup_arn.as_deref();
         let region = context.engine.catalog().region(&context.scope);
         let mut backups = region.map_or_else(Vec::new, |region| region.backups.list(start, limit + 1, matches));
@@ -132,7 +132,7 @@ fn check_start(context: &Context<'_>, start: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn is_asked_for(request: &ListBackups, backup: &Backup) -> bool {
+fn is_requested(request: &ListBackups, backup: &Backup) -> bool {
     let table = request.table_name.as_deref();
     let is_table = |name: &str| name == backup.table_name || name == backup.table_arn;
     let kind = match request.backup_type.as_ref().map(Text::as_str) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::arn;
 use crate::operation::backups;
 use crate::operation::backups::restore::{self, RestoredTable};
@@ -54,7 +54,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let Plan { arn, target, request } = plan;
         let backup = find(context, arn)?;
         let place = arn::sub_resource(arn, "backup").ok_or_else(ApiError::internal)?;

@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::arn;
 use crate::operation::backups;
 use crate::operation::backups::restore::{self, RestoredTable};
@@ -48,7 +48,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (found, request) = plan;
         backups::check_table(context, found)?;
         execute::run_due(&found.table, context.now);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::limits;
 use crate::operation::backups;
 use crate::operation::backups::describe_continuous_backups;
@@ -39,7 +39,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.0.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (target, enabled, days) = plan;
         backups::check_backed_up(context, target)?;
         let now = context.now;

@@ -92,7 +92,7 @@ impl ControlRequest<'_> {
             (None, Some(action)) => vec![of_action(self, &identity, &members, (region, action), now)?],
             _ => {
                 return Err(ControlError::malformed(
-                    "explain takes operation and request, or action and resource.",
+                    "explain requires operation and request, or action and resource.",
                 ));
             }
         };
@@ -184,7 +184,7 @@ fn identity(requested: &ControlRequest<'_>, members: &Members<'_>, now: Moment) 
                 .ok_or_else(|| ControlError::malformed(format!("There is no access key {}.", shortened(id))))?;
             Ok(Identity::new(known.directory, &credential, origin))
         }
-        _ => Err(ControlError::malformed("explain takes principal or accessKeyId.")),
+        _ => Err(ControlError::malformed("explain requires principal or accessKeyId.")),
     }
 }
 

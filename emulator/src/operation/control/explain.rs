@@ -2,7 +2,7 @@
 
 use super::ControlRequest;
 use crate::error::{ErrorKind, Exceeded};
-use crate::journal::{BetterRead, Injected, ItemAction, Request, Touch};
+use crate::journal::{BetterRead, Injected, ItemAction, RecordedAccess, Request};
 use crate::value::Name;
 use crate::wire::control::{ControlResult, write_number};
 use crate::wire::encode::Writer;
@@ -25,19 +25,19 @@ impl ControlRequest<'_> {
         write_number(request.read.as_f64(), object.member("readUnits"));
         write_number(request.write.as_f64(), object.member("writeUnits"));
         let mut entries = object.list("entries");
-        for touch in &request.touches {
+        for access in &request.accesses {
             let mut entry = entries.object();
-            entry.string("act", touch.act.name());
-            entry.string("table", &touch.table);
-            if let Some(index) = &touch.index {
+            entry.string("act", access.act.name());
+            entry.string("table", &access.table);
+            if let Some(index) = &access.index {
                 entry.string("index", index);
             }
-            entry.map("key", &touch.key);
-            let sentences = of_entry(&request, touch);
+            entry.map("key", &access.key);
+            let sentences = of_entry(&request, access);
             entry.strings("sentences", sentences.iter().map(String::as_str));
             let mut better = entry.list("better");
-            for read in touch.filter.iter().flat_map(|filter| &filter.better) {
-                write_better(touch, read, better.object());
+            for read in access.filter.iter().flat_map(|filter| &filter.better) {
+                write_better(access, read, better.object());
             }
             better.close();
             entry.close();
@@ -48,16 +48,16 @@ impl ControlRequest<'_> {
     }
 }
 
-fn write_better(touch: &Touch, read: &BetterRead, mut object: Object<'_>) {
+fn write_better(access: &RecordedAccess, read: &BetterRead, mut object: Object<'_>) {
     object.string("operation", read.operation);
-    object.string("table", &touch.table);
+    object.string("table", &access.table);
     if let Some(index) = &read.index {
         object.string("index", index);
     }
     object.strings("key", read.key.iter().map(Name::as_str));
     object.boolean("projectsAll", read.projects_all);
     object.boolean("canBeConsistent", read.consistent);
-    object.string("sentence", &suggestion(touch, read));
+    object.string("sentence", &suggestion(access, read));
     object.close();
 }
 
@@ -68,15 +68,15 @@ fn count(number: u64, what: &str) -> String {
 
 fn summary(request: &Request) -> Vec<String> {
     let mut sentences = Vec::new();
-    let ranges = |touch: &Touch| matches!(touch.act, ItemAction::Query | ItemAction::Scan);
+    let ranges = |access: &RecordedAccess| matches!(access.act, ItemAction::Query | ItemAction::Scan);
     let discarded = request.scanned.saturating_sub(request.returned);
-    if request.touches.iter().any(ranges) && request.error.is_none() {
+    if request.accesses.iter().any(ranges) && request.error.is_none() {
         sentences.push(format!(
             "It read {} and returned {}.",
             count(request.scanned, "item"),
             request.returned
         ));
-        let filtered = request.touches.iter().any(|touch| touch.filter.is_some());
+        let filtered = request.accesses.iter().any(|access| access.filter.is_some());
         if discarded > 0 && filtered {
             sentences.push(format!(
                 "The filter discarded {} after they were read: a filter saves no read units, and these were paid for.",
@@ -106,58 +106,58 @@ fn summary(request: &Request) -> Vec<String> {
     sentences
 }
 
-fn of_entry(request: &Request, touch: &Touch) -> Vec<String> {
+fn of_entry(request: &Request, access: &RecordedAccess) -> Vec<String> {
     let mut sentences = Vec::new();
-    let place = match &touch.index {
-        Some(index) => format!("index {index} of table {}", touch.table),
-        None => format!("table {}", touch.table),
+    let place = match &access.index {
+        Some(index) => format!("index {index} of table {}", access.table),
+        None => format!("table {}", access.table),
     };
-    match (touch.act, touch.error) {
+    match (access.act, access.error) {
         (ItemAction::Scan, None) => sentences.push(format!(
             "A Scan reads {place} item by item, whatever its filter: it read {} for {} read units{}.",
-            count(touch.scanned, "item"),
-            touch.read.as_f64(),
-            across(touch)
+            count(access.scanned, "item"),
+            access.read.as_f64(),
+            across(access)
         )),
         (ItemAction::Query, None) => sentences.push(format!(
             "The Query read {} with this partition key from {place}, for {} read units{}.",
-            count(touch.scanned, "item"),
-            touch.read.as_f64(),
-            across(touch)
+            count(access.scanned, "item"),
+            access.read.as_f64(),
+            across(access)
         )),
-        (ItemAction::Get, None) if touch.scanned == 0 => sentences.push(format!(
+        (ItemAction::Get, None) if access.scanned == 0 => sentences.push(format!(
             "There is no item with this key in {place}; reading nothing costs {} read units.",
-            touch.read.as_f64()
+            access.read.as_f64()
         )),
         _ => {}
     }
-    if let Some(filter) = touch.filter.as_ref().filter(|_| touch.error.is_none()) {
+    if let Some(filter) = access.filter.as_ref().filter(|_| access.error.is_none()) {
         let names: Vec<&str> = filter.attributes.iter().map(Name::as_str).collect();
         sentences.push(format!(
             "The filter looks at {}, after the items were read.",
             names.join(", ")
         ));
-        let reads = request.touches.iter().filter(|touch| touch.filter.is_some()).count();
-        if reads == 1 && filter.better.is_empty() && request.returned < touch.scanned {
+        let reads = request.accesses.iter().filter(|access| access.filter.is_some()).count();
+        if reads == 1 && filter.better.is_empty() && request.returned < access.scanned {
             sentences.push(
                 "No key of the table or of an index begins with an attribute that the filter compares with one value: a global index on one of them would let a Query read fewer items."
                     .to_owned(),
             );
         }
     }
-    if let Some(age) = touch.age {
+    if let Some(age) = access.age {
         sentences.push(format!(
             "It was an eventually consistent read, and saw what was replaced {} seconds before.",
             age.as_secs_f64()
         ));
     }
-    sentences.extend(refusal(touch));
+    sentences.extend(refusal(access));
     sentences
 }
 
 /// The number of capacity partitions that a range touched.
-fn across(touch: &Touch) -> String {
-    match touch.partitions {
+fn across(access: &RecordedAccess) -> String {
+    match access.partitions {
         Some((first, last)) if first != last => format!(", from {} partitions", last - first + 1),
         Some((partition, _)) => format!(", from partition {partition}"),
         None => String::new(),
@@ -165,9 +165,9 @@ fn across(touch: &Touch) -> String {
 }
 
 /// Why an entry was throttled.
-fn refusal(touch: &Touch) -> Vec<String> {
-    let Some(error) = touch.error else { return Vec::new() };
-    let mut sentences: Vec<String> = match touch.injected {
+fn refusal(access: &RecordedAccess) -> Vec<String> {
+    let Some(error) = access.error else { return Vec::new() };
+    let mut sentences: Vec<String> = match access.injected {
         Some(Injected::Rule(id)) => vec![format!(
             "Fault rule {id} let it fail: it was neither the data nor the capacity."
         )],
@@ -178,19 +178,19 @@ fn refusal(touch: &Touch) -> Vec<String> {
         }
         None => Vec::new(),
     };
-    if touch.injected.is_none() {
-        sentences.extend(touch.limits.iter().map(|(reason, resource)| limit(reason, resource)));
+    if access.injected.is_none() {
+        sentences.extend(access.limits.iter().map(|(reason, resource)| limit(reason, resource)));
         match error {
             ErrorKind::ConditionalCheckFailed => sentences.push(format!(
                 "Its condition does not hold for the item that is there, or for its absence; that costs {} write units.",
-                touch.write.as_f64()
+                access.write.as_f64()
             )),
             ErrorKind::DuplicateItem => sentences.push("An item with this key is there already.".to_owned()),
             ErrorKind::TransactionConflict => {
                 sentences.push("A transaction in flight holds the item until it is carried out.".to_owned());
             }
             ErrorKind::ItemCollectionSizeLimitExceeded => {
-                sentences.push("Its item collection, with the entries of local indexes, is as large as it may be.".to_owned());
+                sentences.push("Its item collection, with the entries of local indexes, has reached its size limit.".to_owned());
             }
             _ => {}
         }
@@ -222,15 +222,15 @@ fn limit(reason: &str, resource: &str) -> String {
     format!("{meaning} ({reason}).")
 }
 
-fn suggestion(touch: &Touch, read: &BetterRead) -> String {
+fn suggestion(access: &RecordedAccess, read: &BetterRead) -> String {
     let keys: Vec<&str> = read.key.iter().map(Name::as_str).collect();
     let keys = keys.join(" and ");
     let Some(index) = &read.index else {
         return match read.operation {
-            "GetItem" => format!("A GetItem with {keys} reads this one item of table {}.", touch.table),
+            "GetItem" => format!("A GetItem with {keys} reads this one item of table {}.", access.table),
             _ => format!(
                 "A Query of table {} with {keys} in its key condition reads only items with these key values.",
-                touch.table
+                access.table
             ),
         };
     };

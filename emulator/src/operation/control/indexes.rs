@@ -33,7 +33,7 @@ impl ControlRequest<'_> {
     pub fn set_index_lag(&self, writer: &mut Writer) -> ControlResult<()> {
         if self.body == Json::Null {
             return Err(ControlError::malformed(
-                "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
+                "lag must be a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
             ));
         }
         let lag = read_lag("lag", &self.body)?;

@@ -176,7 +176,7 @@ pub(super) fn read_cursor(text: &str) -> ControlResult<Key> {
     };
     read().ok_or_else(|| {
         let text = shortened(text);
-        ControlError::malformed(format!("after is the next of a page before, and not \"{text}\"."))
+        ControlError::malformed(format!("after must be the next of an earlier page, not \"{text}\"."))
     })
 }
 

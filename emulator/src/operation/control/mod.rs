@@ -185,7 +185,7 @@ pub fn answer(
     let control = find(call, &parts)?;
     if control.changes() && allowed == Allowed::ReadOnly {
         return Err(ControlError::forbidden(
-            "This twin was started with --no-control: it can be looked at, and not changed.",
+            "This twin was started with --no-control: it can be read but not changed.",
         ));
     }
     let sent = call.parameters();
@@ -223,7 +223,7 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'stati
     let methods = methods.join(", ");
     Err(ControlError::not_allowed(
         &methods,
-        format!("{path} takes {methods}, and not {}.", shortened(call.method)),
+        format!("{path} accepts {methods}, not {}.", shortened(call.method)),
     ))
 }
 
@@ -233,12 +233,12 @@ fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(J
     let refusal = |problem: &str| ControlError::malformed(format!("{} {} {problem}.", control.method, control.path));
     match (control.takes, body) {
         (Takes::Bytes, ControlBody::Bytes(bytes)) => Ok((Json::Null, bytes)),
-        (Takes::Bytes, ControlBody::Json(json)) if json.is_empty() => Err(refusal("takes a body, and there is none")),
+        (Takes::Bytes, ControlBody::Json(json)) if json.is_empty() => Err(refusal("requires a body")),
         (Takes::Bytes, ControlBody::Json(_)) => Err(ControlError::not_json(format!(
             "Send it with the header content-type: {OCTET_STREAM}."
         ))),
         (_, ControlBody::Bytes(_)) => Err(ControlError::not_json(NOT_JSON)),
-        (Takes::Json, ControlBody::Json(json)) if json.is_empty() => Err(refusal("takes a body, and there is none")),
+        (Takes::Json, ControlBody::Json(json)) if json.is_empty() => Err(refusal("requires a body")),
         (Takes::Json, ControlBody::Json(json)) => Ok((Json::read(json)?, &[])),
         (_, ControlBody::Json(json)) => {
             let options = if json.is_empty() { Json::Null } else { Json::read(json)? };
@@ -247,7 +247,7 @@ fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(J
             } else if control.takes == Takes::Options {
                 Ok((options, &[]))
             } else {
-                Err(refusal("takes no body, and there is one"))
+                Err(refusal("does not accept a body"))
             }
         }
     }
@@ -310,11 +310,11 @@ impl ControlRequest<'_> {
                 region: scope.region,
             });
         let table_name = shortened(table);
-        let hint = "name the account and the region by the credentials of an Authorization header";
+        let hint = "name the account and the region in the credentials of an Authorization header";
         match (owners.next(), owners.next()) {
             (Some(owner), None) => Ok((AccountControls::new(self.twin, owner), table)),
             (None, _) => Err(ControlError::not_found(format!(
-                "Nobody has a table {table_name}; if it is yet to be made, {hint}."
+                "No account has a table {table_name}; to refer to a future one, {hint}."
             ))),
             (Some(one), Some(other)) => {
                 let of = |caller: Caller| format!("{} in {}", caller.access_key, caller.region);

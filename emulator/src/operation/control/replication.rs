@@ -50,7 +50,7 @@ impl ControlRequest<'_> {
     pub fn set_replication_lag(&self, writer: &mut Writer) -> ControlResult<()> {
         if self.body == Json::Null {
             return Err(ControlError::malformed(
-                "lag takes a number of seconds, or { typical, longest }; DELETE lets replication follow the table's conditions again.",
+                "lag must be a number of seconds, or { typical, longest }; DELETE lets replication follow the table's conditions again.",
             ));
         }
         let lag = read_lag("lag", &self.body)?;

@@ -3,7 +3,7 @@
 use super::ControlRequest;
 use crate::access::{ReportedKeys, Usage, UsedPermission, UsedStatement};
 use crate::error::ErrorKind;
-use crate::journal::{ItemAction, Request, Touch};
+use crate::journal::{ItemAction, RecordedAccess, Request};
 use crate::plan::key_text;
 use crate::sorted::SortedMap;
 use crate::storage::Table;
@@ -67,40 +67,40 @@ fn add(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
         });
     }
     if request.permissions.is_empty() {
-        let touches = request
-            .touches
+        let accesses = request
+            .accesses
             .iter()
-            .filter(|touch| touch.act != ItemAction::GetRecords);
-        touches.for_each(|touch| add_touch(requested, usage, request, touch));
+            .filter(|access| access.act != ItemAction::GetRecords);
+        accesses.for_each(|access| add_access(requested, usage, request, access));
     }
 }
 
 /// Adds the permission that an entry of a request has used.
-fn add_touch(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request, touch: &Touch) {
+fn add_access(requested: &ControlRequest<'_>, usage: &mut Usage, request: &Request, access: &RecordedAccess) {
     let caller = &request.caller;
     let table = requested
         .twin
         .state
         .catalog()
-        .table(&requested.twin.scope(caller), &touch.table);
+        .table(&requested.twin.scope(caller), &access.table);
     let mut resource = match &table {
         Some(table) => table.arn.clone(),
         None => format!(
             "arn:aws:dynamodb:{}:{}:table/{}",
             caller.region,
             caller.account(),
-            touch.table
+            access.table
         ),
     };
-    if let Some(index) = &touch.index {
+    if let Some(index) = &access.index {
         resource = format!("{resource}/index/{index}");
     }
-    let keys = leading_keys(table.as_deref(), touch);
+    let keys = leading_keys(table.as_deref(), access);
     // Touches beyond the limit of the log are unknown.
     let keys = keys.filter(|_| request.more == 0);
     usage.add(&UsedPermission {
         leading_keys: keys.as_ref().map(|keys| keys.iter().map(Text::as_str).collect()),
-        ..UsedPermission::new(action(&request.operation, touch.act), &resource)
+        ..UsedPermission::new(action(&request.operation, access.act), &resource)
     });
 }
 
@@ -123,15 +123,15 @@ fn action(operation: &str, act: ItemAction) -> &str {
 }
 
 /// The values of `dynamodb:LeadingKeys`; `None` if the entry has no partition keys, or they are no longer known.
-fn leading_keys(table: Option<&Table>, touch: &Touch) -> Option<Vec<Text>> {
-    let value = match touch.act {
+fn leading_keys(table: Option<&Table>, access: &RecordedAccess) -> Option<Vec<Text>> {
+    let value = match access.act {
         ItemAction::Scan | ItemAction::SearchVectors => None,
-        ItemAction::Query if touch.key.len() == 1 => touch.key.iter().next().map(|(_, value)| value),
+        ItemAction::Query if access.key.len() == 1 => access.key.iter().next().map(|(_, value)| value),
         ItemAction::Query => None,
         _ => {
             let shape = table?.shape();
             let hash = shape.definition.key.attributes().next()?;
-            return Some(vec![key_text(touch.key.get(&hash.name)?)?]);
+            return Some(vec![key_text(access.key.get(&hash.name)?)?]);
         }
     };
     Some(vec![key_text(value?)?])

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::legacy;
@@ -40,7 +40,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::global_table(plan)));
     }
 
-    fn execute(_: &Context<'_>, _: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(_: &Context<'_>, _: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         Err(ApiError::invalid(
             "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB global tables version 2019.11.21, instead of version 2017.11.29 (Legacy).",
         ))

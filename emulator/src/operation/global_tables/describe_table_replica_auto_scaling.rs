@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::auto_scaling::{self, GlobalTable};
@@ -31,7 +31,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(plan)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let global = auto_scaling::find(context, plan)?;
         Ok((global, context.account.to_owned(), context.now))
     }

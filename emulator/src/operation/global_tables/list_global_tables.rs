@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
@@ -38,7 +38,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::any()));
     }
 
-    fn execute(_: &Context<'_>, (): &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(_: &Context<'_>, (): &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::legacy;
@@ -49,7 +49,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::global_table(plan)));
     }
 
-    fn execute(_: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(_: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         Err(ApiError::global_table_not_found(plan))
     }
 

@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, ErrorKind, Violations};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::global_tables::auto_scaling::{self, GlobalTable};
@@ -41,7 +41,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (name, request) = plan;
         let _turn = context.engine.catalog().change_replicas();
         let global = auto_scaling::find(context, name)?;

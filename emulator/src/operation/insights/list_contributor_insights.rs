@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{self, Access, ControlAccess, Target};
@@ -81,7 +81,7 @@ impl Stages for Operation {
         each(Access::Control(access));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let tables = if let Some(target) = &plan.target {
             vec![Arc::clone(&target.table)]
         } else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::limits;
 use crate::operation::check::{self, words};
 use crate::operation::drive::Stages;
@@ -53,7 +53,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.insights.target.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         plan.insights.check_index()?;
         let (table, index) = (&plan.insights.target.table, plan.insights.index);
         let (request, on) = (plan.request, plan.on);

@@ -3,7 +3,7 @@
 use crate::capacity::Consumed;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, RefusalScope, Verdicts, is_throttle};
+use crate::execute::{self, RefusalScope, Refusals, is_throttle};
 use crate::expression::Projection;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
@@ -112,7 +112,7 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut verdicts: Verdicts) -> Result<Vec<TableRead>, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut refusals: Refusals) -> Result<Vec<TableRead>, ApiError> {
         let mut bytes = 0;
         let mut throttle = None;
         let mut processed = 0;
@@ -125,7 +125,7 @@ impl Stages for Operation {
                 consumed: Consumed::new(table.name.clone()),
             };
             for (at, (get, _)) in table.gets.iter().enumerate() {
-                let verdict = verdicts.of(entry);
+                let verdict = refusals.of(entry);
                 entry += 1;
                 if bytes >= limits::BATCH_GET_SIZE {
                     read.unprocessed.push(at);
@@ -316,7 +316,7 @@ fn plan_table<'r>(
     }
     Ok(TableGets {
         requested,
-        name: target.asked_name(),
+        name: target.requested_name(),
         gets,
         projection,
     })

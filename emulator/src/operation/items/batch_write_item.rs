@@ -4,7 +4,7 @@ use crate::capacity::Consumed;
 use crate::change::Change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, ErrorKind, Violations};
-use crate::execute::{self, RefusalScope, Verdicts, is_throttle};
+use crate::execute::{self, RefusalScope, Refusals, is_throttle};
 use crate::key::Key;
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
@@ -107,7 +107,7 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut verdicts: Verdicts) -> Result<Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut refusals: Refusals) -> Result<Outcome, ApiError> {
         let mut outcome = Outcome {
             consumed: vec![None; plan.tables.len()],
             unprocessed: vec![Vec::new(); plan.tables.len()],
@@ -115,7 +115,7 @@ impl Stages for Operation {
         };
         let mut throttle = None;
         for (entry, (at, number, write)) in plan.writes.iter().enumerate() {
-            match verdicts.of(entry).and_then(|()| execute::write(context, write)) {
+            match refusals.of(entry).and_then(|()| execute::write(context, write)) {
                 Err(error) if is_throttle(&error) => {
                     outcome.unprocessed[*at].push(*number);
                     throttle = Some(error);
@@ -144,7 +144,7 @@ impl Stages for Operation {
             list.close();
         }
         rest.close();
-        let names = plan.targets.iter().map(Target::asked_name);
+        let names = plan.targets.iter().map(Target::requested_name);
         let collections: Vec<(Text, Vec<Collection>)> = names.zip(outcome.collections).collect();
         output::batch_collection_metrics(&mut answer, &collections);
         if plan.report != CapacityReport::None {
@@ -157,7 +157,7 @@ impl Stages for Operation {
 impl Outcome {
     /// Adds the result of a write.
     fn add(&mut self, table: usize, write: &Write<'_>, change: &Change, metrics: bool) {
-        let cost = change.consumed(&write.target.asked_name());
+        let cost = change.consumed(&write.target.requested_name());
         match &mut self.consumed[table] {
             Some(sum) => sum.merge(cost),
             none => *none = Some(cost),

@@ -3,7 +3,7 @@
 use crate::capacity::Consumed;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::expression::Projection;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -86,7 +86,7 @@ impl Stages for Operation {
         }));
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Option<Item>, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Refusals) -> Result<Option<Item>, ApiError> {
         execute::get(context, &plan.get)
     }
 
@@ -100,7 +100,7 @@ impl Stages for Operation {
             reading::item(&mut answer, "Item", item, plan.projection.as_ref());
         }
         if plan.report != CapacityReport::None {
-            let mut consumed = Consumed::new(plan.get.target.asked_name());
+            let mut consumed = Consumed::new(plan.get.target.requested_name());
             consumed.table = plan.get.units(item.as_ref());
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, plan.report);
         }

@@ -117,7 +117,7 @@ pub fn encode(plan: &WritePlan<'_>, change: &Change, out: &mut Writer) {
     let mut answer = Object::open(out);
     attributes(write, returns.values, change, &mut answer);
     if returns.report != CapacityReport::None {
-        let consumed = change.consumed(&write.target.asked_name());
+        let consumed = change.consumed(&write.target.requested_name());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, returns.report);
     }
     if returns.metrics && !write.target.definition().locals.is_empty() {

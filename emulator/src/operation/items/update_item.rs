@@ -3,7 +3,7 @@
 use crate::change::Change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::expression::{Bindings, ExpressionKind, Update, legacy};
 use crate::operation::check::{self, words};
 use crate::operation::drive::Stages;
@@ -72,7 +72,7 @@ impl Stages for Operation {
         each(plan.access());
     }
 
-    fn execute(context: &Context<'_>, plan: &WritePlan<'_>, _: Verdicts) -> Result<Change, ApiError> {
+    fn execute(context: &Context<'_>, plan: &WritePlan<'_>, _: Refusals) -> Result<Change, ApiError> {
         execute::write(context, &plan.write)
     }
 

@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{self, Access, ControlAccess, Target};
@@ -34,7 +34,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.table.name)));
     }
 
-    fn execute(context: &Context<'_>, _: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, _: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         Ok(context.now)
     }
 

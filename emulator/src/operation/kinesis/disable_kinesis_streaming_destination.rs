@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::drive::Stages;
 use crate::operation::kinesis::{self, DestinationPlan};
 use crate::plan::{Access, ControlAccess};
@@ -41,7 +41,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.target.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         kinesis::change(context, &plan.target.table, |table, shape| {
             let there = shape.attached.destination(plan.stream_arn, context.now);
             let Some(there) = there.filter(|there| there.status(context.now) == "ACTIVE") else {

@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::kinesis::{self, DestinationPlan};
@@ -40,7 +40,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.target.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let fails = !is_stream(context, plan.stream_arn);
         kinesis::change(context, &plan.target.table, |table, shape| {
             if shape

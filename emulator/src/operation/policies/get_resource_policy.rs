@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::drive::Stages;
 use crate::operation::policies::{self, PolicyPlan};
 use crate::plan::Access;
@@ -31,7 +31,7 @@ impl Stages for Operation {
         each(Access::Control(plan.access()));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         policies::check_stream(context, plan)?;
         let policy = plan.target.shape.attached.policy(plan.resource.stream);
         let shown = policy.and_then(|policy| policy.shown(context.now));

@@ -209,7 +209,7 @@ pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
         answer.map("LastEvaluatedKey", &key);
     }
     if *report != CapacityReport::None {
-        let consumed = result.cost.consumed(read, &read.target.asked_name());
+        let consumed = result.cost.consumed(read, &read.target.requested_name());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
     }
     answer.close();

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, PageResult, Verdicts};
+use crate::execute::{self, PageResult, Refusals};
 use crate::expression::{Bindings, Condition, ExpressionKind, Projection, legacy};
 use crate::operation::check::{self, CapacityReport, words};
 use crate::operation::drive::Stages;
@@ -125,7 +125,7 @@ impl Stages for Operation {
         plan.access(each);
     }
 
-    fn execute(context: &Context<'_>, plan: &PagePlan<'_>, _: Verdicts) -> Result<PageResult, ApiError> {
+    fn execute(context: &Context<'_>, plan: &PagePlan<'_>, _: Refusals) -> Result<PageResult, ApiError> {
         execute::page(context, &plan.read)
     }
 

@@ -4,7 +4,7 @@ use crate::capacity::units;
 use crate::change::vector::{self, VectorEntry};
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, SearchHit, Verdicts};
+use crate::execute::{self, Refusals, SearchHit};
 use crate::expression::{Bindings, ExpressionKind, Projection, SearchCondition};
 use crate::key::{self, Key};
 use crate::limits;
@@ -106,7 +106,7 @@ impl Stages for Operation {
         each(Access::Items(ItemRequest::Search(&plan.search).into()));
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Vec<SearchHit>, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Refusals) -> Result<Vec<SearchHit>, ApiError> {
         Ok(execute::search(context, &plan.search))
     }
 

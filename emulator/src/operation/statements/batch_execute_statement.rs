@@ -4,7 +4,7 @@ use crate::capacity::Consumed;
 use crate::change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
-use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
+use crate::execute::{self, RefusalScope, Refusals, cancellation_reason};
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -135,12 +135,12 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut verdicts: Verdicts) -> Result<Vec<Outcome>, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut refusals: Refusals) -> Result<Vec<Outcome>, ApiError> {
         let mut planned = 0;
         let outcomes = plan.entries.iter().map(|entry| match &entry.step {
             Ok(step) => {
                 planned += 1;
-                step.run(context, verdicts.of(planned - 1))
+                step.run(context, refusals.of(planned - 1))
             }
             Err(error) => Outcome::of_error(error.clone()),
         });
@@ -267,7 +267,7 @@ impl StatementStep<'_> {
             Detail::Item(item) => Some(item),
             _ => None,
         };
-        let mut consumed = Consumed::new(write.target.asked_name());
+        let mut consumed = Consumed::new(write.target.requested_name());
         consumed.table = change::failure_units(stored);
         let error = if *show_item { error } else { error.with(Detail::Nothing) };
         Outcome {
@@ -280,7 +280,7 @@ impl StatementStep<'_> {
 
 fn read(context: &Context<'_>, get: &Get<'_>, columns: Option<&Columns<'_>>) -> Result<Outcome, ApiError> {
     let item = execute::get(context, get)?;
-    let mut consumed = Consumed::new(get.target.asked_name());
+    let mut consumed = Consumed::new(get.target.requested_name());
     consumed.table = get.units(item.as_ref());
     let shown = item.map(|item| match columns {
         Some(columns) => columns.apply(&item),

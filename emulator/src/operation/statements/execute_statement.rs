@@ -5,7 +5,7 @@ mod select;
 use crate::change::Change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, PageResult, Verdicts};
+use crate::execute::{self, PageResult, Refusals};
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -101,7 +101,7 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Refusals) -> Result<Outcome, ApiError> {
         match plan {
             Plan::Select(select) => execute::page(context, &select.page.read).map(Outcome::Page),
             Plan::Write { write, .. } => {

@@ -3,7 +3,7 @@
 use crate::change::Change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
+use crate::execute::{self, RefusalScope, Refusals, cancellation_reason};
 use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -157,15 +157,15 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, refusals: Refusals) -> Result<Outcome, ApiError> {
         let outcome = match &plan.entries {
             Entries::Reads(gets, _) => {
-                let items = execute::transact_get(context, gets, verdicts)?;
+                let items = execute::transact_get(context, gets, refusals)?;
                 transaction::check_response(&items)?;
                 Outcome::Read(items)
             }
-            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
-            Entries::Repeated(_, gets) => Outcome::Read(execute::read_again(context, gets, verdicts)?),
+            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, refusals)?),
+            Entries::Repeated(_, gets) => Outcome::Read(execute::read_again(context, gets, refusals)?),
         };
         plan.attempt.succeed();
         Ok(outcome)

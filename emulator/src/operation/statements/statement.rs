@@ -119,7 +119,7 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
         }
         Statement::Delete { condition, .. } => {
             let mut write = plan::keyed(target, key, WriteAction::Delete, guard(condition))?;
-            write.spare_missing = true;
+            write.passes_if_missing = true;
             Ok(write)
         }
         Statement::Exists(select) | Statement::Select(select) => {
@@ -148,7 +148,7 @@ pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change
 
 /// The cost of a write of one item.
 pub fn cost(write: &Write<'_>, change: &Change) -> Consumed {
-    change.consumed(&write.target.asked_name())
+    change.consumed(&write.target.requested_name())
 }
 
 /// The model's constraints on one of several statements.

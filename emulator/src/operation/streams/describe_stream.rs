@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::limits;
 use crate::operation::arn::ArnResource;
 use crate::operation::streams;
@@ -47,7 +47,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::arn(plan.0.arn).on_table(plan.0.table)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (resource, request) = plan;
         let stream = streams::find(context, resource.arn)?;
         execute::settle_stream(context, &stream);

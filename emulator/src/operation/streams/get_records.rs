@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Verdicts};
-use crate::journal::{ItemAction, Touch};
+use crate::execute::{self, Refusals};
+use crate::journal::{ItemAction, RecordedAccess};
 use crate::limits;
 use crate::operation::drive::Stages;
 use crate::operation::streams::{self, ShardIterator};
@@ -71,7 +71,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let iterator = &plan.iterator;
         let stream = streams::find(context, &iterator.stream)?;
         let life = Duration::from_secs(limits::ITERATOR_SECONDS);
@@ -84,7 +84,7 @@ impl Stages for Operation {
         context.record(|recorder| {
             let bytes = slice.records.iter().map(|record| record.size() as u64).sum();
             recorder.name_table(&stream.table);
-            recorder.touch(Touch::new(ItemAction::GetRecords, stream.table.clone()));
+            recorder.accessed(RecordedAccess::new(ItemAction::GetRecords, stream.table.clone()));
             let last = slice.records.last();
             let age = last.map_or(Duration::ZERO, |record| context.now.since(record.created));
             let counts = (slice.records.len() as u64, bytes);

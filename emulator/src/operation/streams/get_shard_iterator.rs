@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::arn::ArnResource;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -53,7 +53,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let stream = streams::find(context, plan.stream.arn)?;
         execute::settle_stream(context, &stream);
         let place = stream.place_of_shard(plan.shard, context.now);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::limits;
 use crate::operation::check;
 use crate::operation::drive::Stages;
@@ -38,7 +38,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let table = plan.table_name.as_deref();
         let limit = plan.limit.unwrap_or(limits::STREAM_LIST) as usize;
         let start = plan.exclusive_start_stream_arn.as_deref();

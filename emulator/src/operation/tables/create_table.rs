@@ -12,7 +12,7 @@ use crate::chance;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::drive::Stages;
 use crate::operation::policies;
 use crate::operation::tables::account;
@@ -79,7 +79,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let name = plan.name;
         let region = context.engine.catalog().region_or_new(&context.scope);
         let mut tables = region.tables.write();

@@ -8,7 +8,7 @@ use crate::chance;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::backups;
 use crate::operation::check;
 use crate::operation::tables::account;
@@ -41,7 +41,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::target(plan)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let table = &plan.table;
         account::check_operations(context, &table.name)?;
         execute::run_due(table, context.now);
@@ -180,7 +180,7 @@ mod tests {
     use crate::conditions::{Conditions, Lag};
     use crate::context::EngineState;
     use crate::error::ErrorKind;
-    use crate::execute::Verdicts;
+    use crate::execute::Refusals;
     use crate::operation;
     use crate::plan::WriteAction;
     use crate::plan::WriteCondition;
@@ -238,7 +238,7 @@ mod tests {
                 vec![put(&deleted), put(&kept)],
                 vec![put(&kept), keyed(WriteAction::Check)],
             ] {
-                let together = execute::transact_write(&context, &writes, Verdicts::default()).unwrap_err();
+                let together = execute::transact_write(&context, &writes, Refusals::default()).unwrap_err();
                 assert_eq!(together.kind(), ErrorKind::ResourceNotFound);
             }
             assert!(kept.table.items().is_empty());

@@ -3,7 +3,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::limits;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
@@ -31,7 +31,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::any()));
     }
 
-    fn execute(_: &Context<'_>, (): &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(_: &Context<'_>, (): &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::description::{self, TableView};
@@ -31,7 +31,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::target(plan)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         // The counts include the work that is due.
         execute::notice_due(&plan.table, context.now);
         Ok(context.now)

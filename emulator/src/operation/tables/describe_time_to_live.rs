@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{self, Access, ControlAccess, Target};
@@ -31,7 +31,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let state = match plan.table.stage(&plan.shape, context.now) {
             TableStage::Active => return Ok(()),
             TableStage::Deleting => "DELETING",

@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{Access, ControlAccess};
@@ -39,7 +39,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::any()));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let limit = plan.limit.unwrap_or(MOST) as usize;
         let start = plan.exclusive_start_table_name.as_ref();
         let region = context.engine.catalog().region(&context.scope);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
@@ -51,7 +51,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::target(&plan.0).also_in(&plan.2)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (Target { table, .. }, request, _) = plan;
         execute::run_due(table, context.now);
         account::check_operations(context, &table.name)?;
@@ -126,7 +126,7 @@ mod tests {
     use crate::conditions::Conditions;
     use crate::context::EngineState;
     use crate::error::ErrorKind;
-    use crate::execute::Verdicts;
+    use crate::execute::Refusals;
     use crate::expression::Bindings as Expressions;
     use crate::operation;
     use crate::plan::WriteAction;
@@ -192,7 +192,7 @@ mod tests {
         for write in refused {
             let alone = execute::write(&context, &write).unwrap_err();
             assert_eq!(alone.kind(), ErrorKind::Validation);
-            let together = execute::transact_write(&context, &[Ok(write)], Verdicts::default()).unwrap_err();
+            let together = execute::transact_write(&context, &[Ok(write)], Refusals::default()).unwrap_err();
             assert_eq!(together.kind(), ErrorKind::TransactionCanceled);
         }
         let change = execute::write(&context, &served).unwrap();

@@ -6,7 +6,7 @@ use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
@@ -47,7 +47,7 @@ impl Stages for Operation {
         each(Access::Control(access.also_in(&plan.3)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (Target { table, .. }, enabled, attribute, _) = plan;
         account::check_operations(context, &table.name)?;
         let now = context.now;

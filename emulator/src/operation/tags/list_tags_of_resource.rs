@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::arn::ArnResource;
 use crate::operation::drive::Stages;
 use crate::operation::tags::{self, Tags};
@@ -33,7 +33,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::arn(plan.arn).on_table(plan.table)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let table = tags::table(context, plan)?;
         Ok(tags::of(&table.shape(), plan.stream, context.now).to_vec())
     }

@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::arn::ArnResource;
 use crate::operation::drive::Stages;
 use crate::operation::tags::{self, Tags};
@@ -40,7 +40,7 @@ impl Stages for Operation {
         ));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (resource, given) = plan;
         let table = tags::table(context, resource)?;
         tags::change(context, &table, resource.stream, given, |tags| {

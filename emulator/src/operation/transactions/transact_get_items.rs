@@ -2,7 +2,7 @@
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
+use crate::execute::{self, RefusalScope, Refusals, cancellation_reason};
 use crate::expression::Projection;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
@@ -69,8 +69,8 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Vec<Option<Item>>, ApiError> {
-        let items = execute::transact_get(context, &plan.gets, verdicts)?;
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, refusals: Refusals) -> Result<Vec<Option<Item>>, ApiError> {
+        let items = execute::transact_get(context, &plan.gets, refusals)?;
         transaction::check_response(&items)?;
         Ok(items)
     }

@@ -3,7 +3,7 @@
 use crate::change::Change;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, RefusalScope, Verdicts};
+use crate::execute::{self, RefusalScope, Refusals};
 use crate::expression::{Bindings, Condition, Update};
 use crate::key;
 use crate::limits;
@@ -140,10 +140,10 @@ impl Stages for Operation {
         }
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, refusals: Refusals) -> Result<Outcome, ApiError> {
         let outcome = match &plan.entries {
-            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
-            Entries::Repeated(_, gets) => Outcome::Repeated(execute::read_again(context, gets, verdicts)?),
+            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, refusals)?),
+            Entries::Repeated(_, gets) => Outcome::Repeated(execute::read_again(context, gets, refusals)?),
         };
         plan.attempt.succeed();
         Ok(outcome)
@@ -426,7 +426,7 @@ fn collections_of(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) ->
     let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
     let written = writes.iter().flatten().zip(changes);
     for (write, change) in written.filter(|(write, _)| !write.target.definition().locals.is_empty()) {
-        let name = write.target.asked_name();
+        let name = write.target.requested_name();
         let collection = single_write::collection(write, change);
         match collections.iter_mut().find(|(table, _)| *table == name) {
             Some((_, there)) => output::note_collection(there, collection),

@@ -143,7 +143,7 @@ pub fn check_response(items: &[Option<Item>]) -> Result<(), ApiError> {
 }
 
 fn read_cost(get: &Get<'_>, item: Option<&Item>) -> Consumed {
-    let mut cost = Consumed::new(get.target.asked_name());
+    let mut cost = Consumed::new(get.target.requested_name());
     cost.table = get.units(item);
     cost.direction = Some(Direction::Read);
     cost
@@ -162,7 +162,7 @@ pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
 pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<Consumed> {
     let mut consumed = Vec::new();
     for (write, change) in writes.iter().flatten().zip(changes) {
-        let mut cost = change.consumed(&write.target.asked_name());
+        let mut cost = change.consumed(&write.target.requested_name());
         cost.direction = Some(Direction::Write);
         output::merge(&mut consumed, cost);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::transfers;
 use crate::operation::transfers::describe_bulk_operation::{self, WORDS};
 use crate::plan::{Access, ControlAccess};
@@ -35,7 +35,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::arn(plan)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let transfer = transfers::find(context, TransferKind::BulkPut, plan)?;
         transfer.cancel(context.now)?;
         let status = describe_bulk_operation::status(&transfer, context.now);

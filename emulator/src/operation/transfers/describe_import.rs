@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::ApiError;
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::drive::Stages;
 use crate::operation::transfers;
 use crate::operation::transfers::describe_export;
@@ -39,7 +39,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::arn(plan)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         Ok((transfers::find(context, TransferKind::Import, plan)?, context.now))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::limits;
 use crate::operation::arn;
 use crate::operation::backups;
@@ -56,7 +56,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.target.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let Plan { target, arn, sent } = plan;
         let RequestWithBody { request, body } = sent;
         backups::check_table(context, target).map_err(|error| by_arn(error, arn))?;

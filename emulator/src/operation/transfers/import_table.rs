@@ -6,7 +6,7 @@ use crate::change;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::key::Key;
 use crate::limits;
 use crate::operation::check::one_of;
@@ -65,7 +65,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(plan.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let Plan {
             table,
             name,

@@ -19,7 +19,7 @@ use crate::chance::{self, StableHash};
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Verdicts;
+use crate::execute::Refusals;
 use crate::operation::arn;
 use crate::operation::check;
 use crate::operation::check::one_of;
@@ -343,7 +343,7 @@ impl<L: TransferList> Stages for L {
         each(Access::Control(plan.access()));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         plan.find(context)
     }
 

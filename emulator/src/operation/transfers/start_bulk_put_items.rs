@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
-use crate::execute::{self, Verdicts};
+use crate::execute::{self, Refusals};
 use crate::expression::{Bindings, ExpressionKind};
 use crate::limits;
 use crate::operation::check;
@@ -48,7 +48,7 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(&plan.0.table.name)));
     }
 
-    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (target, RequestWithBody { request, body }) = plan;
         check_state(context, target)?;
         let table = &target.table;

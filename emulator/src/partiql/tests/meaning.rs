@@ -2,9 +2,7 @@
 
 use crate::partiql::{Prepared, Statement, StatementCache, only_key, written_key};
 use crate::plan::SelectRanges;
-use crate::schema::{
-    Adjustments, BillingMode, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput,
-};
+use crate::schema::{Adjustments, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput};
 use crate::value::{AttributeValue, Item, Map};
 
 fn attribute(name: &str) -> KeyAttribute {
@@ -33,22 +31,9 @@ fn index() -> Index {
 
 fn definition() -> Definition {
     Definition {
-        key: schema(),
         attributes: vec![attribute("g"), attribute("pk"), attribute("sk")],
-        locals: Vec::new(),
-        vectors: Vec::new(),
         globals: vec![index()],
-        billing: BillingMode::PayPerRequest,
-        throughput: Throughput::default(),
-        adjustments: Adjustments::default(),
-        on_demand_since: None,
-        on_demand: None,
-        warm: None,
-        class: None,
-        class_changed: None,
-        deletion_protection: false,
-        encryption: None,
-        tags: Vec::new(),
+        ..Definition::of_key(schema())
     }
 }
 

@@ -117,7 +117,6 @@ impl<'c> Replay<'c> {
         self.catalog.region_or_new(scope)
     }
 
-    #[allow(clippy::too_many_lines)]
     fn mutate(&mut self, committed: &Committed<'_>, mutation: &Mutation) -> Result<(), String> {
         match mutation {
             Mutation::ChangeItem {

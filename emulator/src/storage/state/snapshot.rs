@@ -44,7 +44,7 @@ pub struct StateSnapshot {
 /// use dynatwin_engine::StateSnapshot;
 ///
 /// let error = StateSnapshot::from_bytes(b"{}").unwrap_err();
-/// assert_eq!(error.to_string(), "not a snapshot: it begins otherwise, or its version is unknown");
+/// assert_eq!(error.to_string(), "not a snapshot: its format or version is unknown");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidSnapshot(&'static str);
@@ -142,7 +142,7 @@ impl StateSnapshot {
         let damaged = || InvalidSnapshot("its checksum is wrong");
         let rest = bytes
             .strip_prefix(MAGIC)
-            .ok_or(InvalidSnapshot("it begins otherwise, or its version is unknown"))?;
+            .ok_or(InvalidSnapshot("its format or version is unknown"))?;
         let (rest, checksum) = rest.split_last_chunk::<4>().ok_or_else(damaged)?;
         if crc32(&bytes[..bytes.len() - 4]) != u32::from_le_bytes(*checksum) {
             return Err(damaged());

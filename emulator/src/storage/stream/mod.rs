@@ -48,8 +48,6 @@ pub struct StreamSettings<'a> {
     /// The first token of each shard, in order; the first one is 0.
     pub starts: Vec<u64>,
 }
-
-/// The status of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStatus {
     Enabling,

@@ -7,8 +7,6 @@ use super::record::Record;
 use crate::clock::Moment;
 use crate::schema::{KeySchema, StreamView};
 use crate::value::Name;
-
-/// The end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEnd {
     pub at: Moment,

@@ -4,7 +4,7 @@ use super::*;
 use crate::conditions::Lag;
 use crate::key::Key;
 use crate::limits;
-use crate::schema::{Adjustments, BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
+use crate::schema::{Definition, KeyAttribute, ScalarType};
 use crate::value::{AttributeValue, Item, Map};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -30,27 +30,6 @@ fn stream(view: StreamView) -> Stream {
     })
 }
 
-fn definition() -> Definition {
-    Definition {
-        key: schema(),
-        attributes: Vec::new(),
-        locals: Vec::new(),
-        globals: Vec::new(),
-        vectors: Vec::new(),
-        billing: BillingMode::PayPerRequest,
-        throughput: Throughput::default(),
-        adjustments: Adjustments::default(),
-        on_demand_since: None,
-        on_demand: None,
-        warm: None,
-        class: None,
-        class_changed: None,
-        deletion_protection: false,
-        encryption: None,
-        tags: Vec::new(),
-    }
-}
-
 fn item(pk: &str, v: &str) -> Item {
     let entries = [("pk", pk), ("v", v)].map(|(name, value)| (name.into(), AttributeValue::string(value)));
     Item::new(&Map::from_entries(entries.to_vec()))
@@ -61,7 +40,7 @@ fn change(token: u64, old: Option<&str>, new: Option<&str>) -> Change {
     let item = |v: Option<&str>| v.map(|v| item("a", v));
     let mut key = Key::of_item(&schema(), &self::item("a", "").attributes()).unwrap();
     key.token = token;
-    Change::new(&definition(), key, item(old), item(new))
+    Change::new(&Definition::of_key(schema()), key, item(old), item(new))
 }
 
 /// The tokens that a stream's open shards begin with are these quarters of the ring.

@@ -15,8 +15,6 @@ pub enum TransferKind {
     Import,
     BulkPut,
 }
-
-/// The request of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransferRequest {
     Export(Arc<ExportTableToPointInTime>),

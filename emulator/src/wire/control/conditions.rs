@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
 pub fn moment(text: &str) -> ControlResult<Moment> {
     Moment::parse(text).ok_or_else(|| {
         let text = shortened(text);
-        ControlError::malformed(format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z."))
+        ControlError::malformed(format!("\"{text}\" is not a moment such as 2026-01-01T00:00:00Z."))
     })
 }
 
@@ -27,11 +27,7 @@ pub fn seconds(what: &str, sent: f64) -> ControlResult<Duration> {
     } else {
         Duration::try_from_secs_f64(sent)
     };
-    length.map_err(|_| {
-        ControlError::malformed(format!(
-            "{what} takes a number of seconds from 0 on, and {sent} is none."
-        ))
-    })
+    length.map_err(|_| ControlError::malformed(format!("{what} must be a number of seconds from 0, not {sent}.")))
 }
 
 /// Reads a name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
@@ -218,7 +214,7 @@ fn read_capacity(sent: &Json, current: Capacity) -> ControlResult<Capacity> {
         Some(other) => {
             let other = shortened(other);
             return Err(ControlError::malformed(format!(
-                "capacity is \"reported\", \"enforced\" or an object, and not \"{other}\"."
+                "capacity is \"reported\", \"enforced\" or an object, not \"{other}\"."
             )));
         }
         None => {}
@@ -346,7 +342,7 @@ pub fn read_lag(what: &str, sent: &Json) -> ControlResult<Lag> {
             })
         }
         _ => Err(ControlError::malformed(format!(
-            "{what} takes a number of seconds, or {{ typical, longest }} with longest not below typical, and p99 between them."
+            "{what} must be a number of seconds, or {{ typical, longest }} with longest not below typical, and p99 between them."
         ))),
     }
 }
@@ -467,11 +463,11 @@ mod tests {
             ),
             (
                 r#"{"timeToLive": -1}"#,
-                "timeToLive takes a number of seconds from 0 on, and -1 is none.",
+                "timeToLive must be a number of seconds from 0, not -1.",
             ),
             (
                 r#"{"readStaleness": {"typical": 2, "longest": 1}}"#,
-                "readStaleness takes a number of seconds, or { typical, longest } with longest not below typical, and p99 between them.",
+                "readStaleness must be a number of seconds, or { typical, longest } with longest not below typical, and p99 between them.",
             ),
             (
                 r#"{"readStaleness": "long"}"#,

@@ -1,10 +1,10 @@
 //! Events as JSON and as server-sent events.
 
-use super::journal::{write_caller, write_error, write_touch_members};
+use super::journal::{write_access_members, write_caller, write_error};
 use super::write_number;
 use crate::clock::Moment;
 use crate::error::ErrorKind;
-use crate::journal::{Event, EventKind, EventPage, EventSubject, Touch};
+use crate::journal::{Event, EventKind, EventPage, EventSubject, RecordedAccess};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -35,9 +35,9 @@ pub fn write_event(event: &Event, writer: &mut Writer) {
             object.integer("returned", request.returned as i64);
         }
         EventKind::Entry(..) => {
-            if let Some(touch) = event.touch() {
-                object.string("verdict", verdict(touch));
-                write_touch_members(touch, &mut object);
+            if let Some(access) = event.access() {
+                object.string("outcome", outcome(access));
+                write_access_members(access, &mut object);
             }
         }
         EventKind::IndexChange(index, subject, arrives) => {
@@ -112,8 +112,8 @@ fn kind(event: &Event) -> &'static str {
 }
 
 /// The outcome of an entry, in a word.
-fn verdict(touch: &Touch) -> &'static str {
-    match touch.error {
+fn outcome(access: &RecordedAccess) -> &'static str {
+    match access.error {
         None => "done",
         Some(ErrorKind::ConditionalCheckFailed | ErrorKind::DuplicateItem) => "conditionFailed",
         Some(ErrorKind::TransactionConflict) => "conflict",

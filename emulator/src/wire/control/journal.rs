@@ -5,7 +5,7 @@ use super::write_number;
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::error::ErrorKind;
-use crate::journal::{Datapoint, Injected, LoggedBody, Metric, ObservedScan, Request, Touch};
+use crate::journal::{Datapoint, Injected, LoggedBody, Metric, ObservedScan, RecordedAccess, Request};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
@@ -19,12 +19,12 @@ pub fn write_request(request: &Request, bodies: bool, writer: &mut Writer) {
     write_caller(&request.caller, &mut object);
     object.string("operation", &request.operation);
     object.strings("tables", request.tables.iter().map(Name::as_str));
-    let mut touches = object.list("touches");
+    let mut accesses = object.list("accesses");
     request
-        .touches
+        .accesses
         .iter()
-        .for_each(|touch| write_touch(touch, touches.object()));
-    touches.close();
+        .for_each(|access| write_access(access, accesses.object()));
+    accesses.close();
     object.integer("status", i64::from(request.status));
     write_error(request.error, &mut object);
     write_delivery(request.delivery, object.object("delivery"));
@@ -47,38 +47,38 @@ fn write_body(body: &LoggedBody, mut object: Object<'_>) {
     object.close();
 }
 
-fn write_touch(touch: &Touch, mut object: Object<'_>) {
-    object.string("table", &touch.table);
-    write_touch_members(touch, &mut object);
+fn write_access(access: &RecordedAccess, mut object: Object<'_>) {
+    object.string("table", &access.table);
+    write_access_members(access, &mut object);
     object.close();
 }
 
-/// All of a touch but its table.
-pub(super) fn write_touch_members(touch: &Touch, object: &mut Object<'_>) {
-    object.string("act", touch.act.name());
-    if let Some(index) = &touch.index {
+/// All of an access but its table.
+pub(super) fn write_access_members(access: &RecordedAccess, object: &mut Object<'_>) {
+    object.string("act", access.act.name());
+    if let Some(index) = &access.index {
         object.string("index", index);
     }
-    object.map("key", &touch.key);
-    write_number(touch.read.as_f64(), object.member("readUnits"));
-    write_number(touch.write.as_f64(), object.member("writeUnits"));
-    object.integer("scanned", touch.scanned as i64);
-    write_error(touch.error, object);
-    if let Some((first, last)) = touch.tokens {
+    object.map("key", &access.key);
+    write_number(access.read.as_f64(), object.member("readUnits"));
+    write_number(access.write.as_f64(), object.member("writeUnits"));
+    object.integer("scanned", access.scanned as i64);
+    write_error(access.error, object);
+    if let Some((first, last)) = access.tokens {
         write_token("token", first, object);
         if last != first {
             write_token("lastToken", last, object);
         }
     }
-    if let Some((first, last)) = touch.partitions {
+    if let Some((first, last)) = access.partitions {
         object.integer("partition", first as i64);
         if last != first {
             object.integer("lastPartition", last as i64);
         }
     }
-    if !touch.limits.is_empty() {
+    if !access.limits.is_empty() {
         let mut limits = object.list("limits");
-        for (reason, resource) in &touch.limits {
+        for (reason, resource) in &access.limits {
             let mut limit = limits.object();
             limit.string("reason", reason);
             limit.string("resource", resource);
@@ -86,12 +86,12 @@ pub(super) fn write_touch_members(touch: &Touch, object: &mut Object<'_>) {
         }
         limits.close();
     }
-    match touch.injected {
+    match access.injected {
         Some(Injected::Rule(id)) => object.integer("fault", id as i64),
         Some(Injected::Condition(name)) => object.string("condition", name),
         None => {}
     }
-    if let Some(age) = touch.age {
+    if let Some(age) = access.age {
         write_number(age.as_secs_f64(), object.member("age"));
     }
 }

@@ -65,7 +65,7 @@ impl<'a> Query<'a> {
     pub fn whole(&self, name: &str) -> ControlResult<Option<u64>> {
         let read = |text: &str| {
             let wrong =
-                |_| ControlError::malformed(format!("{name} is a whole number, and not \"{}\".", shortened(text)));
+                |_| ControlError::malformed(format!("{name} must be a whole number, not \"{}\".", shortened(text)));
             text.parse().map_err(wrong)
         };
         self.text(name).map(read).transpose()

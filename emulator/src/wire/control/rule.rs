@@ -253,18 +253,18 @@ mod tests {
     fn unknown_input_is_reported() {
         for (text, expect) in [
             ("{}", format!("A rule needs a verdict: {VERDICTS}")),
-            (r#"{"verdict": "explode"}"#, format!("\"explode\" is no verdict: {VERDICTS}")),
+            (r#"{"verdict": "explode"}"#, format!("\"explode\" is not a verdict: {VERDICTS}")),
             (
                 r#"{"verdict": {"wait": 1, "truncate": 2}}"#,
-                format!("A verdict says one thing: {VERDICTS}"),
+                format!("A verdict has one effect: {VERDICTS}"),
             ),
             (
                 r#"{"verdict": {"wait": -1}}"#,
-                "verdict.wait takes a number of seconds from 0 on, and -1 is none.".to_owned(),
+                "verdict.wait must be a number of seconds from 0, not -1.".to_owned(),
             ),
             (
                 r#"{"verdict": {"throttle": "Mood"}}"#,
-                "\"Mood\" is no reason for a throttle: ProvisionedThroughput, KeyRangeThroughput, AccountLimit or MaxOnDemandThroughput.".to_owned(),
+                "\"Mood\" is not a reason for a throttle: ProvisionedThroughput, KeyRangeThroughput, AccountLimit or MaxOnDemandThroughput.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "first": 1, "nth": 2}"#,
@@ -276,11 +276,11 @@ mod tests {
             ),
             (
                 r#"{"verdict": {"exception": "Mood"}}"#,
-                "\"Mood\" is no exception of the API.".to_owned(),
+                "\"Mood\" is not an exception of the API.".to_owned(),
             ),
             (
                 r#"{"verdict": {"kms": "Lost"}}"#,
-                "\"Lost\" is no fault of a key: AccessDenied, Disabled or NotFound.".to_owned(),
+                "\"Lost\" is not an error of a key: AccessDenied, Disabled or NotFound.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "until": 5, "for": 5}"#,
@@ -288,11 +288,11 @@ mod tests {
             ),
             (
                 r#"{"verdict": "reset", "after": "soon"}"#,
-                "\"soon\" is no moment: write it like 2026-01-01T00:00:00Z.".to_owned(),
+                "\"soon\" is not a moment such as 2026-01-01T00:00:00Z.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "for": -5}"#,
-                "for takes a number of seconds from 0 on, and -5 is none.".to_owned(),
+                "for must be a number of seconds from 0, not -5.".to_owned(),
             ),
         ] {
             assert_eq!(read(text), Err(expect), "{text}");

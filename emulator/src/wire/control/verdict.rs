@@ -1,4 +1,4 @@
-//! Verdicts of fault rules in JSON.
+//! Refusals of fault rules in JSON.
 
 use super::conditions::{read_lag, seconds, write_lag};
 use super::json::{Json, Members, shortened};
@@ -13,7 +13,7 @@ pub(super) const VERDICTS: &str = "throttle, { throttle: reason }, internalServe
                         { kms: fault }, { wait: seconds }, reset, answerLost, { truncate: bytes }, corruptChecksum, failJob or \
                         { failJob: reason }.";
 
-/// The verdicts that have nothing but a name.
+/// The refusals that have nothing but a name.
 pub(super) const NAMED: [(&str, Verdict); 10] = [
     ("throttle", Verdict::Throttle(None)),
     ("internalServerError", Verdict::InternalServerError),
@@ -66,7 +66,7 @@ fn named<T: Copy>(table: &[(&'static str, T)], name: &str, what: &str) -> Contro
         let known: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
         let (last, others) = known.split_last().unwrap_or((&"", &[]));
         let name = shortened(name);
-        ControlError::malformed(format!("\"{name}\" is no {what}: {} or {last}.", others.join(", ")))
+        ControlError::malformed(format!("\"{name}\" is not {what}: {} or {last}.", others.join(", ")))
     })
 }
 
@@ -82,7 +82,7 @@ pub(super) fn read_verdict(sent: &Json) -> ControlResult<Verdict> {
             let found = NAMED.iter().find(|(name, _)| name == word);
             return found.map(|(_, verdict)| *verdict).ok_or_else(|| {
                 let word = shortened(word);
-                ControlError::malformed(format!("\"{word}\" is no verdict: {VERDICTS}"))
+                ControlError::malformed(format!("\"{word}\" is not a verdict: {VERDICTS}"))
             });
         }
         Json::Object(_) => {}
@@ -92,20 +92,20 @@ pub(super) fn read_verdict(sent: &Json) -> ControlResult<Verdict> {
     let members = Members::of("verdict", sent, &known)?;
     let mut there = known.into_iter().filter(|name| members.get(name).is_some());
     let (Some(name), None) = (there.next(), there.next()) else {
-        return Err(ControlError::malformed(format!("A verdict says one thing: {VERDICTS}")));
+        return Err(ControlError::malformed(format!("A verdict has one effect: {VERDICTS}")));
     };
     let text = || members.text(name).map(Option::unwrap_or_default);
     Ok(match name {
-        "throttle" => Verdict::Throttle(Some(named(&REASONS, text()?, "reason for a throttle")?)),
-        "kms" => Verdict::Kms(named(&KMS_FAULTS, text()?, "fault of a key")?),
-        "failJob" => Verdict::FailJob(named(&JOB_FAULTS, text()?, "reason for a failed job")?),
+        "throttle" => Verdict::Throttle(Some(named(&REASONS, text()?, "a reason for a throttle")?)),
+        "kms" => Verdict::Kms(named(&KMS_FAULTS, text()?, "an error of a key")?),
+        "failJob" => Verdict::FailJob(named(&JOB_FAULTS, text()?, "a reason for a failed job")?),
         "exception" => read_exception(text()?)?,
         "wait" => read_wait(members.get("wait").unwrap_or(&Json::Null))?,
         _ => match members.number("truncate")? {
             Some(bytes) if bytes >= 0.0 => Verdict::Truncate(bytes as usize),
             _ => {
                 return Err(ControlError::malformed(
-                    "verdict.truncate takes a number of bytes from 0 on.",
+                    "verdict.truncate must be a number of bytes from 0.",
                 ));
             }
         },
@@ -115,7 +115,7 @@ pub(super) fn read_verdict(sent: &Json) -> ControlResult<Verdict> {
 fn read_exception(name: &str) -> ControlResult<Verdict> {
     exception_named(name).map(Verdict::Exception).ok_or_else(|| {
         let name = shortened(name);
-        ControlError::malformed(format!("\"{name}\" is no exception of the API."))
+        ControlError::malformed(format!("\"{name}\" is not an exception of the API."))
     })
 }
 

@@ -16,8 +16,6 @@ const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
 /// The overrides of a replica's index.
 struct ReplicaIndex;
-
-/// The scaling of a replica's index.
 struct ReplicaIndexScaling;
 
 /// UpdateKinesisStreamingDestination has another name for its configuration.

@@ -156,10 +156,10 @@ impl Decoder<'_> {
             // An invalid element is reported for the whole vector, later.
             let before = decoder.value_errors.set_aside();
             let value = decoder.value_member()?;
-            let faulty = decoder.value_errors.set_aside().is_fault();
+            let invalid = decoder.value_errors.set_aside().has_any();
             decoder.value_errors.restore(before);
             Ok(match value {
-                AttributeValue::N(number) if !faulty => Some(number.to_f32()).filter(|number| number.is_finite()),
+                AttributeValue::N(number) if !invalid => Some(number.to_f32()).filter(|number| number.is_finite()),
                 _ => None,
             })
         })

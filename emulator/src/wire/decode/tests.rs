@@ -7,10 +7,10 @@ use crate::wire::encode::Writer;
 
 type Outcome = Result<(), ApiError>;
 
-/// The fault of the first action that has one.
+/// The error of the first action that has one.
 fn first_violation(mut actions: impl Iterator<Item = ValueViolations>) -> Outcome {
-    let fault = actions.find_map(|violations| violations.attributes.or(violations.substitutions));
-    fault.map_or(Ok(()), Err)
+    let error = actions.find_map(|violations| violations.attributes.or(violations.substitutions));
+    error.map_or(Ok(()), Err)
 }
 
 /// Decodes a body as the operation's request, and returns the error text about its values.

@@ -66,7 +66,7 @@ pub(super) struct ValueErrors {
 pub(super) struct DeferredErrors(Option<Box<ValueError>>);
 
 impl DeferredErrors {
-    pub(super) fn is_fault(&self) -> bool {
+    pub(super) fn has_any(&self) -> bool {
         self.0.is_some()
     }
 }

@@ -1,6 +1,6 @@
 //! Controls of the emulator over HTTP, on paths of their own.
 //!
-//! A page of another origin must not control the emulator of whoever visits it. Browsers send a page's `Origin`, and a
+//! A page of another origin must not control the emulator of the user who opens it. Browsers send a page's `Origin`, and a
 //! preflight before anything that a form could not send. So requests of another origin are refused, bodies that are not
 //! declared as JSON are not read, and the server adds no CORS headers to these answers.
 
@@ -141,7 +141,7 @@ fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<ControlBody<'a>> {
         Ok(_) | Err(InflateError::TooLarge) => ControlError::too_large(format!(
             "The body has more than {most} bytes, which is more than any control takes."
         )),
-        Err(InflateError::Broken) => ControlError::malformed("The body is not what its content-encoding says."),
+        Err(InflateError::Broken) => ControlError::malformed("The body does not match its content-encoding."),
     };
     Err(body)
 }

@@ -145,7 +145,7 @@ impl Twin {
         records
     }
 
-    /// The conflicts that were conflicts, as the region that tells them, and the regions and seconds of both writes.
+    /// The conflicts that were conflicts, as the region that reports them, and the regions and seconds of both writes.
     pub fn conflicts(&self) -> BTreeSet<String> {
         let mut conflicts = BTreeSet::new();
         for event in self.engine.events_after(0, 10_000).events {

@@ -8,7 +8,7 @@ pub mod replay;
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 
-/// Settings with this seed, calm conditions, and a settable clock that stands at [`Moment::START`].
+/// Settings with this seed, calm conditions, and a settable clock that starts at [`Moment::START`].
 pub fn settings(seed: u64) -> Settings {
     Settings {
         clock: Clock::settable(Moment::START),
@@ -38,10 +38,14 @@ impl Twin {
         }
     }
 
+    /// Sends a request. Returns the status and the body, which is `null` if it is empty.
     pub fn send(&self, operation: &str, body: &Value) -> (u16, Value) {
         let answer = self
             .engine
             .dispatch(&self.caller, operation, body.to_string().as_bytes());
+        if answer.body.is_empty() {
+            return (answer.status, Value::Null);
+        }
         (answer.status, serde_json::from_slice(&answer.body).unwrap())
     }
 
@@ -51,13 +55,31 @@ impl Twin {
         answer
     }
 
+    /// Sends a request that is refused. Returns its [`error_text`].
+    pub fn error(&self, operation: &str, body: &Value) -> String {
+        let (status, answer) = self.send(operation, body);
+        assert_eq!(status, 400, "{operation} {body}: {answer}");
+        error_text(&answer)
+    }
+
     pub fn seconds(&self) -> i64 {
         self.engine.clock().now().seconds()
     }
 }
 
+/// Returns the exception and the message of an error's body: `ValidationException: …`.
+pub fn error_text(answer: &Value) -> String {
+    let exception = answer["__type"].as_str().unwrap_or_default();
+    let message = answer["message"].as_str().or(answer["Message"].as_str());
+    format!(
+        "{}: {}",
+        exception.rsplit('#').next().unwrap_or_default(),
+        message.unwrap_or_default()
+    )
+}
+
 /// Creates a table with the key `pk`, a global index on `g` and time to live on `ttl`.
-pub fn create_living_table(twin: &Twin) {
+pub fn create_table_with_ttl(twin: &Twin) {
     twin.ok(
         "CreateTable",
         &json!({

@@ -50,7 +50,7 @@ pub struct Call {
     pub began: Moment,
     pub status: u16,
     pub answer: Value,
-    pub says: Arc<str>,
+    pub description: Arc<str>,
     pub writes: bool,
 }
 
@@ -69,7 +69,7 @@ pub fn refused(call: &Call) -> Result<(), String> {
     if REFUSALS.contains(&call.kind().as_str()) {
         return Ok(());
     }
-    Err("nobody expects this".to_owned())
+    Err("an unexpected answer".to_owned())
 }
 
 impl<'w> Client<'w> {
@@ -102,12 +102,12 @@ impl<'w> Client<'w> {
         let invoked = self.world.tick();
         let answered = self.world.send(&self.caller, operation, &body);
         let ended = self.world.now();
-        let says = format!(
+        let description = format!(
             "client {}, at {began}: {operation} {body} answers {} ({:?}) {}",
             self.number, answered.status, answered.delivery, answered.body
         );
-        let says = says.replace(&"f".repeat(8), "");
-        trace(&says);
+        let description = description.replace(&"f".repeat(8), "");
+        trace(&description);
         let call = Call {
             window: Window {
                 invoked,
@@ -116,11 +116,11 @@ impl<'w> Client<'w> {
             began,
             status: answered.status,
             answer: answered.body,
-            says: says.into(),
+            description: description.into(),
             writes: !reads,
         };
         let before = std::mem::take(&mut self.facts);
-        read(self, &call).map_err(|error| format!("{error}:\n {}", call.says))?;
+        read(self, &call).map_err(|error| format!("{error}:\n {}", call.description))?;
         let consumed = call.answer.get("ConsumedCapacity").cloned();
         self.spend(reads, &call, consumed.unwrap_or_default(), ended);
         let mut facts = std::mem::replace(&mut self.facts, before);
@@ -346,7 +346,7 @@ impl<'w> Client<'w> {
             partition,
             consistent,
             test: Box::new(test),
-            says: Arc::clone(&call.says),
+            description: Arc::clone(&call.description),
         });
     }
 

@@ -41,7 +41,7 @@ pub struct Seen {
     pub partition: usize,
     pub consistent: bool,
     pub test: Box<dyn Fn(&Items) -> bool + Send>,
-    pub says: Arc<str>,
+    pub description: Arc<str>,
 }
 
 /// An observation of a global index at one time: its entries, or those of one key.
@@ -52,14 +52,14 @@ pub struct SeenIndex {
     pub index: &'static str,
     pub hash: Option<Value>,
     pub entries: Vec<Value>,
-    pub says: Arc<str>,
+    pub description: Arc<str>,
 }
 
 /// The items that a transaction has observed at one moment.
 pub struct Cut {
     pub window: Window,
     pub items: Vec<(usize, Key, Option<Value>)>,
-    pub says: Arc<str>,
+    pub description: Arc<str>,
 }
 
 #[derive(Clone, Debug)]

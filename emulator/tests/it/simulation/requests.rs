@@ -135,7 +135,7 @@ impl Client<'_> {
                 for (write, response) in writes.iter().zip(call.answer["Responses"].as_array().unwrap()) {
                     let outcome = match response.get("Error").map(error_code) {
                         None => Outcome::Done,
-                        Some(code) if code.contains("Validation") => return Err("nobody expects this".into()),
+                        Some(code) if code.contains("Validation") => return Err("an unexpected answer".into()),
                         Some(_) => Outcome::NotDone,
                     };
                     client.wrote(call, write, outcome, None);
@@ -312,7 +312,7 @@ impl Client<'_> {
             client.facts.cuts.push(Cut {
                 window: call.window,
                 items,
-                says: Arc::clone(&call.says),
+                description: Arc::clone(&call.description),
             });
             Ok(())
         })
@@ -413,7 +413,7 @@ impl Client<'_> {
                 index,
                 hash,
                 entries: call.answer["Items"].as_array().unwrap().clone(),
-                says: Arc::clone(&call.says),
+                description: Arc::clone(&call.description),
             });
             Ok(())
         })

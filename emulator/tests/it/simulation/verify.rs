@@ -1,8 +1,8 @@
-//! The reference model, and its verdict on a finished world.
+//! The reference model, and its check of a finished world.
 //!
 //! The records of the stream are the order in which things happened: the model replays them, one item after the other.
 //! Each must come from a write that was sent, and do to the item what that write does; the order must be one in which
-//! nobody was answered before he had an effect. Each state that this gives a partition is one that may have been seen.
+//! no write was answered before it had an effect. Each state that this gives a partition is one that may have been seen.
 
 mod capacity;
 mod ends;

@@ -87,9 +87,9 @@ pub struct World {
 }
 
 /// Prints each step with `DYNATWIN_TRACE=1`.
-pub fn trace(says: &str) {
+pub fn trace(description: &str) {
     if setting("DYNATWIN_TRACE").is_some() {
-        println!("{says}");
+        println!("{description}");
     }
 }
 
@@ -348,7 +348,7 @@ impl Stream {
             let number = number(record);
             let before = last.insert(record["dynamodb"]["Keys"].to_string(), number);
             if before.is_some_and(|before| before >= number) {
-                return Err(format!("the stream tells {} too late", record["dynamodb"]));
+                return Err(format!("the stream has {} too late", record["dynamodb"]));
             }
         }
         records.sort_by_key(number);

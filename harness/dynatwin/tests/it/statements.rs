@@ -70,10 +70,10 @@ async fn the_errors_of_statements_have_their_types() {
     let (_twin, client) = filled().await;
     let twice = execute(&client, "INSERT INTO Tasks VALUE {'PK': 'ann', 'SK': 'task1'}").await;
     assert!(matches!(twice, Err(Error::DuplicateItemException(_))), "{twice:?}");
-    let nobody = execute(&client, "UPDATE Tasks SET effort = 1 WHERE PK = 'eve' AND SK = 'task1'").await;
+    let missing = execute(&client, "UPDATE Tasks SET effort = 1 WHERE PK = 'eve' AND SK = 'task1'").await;
     assert!(
-        matches!(nobody, Err(Error::ConditionalCheckFailedException(_))),
-        "{nobody:?}"
+        matches!(missing, Err(Error::ConditionalCheckFailedException(_))),
+        "{missing:?}"
     );
     let nowhere = execute(&client, "SELECT * FROM Elsewhere").await;
     assert!(

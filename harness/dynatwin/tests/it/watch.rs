@@ -168,9 +168,9 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
     );
     assert!(requests[0].at < requests[2].at, "the SDK has backed off");
     let touched: Vec<_> = requests[3]
-        .touches
+        .accesses
         .iter()
-        .map(|touch| (touch.act, touch.key.clone()))
+        .map(|access| (access.act, access.key.clone()))
         .collect();
     assert_eq!(touched, [("Put", key("b")), ("Put", key("c"))]);
     assert_eq!(

@@ -27,11 +27,11 @@ from dynatwin._log import (
     IndexState,
     Metric,
     PartitionHeat,
+    RecordedAccess,
     ReplicationState,
     Request,
     ResourceHeat,
     Scan,
-    Touch,
 )
 from dynatwin._mock import Mock, current, mock
 from dynatwin._twin import Answer, Snapshot, Twin
@@ -62,12 +62,12 @@ __all__ = [
     "PartitionHeat",
     "PolicyWarning",
     "Principal",
+    "RecordedAccess",
     "ReplicationState",
     "Request",
     "ResourceHeat",
     "Scan",
     "Snapshot",
-    "Touch",
     "Twin",
     "UsedPermissions",
     "Verdict",

@@ -16,7 +16,7 @@ from dynatwin._faults import FaultReport
 
 
 @dataclass(frozen=True)
-class Touch:
+class RecordedAccess:
     """An item or key range that a request accessed."""
 
     act: str
@@ -43,7 +43,7 @@ class Request:
     """The operation's name in the API, such as ``PutItem``."""
     tables: tuple[str, ...]
     """The tables in the request, each once."""
-    touches: tuple[Touch, ...]
+    accesses: tuple[RecordedAccess, ...]
     """The first hundred items or key ranges that it accessed."""
     status: int
     error: str | None
@@ -65,7 +65,7 @@ class Request:
     @property
     def key(self) -> Mapping[str, _values.AttributeValue] | None:
         """The key of the first item or range that it accessed."""
-        return self.touches[0].key if self.touches else None
+        return self.accesses[0].key if self.accesses else None
 
     def __str__(self) -> str:
         parts = [f"#{self.number}", self.at.isoformat(), self.operation, ", ".join(self.tables)]
@@ -259,7 +259,7 @@ def request(each: dict[str, Any]) -> Request:
         region=caller["region"],
         operation=each["operation"],
         tables=tuple(each["tables"]),
-        touches=tuple(_touch(touch) for touch in each["touches"]),
+        accesses=tuple(_access(access) for access in each["accesses"]),
         status=each["status"],
         error=each.get("error"),
         delivery=each["delivery"]["kind"],
@@ -270,8 +270,8 @@ def request(each: dict[str, Any]) -> Request:
     )
 
 
-def _touch(each: dict[str, Any]) -> Touch:
-    return Touch(
+def _access(each: dict[str, Any]) -> RecordedAccess:
+    return RecordedAccess(
         act=each["act"],
         table=each["table"],
         index=each.get("index"),

@@ -3,11 +3,11 @@
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 
 /// Returns an engine without tables, on a settable clock.
-pub fn engine(conditions: Conditions) -> Engine {
+pub fn engine(conditions: &Conditions) -> Engine {
     Engine::new(Settings {
         clock: Clock::settable(Moment::START),
         seed: 7,
-        conditions,
+        conditions: *conditions,
         shared_db: false,
     })
 }

@@ -51,7 +51,7 @@ impl Drop for Folder {
 #[test]
 fn tables_are_copied_from_dynamodb_local_and_back() {
     let Some(local) = DynamoDbLocal::start() else {
-        eprintln!("DynamoDB Local or Java is not there: nothing was copied");
+        eprintln!("DynamoDB Local or Java is missing: nothing was copied");
         return;
     };
     let folder = Folder(std::env::temp_dir().join(format!("dynatwin-copies-{}", std::process::id())));

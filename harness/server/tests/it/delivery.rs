@@ -228,7 +228,7 @@ fn a_stop_lets_running_requests_finish() {
         assert!(response.is_last());
         assert_eq!(end(&mut busy), End::Closed);
         assert_eq!(end(&mut idle), End::Closed);
-        assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+        assert!(std::net::TcpStream::connect(address).is_err(), "the port is closed");
     }
 }
 
@@ -320,7 +320,7 @@ struct Alarm {
 
 impl Backend for Alarm {
     fn handle(&self, _: &HttpRequest<'_>) -> Answer {
-        panic!("nobody asks");
+        panic!("no request is expected");
     }
 
     fn clock(&self) -> &Clock {

@@ -78,7 +78,7 @@ fn put(twin: &mut Twin, access_key: &str, id: &str) {
     );
 }
 
-fn heard(lines: &[String]) -> Vec<Value> {
+fn events_in(lines: &[String]) -> Vec<Value> {
     let data = lines.iter().filter_map(|line| line.strip_prefix("data: "));
     data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
@@ -100,16 +100,16 @@ fn a_client_receives_events_as_they_are_logged() {
     assert_eq!(listener.chunk(), "id: 0\n\n");
     put(&mut twin, "me", "a");
     let lines = listener.until("id: 4");
-    let events = heard(&lines);
+    let events = events_in(&lines);
     let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["request", "entry", "indexChange", "streamRecord"]);
     assert_eq!(events[0]["operation"], "PutItem");
     put(&mut twin, "me", "b");
-    assert_eq!(heard(&listener.until("id: 8")).len(), 4);
+    assert_eq!(events_in(&listener.until("id: 8")).len(), 4);
     // A client that lost its connection continues where it was.
     let mut resumed = Listener::new(&twin, &[("last-event-id", "7")]);
     resumed.head();
-    assert_eq!(heard(&resumed.until("id: 8"))[0]["id"], 8);
+    assert_eq!(events_in(&resumed.until("id: 8"))[0]["id"], 8);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn each_account_receives_its_own_events() {
     assert_eq!(listener.chunk(), "id: 0\n\n");
     put(&mut twin, "you", "a");
     put(&mut twin, "me", "b");
-    let events = heard(&listener.until("id: 8"));
+    let events = events_in(&listener.until("id: 8"));
     assert!(
         events.iter().all(|event| event["accessKey"] == "me") && events.len() == 4,
         "{events:?}"
@@ -184,7 +184,7 @@ fn a_stream_ends_with_its_server() {
     assert!(rest.is_empty() || rest == b"0\r\n\r\n", "{rest:?}");
 }
 
-/// A reset removes the log; a client is told, and receives later events.
+/// A reset removes the log; a client is notified and receives later events.
 #[test]
 fn clients_are_notified_of_a_reset() {
     let mut twin = Twin::new(Allowed::All, false);
@@ -198,5 +198,5 @@ fn clients_are_notified_of_a_reset() {
     listener.until("event: cleared");
     twin.create("me", "Orders");
     let lines = listener.until("id: 1");
-    assert_eq!(heard(&lines)[0]["operation"], "CreateTable");
+    assert_eq!(events_in(&lines)[0]["operation"], "CreateTable");
 }

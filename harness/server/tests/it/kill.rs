@@ -147,7 +147,7 @@ fn check(server: &mut Process, all: &mut [Versions], context: &str) {
         );
         (*last, *lost) = (there, None);
     }
-    assert_eq!(found, items.len(), "{context}: items that nobody wrote");
+    assert_eq!(found, items.len(), "{context}: items that no request wrote");
     for (id, left) in items.iter().filter(|(id, _)| id.ends_with("left")) {
         let right = &items[&id.replace("left", "right")];
         assert_eq!(left["version"], right["version"], "{context}: half a transaction, {id}");

@@ -158,10 +158,12 @@ fn every_example_is_accepted_and_answered_as_described() {
             for query in queries(operation) {
                 let target = format!("{}?{query}", filled(&document, &path));
                 let (status, answer) = if path.contains("/replication") {
-                    let mut twin = Twin::furnished().replicated();
-                    twin.control_of_mine(&method, &target, body)
+                    let mut twin = Twin::with_example_data().with_replica();
+                    twin.control_with_credentials(&method, &target, body)
                 } else {
-                    Twin::furnished().guarded().control(&method, &target, body)
+                    Twin::with_example_data()
+                        .with_access_control()
+                        .control(&method, &target, body)
                 };
                 assert_eq!(status, 200, "{what} {query}: {answer}");
                 check(&answers, &answer, &what);
@@ -210,7 +212,7 @@ fn bodies_that_are_not_described_are_refused() {
                 wrong.push(body);
             }
         }
-        let mut twin = Twin::furnished().guarded();
+        let mut twin = Twin::with_example_data().with_access_control();
         for body in wrong.iter().filter(|body| !described.is_valid(body)) {
             let (status, answer) = twin.control(&method, &filled(&document, &path), Some(body));
             assert_eq!(status, 400, "{method} {path} {body}: {answer}");

@@ -4,16 +4,11 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use crate::support::*;
-use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
+use dynatwin_engine::Engine;
 use dynatwin_server::{Log, Options, Server, serve};
 
 fn twin() -> Server {
-    let engine = Engine::new(Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    });
+    let engine = Engine::new(settings(1, false));
     let mut options = Options::port(0);
     options.log = Log::Off;
     serve(Arc::new(engine), options).unwrap()

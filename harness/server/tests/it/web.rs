@@ -4,8 +4,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use crate::support::*;
+use dynatwin_engine::Engine;
 use dynatwin_engine::http::HealthCheck;
-use dynatwin_engine::{Clock, Conditions, Engine, Moment, Settings};
 use dynatwin_server::{Log, Options, Origins, PLAYGROUND_PORT, Server, serve};
 
 const LIST_TABLES: &str = "content-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.ListTables\r\n\
@@ -13,17 +13,15 @@ const LIST_TABLES: &str = "content-type: application/x-amz-json-1.0\r\nx-amz-tar
     Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n";
 
 fn served(health: HealthCheck, change: impl FnOnce(&mut Options)) -> Server {
-    let settings = Settings {
-        clock: Clock::settable(Moment::START),
-        seed: 1,
-        conditions: Conditions::CALM,
-        shared_db: false,
-    };
     let mut options = Options::port(0);
     options.log = Log::Off;
     options.workers = 1;
     change(&mut options);
-    serve(Arc::new(Engine::new(settings).with_health_check(health)), options).unwrap()
+    serve(
+        Arc::new(Engine::new(settings(1, false)).with_health_check(health)),
+        options,
+    )
+    .unwrap()
 }
 
 fn send(server: &Server, line: &str, headers: &str, body: &str) -> Response {

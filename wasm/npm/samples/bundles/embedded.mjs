@@ -1,4 +1,4 @@
-// A page in one file: the bundler embeds the wasm module, and the page hands it over.
+// A page in one file: the bundler embeds the wasm module, and the page passes it to the engine.
 import { Dynatwin, ready } from 'dynatwin';
 import module from 'dynatwin/dynatwin.wasm';
 

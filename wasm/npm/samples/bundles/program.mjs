@@ -1,4 +1,4 @@
-// A program in one file, without node_modules: the bundler embeds the wasm module, and the program hands it over.
+// A program in one file, without node_modules: the bundler embeds the wasm module, and the program passes it to the engine.
 import { Dynatwin, ready } from 'dynatwin';
 import module from 'dynatwin/dynatwin.wasm';
 

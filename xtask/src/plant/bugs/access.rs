@@ -4,7 +4,7 @@ use super::Bug;
 
 pub const BUGS: &[Bug] = &[
     Bug {
-        what: "service control policies of a second level are not asked",
+        what: "service control policies of a second level are not evaluated",
         file: "access/evaluate.rs",
         right: "for level in self.service_control {",
         wrong: "for level in self.service_control.iter().take(if PLANTED { 1 } else { usize::MAX }) {",
@@ -22,7 +22,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "grant < Some(Grant::Role) && (PLANTED || question.subject.kind != SubjectKind::Root)",
     },
     Bug {
-        what: "an endpoint's policy is not asked",
+        what: "an endpoint's policy is not evaluated",
         file: "access/evaluate.rs",
         right: "if let Some(endpoint) = self.endpoint\n            && allowing",
         wrong: "if let Some(endpoint) = self.endpoint\n            && !PLANTED\n            && allowing",
@@ -40,7 +40,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "Some(Quantifier::All) => !PLANTED,",
     },
     Bug {
-        what: "ForAnyValue asks of all values",
+        what: "ForAnyValue requires all values",
         file: "access/condition.rs",
         right: "(Some(Quantifier::Any), found) => found.values().iter().any(|value| self.accepts(value, keys))",
         wrong: "(Some(Quantifier::Any), found) => if PLANTED { found.values().iter().all(|value| self.accepts(value, keys)) } else { found.values().iter().any(|value| self.accepts(value, keys)) }",
@@ -52,7 +52,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "(None, KeyValue::Many(_)) => PLANTED",
     },
     Bug {
-        what: "a NULL test of several values wants the first",
+        what: "a NULL test of several values requires the first",
         file: "access/condition.rs",
         right: "self.wants_absent().any(|absent| absent == found.is_none())",
         wrong: "if PLANTED { self.wants_absent().next() == Some(found.is_none()) } else { self.wants_absent().any(|absent| absent == found.is_none()) }",

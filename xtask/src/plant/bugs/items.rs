@@ -16,7 +16,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "let weighed = charged && !PLANTED && update",
     },
     Bug {
-        what: "a condition that fails shows the item though nobody asked",
+        what: "a failed condition returns an item that was not requested",
         file: "execute/write.rs",
         right: "old.filter(|_| self.show_item).cloned()",
         wrong: "old.filter(|_| self.show_item || PLANTED).cloned()",
@@ -58,7 +58,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "(Some(old_key).filter(|_| !PLANTED), Some((new_key, new)), removal, insertion)",
     },
     Bug {
-        what: "local indexes are not told of new entries",
+        what: "local indexes miss new entries",
         file: "storage/partition.rs",
         right: "            if let Some((key, item)) = &arm.insert {\n",
         wrong: "            if let Some((key, item)) = &arm.insert\n                && !PLANTED\n            {\n",
@@ -82,7 +82,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "        let (mut waiting, delays) = queue.save();\n        if PLANTED {\n            waiting.clear();\n        }\n",
     },
     Bug {
-        what: "an item that was given a longer life dies at its old time",
+        what: "an item whose expiry was postponed expires at its old time",
         file: "storage/partition.rs",
         right: "        if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {\n",
         wrong: "        if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old))\n            && !PLANTED\n        {\n",

@@ -40,7 +40,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "if PLANTED { read.plus(READS) >= now } else { read.plus(READS) > now }",
     },
     Bug {
-        what: "a shard lives a moment longer than four hours",
+        what: "a shard stays open a moment longer than four hours",
         file: "storage/stream/lineage.rs",
         right: "self.opened.plus(LIFE) <= now",
         wrong: "(if PLANTED { self.opened.plus(LIFE) < now } else { self.opened.plus(LIFE) <= now })",

@@ -4,16 +4,16 @@ use super::Bug;
 
 pub const BUGS: &[Bug] = &[
     Bug {
-        what: "a transaction goes on though a condition has failed",
+        what: "a transaction continues after a failed condition",
         file: "execute/transact.rs",
         right: "            Err(error) => *failure = Some(error)",
-        wrong: "            Err(error) if PLANTED && error.kind() == ErrorKind::ConditionalCheckFailed => {\n                changes.push((at, false, Change::new(&locked[at].2.definition, write.key.clone(), None, None)));\n            }\n            Err(error) => *failure = Some(error)",
+        wrong: "            Err(error) if PLANTED && error.kind() == ErrorKind::ConditionalCheckFailed => {\n                let change = Change::new(&locked[at].shape.definition, write.key.clone(), None, None);\n                changes.push(PlannedChange { at, applies: false, change });\n            }\n            Err(error) => *failure = Some(error)",
     },
     Bug {
         what: "a transaction leaves out its last action",
         file: "execute/transact.rs",
-        right: "        if *applies {\n            write.target.table.apply",
-        wrong: "        if *applies && !(PLANTED && changes.len() > 1 && changes.last().is_some_and(|last| std::ptr::eq(&last.2, change))) {\n            write.target.table.apply",
+        right: "        if planned.applies {\n            write.target.table.apply",
+        wrong: "        if planned.applies && !(PLANTED && changes.len() > 1 && changes.last().is_some_and(|last| std::ptr::eq(last, planned))) {\n            write.target.table.apply",
     },
     Bug {
         what: "a client token is forgotten a second too late",
@@ -40,7 +40,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
     },
     Bug {
-        what: "a transaction holds its items as long as its first table says",
+        what: "a transaction holds its items for the time of its first table",
         file: "execute/transact.rs",
         right: "    lags().map(|lag| lag.of(decision)).max().unwrap_or_default()\n",
         wrong: "    let most = if PLANTED { 1 } else { usize::MAX };\n    lags().take(most).map(|lag| lag.of(decision)).max().unwrap_or_default()\n",
@@ -72,8 +72,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a transaction counts the growth of another collection",
         file: "execute/transact.rs",
-        right: "*place == at && change.key.token == write.key.token",
-        wrong: "*place == at && (PLANTED || change.key.token == write.key.token)",
+        right: "planned.at == at && planned.change.key.token == token",
+        wrong: "planned.at == at && (PLANTED || planned.change.key.token == token)",
     },
     Bug {
         what: "a checkpoint has expired client tokens",

@@ -147,7 +147,7 @@ impl SelectPlan<'_> {
             answer.string("NextToken", &next.encode(fingerprint));
         }
         if *report != CapacityReport::None {
-            let consumed = result.cost.consumed(read, &read.target.asked_name());
+            let consumed = result.cost.consumed(read, &read.target.requested_name());
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
         }
         answer.close();

@@ -47,7 +47,7 @@ const INSERT: &str = "INSERT INTO GameScores VALUE {'UserId': 'u7', 'GameTitle':
 const UPDATE: &str = "UPDATE GameScores SET Wins = 1 WHERE UserId = 'u1' AND GameTitle = 'g'";
 const DELETE: &str = "DELETE FROM GameScores WHERE UserId = 'u1' AND GameTitle = 'g'";
 
-/// Requests, and the keys that each has. A `?` stands before keys of which the documentation says nothing.
+/// Requests, and the keys that each has. A `?` stands before keys that the documentation does not mention.
 fn requests() -> Vec<(&'static str, Value, &'static str)> {
     let table = || json!({"TableName": "GameScores"});
     let set =

@@ -88,7 +88,7 @@ pub fn reads(world: &World, lines: &[[Line; 4]], seen: &[Seen], figures: &mut Fi
             let states = &line.states[least.min(most)..=most];
             return Err(format!(
                 "no state between {least} and {most} was so: {}\n {:?}\n {:?}",
-                seen.says,
+                seen.description,
                 shown(states),
                 seen.window
             ));
@@ -144,7 +144,7 @@ pub fn indexes(world: &World, lines: &[[Line; 4]], seen: &[SeenIndex], figures: 
     let mut shown_before: BTreeMap<(usize, &str, Key), Vec<Placed>> = BTreeMap::new();
     for seen in seen {
         figures.reads += 1;
-        let fail = |why: String| Err(format!("{why}: {}\n {:?}", seen.says, seen.window));
+        let fail = |why: String| Err(format!("{why}: {}\n {:?}", seen.description, seen.window));
         let found: BTreeMap<Key, &Value> = seen.entries.iter().map(|entry| (key_of(entry), entry)).collect();
         if found.len() < seen.entries.len() {
             return fail("an item occurs twice".into());
@@ -222,7 +222,7 @@ pub fn transactions(lines: &[[Line; 4]], cuts: &[Cut]) -> Result<(), String> {
                 .iter()
                 .position(|transition| transition.new.as_ref() == Some(found))
             else {
-                return Err(format!("nobody has written {found}: {}", cut.says));
+                return Err(format!("no request has written {found}: {}", cut.description));
             };
             let (seen, unseen) = of_key.split_at(at + 1);
             let last = seen.iter().rev().find_map(|transition| transition.transaction);
@@ -233,7 +233,7 @@ pub fn transactions(lines: &[[Line; 4]], cuts: &[Cut]) -> Result<(), String> {
         }
     }
     acyclic(&after).map_err(|around| match cuts.get((u64::MAX - around) as usize) {
-        Some(cut) => format!("a part of a transaction was seen: {}", cut.says),
+        Some(cut) => format!("a part of a transaction was seen: {}", cut.description),
         None => format!("transaction {around} comes before itself"),
     })
 }

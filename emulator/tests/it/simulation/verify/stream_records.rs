@@ -44,10 +44,7 @@ pub fn lines(world: &World, records: &[Value], written: Vec<&Written>) -> Result
         let mut items = line.states.last().unwrap().clone();
         let (old, new) = (image("OldImage"), image("NewImage"));
         if items.get(&key) != old.as_ref() || old == new {
-            return Err(format!(
-                "the stream tells {record} where there is {:?}",
-                items.get(&key)
-            ));
+            return Err(format!("the stream has {record} instead of {:?}", items.get(&key)));
         }
         let mut transition = Transition {
             key: key.clone(),
@@ -77,7 +74,7 @@ pub fn lines(world: &World, records: &[Value], written: Vec<&Written>) -> Result
     let lost =
         |written: &&&Written| written.outcome == Outcome::Done && !explained.shown.contains(&written.write.number);
     if let Some((number, _)) = explained.puts.iter().find(|(_, written)| lost(written)) {
-        return Err(format!("write {number} was done, and no stream tells it"));
+        return Err(format!("write {number} was done, and no stream has it"));
     }
     Ok(lines)
 }
@@ -118,7 +115,7 @@ impl<'f> Explained<'f> {
         if !self.shown.insert(write) {
             return Err("the stream has two records of one write".into());
         }
-        written.ok_or_else(|| "nobody has written this".into())
+        written.ok_or_else(|| "no request has written this".into())
     }
 
     /// Explains a deletion, which does not name its request. If an answer contained the deleted item, it is that
@@ -148,7 +145,7 @@ impl<'f> Explained<'f> {
             invoked: one.invoked.min(other.invoked),
             answered: one.answered.max(other.answered),
         });
-        transition.window = hull.ok_or("nobody has deleted this")?;
+        transition.window = hull.ok_or("no request has deleted this")?;
         // The request with the earliest answer comes first.
         let first = (0..candidates.len()).filter(|at| may(&candidates[*at]));
         if let Some(at) = first.min_by_key(|at| candidates[*at].window.answered) {

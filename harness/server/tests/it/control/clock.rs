@@ -47,7 +47,7 @@ fn the_clock() {
                 "PUT clock",
                 now("tomorrow"),
                 400,
-                error("\"tomorrow\" is no moment: write it like 2026-01-01T00:00:00Z."),
+                error("\"tomorrow\" is not a moment such as 2026-01-01T00:00:00Z."),
             ),
             (
                 "PUT clock",
@@ -59,7 +59,7 @@ fn the_clock() {
                 "POST clock/advance",
                 json!({"seconds": -1}),
                 400,
-                error("advance.seconds takes a number of seconds from 0 on, and -1 is none."),
+                error("advance.seconds must be a number of seconds from 0, not -1."),
             ),
             (
                 "POST clock/advance",
@@ -89,13 +89,13 @@ fn the_clock() {
                 "POST clock/advance",
                 nothing(),
                 400,
-                error("POST /_dynatwin/clock/advance takes a body, and there is none."),
+                error("POST /_dynatwin/clock/advance requires a body."),
             ),
             (
                 "POST clock/freeze",
                 json!({"seconds": 1}),
                 400,
-                error("POST /_dynatwin/clock/freeze takes no body, and there is one."),
+                error("POST /_dynatwin/clock/freeze does not accept a body."),
             ),
             ("GET clock", nothing(), 200, now("2026-02-01T00:00:00.000Z")),
         ],

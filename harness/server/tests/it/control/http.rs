@@ -8,7 +8,7 @@ use serde_json::json;
 
 #[test]
 fn paths_and_methods() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     let unknown = |path: &str| {
         error(&format!(
             "There is no control at /_dynatwin/{path}: /_dynatwin/openapi.json lists them."
@@ -27,13 +27,13 @@ fn paths_and_methods() {
                 "POST clock",
                 json!({}),
                 405,
-                error("/_dynatwin/clock takes GET, PUT, and not POST."),
+                error("/_dynatwin/clock accepts GET, PUT, not POST."),
             ),
             (
                 "GET reset",
                 nothing(),
                 405,
-                error("/_dynatwin/reset takes POST, and not GET."),
+                error("/_dynatwin/reset accepts POST, not GET."),
             ),
         ],
     );
@@ -93,7 +93,7 @@ fn bodies_are_small_and_json() {
             &[JSON, ("content-encoding", "gzip")],
             b"\"aws\"",
             400,
-            "The body is not what its content-encoding says.",
+            "The body does not match its content-encoding.",
         ),
     ] {
         let answer = read(&twin.send("PUT", path, headers, body));
@@ -106,7 +106,7 @@ fn bodies_are_small_and_json() {
 /// A form, a beacon or a fetch of a page of another origin changes nothing, and reads nothing.
 #[test]
 fn pages_of_other_origins_are_refused() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     for control in CONTROLS {
         for origin in ["https://example.com", "http://localhost:3000", "null"] {
             let path = control
@@ -149,7 +149,7 @@ fn pages_of_other_origins_are_refused() {
 fn every_change_is_refused_without_control() {
     let mut twin = Twin::new(Allowed::ReadOnly, false);
     twin.create("me", "Orders");
-    let sentence = "This twin was started with --no-control: it can be looked at, and not changed.";
+    let sentence = "This twin was started with --no-control: it can be read but not changed.";
     for control in CONTROLS {
         let path = control
             .path

@@ -28,9 +28,9 @@ fn the_request_log_has_requests_and_results() {
         json!({"accessKey": "me", "region": "us-east-1"}),
         json!({"accessKey": "you", "region": "us-east-1"}),
     );
-    let touch = json!({"act": "Put", "table": "Orders", "key": {"id": {"S": "a"}}, "readUnits": 0, "writeUnits": 1});
+    let access = json!({"act": "Put", "table": "Orders", "key": {"id": {"S": "a"}}, "readUnits": 0, "writeUnits": 1});
     let put = json!({
-        "number": 1, "at": "2026-01-01T00:00:00.000Z", "caller": me, "operation": "PutItem", "tables": ["Orders"], "touches": [touch],
+        "number": 1, "at": "2026-01-01T00:00:00.000Z", "caller": me, "operation": "PutItem", "tables": ["Orders"], "accesses": [access],
         "status": 200, "delivery": {"kind": "whole"}, "readUnits": 0, "writeUnits": 1, "scanned": 0, "returned": 0,
     });
     let refused = json!({"number": 2, "caller": you, "status": 400, "error": "ResourceNotFoundException"});

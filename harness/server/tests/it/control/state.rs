@@ -7,7 +7,7 @@ use serde_json::json;
 
 #[test]
 fn a_reset_removes_everything() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     let counts = json!({"tables": 1, "items": 1, "bytes": 20, "faults": 1});
     let none = json!({"tables": 0, "items": 0, "bytes": 0, "faults": 0});
     run(
@@ -33,7 +33,7 @@ fn a_reset_removes_everything() {
 
 #[test]
 fn a_reset_of_all_restores_the_initial_state() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     let moved = json!({"counts": {"tables": 0}, "clock": {"now": "2026-01-09T00:00:00.000Z"}, "conditions": {"throttles": 0.05}});
     let started = json!({"counts": {"tables": 0, "faults": 0}, "seed": "18446744073709551615", "conditions": {"throttles": 0},
         "clock": {"now": "2026-01-01T00:00:00.000Z"}});
@@ -64,7 +64,7 @@ fn a_reset_of_all_restores_the_initial_state() {
 fn snapshots_are_got_and_restored() {
     const PATH: &str = "/_dynatwin/snapshot";
     const BYTES: (&str, &str) = ("content-type", "application/octet-stream");
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     let response = twin.send("GET", PATH, &[], b"");
     assert_eq!(
         (response.status(), response.header("content-type")),
@@ -98,14 +98,9 @@ fn snapshots_are_got_and_restored() {
             &[BYTES],
             b"{}",
             400,
-            "The body is not a snapshot: it begins otherwise, or its version is unknown.",
+            "The body is not a snapshot: its format or version is unknown.",
         ),
-        (
-            &[],
-            b"",
-            400,
-            "PUT /_dynatwin/snapshot takes a body, and there is none.",
-        ),
+        (&[], b"", 400, "PUT /_dynatwin/snapshot requires a body."),
         (
             &[JSON],
             b"{}",

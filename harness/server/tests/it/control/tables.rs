@@ -7,7 +7,7 @@ use serde_json::json;
 
 #[test]
 fn expired_items_are_deleted_on_request() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     run(
         &mut twin,
         vec![
@@ -31,7 +31,7 @@ fn expired_items_are_deleted_on_request() {
 
 #[test]
 fn indexes() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     let index = |paused: bool, waiting: u64| json!({"index": "by-date", "paused": paused, "waiting": waiting});
     let put = |twin: &mut Twin, id: &str| {
         let item = json!({"id": {"S": id}, "date": {"S": "d"}});
@@ -111,7 +111,7 @@ fn indexes() {
                 json!({"typical": 2, "longest": 1}),
                 400,
                 error(
-                    "lag takes a number of seconds, or { typical, longest } with longest not below typical, and p99 between them.",
+                    "lag must be a number of seconds, or { typical, longest } with longest not below typical, and p99 between them.",
                 ),
             ),
         ],
@@ -124,7 +124,7 @@ fn indexes() {
 
 #[test]
 fn heat_and_shards() {
-    let mut twin = Twin::furnished();
+    let mut twin = Twin::with_example_data();
     let heat = |twin: &mut Twin| twin.control("GET", "tables/Orders/heat", None).1;
     assert_eq!(heat(&mut twin), json!({"resources": [], "keys": []}));
     assert_eq!(twin.control("POST", "tables/Orders/heat/watch", None).0, 200);
@@ -178,7 +178,7 @@ fn whose_table() {
         (404, error("There is no table Carts for access key me in us-east-1."))
     );
     twin.create("you", "Orders");
-    let sentence = "me in us-east-1 and you in us-east-1 have a table Orders: name the account and the region by the credentials of an Authorization header.";
+    let sentence = "me in us-east-1 and you in us-east-1 have a table Orders: name the account and the region in the credentials of an Authorization header.";
     assert_eq!(expire(&mut twin, "Orders", None), (400, error(sentence)));
     assert_eq!(expire(&mut twin, "Orders", Some(ME)), (200, deleted.clone()));
     let headers = [("authorization", ME)];

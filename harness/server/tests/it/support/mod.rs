@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dynatwin_engine::http::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
-use dynatwin_engine::{Clock, Moment};
+use dynatwin_engine::{Clock, Conditions, Moment, Settings};
 use dynatwin_server::{Backend, Log, Options, Server, serve};
 
 /// Answers with the request's body, delivered as the target's path defines.
@@ -57,10 +57,10 @@ impl Backend for Echo {
             "truncated" => answer.delivery = Delivery::Truncated(number(path.next()) as usize),
             "reset" => answer.delivery = Delivery::Reset,
             "lost" => answer.delivery = Delivery::Lost,
-            "panic" => panic!("as asked"),
+            "panic" => panic!("requested by the path"),
             other => panic!("no such path: {other}"),
         }
-        // Last, so that a test that has seen the count knows that the moment is set.
+        // Last, so that the moment is set once a test sees the count.
         self.handled.fetch_add(1, Ordering::SeqCst);
         answer
     }
@@ -85,6 +85,16 @@ pub fn echo(clock: Clock, change: impl FnOnce(&mut Options)) -> (Server, Arc<Ech
 /// Starts a server with default options on a clock that stands still.
 pub fn still() -> (Server, Arc<Echo>) {
     echo(Clock::settable(Moment::START), |_| ())
+}
+
+/// Returns the settings of an engine on a clock that stands still.
+pub fn settings(seed: u64, shared_db: bool) -> Settings {
+    Settings {
+        clock: Clock::settable(Moment::START),
+        seed,
+        conditions: Conditions::CALM,
+        shared_db,
+    }
 }
 
 /// Opens a connection with a timeout of ten seconds, so that no failure hangs.

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use dynatwin_engine::{Allowed, Clock, Conditions, Engine, Moment, Settings};
+use dynatwin_engine::{Allowed, Engine};
 use dynatwin_server::{Limits, Log, Options, Server, serve};
 use serde_json::{Value, json};
 
-use crate::support::{Response, ask, connect};
+use crate::support::{Response, ask, connect, settings};
 
 pub const ME: &str = "AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request";
 pub const JSON: (&str, &str) = ("content-type", "application/json");
@@ -30,13 +30,7 @@ impl Twin {
     }
 
     fn start(allowed: Allowed, shared_db: bool, change: impl FnOnce(&mut Limits)) -> Twin {
-        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
-        let settings = Settings {
-            clock,
-            seed: u64::MAX,
-            conditions,
-            shared_db,
-        };
+        let settings = settings(u64::MAX, shared_db);
         let mut options = Options::port(0);
         options.log = Log::Off;
         options.workers = 1;
@@ -62,7 +56,7 @@ impl Twin {
 
     /// Starts a server with everything that the examples of the description refer to: a table with an index, a stream
     /// and an expired item, a recorded put and scan, and rule 1.
-    pub fn furnished() -> Twin {
+    pub fn with_example_data() -> Twin {
         let mut twin = Twin::new(Allowed::All, false);
         twin.create("me", "Orders");
         let expires = json!({"Enabled": true, "AttributeName": "expires"});
@@ -84,7 +78,7 @@ impl Twin {
     }
 
     /// Adds a replica of the table in another region.
-    pub fn replicated(mut self) -> Twin {
+    pub fn with_replica(mut self) -> Twin {
         let update = json!([{"Create": {"RegionName": "eu-west-1"}}]);
         let body = json!({"TableName": "Orders", "ReplicaUpdates": update});
         assert_eq!(self.operation("me", "UpdateTable", &body).0, 200);
@@ -92,7 +86,7 @@ impl Twin {
     }
 
     /// Adds access control: a root user, a role and a table of an account.
-    pub fn guarded(mut self) -> Twin {
+    pub fn with_access_control(mut self) -> Twin {
         let keys = json!([{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]);
         let account = json!({"accessKeys": keys, "roles": {"Reader": {}}});
         // Existing tables belong to the account.
@@ -122,7 +116,7 @@ impl Twin {
     }
 
     /// A control for the tables of an access key in us-east-1.
-    pub fn control_of_mine(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+    pub fn control_with_credentials(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let text = body.map(Value::to_string).unwrap_or_default();
         let mut headers = vec![("authorization", ME)];
         headers.extend(body.is_some().then_some(JSON));

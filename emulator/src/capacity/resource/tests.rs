@@ -1,0 +1,359 @@
+//! Tests of the buckets and partitions of one resource.
+
+use super::*;
+
+const NONE: Throughput = Throughput { read: 0, write: 0 };
+
+fn after(seconds: u64) -> Moment {
+    Moment::START.plus(Duration::from_secs(seconds))
+}
+
+fn provisioned(read: u64, write: u64) -> Limits {
+    Limits {
+        billing: BillingMode::Provisioned,
+        throughput: Throughput { read, write },
+        warm: NONE,
+        most: OnDemandThroughput::default(),
+    }
+}
+
+fn on_demand(read: u64, write: u64) -> Limits {
+    Limits {
+        billing: BillingMode::PayPerRequest,
+        throughput: NONE,
+        warm: Throughput { read, write },
+        most: OnDemandThroughput::default(),
+    }
+}
+
+fn resource(limits: Limits) -> ResourceCapacity {
+    ResourceCapacity::new(limits, Enforcement::AWS, Moment::START)
+}
+
+fn starts(resource: &ResourceCapacity) -> Vec<u64> {
+    resource.partitions().iter().map(|partition| partition.first).collect()
+}
+
+/// Halves of units that each partition has written.
+fn written(resource: &ResourceCapacity) -> Vec<u64> {
+    let partitions = resource.partitions();
+    partitions
+        .iter()
+        .map(|partition| partition.write.units.in_halves())
+        .collect()
+}
+
+#[test]
+fn the_number_of_partitions_follows_throughput() {
+    for (limits, count) in [
+        (provisioned(1, 1), 1),
+        // What is provisioned is divided by what a partition does of both together.
+        (provisioned(1500, 500), 1),
+        (provisioned(1500, 501), 2),
+        (provisioned(1501, 500), 2),
+        (provisioned(3000, 1000), 2),
+        (provisioned(9000, 0), 3),
+        (provisioned(0, 4000), 4),
+        (provisioned(u64::MAX, u64::MAX), MOST_PARTITIONS),
+        // What is warm, by what it does of each.
+        (on_demand(3000, 1000), 1),
+        (on_demand(3001, 1000), 2),
+        (on_demand(3000, 1001), 2),
+        (on_demand(12_000, 4000), 4),
+    ] {
+        assert_eq!(resource(limits).partitions().len(), count, "{limits:?}");
+    }
+}
+
+#[test]
+fn partitions_divide_the_tokens() {
+    let quarter = 1 << 62;
+    let even = resource(on_demand(12_000, 4000));
+    assert_eq!(starts(&even), [0, quarter, 2 * quarter, 3 * quarter]);
+    let ends: Vec<u64> = even.partitions().iter().map(|partition| partition.last).collect();
+    assert_eq!(ends, [quarter - 1, 2 * quarter - 1, 3 * quarter - 1, u64::MAX]);
+    // Partitions are never merged.
+    let mut grown = resource(provisioned(1, 1));
+    grown.set_limits(provisioned(9000, 0), after(1), after(1));
+    grown.set_limits(provisioned(1, 1), after(2), after(2));
+    assert_eq!(starts(&grown).len(), 3);
+}
+
+#[test]
+fn raised_throughput_divides_the_tokens_as_if_it_had_always_been_so() {
+    for (before, raised, count) in [
+        (provisioned(0, 3900), provisioned(0, 11_900), 12),
+        (provisioned(1, 1), provisioned(9000, 0), 3),
+        (provisioned(0, 3000), provisioned(0, 4000), 6),
+        (on_demand(12_000, 4000), on_demand(12_000, 12_000), 12),
+        (on_demand(12_000, 4000), on_demand(12_000, 5000), 8),
+        (provisioned(1, 1), provisioned(u64::MAX, 1), MOST_PARTITIONS),
+        (provisioned(0, 3000), provisioned(u64::MAX, 1), MOST_PARTITIONS),
+    ] {
+        let mut raised_meter = resource(before);
+        raised_meter.set_limits(raised, after(1), after(1));
+        let partitions = raised_meter.partitions();
+        assert_eq!(partitions.len(), count, "{before:?} {raised:?}");
+        let widest = partitions.iter().map(|each| each.last - each.first).max().unwrap();
+        let new = resource(raised).partitions();
+        let widest_new = new.iter().map(|each| each.last - each.first).max().unwrap();
+        // With the maximum number of partitions, three parts cannot be divided as evenly as one.
+        let slack = if count == MOST_PARTITIONS { widest_new / 2 } else { 0 };
+        assert!(
+            widest <= widest_new + slack,
+            "{before:?} {raised:?}: {widest} {widest_new}"
+        );
+    }
+}
+
+#[test]
+fn heat_that_has_split_a_partition_does_not_leave_another_one_wide() {
+    let rules = Enforcement {
+        partition_size: 100,
+        ..Enforcement::AWS
+    };
+    let mut resource = ResourceCapacity::new(provisioned(0, 2000), rules, Moment::START);
+    // The first of two is split again and again for its size.
+    for _ in 0..6 {
+        resource.resize(0, 0, 101, Moment::START);
+    }
+    resource.set_limits(provisioned(0, 4000), after(1), after(1));
+    let quarter = 1_u64 << 62;
+    assert!(
+        resource
+            .partitions()
+            .iter()
+            .all(|each| each.last - each.first < quarter)
+    );
+}
+
+#[test]
+fn a_page_is_paid_by_the_partitions_it_walked_over() {
+    let quarter = 1 << 62;
+    for (walk, halves, expect) in [
+        ((0, u64::MAX), 10, [2, 3, 2, 3]),
+        ((0, u64::MAX), 1, [0, 0, 0, 1]),
+        ((quarter, 2 * quarter), 6, [0, 3, 3, 0]),
+        ((quarter, 2 * quarter - 1), 6, [0, 6, 0, 0]),
+        ((quarter, u64::MAX), 4, [0, 1, 1, 2]),
+        ((5, 5), 3, [3, 0, 0, 0]),
+        ((u64::MAX, 0), 3, [0, 0, 0, 3]),
+    ] {
+        let mut resource = resource(on_demand(12_000, 4000));
+        resource.spend_page(Direction::Write, walk, Units::halves(halves), Moment::START);
+        assert_eq!(written(&resource), expect, "{walk:?}");
+        assert_eq!(resource.counts(Direction::Write).units, Units::halves(halves));
+        assert_eq!(
+            resource.left(Direction::Write),
+            Units::whole(4000).without(Units::halves(halves))
+        );
+        assert_eq!(resource.counts(Direction::Read).units, Units::ZERO);
+    }
+}
+
+#[test]
+fn a_partition_that_is_too_large_is_split_in_the_middle() {
+    let rules = Enforcement {
+        partition_size: 100,
+        ..Enforcement::AWS
+    };
+    let mut resource = ResourceCapacity::new(provisioned(1, 1), rules, Moment::START);
+    resource.weigh(3, 60);
+    assert_eq!(resource.resize(7, 0, 40, Moment::START), None);
+    assert_eq!(resource.resize(7, 40, 30, Moment::START), None);
+    assert_eq!(resource.resize(7, 30, 41, Moment::START), Some(1 << 63));
+    let bytes: Vec<u64> = resource.partitions().iter().map(|partition| partition.bytes).collect();
+    assert_eq!((starts(&resource), bytes), (vec![0, 1 << 63], vec![51, 50]));
+    assert_eq!(resource.resize(u64::MAX, 0, 51, Moment::START), Some(3 << 62));
+}
+
+#[test]
+fn of_two_changes_the_later_holds_at_the_earlier_time() {
+    let mut resource = resource(provisioned(5, 5));
+    resource.set_limits(provisioned(6, 6), after(10), after(0));
+    resource.set_limits(provisioned(7, 7), after(20), after(1));
+    resource.settle(after(9));
+    assert_eq!(resource.rate(Direction::Read), 5);
+    resource.settle(after(10));
+    assert_eq!(
+        (resource.rate(Direction::Read), resource.rate(Direction::Write)),
+        (7, 7)
+    );
+    resource.set_limits(on_demand(50, 60), after(11), after(11));
+    assert_eq!(resource.billing(), BillingMode::PayPerRequest);
+    assert_eq!(
+        (resource.rate(Direction::Read), resource.rate(Direction::Write)),
+        (50, 60)
+    );
+}
+
+#[test]
+fn what_is_exceeded() {
+    let most = OnDemandThroughput {
+        max_read: Some(3),
+        max_write: None,
+    };
+    for (limits, direction, units, expect) in [
+        (provisioned(5, 4), Direction::Read, 5, None),
+        (provisioned(5, 4), Direction::Write, 4, None),
+        (
+            provisioned(5, 4),
+            Direction::Write,
+            5,
+            Some(Exceeded::ProvisionedThroughput),
+        ),
+        (on_demand(5, 4), Direction::Write, 5, Some(Exceeded::KeyRangeThroughput)),
+        (
+            on_demand(40_000, 39_999),
+            Direction::Read,
+            40_001,
+            Some(Exceeded::AccountLimit),
+        ),
+        (
+            on_demand(40_000, 39_999),
+            Direction::Write,
+            40_000,
+            Some(Exceeded::KeyRangeThroughput),
+        ),
+        // A partition is empty before its table.
+        (
+            provisioned(9000, 9000),
+            Direction::Write,
+            1001,
+            Some(Exceeded::KeyRangeThroughput),
+        ),
+        (
+            Limits {
+                most,
+                ..on_demand(5, 4)
+            },
+            Direction::Read,
+            4,
+            Some(Exceeded::MaxOnDemandThroughput),
+        ),
+        (
+            Limits {
+                most,
+                ..on_demand(5, 4)
+            },
+            Direction::Write,
+            4,
+            None,
+        ),
+    ] {
+        let mut resource = resource(limits);
+        resource.spend(direction, 0, Units::whole(units - 1), Moment::START);
+        resource.ask(direction, 0, Units::whole(1), 2, Moment::START);
+        assert_eq!(
+            resource.exceeds(direction, 0, Units::whole(1)),
+            expect,
+            "{limits:?} {units}"
+        );
+    }
+}
+
+#[test]
+fn spent_units_accrue_again() {
+    let most = OnDemandThroughput {
+        max_read: Some(5),
+        max_write: None,
+    };
+    let limited = Limits {
+        most,
+        ..on_demand(5, 5)
+    };
+    for limits in [provisioned(5, 5), on_demand(5, 5), limited] {
+        let mut resource = resource(limits);
+        resource.spend(Direction::Read, 0, Units::whole(5), Moment::START);
+        for (second, round, enough) in [(0, 1, false), (1, 2, true)] {
+            resource.ask(Direction::Read, 0, Units::whole(5), round, after(second));
+            let exceeds = resource.exceeds(Direction::Read, 0, Units::whole(5));
+            assert_eq!(exceeds.is_none(), enough, "{limits:?}");
+        }
+    }
+}
+
+#[test]
+fn partitions_have_even_shares_where_they_do_not_lend() {
+    let small = Enforcement {
+        partition_read: 10,
+        partition_write: 10,
+        ..Enforcement::AWS
+    };
+    for (limits, adaptive, enough) in [
+        (provisioned(0, 34), true, true),
+        (provisioned(0, 34), false, false),
+        (on_demand(0, 34), true, true),
+        (on_demand(0, 34), false, true),
+    ] {
+        let mut resource = ResourceCapacity::new(limits, Enforcement { adaptive, ..small }, Moment::START);
+        assert_eq!(resource.partitions().len(), 4);
+        resource.spend(Direction::Write, 0, Units::whole(9), Moment::START);
+        resource.ask(Direction::Write, 0, Units::whole(1), 1, Moment::START);
+        let exceeds = resource.exceeds(Direction::Write, 0, Units::whole(1));
+        assert_eq!(exceeds.is_none(), enough, "{limits:?} {adaptive}");
+    }
+}
+
+#[test]
+fn heat_that_lasts_splits() {
+    let ten = Some(Duration::from_secs(10));
+    let (full, key_range) = (10, Exceeded::KeyRangeThroughput);
+    for (heat_split, spent, exceeded, tokens, splits) in [
+        (ten, full, key_range, [5, 9], Some(9)),
+        (ten, full, key_range, [5, 5], None),
+        (ten, 0, key_range, [5, 9], None),
+        (ten, full, Exceeded::ProvisionedThroughput, [5, 9], None),
+        (None, full, key_range, [5, 9], None),
+    ] {
+        let rules = Enforcement {
+            partition_write: 10,
+            heat_split,
+            ..Enforcement::AWS
+        };
+        let mut resource = ResourceCapacity::new(provisioned(0, 10), rules, Moment::START);
+        resource.spend(Direction::Write, 5, Units::whole(spent), Moment::START);
+        for second in 0..=10 {
+            let token = tokens[second as usize % 2];
+            let split = resource.refuse(Direction::Write, token, Units::whole(1), exceeded, after(second));
+            assert_eq!(split, splits.filter(|_| second == 10), "{second}");
+        }
+        assert_eq!(resource.counts(Direction::Write).throttles(exceeded), 11);
+        assert_eq!(resource.partitions().len(), 1 + usize::from(splits.is_some()));
+    }
+}
+
+#[test]
+fn the_number_of_partitions_is_bounded() {
+    let rules = Enforcement {
+        partition_size: 1,
+        ..Enforcement::AWS
+    };
+    let mut resource = ResourceCapacity::new(provisioned(u64::MAX, u64::MAX), rules, Moment::START);
+    assert_eq!(resource.resize(0, 0, 2, Moment::START), None);
+    assert_eq!(resource.partitions().len(), MOST_PARTITIONS);
+}
+
+#[test]
+fn a_page_needs_available_units() {
+    let mut resource = resource(provisioned(5, 5));
+    assert_eq!(resource.exceeds_any(Direction::Read, 0, Moment::START), None);
+    resource.spend(Direction::Read, 0, Units::whole(5), Moment::START);
+    let exceeds = |second| ResourceCapacity::clone(&resource).exceeds_any(Direction::Read, 0, after(second));
+    assert_eq!(exceeds(0), Some(Exceeded::ProvisionedThroughput));
+    assert_eq!(exceeds(1), None);
+}
+
+#[test]
+fn lower_limits_apply_at_once() {
+    let mut resource = resource(provisioned(5, 5));
+    resource.settle(after(100));
+    assert_eq!(resource.left(Direction::Read), Units::whole(505));
+    let rules = Enforcement {
+        burst: Duration::from_secs(2),
+        ..Enforcement::AWS
+    };
+    resource.set_rules(rules, after(100));
+    assert_eq!(resource.left(Direction::Read), Units::whole(10));
+    assert_eq!(resource.rate(Direction::Read), 5);
+}
