@@ -5,14 +5,24 @@ use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
-use crate::sync::Mutex;
+use crate::sync::{Counter, Mutex, Ordering};
 
 /// The number of sets, each with its own lock: a power of two.
 const SETS: usize = if cfg!(loom) { 1 } else { 128 };
+/// The number of groups of sets, each used by the threads with the same number modulo it. Threads that share a set, and
+/// the reference counts of its values, wait for the cache lines of each other.
+const GROUPS: usize = if cfg!(any(loom, target_family = "wasm")) { 1 } else { 4 };
 /// The maximum number of values in a set.
 const WAYS: usize = 4;
-/// The approximate limit on the memory of a set's values, in bytes: 16 MiB for all sets.
+/// The approximate limit on the memory of a set's values, in bytes: 16 MiB for all sets of a group.
 const SET_WEIGHT: usize = 128 * 1024;
+
+static THREADS: Counter = Counter::new(0);
+
+thread_local! {
+    /// The group of this thread.
+    static GROUP: usize = THREADS.fetch_add(1, Ordering::Relaxed) as usize % GROUPS;
+}
 
 /// A value that is parsed from a text.
 pub trait ParsedText {
@@ -30,8 +40,8 @@ pub trait ParsedText {
 
 /// A bounded cache of parsed values.
 ///
-/// It is set-associative: a text's hash selects its set, in which the most recently used text comes first
-/// and the last one is evicted.
+/// It is set-associative: a text's hash and the thread's group select its set, in which the most recently used text comes
+/// first and the last one is evicted.
 pub struct TextCache<T> {
     sets: Box<[Mutex<Vec<CacheEntry<T>>>]>,
 }
@@ -44,7 +54,7 @@ struct CacheEntry<T> {
 impl<T: ParsedText> TextCache<T> {
     pub fn new() -> TextCache<T> {
         TextCache {
-            sets: (0..SETS).map(|_| Mutex::new(Vec::new())).collect(),
+            sets: (0..GROUPS * SETS).map(|_| Mutex::new(Vec::new())).collect(),
         }
     }
 
@@ -63,7 +73,8 @@ impl<T: ParsedText> TextCache<T> {
     fn set(&self, text: &str, grammar: T::Grammar) -> &Mutex<Vec<CacheEntry<T>>> {
         let mut hasher = FxHasher::default();
         (grammar, text).hash(&mut hasher);
-        &self.sets[(hasher.finish() >> 32) as usize & (SETS - 1)]
+        let group = GROUP.with(|group| *group);
+        &self.sets[group * SETS + ((hasher.finish() >> 32) as usize & (SETS - 1))]
     }
 }
 
@@ -116,7 +127,9 @@ mod tests {
             let weight = if number % 7 == 0 { SET_WEIGHT / 3 } else { 100 };
             cache.insert(Arc::new(Weighted(format!("a{number}"), weight)));
         }
-        for set in &cache.sets {
+        let used = |set: &&Mutex<Vec<_>>| !set.lock().is_empty();
+        assert_eq!(cache.sets.iter().filter(used).count(), SETS, "the sets of one group");
+        for set in cache.sets.iter().filter(used) {
             let set = set.lock();
             assert!((1..=WAYS).contains(&set.len()));
             assert!(set.iter().map(|entry| entry.weight).sum::<usize>() <= SET_WEIGHT);

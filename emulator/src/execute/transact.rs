@@ -164,7 +164,7 @@ fn plan_changes(
         let token = write.key.token;
         let same = |planned: &&PlannedChange| planned.at == at && planned.change.key.token == token;
         let pending = changes.iter().filter(same).map(|planned| planned.change.growth()).sum();
-        match write.change(&locked[at].shape, &locked[at].contents, pending) {
+        match write.change(&locked[at].shape, &locked[at].contents, &write.names(), pending) {
             Ok(change) if context.engine.refuses(&change) => return Err(ApiError::out_of_memory()),
             Ok(mut change) => {
                 change.pay_for_transaction();

@@ -1,7 +1,5 @@
 //! The write pipeline for one item.
 
-use std::sync::Arc;
-
 use super::{capacity, due, strong, trace};
 use crate::capacity::Direction;
 use crate::change::{self, Change};
@@ -26,8 +24,15 @@ impl Write<'_> {
     }
 
     /// Steps two and three: checks that no running transaction locks the current item, evaluates the condition, and
-    /// computes the whole change. `pending` is what earlier writes of a transaction add to the item collection.
-    pub(super) fn change(&self, shape: &Shape, contents: &Contents, pending: i64) -> Result<Change, ApiError> {
+    /// computes the whole change. `names` are those of [`Write::names`], and `pending` is what earlier writes of a transaction
+    /// add to the item collection.
+    pub(super) fn change(
+        &self,
+        shape: &Shape,
+        contents: &Contents,
+        names: &AttributeNames<'_>,
+        pending: i64,
+    ) -> Result<Change, ApiError> {
         if shape.epoch != self.target.shape.epoch {
             self.replan(shape)?;
         }
@@ -35,8 +40,7 @@ impl Write<'_> {
             return Err(ApiError::transaction_conflict());
         }
         let (old, position) = contents.find(&self.key).unzip();
-        let names = self.names();
-        let seen = old.map(|old| old.pick_places(&names, |at| names.is_read(at)));
+        let seen = old.map(|old| old.pick_places(names, |at| names.is_read(at)));
         if let Some(condition) = &self.condition
             && !condition.matches(seen.as_ref().map(|seen| &seen.attributes))
             && !(self.passes_if_missing && old.is_none())
@@ -66,7 +70,7 @@ impl Write<'_> {
     }
 
     /// The attributes that the condition and the update use.
-    fn names(&self) -> AttributeNames<'_> {
+    pub(super) fn names(&self) -> AttributeNames<'_> {
         let mut names = AttributeNames::new();
         if let Some(condition) = &self.condition {
             condition.add_names(&mut names);
@@ -197,16 +201,20 @@ pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError
 fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
+    // Before the lock is taken, so that others wait less for it.
+    let names = write.names();
     let mut guard = partition.write();
-    let mut shape = Arc::clone(&write.target.shape);
+    let newer;
+    let mut shape = &write.target.shape;
     if guard.epoch != shape.epoch {
         // The lock keeps the settings unchanged from here on.
-        shape = table.shape();
+        newer = table.shape();
+        shape = &newer;
     }
     if partition.is_due(context.now) {
-        due::run_locked(table, &shape, partition, &mut guard, context.now);
+        due::run_locked(table, shape, partition, &mut guard, context.now);
     }
-    let mut change = write.change(&shape, &guard, 0);
+    let mut change = write.change(shape, &guard, &names, 0);
     if change.as_ref().is_ok_and(|change| context.engine.refuses(change)) {
         change = Err(ApiError::out_of_memory());
     }
@@ -228,16 +236,16 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         if write.changes(change) {
             let mutations = || vec![Mutation::of_change(table.ordinal, change)];
             match table.log().begin(context.now, Origin::Request, mutations) {
-                Ok(committed) => table.apply(&committed, partition, &mut guard, &shape, change),
+                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),
                 Err(error) => refused = Some(error),
             }
         }
         drop(guard);
         if write.changes(change) {
-            context.record_change(table, &shape, change);
+            context.record_change(table, shape, change);
         }
         if shape.records_changes() {
-            note_limits(context, table, &shape);
+            note_limits(context, table, shape);
         }
         shape
             .queues_of(change)

@@ -106,7 +106,8 @@ impl<'r> Update<'r> {
         for path in set.map(|action| self.path(action.target)).filter(Path::is_nested) {
             locate(&path, base)?; // a target that cannot be set is reported before a missing operand
         }
-        let mut work = UpdateWork::default();
+        let mut changes = Changes::new();
+        let mut inside = InnerChanges::default();
         let mut produced = 0;
         for action in self.actions() {
             if !exists && !adds_attributes(action.clause) {
@@ -121,9 +122,20 @@ impl<'r> Update<'r> {
                     return Err(ApiError::updated_item_too_large());
                 }
             }
-            work.add(path, here.is_some(), outcome)?;
+            // What a path of n elements leads to stands inside of n - 1 maps and lists.
+            let depth = |value: &AttributeValue| path.len().saturating_sub(1) + value.depth();
+            if outcome.as_deref().is_some_and(|value| depth(value) > limits::NESTING) {
+                return Err(ApiError::validation(ApiError::NESTING_STORED));
+            }
+            if path.is_nested() {
+                inside.add(path, here.is_some(), outcome);
+            } else {
+                changes.push((path.name(), outcome));
+            }
         }
-        Ok(work.finish(base))
+        inside.finish(base, &mut changes);
+        sort::sort_by(&mut changes, |left, right| left.0.cmp(right.0));
+        Ok(changes)
     }
 
     /// The result of an action on the current value of its target.
@@ -327,49 +339,32 @@ fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeV
     (!kept.is_empty()).then(|| set(kept))
 }
 
-/// The changes of an update, grouped by the order in which they are made.
+/// The changes of an update inside of attributes, grouped by the order in which they are made.
 #[derive(Default)]
-struct UpdateWork<'a> {
-    attributes: Changes<'a>,
-    /// Inside of attributes: what is there already, or new names in maps.
+struct InnerChanges<'a> {
+    /// What is there already, or new names in maps.
     inner: Vec<(Path<'a>, Cow<'a, AttributeValue>)>,
     /// Positions past the ends of lists.
     appended: Vec<(Path<'a>, Cow<'a, AttributeValue>)>,
     removed: Vec<Path<'a>>,
 }
 
-impl<'a> UpdateWork<'a> {
-    fn add(&mut self, path: Path<'a>, exists: bool, outcome: Outcome<'a>) -> Result<(), ApiError> {
-        let Some((_, last)) = path.split_last() else {
-            return Ok(());
-        };
-        // What a path of n elements leads to stands inside of n - 1 maps and lists.
-        if outcome
-            .as_ref()
-            .is_some_and(|value| path.len() - 1 + value.depth() > limits::NESTING)
-        {
-            return Err(ApiError::validation(ApiError::NESTING_STORED));
-        }
+impl<'a> InnerChanges<'a> {
+    fn add(&mut self, path: Path<'a>, exists: bool, outcome: Outcome<'a>) {
+        let is_position = matches!(path.split_last(), Some((_, PathElement::Index(_))));
         match outcome {
-            outcome if !path.is_nested() => self.attributes.push((path.name(), outcome)),
-            Some(value) if !exists && matches!(last, PathElement::Index(_)) => self.appended.push((path, value)),
+            Some(value) if !exists && is_position => self.appended.push((path, value)),
             Some(value) => self.inner.push((path, value)),
             None if exists => self.removed.push(path),
             None => {}
         }
-        Ok(())
     }
 
-    fn finish(mut self, base: &Map) -> Changes<'a> {
-        if !(self.inner.is_empty() && self.appended.is_empty() && self.removed.is_empty()) {
-            self.finish_nested(base);
+    /// Makes the changes on copies of the attributes, and adds those to the changes of whole attributes.
+    fn finish(mut self, base: &Map, changes: &mut Changes<'a>) {
+        if self.inner.is_empty() && self.appended.is_empty() && self.removed.is_empty() {
+            return;
         }
-        sort::sort_by(&mut self.attributes, |left, right| left.0.cmp(right.0));
-        self.attributes
-    }
-
-    /// Makes the changes inside attributes, on copies.
-    fn finish_nested(&mut self, base: &Map) {
         let written = self.inner.iter().chain(&self.appended).map(|(path, _)| path);
         let mut names: Vec<&'a str> = written.chain(&self.removed).map(Path::name).collect();
         sort::sort_unique(&mut names);
@@ -404,7 +399,7 @@ impl<'a> UpdateWork<'a> {
             remove(&mut map, group);
         }
         let values = map.into_iter().map(|(_, value)| Some(Cow::Owned(value)));
-        self.attributes.extend(names.into_iter().zip(values));
+        changes.extend(names.into_iter().zip(values));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stored items.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -38,20 +39,31 @@ impl Header {
     }
 }
 
-/// More bytes than the JSON of most attributes has around their names and values: unless much is escaped or binary.
-const AROUND: usize = 16;
+/// A thread keeps at most this much memory in which it writes items.
+const LARGEST_BUFFER: usize = 64 * 1024;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 impl Item {
     /// An item of these attributes.
     pub fn new(attributes: &Map) -> Item {
-        let size = size_of(attributes);
-        let mut out = Vec::with_capacity(size + AROUND * attributes.len() + 2);
-        json::push_map(&mut out, attributes);
-        Item::of(Header::new(size, has_number_sets(attributes)), &out)
+        let header = Header::new(size_of(attributes), has_number_sets(attributes));
+        Item::written(header, |out| json::push_map(out, attributes))
     }
 
-    fn of(header: Header, json: &[u8]) -> Item {
-        Item(ThinArc::from_header_and_slice(header, json))
+    /// An item with the JSON that a function writes. It is written to a buffer of the thread and then copied: its length is
+    /// not known before, and a buffer for each item would be allocated and freed.
+    #[inline]
+    fn written(header: Header, write: impl FnOnce(&mut Vec<u8>)) -> Item {
+        BUFFER.with_borrow_mut(|buffer| {
+            buffer.clear();
+            write(buffer);
+            let item = Item(ThinArc::from_header_and_slice(header, buffer));
+            buffer.shrink_to(LARGEST_BUFFER);
+            item
+        })
     }
 
     fn entries(&self) -> JsonAttributes<'_> {
@@ -143,42 +155,39 @@ impl Item {
         changes: &[(&str, Option<Cow<'_, AttributeValue>>)],
     ) -> Item {
         let json = self.json();
-        let (mut size, mut room) = (self.size(), json.len() + 1);
+        let mut size = self.size();
         let mut picks = picked.names.iter().zip(&picked.places);
         let mut places: SmallVec<[(usize, usize); 4]> = SmallVec::with_capacity(changes.len());
         for (name, new) in changes {
             let place = picks.find(|(other, _)| *other == name);
             let (start, end) = place.map_or((json.len(), json.len()), |(_, place)| *place);
             places.push((start, end));
-            room -= end - start;
             if end > start
                 && let Some(old) = picked.attributes.get(name)
             {
                 size -= size::of_attribute(name, old);
             }
             if let Some(new) = new {
-                let added = size::of_attribute(name, new);
-                size += added;
-                room += added + AROUND;
+                size += size::of_attribute(name, new);
             }
         }
-        let mut out = Vec::with_capacity(room);
-        out.push(b'{');
-        // The start of the part that has not been copied yet.
-        let mut rest = 1;
-        for ((name, new), (start, end)) in changes.iter().zip(places) {
-            push_kept(&mut out, json, rest, start - 1);
-            rest = if end > start { end + 1 } else { rest.max(start) };
-            if let Some(new) = new {
-                separate(&mut out);
-                json::push_attribute(&mut out, name, new);
-            }
-        }
-        push_kept(&mut out, json, rest, json.len() - 1);
-        out.push(b'}');
         let added = changes.iter().filter_map(|(_, new)| new.as_deref());
         let has_number_sets = self.may_have_number_sets() || added.into_iter().any(AttributeValue::has_number_sets);
-        Item::of(Header::new(size, has_number_sets), &out)
+        Item::written(Header::new(size, has_number_sets), |out| {
+            out.push(b'{');
+            // The start of the part that has not been copied yet.
+            let mut rest = 1;
+            for ((name, new), (start, end)) in changes.iter().zip(places) {
+                push_kept(out, json, rest, start - 1);
+                rest = if end > start { end + 1 } else { rest.max(start) };
+                if let Some(new) = new {
+                    separate(out);
+                    json::push_attribute(out, name, new);
+                }
+            }
+            push_kept(out, json, rest, json.len() - 1);
+            out.push(b'}');
+        })
     }
 
     /// The size in bytes, as the service measures it.
@@ -289,19 +298,19 @@ impl SentItem {
             return Map::from_entries(entries).into();
         }
         let attributes = Map(entries);
-        let size = size_of(&attributes);
-        let mut out = Vec::with_capacity(size + AROUND * attributes.len() + 2);
-        out.push(b'{');
-        for ((name, value), sent) in attributes.iter().zip(sent) {
-            separate(&mut out);
-            if json::is_canonical(sent, name, value) {
-                out.extend_from_slice(sent);
-            } else {
-                json::push_attribute(&mut out, name, value);
+        let header = Header::new(size_of(&attributes), has_number_sets(&attributes));
+        let item = Item::written(header, |out| {
+            out.push(b'{');
+            for ((name, value), sent) in attributes.iter().zip(sent) {
+                separate(out);
+                if json::is_canonical(sent, name, value) {
+                    out.extend_from_slice(sent);
+                } else {
+                    json::push_attribute(out, name, value);
+                }
             }
-        }
-        out.push(b'}');
-        let item = Item::of(Header::new(size, has_number_sets(&attributes)), &out);
+            out.push(b'}');
+        });
         SentItem { attributes, item }
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
                 .iter()
                 .any(|name| request.headers.get(name).is_some());
             // Nearly always ASCII; the lossy reading is many times dearer.
-            match std::str::from_utf8(header) {
+            match simdutf8::basic::from_utf8(header) {
                 Ok(header) => from_header(header, dated),
                 Err(_) => from_header(&String::from_utf8_lossy(header), dated),
             }
