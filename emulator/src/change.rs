@@ -85,6 +85,8 @@ pub struct Change {
     pub cause: Cause,
     /// When the change was due, for due work that is noticed later; `None` if it happens when it is applied.
     pub due: Option<Moment>,
+    /// Whether it is a due deletion that has been taken out of the due work. The caller publishes what remains of that.
+    pub is_unscheduled: bool,
     pub key: Key,
     pub old: Option<Item>,
     /// The position at which the previous item was found.
@@ -121,6 +123,7 @@ impl Change {
         let mut change = Change {
             cause: Cause::Request,
             due: None,
+            is_unscheduled: false,
             key,
             old,
             position: None,

@@ -112,30 +112,26 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
     }
     let most = if table.is_sliced() { SLICE } else { usize::MAX };
     let mut count = 0;
+    let mut deleted = Vec::new();
     while let Some(due) = partition.take_due(contents, now, count < most) {
         match due {
             // An overwrite has removed its old entry, so the item exists and is still expired.
             DueWork::Expiry(Expiry { due, key }) => {
-                change(
-                    table,
-                    shape,
-                    partition,
-                    contents,
-                    (key, None),
-                    Cause::TimeToLive,
-                    (due, now),
-                );
+                let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
+                deleted.extend(change(table, shape, place, (key, None), cause, (due, now), true));
                 count += 1;
             }
             // The indexes may have changed since the transaction began; the item has not.
             DueWork::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
-                change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
+                let (place, cause) = ((partition, &mut *contents), Cause::Request);
+                change(table, shape, place, (key, new), cause, (at, now), false);
             }
             DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
             DueWork::Arrival(at, arrival) => arrive(table, shape, (partition, contents), (at, arrival), now),
         }
     }
     partition.publish_due(contents);
+    contents.reclaim(deleted);
     table.count_expired(count as u64);
 }
 
@@ -174,7 +170,7 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
         let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));
         if expired && !contents.is_marked(key) {
             let (deleted, cause) = ((key.clone(), None), Cause::TimeToLive);
-            change(table, &shape, partition, contents, deleted, cause, (now, now));
+            change(table, &shape, (partition, contents), deleted, cause, (now, now), false);
             count += 1;
         }
     }
@@ -182,23 +178,30 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
 }
 
 /// Replaces an item by `new`, or removes it, without spending capacity: a transaction has paid already. The change was
-/// due at the first moment, and is applied at the second.
+/// due at the first moment, and is applied at the second. Returns the item before, so that the caller decides when to free
+/// it.
 fn change(
     table: &Table,
     shape: &Shape,
-    partition: &Partition,
-    contents: &mut Contents,
+    (partition, contents): (&Partition, &mut Contents),
     (key, new): (Key, Option<Item>),
     cause: Cause,
     (at, now): (Moment, Moment),
-) {
-    let old = contents.get(&key).cloned();
+    is_unscheduled: bool,
+) -> Option<Item> {
+    let (old, position) = contents
+        .find(&key)
+        .map(|(old, position)| (old.clone(), position))
+        .unzip();
     if old.is_none() && new.is_none() {
         if cause == Cause::Request {
             release(table, key, now);
         }
+        None
     } else {
         let mut change = Change::new(&shape.definition, key, old, new);
+        change.position = position;
+        change.is_unscheduled = is_unscheduled;
         change.cause = cause;
         change.due = Some(at);
         let committed = table.log().begin_due(now, || {
@@ -216,6 +219,7 @@ fn change(
         drop(committed);
         item_events::record_due(table, shape, &change, (at, now));
         capacity::resize(table, &change, now);
+        change.old
     }
 }
 

@@ -126,10 +126,22 @@ impl Items {
         self.bounds.insert(place, middle);
     }
 
-    /// Removes and returns the item under a key.
-    pub fn remove(&mut self, key: &Key) -> Option<Item> {
-        let place = self.place(key);
-        let at = position(self.chunk(place), key).ok()?;
+    /// Removes and returns the item under a key. It is not searched for if it is still at the position where it was found.
+    pub fn remove(&mut self, key: &Key, found: Option<ItemPosition>) -> Option<Item> {
+        let found = found.filter(|found| {
+            let place = found.chunk as usize;
+            place <= self.rest.len()
+                && self
+                    .chunk(place)
+                    .get(found.entry as usize)
+                    .is_some_and(|(other, _)| other == key)
+        });
+        let (place, at) = if let Some(found) = found {
+            (found.chunk as usize, found.entry as usize)
+        } else {
+            let place = self.place(key);
+            (place, position(self.chunk(place), key).ok()?)
+        };
         let chunk = self.chunk_mut(place);
         let (_, gone) = chunk.remove(at);
         if chunk.is_empty()
@@ -254,7 +266,11 @@ mod tests {
                     );
                 }
             } else {
-                assert_eq!(items.remove(&key(number)), model.remove(&key(number)));
+                // The position at which another item is found, or at which this one is, or none.
+                let found = items.find(&key(next(&mut state, 5000))).map(|(_, position)| position);
+                let own = items.find(&key(number)).map(|(_, position)| position);
+                let found = if step % 2 == 0 { own } else { found };
+                assert_eq!(items.remove(&key(number), found), model.remove(&key(number)));
             }
             assert_eq!(items.len(), model.len());
             assert_eq!(items.get(&key(number)), model.get(&key(number)));

@@ -153,7 +153,7 @@ impl Partition {
     #[inline]
     pub fn apply(&self, committed: &Committed<'_>, contents: &mut Contents, shape: &Shape, change: &Change) {
         let now = committed.time;
-        if shape.time_to_live.is_none() {
+        if shape.time_to_live.is_none() || change.is_unscheduled {
             return contents.apply(shape, change, now);
         }
         contents.reschedule(shape, change, change.happened(now));
@@ -222,6 +222,11 @@ impl Contents {
     /// The entries of a local index.
     pub(super) fn local(&self, at: usize) -> Option<&BTreeMap<Key, Item>> {
         self.locals.get(at)
+    }
+
+    /// Frees removed items.
+    pub fn reclaim(&self, removed: Vec<Item>) {
+        self.reclaimer.reclaim(removed.len(), removed);
     }
 
     /// Adds to a page from the table, or from a local index.
@@ -391,7 +396,7 @@ impl Contents {
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
         match &change.new {
             Some(item) => self.items.put(&change.key, change.position, item.clone()),
-            None => drop(self.items.remove(&change.key)),
+            None => drop(self.items.remove(&change.key, change.position)),
         }
         if !self.locals.is_empty() {
             self.collect(change);

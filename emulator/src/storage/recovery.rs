@@ -158,7 +158,7 @@ impl RecoveryLog {
         for version in self.back().take_while(|version| undone(version.at)) {
             match &version.old {
                 Some(old) => items.insert(version.key.clone(), old.clone()),
-                None => items.remove(&version.key),
+                None => items.remove(&version.key, None),
             };
         }
     }

@@ -30,7 +30,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
         locked: "    if let Ok(change) = &change {\n        if write",
-        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
+        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(shape, &seen, &names, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
         models: &[
             "a_conditional_put_has_one_winner",
             "no_increment_is_lost",
@@ -159,8 +159,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
-        locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, &shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
-        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, &shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
+        locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
+        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
         models: &[
             "a_stale_read_returns_one_state",
             "a_write_beside_a_new_replica_reaches_it",
