@@ -172,17 +172,17 @@ fn define(
                 ));
             }
             report(CopyEvent::Note {
-                text: &format!("{name} is there already; its definition is left as it is"),
+                text: &format!("{name} already exists; its definition is not changed"),
             });
             return Ok(());
         }
         Err(error) if error.code == "ResourceNotFoundException" => {}
         Err(error) => return Err(of_table(error)),
     }
-    let node =
-        document::json(&description["Table"].to_string()).map_err(|problem| format!("{name}: {}", problem.message))?;
-    let mut table = Table::of_description(name, &node).map_err(|problem| format!("{name}: {}", problem.message))?;
-    let optional = |operation: &str, body: Json, what: &str| match send(from, operation, &body) {
+    let mut table = document::json(&description["Table"].to_string())
+        .and_then(|node| Table::of_description(name, &node))
+        .map_err(|problem| format!("{name}: {}", problem.message))?;
+    let read = |operation: &str, body: &Json, what: &str| match send(from, operation, body) {
         Ok(answer) => Some(answer),
         Err(error) => {
             report(CopyEvent::Note {
@@ -191,13 +191,20 @@ fn define(
             None
         }
     };
+    add_settings(&mut table, name, description, &read);
+    load::create(to, &table).map_err(of_table)
+}
+
+/// Adds the settings that are not part of a table's description. `read` sends a request to the source; its last argument
+/// names the settings, and it returns nothing if the source refuses.
+fn add_settings(table: &mut Table, name: &str, description: &Json, read: &dyn Fn(&str, &Json, &str) -> Option<Json>) {
     let body = json!({"TableName": name});
-    if let Some(answer) = optional("DescribeTimeToLive", body.clone(), "the settings of time to live") {
+    if let Some(answer) = read("DescribeTimeToLive", &body, "the settings of time to live") {
         let setting = &answer["TimeToLiveDescription"];
         let is_on = setting["TimeToLiveStatus"] == "ENABLED" || setting["TimeToLiveStatus"] == "ENABLING";
         table.time_to_live = setting["AttributeName"].as_str().filter(|_| is_on).map(str::to_owned);
     }
-    if let Some(answer) = optional("DescribeContinuousBackups", body, "the settings of recovery") {
+    if let Some(answer) = read("DescribeContinuousBackups", &body, "the settings of recovery") {
         let setting = &answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
         if setting["PointInTimeRecoveryStatus"] == "ENABLED" {
             let mut specification = json!({"PointInTimeRecoveryEnabled": true});
@@ -207,10 +214,9 @@ fn define(
             table.recovery = Some(specification);
         }
     }
-    let arn = description["Table"]["TableArn"].clone();
     let mut tags = Vec::new();
-    let mut body = json!({"ResourceArn": arn});
-    while let Some(answer) = optional("ListTagsOfResource", body.clone(), "tags") {
+    let mut body = json!({"ResourceArn": description["Table"]["TableArn"]});
+    while let Some(answer) = read("ListTagsOfResource", &body, "tags") {
         tags.extend(answer["Tags"].as_array().cloned().unwrap_or_default());
         match &answer["NextToken"] {
             Json::String(token) => body["NextToken"] = token.as_str().into(),
@@ -220,7 +226,6 @@ fn define(
     if !tags.is_empty() {
         table.create.insert("Tags".into(), Json::Array(tags));
     }
-    load::create(to, &table).map_err(of_table)
 }
 
 /// The progress of each segment of each table.
