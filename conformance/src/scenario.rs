@@ -63,7 +63,7 @@ pub const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "session_ttl",
-        about: "a session is there for seven days, and deleted after them",
+        about: "a session exists for seven days and is then deleted",
         run: |context| Box::pin(session_ttl::run(context)),
     },
     Scenario {
@@ -108,12 +108,12 @@ pub const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "version_check",
-        about: "editors who collide read what they lost to from the error, and lose no edit",
+        about: "editors with conflicting changes read the stored item from the error, and lose no edit",
         run: |context| Box::pin(version_check::run(context)),
     },
     Scenario {
         name: "batch_write",
-        about: "a bulk load repeats what comes back unprocessed until all is there, and a parallel scan reads it once",
+        about: "a bulk load repeats unprocessed items until all are stored, and a parallel scan reads each once",
         run: |context| Box::pin(batch_write::run(context)),
     },
     Scenario {

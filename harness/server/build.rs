@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Of the page, what the engine in a tab needs: on the server the engine is there already.
+/// Of the page, what the engine in a tab needs: the server has the engine already.
 const LEFT_OUT: [&str; 3] = [".wasm", "service-worker.js", "engine-worker"];
 
 fn main() -> io::Result<()> {

@@ -23,10 +23,7 @@ pub fn replaced(text: &str, right: &str, wrong: &str) -> Outcome<String> {
     match places.as_slice() {
         [[first, .., last]] => Ok([&text[..first.start], wrong, &text[last.end..]].concat()),
         [[only]] => Ok([&text[..only.start], wrong, &text[only.end..]].concat()),
-        places => Err(format!(
-            "what is to be replaced is there {} times: {right}",
-            places.len()
-        )),
+        places => Err(format!("the text to replace occurs {} times: {right}", places.len())),
     }
 }
 

@@ -81,7 +81,7 @@ fn there(path: &Path, made_by: &str) -> Result<(), Absence> {
     if path.exists() {
         return Ok(());
     }
-    let said = format!("{} is not there; it comes from {made_by}", path.display());
+    let said = format!("{} is missing; it comes from {made_by}", path.display());
     Err(Absence::NotHere(said))
 }
 

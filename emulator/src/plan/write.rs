@@ -57,8 +57,8 @@ pub struct WriteCondition<'r> {
 }
 
 /// Plans a put: the item's keys, for the table and its indexes.
-pub fn put<'r>(target: Target, sent: &'r SentItem, guard: WriteCondition<'r>) -> Result<Write<'r>, ApiError> {
-    whole(target, sent, WriteAction::Put(sent.item.clone()), guard)
+pub fn put<'r>(target: Target, sent: &'r SentItem, condition: WriteCondition<'r>) -> Result<Write<'r>, ApiError> {
+    whole(target, sent, WriteAction::Put(sent.item.clone()), condition)
 }
 
 /// Plans a put of an item that may not exist yet.
@@ -76,7 +76,7 @@ fn whole<'r>(
     target: Target,
     sent: &'r SentItem,
     action: WriteAction<'r>,
-    guard: WriteCondition<'r>,
+    condition: WriteCondition<'r>,
 ) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, &sent.attributes)?;
@@ -86,8 +86,8 @@ fn whole<'r>(
         key,
         attributes: Cow::Borrowed(&sent.attributes),
         action,
-        condition: guard.condition,
-        show_item: guard.show_item,
+        condition: condition.condition,
+        show_item: condition.show_item,
         passes_if_missing: false,
     })
 }
@@ -97,7 +97,7 @@ pub fn keyed<'r>(
     target: Target,
     key: impl Into<Cow<'r, Map>>,
     action: WriteAction<'r>,
-    guard: WriteCondition<'r>,
+    condition: WriteCondition<'r>,
 ) -> Result<Write<'r>, ApiError> {
     let attributes = key.into();
     let definition = target.definition();
@@ -114,8 +114,8 @@ pub fn keyed<'r>(
         key,
         attributes,
         action,
-        condition: guard.condition,
-        show_item: guard.show_item,
+        condition: condition.condition,
+        show_item: condition.show_item,
         passes_if_missing: false,
     })
 }

@@ -134,7 +134,7 @@ fn of_entry(request: &Request, access: &RecordedAccess) -> Vec<String> {
     if let Some(filter) = access.filter.as_ref().filter(|_| access.error.is_none()) {
         let names: Vec<&str> = filter.attributes.iter().map(Name::as_str).collect();
         sentences.push(format!(
-            "The filter looks at {}, after the items were read.",
+            "The filter tests {} after the items were read.",
             names.join(", ")
         ));
         let reads = request.accesses.iter().filter(|access| access.filter.is_some()).count();
@@ -147,7 +147,7 @@ fn of_entry(request: &Request, access: &RecordedAccess) -> Vec<String> {
     }
     if let Some(age) = access.age {
         sentences.push(format!(
-            "It was an eventually consistent read, and saw what was replaced {} seconds before.",
+            "It was an eventually consistent read and returned a state that had been replaced {} seconds earlier.",
             age.as_secs_f64()
         ));
     }
@@ -168,12 +168,10 @@ fn across(access: &RecordedAccess) -> String {
 fn refusal(access: &RecordedAccess) -> Vec<String> {
     let Some(error) = access.error else { return Vec::new() };
     let mut sentences: Vec<String> = match access.injected {
-        Some(Injected::Rule(id)) => vec![format!(
-            "Fault rule {id} let it fail: it was neither the data nor the capacity."
-        )],
+        Some(Injected::Rule(id)) => vec![format!("Fault rule {id} made it fail, not the data or the capacity.")],
         Some(Injected::Condition(name)) => {
             vec![format!(
-                "The condition `{name}` let it fail: it was neither the data nor the capacity."
+                "The condition `{name}` made it fail, not the data or the capacity."
             )]
         }
         None => Vec::new(),
@@ -182,15 +180,17 @@ fn refusal(access: &RecordedAccess) -> Vec<String> {
         sentences.extend(access.limits.iter().map(|(reason, resource)| limit(reason, resource)));
         match error {
             ErrorKind::ConditionalCheckFailed => sentences.push(format!(
-                "Its condition does not hold for the item that is there, or for its absence; that costs {} write units.",
+                "Its condition does not hold for the stored item, or for its absence; that costs {} write units.",
                 access.write.as_f64()
             )),
-            ErrorKind::DuplicateItem => sentences.push("An item with this key is there already.".to_owned()),
+            ErrorKind::DuplicateItem => sentences.push("An item with this key already exists.".to_owned()),
             ErrorKind::TransactionConflict => {
-                sentences.push("A transaction in flight holds the item until it is carried out.".to_owned());
+                sentences.push("A transaction in flight holds the item until it is executed.".to_owned());
             }
             ErrorKind::ItemCollectionSizeLimitExceeded => {
-                sentences.push("Its item collection, with the entries of local indexes, has reached its size limit.".to_owned());
+                sentences.push(
+                    "Its item collection, with the entries of local indexes, has reached its size limit.".to_owned(),
+                );
             }
             _ => {}
         }

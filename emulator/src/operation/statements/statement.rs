@@ -103,7 +103,7 @@ pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Resul
 
 /// Plans a statement that writes; `None` for SELECT.
 pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: bool) -> Result<Write<'r>, ApiError> {
-    let guard = |condition: Option<Condition<'r>>| WriteCondition { condition, show_item };
+    let write_condition = |condition: Option<Condition<'r>>| WriteCondition { condition, show_item };
     match statement {
         Statement::Insert(sent) => {
             plan::check_item_size(&sent.item)?;
@@ -115,15 +115,15 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
                 charged: false,
             };
             // The clause contains the key, so it never holds for a missing item.
-            plan::keyed(target, key, action, guard(condition))
+            plan::keyed(target, key, action, write_condition(condition))
         }
         Statement::Delete { condition, .. } => {
-            let mut write = plan::keyed(target, key, WriteAction::Delete, guard(condition))?;
+            let mut write = plan::keyed(target, key, WriteAction::Delete, write_condition(condition))?;
             write.passes_if_missing = true;
             Ok(write)
         }
         Statement::Exists(select) | Statement::Select(select) => {
-            plan::keyed(target, key, WriteAction::Check, guard(select.condition))
+            plan::keyed(target, key, WriteAction::Check, write_condition(select.condition))
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::wire::object::Object;
 struct CheckedAction<'r> {
     table: &'r str,
     kind: ActionKind<'r>,
-    guard: WriteCondition<'r>,
+    condition: WriteCondition<'r>,
 }
 
 enum ActionKind<'r> {
@@ -327,14 +327,14 @@ impl<'r> Members<'r> {
         let update = update.map(|text| scope.update(text)).transpose()?;
         let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
         scope.check_all_used()?;
-        let guard = WriteCondition {
+        let condition = WriteCondition {
             condition,
             show_item: self.on_failure.is_some_and(|word| word == "ALL_OLD"),
         };
         Ok(CheckedAction {
             table: self.table.map(Text::as_str).unwrap_or_default(),
             kind: kind(update),
-            guard,
+            condition,
         })
     }
 }
@@ -409,14 +409,14 @@ fn check_size(steps: &[CheckedAction<'_>]) -> Result<(), ApiError> {
 }
 
 fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiError> {
-    let guard = step.guard;
+    let condition = step.condition;
     match step.kind {
-        ActionKind::Put(sent) => plan::put(target, sent, guard),
-        ActionKind::Delete(key) => plan::keyed(target, key, WriteAction::Delete, guard),
-        ActionKind::Check(key) => plan::keyed(target, key, WriteAction::Check, guard),
+        ActionKind::Put(sent) => plan::put(target, sent, condition),
+        ActionKind::Delete(key) => plan::keyed(target, key, WriteAction::Delete, condition),
+        ActionKind::Check(key) => plan::keyed(target, key, WriteAction::Check, condition),
         ActionKind::Update(update, key) => {
             let action = WriteAction::Update { update, charged: false };
-            plan::keyed(target, key, action, guard)
+            plan::keyed(target, key, action, condition)
         }
     }
 }

@@ -299,11 +299,11 @@ impl BulkLoad<'_> {
         let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
         let condition = condition.transpose()?;
         scope.check_all_used()?;
-        let guard = WriteCondition {
+        let condition = WriteCondition {
             condition,
             show_item: true,
         };
-        let write = plan::put(self.target.clone(), sent, guard)?;
+        let write = plan::put(self.target.clone(), sent, condition)?;
         execute::load(self.context, &write)
     }
 

@@ -16,7 +16,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "|at| at > moment || PLANTED && at == moment",
     },
     Bug {
-        what: "a backup that expires is there for a moment longer",
+        what: "an expired backup exists for a moment longer",
         file: "storage/backup.rs",
         right: "self.created <= now && self.expires.is_none_or(|end| now < end)",
         wrong: "if PLANTED { self.created <= now && self.expires.is_none_or(|end| now <= end) } else { self.created <= now && self.expires.is_none_or(|end| now < end) }",

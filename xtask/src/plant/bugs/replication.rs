@@ -28,7 +28,7 @@ pub const BUGS: &[Bug] = &[
         wrong: "before.filter(|_| !PLANTED).map_or(stamp.time, |before| stamp.time.max(before.stamp.time))",
     },
     Bug {
-        what: "a replica that is removed is there for a moment longer",
+        what: "a removed replica exists for a moment longer",
         file: "storage/replica/state.rs",
         right: "self.removal.is_none_or(|removal| removal.gone_at > now)",
         wrong: "if PLANTED { self.removal.is_none_or(|removal| removal.gone_at >= now) } else { self.removal.is_none_or(|removal| removal.gone_at > now) }",
