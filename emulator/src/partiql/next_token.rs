@@ -109,6 +109,24 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_another_version_is_refused() {
+        for (version, expect) in [(0, false), (VERSION, true), (VERSION + 1, false)] {
+            let mut bytes = STANDARD.decode(token(2, 9).encode(99)).unwrap();
+            bytes.truncate(bytes.len() - 8);
+            bytes[0] = version;
+            let sealed = seal(&bytes);
+            bytes.extend_from_slice(&sealed);
+            let read = NextToken::decode(&STANDARD.encode(bytes), 99);
+            let expect = if expect {
+                Ok(token(2, 9))
+            } else {
+                Err(ApiError::next_token_invalid())
+            };
+            assert_eq!(read, expect, "version {version}");
+        }
+    }
+
+    #[test]
     fn a_token_has_a_maximum_length() {
         // Four characters are three bytes, and 29 bytes are not of the key.
         let longest = limits::NEXT_TOKEN_LENGTH / 4 * 3 - 29;

@@ -210,4 +210,25 @@ mod tests {
             assert_eq!(log.len(), expect, "{earliest}");
         }
     }
+
+    /// A change that reaches a log with an earlier time than the last one has the last one's, in a restored log too.
+    #[test]
+    fn the_times_of_a_log_never_decrease() {
+        let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
+        for restored in [false, true] {
+            let mut log = RecoveryLog::default();
+            for moment in [5, 9] {
+                log.push(&change(0, 1), at(moment), Moment::FIRST);
+            }
+            if restored {
+                let mut versions: Vec<PriorItem> = log.back().cloned().collect();
+                versions.reverse();
+                log = RecoveryLog::default();
+                versions.into_iter().for_each(|version| log.restore(version));
+            }
+            log.push(&change(0, 1), at(7), Moment::FIRST);
+            let moments: Vec<Moment> = log.back().map(|version| version.at).collect();
+            assert_eq!(moments, [at(9), at(9), at(5)], "{restored}");
+        }
+    }
 }

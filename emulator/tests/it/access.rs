@@ -7,6 +7,7 @@ mod every_operation;
 mod federated;
 mod fine_grained;
 mod guides;
+mod initial;
 mod kinds;
 mod operations;
 mod report;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
+use crate::common::settings;
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
-use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Engine, Lag, Moment, TimeToLive};
 use serde_json::json;
 
 #[test]
@@ -525,4 +526,60 @@ fn conditions_say_how_long_time_to_live_and_replication_take() {
     assert!(
         Conditions::CALM.replication_lag.is_none() && Conditions::CALM.time_to_live == TimeToLive::Deletes(Lag::None)
     );
+}
+
+#[test]
+fn due_work_of_a_region_makes_work_due_in_the_others() {
+    let twin = Twin::new(&[US, EU, AP]);
+    twin.engine
+        .set_conditions(Conditions {
+            replication_lag: seconds(10),
+            transaction_time: seconds(5),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    for (from, others) in [(US, [EU, AP]), (EU, [US, AP])] {
+        twin.engine.run_background_work();
+        let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": from}}}});
+        twin.ok(from, "TransactWriteItems", &json!({"TransactItems": [put]}));
+        let begun = twin.engine.clock().now();
+        // The transaction ends, and then its change arrives, with no request in between.
+        for wait in [5, 10] {
+            let due = twin.engine.clock().now().plus(Duration::from_secs(wait));
+            assert_eq!(twin.engine.run_background_work(), due, "{from}, {wait} s");
+            twin.engine.clock().advance(Duration::from_secs(wait));
+        }
+        twin.engine.run_background_work();
+        assert_eq!(twin.engine.clock().now(), begun.plus(Duration::from_secs(15)));
+        for other in others {
+            let items = twin.engine.items(&caller(other), "tab").unwrap();
+            let value = items[0].get("v");
+            assert_eq!(value, Some(AttributeValue::string(from)), "{from} to {other}");
+        }
+    }
+}
+
+#[test]
+fn a_write_after_a_restart_is_newer_than_those_before_it() {
+    // Several writes of the same moment: their order is that of their numbers, which go on in a restored state.
+    for in_flight in [false, true] {
+        let twin = Twin::lagging(&[US, EU], 10);
+        (0..5).for_each(|write| twin.put(US, "a", &write.to_string()));
+        if !in_flight {
+            twin.advance(10);
+        }
+        let restored = Engine::new(settings(7));
+        restored.restore(&twin.engine.snapshot()).unwrap();
+        let put = json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": "last"}}});
+        let writer = if in_flight { EU } else { US };
+        restored.clock().set(Moment::START);
+        let answer = restored.dispatch(&caller(writer), "PutItem", put.to_string().as_bytes());
+        assert_eq!(answer.status, 200);
+        restored.advance(Duration::from_secs(30));
+        for region in [US, EU] {
+            let items = restored.items(&caller(region), "tab").unwrap();
+            let value = items[0].get("v");
+            assert_eq!(value, Some(AttributeValue::string("last")), "{region}, {in_flight}");
+        }
+    }
 }

@@ -127,3 +127,28 @@ fn or_null(object: &mut Object<'_>, name: &str, text: Option<&str>) {
         None => drop(object.member(name).json(b"null")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The etag of an object is that of an upload in one part: the hexadecimal digest, with leading zeros.
+    #[test]
+    fn checksums_have_all_their_digits() {
+        let mut zeros = 0;
+        for content in 0..=255_u8 {
+            let digest: String = Md5::digest([content])
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            zeros += usize::from(digest.starts_with('0'));
+            let line = String::from_utf8(file_line("data/a.json.gz", 3, &[content])).unwrap();
+            let checksum = STANDARD.encode(Md5::digest([content]));
+            let expect = format!(
+                r#"{{"itemCount":3,"md5Checksum":"{checksum}","etag":"{digest}-1","dataFileS3Key":"data/a.json.gz"}}"#
+            );
+            assert_eq!(line, expect + "\n");
+        }
+        assert!(zeros > 0);
+    }
+}

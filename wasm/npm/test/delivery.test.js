@@ -75,3 +75,20 @@ test('a request handler sends the bytes of a view, and its request\'s timeout pr
   await assert.rejects(handler.handle(request, { requestTimeout: 1000 }), { name: 'TimeoutError' });
   assert.equal((await handler.handle(request)).response.statusCode, 200);
 });
+
+test('a request handler encodes the query', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  twin.createTable({ TableName: 'tab', KeySchema: { pk: 'S' } });
+  const handler = twin.requestHandler();
+  const get = async (path, query) => {
+    const { response } = await handler.handle({ method: 'GET', path, query, headers: { host: 'localhost' } });
+    return [response.statusCode, await new Response(response.body).text()];
+  };
+  for (const text of ['a', 'a&b=c', 'ä +%25', '#?/']) {
+    const key = JSON.stringify({ pk: { S: text } });
+    const expected = await get(`/_dynatwin/tables/tab/place?key=${encodeURIComponent(key)}`);
+    assert.equal(expected[0], 200, expected[1]);
+    assert.deepEqual(await get('/_dynatwin/tables/tab/place', { key }), expected, text);
+    assert.deepEqual(await get('/_dynatwin/tables/tab/place', { key: [key] }), expected, text);
+  }
+});

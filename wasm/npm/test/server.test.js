@@ -159,6 +159,25 @@ const STARTED = [
   [['-port', '0', '-inMemory', '-sharedDb'], /listens on http:\/\/127\.0\.0\.1:\d+, seed \d+\n/],
   [['--port=0', '--clock', '2030-01-01T00:00:00Z', '--speed', '2', '--conditions', 'storm', '--log', 'off', '--host', 'localhost'], /listens on http/],
 ];
+
+test('--clock and --speed', async () => {
+  const thisYear = String(new Date().getUTCFullYear());
+  for (const [words, expected] of [
+    [[], { year: thisYear, settable: false, speed: 1 }],
+    [['--speed', '3'], { year: thisYear, settable: false, speed: 3 }],
+    [['--clock', '2030-06-01T00:00:00Z'], { year: '2030', settable: false, speed: 1 }],
+    [['--clock', '2030-06-01T00:00:00Z', '--speed', '3'], { year: '2030', settable: false, speed: 3 }],
+    [['--clock', 'settable'], { year: '2026', settable: true, speed: 0 }],
+  ]) {
+    const { child, line, ended } = await command('--port=0', ...words);
+    const [url] = /http:[^,]*:\d+/.exec(await line());
+    const { now, settable, speed } = await (await fetch(`${url}/_dynatwin/clock`)).json();
+    assert.deepEqual({ year: now.slice(0, 4), settable, speed }, expected, words.join(' '));
+    child.kill('SIGTERM');
+    await ended();
+  }
+});
+
 for (const [words, message] of STARTED) {
   test(`dynatwin ${words.join(' ')}`, async () => {
     const { child, line, ended } = await command(...words);

@@ -122,3 +122,31 @@ fn streams_and_tags_of_another_account() {
     let refusal = "because no resource-based policy allows the dynamodb:DescribeStream action";
     twin.check("ROOT", "DescribeStream", &json!({"StreamArn": stream}), Some(refusal));
 }
+
+/// `aws:ResourceAccount` is the account of the table, in policies of either account.
+#[test]
+fn the_account_of_a_resource_is_a_condition_key() {
+    let of = |account: &str| json!({"Condition": {"StringEquals": {"aws:ResourceAccount": account}}});
+    let own = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
+    let foreign = format!("arn:aws:dynamodb:{REGION}:{OTHER}:table/Tab");
+    let identity = "because no identity-based policy allows the dynamodb:GetItem action";
+    let resource = "because no resource-based policy allows the dynamodb:GetItem action";
+    let grant = || Some(("OTHERROOT", statement("Allow", "dynamodb:GetItem", to(ROLE))));
+    for (table, account, expect) in [
+        ("Tab", ACCOUNT, ""),
+        ("Tab", OTHER, identity),
+        (own.as_str(), ACCOUNT, ""),
+        (own.as_str(), OTHER, identity),
+        (foreign.as_str(), OTHER, ""),
+        (foreign.as_str(), ACCOUNT, identity),
+    ] {
+        let policy = if table == foreign { grant() } else { None };
+        Scene::new(&[statement("Allow", "*", of(account))]).check(table, policy, &[], expect);
+    }
+    for (account, expect) in [(OTHER, ""), (ACCOUNT, resource)] {
+        let mut condition = to(ROLE);
+        condition["Condition"] = of(account)["Condition"].clone();
+        let policy = statement("Allow", "dynamodb:GetItem", condition);
+        Scene::new(&[allow("*")]).check(&foreign, Some(("OTHERROOT", policy)), &[], expect);
+    }
+}

@@ -251,3 +251,52 @@ fn attributes_are_restricted_with_what_is_returned() {
         );
     }
 }
+
+/// The decision of an explanation, and its statements as policy, number, id, effect and whether it applies.
+fn explained(twin: &Twin, action: &str) -> (bool, Value, Vec<String>) {
+    let question = json!({"principal": USER, "action": action, "resource": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab")});
+    let answer = twin.control("POST", "access/explain", &question);
+    let evaluation = &answer["evaluations"][0];
+    let statements = evaluation["statements"].as_array().unwrap().iter();
+    let short = |statement: &Value| {
+        let [policy, effect, sid] = ["policyType", "effect", "sid"].map(|name| statement[name].as_str().unwrap_or("-"));
+        format!(
+            "{policy} {} {sid} {effect} {}",
+            statement["statement"], statement["applies"]
+        )
+    };
+    let decided = evaluation["decidedBy"].clone();
+    (evaluation["allowed"] == true, decided, statements.map(short).collect())
+}
+
+#[test]
+fn an_explanation_numbers_the_statements_from_one() {
+    let statement = |sid: &str, effect: &str, action: &str| json!({"Sid": sid, "Effect": effect, "Action": action, "Resource": "*"});
+    let statements = [
+        statement("Reads", "Allow", "dynamodb:GetItem"),
+        statement("Writes", "Allow", "dynamodb:PutItem"),
+        statement("NoDeletes", "Deny", "dynamodb:DeleteItem"),
+    ];
+    let twin = twin(&json!({"Version": "2012-10-17", "Statement": statements}));
+    for (action, allowed, place, sid) in [
+        ("dynamodb:GetItem", true, 1, "Reads"),
+        ("dynamodb:PutItem", true, 2, "Writes"),
+        ("dynamodb:DeleteItem", false, 3, "NoDeletes"),
+        ("dynamodb:Query", false, 0, ""),
+    ] {
+        let (found, decided, listed) = explained(&twin, action);
+        assert_eq!(found, allowed, "{action}");
+        let [number, name] = ["statement", "sid"].map(|member| decided.get(member).cloned().unwrap_or_default());
+        let expect = if place == 0 {
+            (Value::Null, Value::Null)
+        } else {
+            (json!(place), json!(sid))
+        };
+        assert_eq!((number, name), expect, "{action}");
+        let expect: Vec<String> = [(1, "Reads Allow"), (2, "Writes Allow"), (3, "NoDeletes Deny")]
+            .iter()
+            .map(|(at, name)| format!("identity-based policy {at} {name} {}", *at == place))
+            .collect();
+        assert_eq!(listed, expect, "{action}");
+    }
+}

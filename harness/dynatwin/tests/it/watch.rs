@@ -173,13 +173,24 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
         .map(|access| (access.act, access.key.clone()))
         .collect();
     assert_eq!(touched, [("Put", key("b")), ("Put", key("c"))]);
+    let units = |request: &dynatwin::Request| {
+        let touches = request
+            .touches
+            .iter()
+            .map(|touch| (touch.read_units, touch.write_units));
+        (request.read_units, request.write_units, touches.collect::<Vec<_>>())
+    };
+    assert_eq!(units(&requests[2]), (0.0, 1.0, vec![(0.0, 1.0)]));
+    assert_eq!(units(&requests[3]), (0.0, 4.0, vec![(0.0, 2.0), (0.0, 2.0)]));
+    query(&client, "a").await;
+    assert_eq!(units(twin.requests().last().unwrap()), (0.5, 0.0, vec![(0.5, 0.0)]));
     assert_eq!(
         (requests[3].access_key.as_str(), requests[3].region.as_str()),
         ("dynatwin", "us-east-1")
     );
 
     twin.region("eu-west-1").client().list_tables().send().await.unwrap();
-    assert_eq!(twin.requests().len(), 5);
+    assert_eq!(twin.requests().len(), 6);
     assert_eq!(twin.region("eu-west-1").requests().len(), 1);
     twin.reset().unwrap();
     assert!(twin.requests().is_empty());

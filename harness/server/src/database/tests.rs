@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use dynatwin_engine::Caller;
+use dynatwin_engine::http::HttpRequest;
 use dynatwin_store::sim::{Fault, SimDisk};
 use serde_json::{Value, json};
 
 use super::{Database, open_on};
-use crate::flags::{Flags, Invocation, parse};
+use crate::backend::Backend;
+use crate::flags::{Flags, Invocation, Sync, parse};
 
 /// The last acknowledged version of each item, 0 if it has none, and the versions of later requests that failed.
 type Versions = BTreeMap<&'static str, (u64, Vec<u64>)>;
@@ -226,6 +228,54 @@ fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
         drop(database);
         let database = open(&disk.after_kill()).unwrap();
         assert_eq!(scan(&database, None).unwrap().len(), 0);
+    }
+}
+
+/// Whether the answers to a write and to a read may be delivered if the disk fails while their commits are stored.
+#[test]
+fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for (sync, fails, written, read) in [
+        (Sync::Always, true, false, true),
+        (Sync::Always, false, true, true),
+        (Sync::Second, true, false, true),
+        (Sync::Second, false, true, true),
+    ] {
+        let disk = SimDisk::new();
+        let flags = Flags { sync, ..flags() };
+        let (database, _) = open_on(&flags, "sim", disk.clone()).unwrap();
+        request(&database, true, "CreateTable", &table()).unwrap();
+        let delivered = |operation: &str, body: &Value| {
+            let target = format!("DynamoDB_20120810.{operation}");
+            let headers = [
+                ("host", "localhost"),
+                ("x-amz-target", target.as_str()),
+                (
+                    "authorization",
+                    "AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request, \
+                  SignedHeaders=host;x-amz-date, Signature=00",
+                ),
+                ("x-amz-date", "20260101T000000Z"),
+            ];
+            let body = body.to_string();
+            let (answer, durability) = database.handle_durably(&HttpRequest {
+                method: "POST",
+                target: "/",
+                headers: &headers,
+                body: body.as_bytes(),
+            });
+            assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+            durability.is_none_or(|durability| runtime.block_on(durability.settled()))
+        };
+        if fails {
+            disk.fail_at(disk.operations() + 1, Fault::Error);
+        }
+        assert_eq!(delivered("PutItem", &put("a", 1)), written, "{sync:?}");
+        if fails {
+            disk.fail_at(disk.operations() + 1, Fault::Error);
+        }
+        let get = json!({"TableName": "Tab", "Key": {"id": {"S": "a"}}});
+        assert_eq!(delivered("GetItem", &get), read, "{sync:?}");
     }
 }
 

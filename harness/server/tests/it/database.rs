@@ -168,6 +168,23 @@ fn a_restart_restores_everything() {
 }
 
 #[test]
+fn a_directory_without_tables_keeps_its_seed_and_clock() {
+    let directory = Directory::new("empty");
+    for name in ["TERM", "KILL"] {
+        let _ = fs::remove_dir_all(&directory.0);
+        let mut server = directory.start("--clock settable --seed 11");
+        server.control("POST", "clock/advance", Some(&json!({"seconds": 3600})));
+        let before = server.control("GET", "clock", None);
+        server.end(name);
+        let mut server = directory.start("--clock settable");
+        assert!(server.line.contains("seed 11"), "after {name}: {}", server.line);
+        assert_eq!(server.control("GET", "", None)["seed"], "11", "after {name}");
+        assert_eq!(server.control("GET", "clock", None), before, "after {name}");
+        server.end("TERM");
+    }
+}
+
+#[test]
 fn the_command_line_of_the_guides_stores_its_tables() {
     let directory = Directory::new("guide");
     let words = format!("-jar DynamoDBLocal.jar -sharedDb -dbPath {}", directory.path());

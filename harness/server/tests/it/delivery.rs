@@ -174,6 +174,21 @@ fn advancing_a_settable_clock_releases_a_held_answer() {
 }
 
 #[test]
+fn real_time_does_not_release_a_held_answer_while_the_clock_is_frozen() {
+    let clock = Clock::settable(Moment::START);
+    let (server, _) = echo(clock.clone(), |_| ());
+    clock.freeze();
+    let mut stream = connect(&server);
+    stream.write_all(&post("/hold/20", b"1")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+    assert!(stream.read(&mut [0]).is_err(), "it is not held");
+    clock.unfreeze();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(read(&mut stream).unwrap().body, b"1");
+    assert_eq!(clock.now(), Moment::START);
+}
+
+#[test]
 fn a_client_that_leaves_a_held_answer_advances_no_clock() {
     let clock = Clock::settable(Moment::START);
     let (server, backend) = echo(clock.clone(), |_| ());

@@ -142,6 +142,26 @@ fn a_torn_record_is_removed_and_reported() {
     }
 }
 
+/// A record that was not synced may lack what lies in its last sector, however little that is.
+#[test]
+fn a_sector_that_was_not_written_is_no_damage() {
+    for (length, bytes) in [(440, 8), (448, 16), (936, 504), (944, 512)] {
+        let disk = closed();
+        let (store, ..) = open(&disk).unwrap();
+        store.append(&record(13, length)).unwrap();
+        drop(store);
+        let killed = disk.after_kill();
+        let name = &killed.segments()[2];
+        let mut files = killed.files();
+        let file = files.get_mut(name).unwrap();
+        assert_eq!(file.len(), 512 + bytes);
+        file[512..].fill(0);
+        let (_, found, report) = open(&SimDisk::with(files)).unwrap();
+        let cut = report.cut.unwrap();
+        assert_eq!((found.len(), cut.offset, cut.records), (8, 40, 0), "{length}");
+    }
+}
+
 #[test]
 fn a_gap_in_synced_records_is_damage() {
     let disk = killed();
