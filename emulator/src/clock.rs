@@ -455,7 +455,16 @@ mod tests {
             assert_eq!(Moment::from_seconds(seconds).to_string(), text);
             assert_eq!(Moment::parse(text), Some(Moment::from_seconds(seconds)));
         }
-        assert_eq!(Moment::parse("2026-02-30T00:00:00Z"), None);
+        for (text, micros) in [
+            ("2026-02-30T00:00:00Z", None),
+            ("2026-01-01T00:00:00.000001Z", Some(1)),
+            ("2026-01-01T00:00:00.0000001Z", None),
+            ("2026-01-01T24:00:00Z", None),
+            ("2026-01-01T23:59:59.999999Z", Some(86_399_999_999)),
+        ] {
+            let found = Moment::parse(text).map(|moment| moment.micros() - Moment::START.micros());
+            assert_eq!(found, micros, "{text}");
+        }
         assert_eq!(
             Moment::parse("2026-01-01T00:00:00.5Z").unwrap().micros() % 1_000_000,
             500_000

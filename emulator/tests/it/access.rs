@@ -9,6 +9,7 @@ mod fine_grained;
 mod guides;
 mod initial;
 mod kinds;
+mod limits;
 mod operations;
 mod report;
 mod scene;

@@ -28,6 +28,7 @@ mod journal;
 mod lag;
 mod latency;
 mod layers;
+mod limits;
 mod memory;
 mod policies;
 mod races;

@@ -663,6 +663,56 @@ fn changes_take_time_and_are_serialized() {
     );
 }
 
+/// After the free decreases of a day, only requests that lower something are refused.
+#[test]
+fn raised_throughput_is_no_decrease() {
+    let twin = Twin::provisioned();
+    twin.0.set_conditions(Conditions::AWS).unwrap();
+    for units_of_both in [4, 3, 2, 1] {
+        twin.update(json!({"ProvisionedThroughput": units(units_of_both, units_of_both + 1)}));
+        twin.pass(3);
+    }
+    for (read, write, accepted) in [
+        (2, 2, true),
+        (2, 3, true),
+        (1, 3, false),
+        (2, 2, false),
+        (1, 4, false),
+        (3, 3, true),
+    ] {
+        let body = update(json!({"ProvisionedThroughput": units(read, write)}));
+        if accepted {
+            twin.update(json!({"ProvisionedThroughput": units(read, write)}));
+        } else {
+            let refused = twin.error("UpdateTable", body);
+            assert!(
+                refused.contains("Provisioned throughput decreases are limited"),
+                "{read} {write}: {refused}"
+            );
+        }
+        twin.pass(3);
+    }
+}
+
+/// A change of the table class is forgotten after 30 days.
+#[test]
+fn the_table_class_changes_twice_in_thirty_days() {
+    let twin = Twin::provisioned();
+    twin.0.set_conditions(Conditions::AWS).unwrap();
+    for class in ["STANDARD_INFREQUENT_ACCESS", "STANDARD"] {
+        twin.update(json!({"TableClass": class}));
+        twin.pass(10);
+    }
+    let again = json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"});
+    twin.pass(30 * 86_400 - 21);
+    assert!(
+        twin.error("UpdateTable", update(again.clone()))
+            .contains("limited to 2 times in 30 day(s)")
+    );
+    twin.pass(1);
+    assert_eq!(twin.update(again)["TableStatus"], "UPDATING");
+}
+
 #[test]
 fn the_billing_mode_switches_both_ways() {
     let twin = Twin::provisioned();

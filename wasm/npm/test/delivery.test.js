@@ -78,7 +78,11 @@ test('a request handler sends the bytes of a view, and its request\'s timeout pr
 
 test('a request handler encodes the query', async () => {
   const twin = new Dynatwin({ clock: 'settable' });
-  twin.createTable({ TableName: 'tab', KeySchema: { pk: 'S' } });
+  const table = {
+    TableName: 'tab', BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+  };
+  assert.equal(twin.dispatch('CreateTable', JSON.stringify(table)).status, 200);
   const handler = twin.requestHandler();
   const get = async (path, query) => {
     const { response } = await handler.handle({ method: 'GET', path, query, headers: { host: 'localhost' } });

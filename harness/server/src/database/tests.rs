@@ -244,11 +244,13 @@ fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {
         let disk = SimDisk::new();
         let flags = Flags { sync, ..flags() };
         let (database, _) = open_on(&flags, "sim", disk.clone()).unwrap();
+        database.start_threads().unwrap();
         request(&database, true, "CreateTable", &table()).unwrap();
         let delivered = |operation: &str, body: &Value| {
             let target = format!("DynamoDB_20120810.{operation}");
             let headers = [
                 ("host", "localhost"),
+                ("content-type", "application/x-amz-json-1.0"),
                 ("x-amz-target", target.as_str()),
                 (
                     "authorization",
@@ -276,6 +278,7 @@ fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {
         }
         let get = json!({"TableName": "Tab", "Key": {"id": {"S": "a"}}});
         assert_eq!(delivered("GetItem", &get), read, "{sync:?}");
+        database.close();
     }
 }
 

@@ -1,0 +1,134 @@
+//! Sizes and counts of policies and names exactly at their limits, and one beyond.
+
+use dynatwin_engine::Moment;
+use dynatwin_engine::iam::{Directory, PolicyDocument, PolicyKind};
+use serde_json::{Value, json};
+
+use super::twin::{ACCOUNT, Twin};
+
+/// A policy of `size` bytes without white space.
+fn policy(size: usize) -> Value {
+    let document = |sid: &str| json!({"Version": "2012-10-17", "Statement": [{"Sid": sid, "Effect": "Allow", "Action": "*", "Resource": "*"}]});
+    let bare = document("").to_string().len();
+    document(&"a".repeat(size - bare))
+}
+
+/// The end of what is wrong with an account; empty if nothing is.
+fn refusal(account: &Value) -> String {
+    let configuration = json!({"accounts": {ACCOUNT: account}}).to_string();
+    Directory::read(&configuration, Moment::START).err().unwrap_or_default()
+}
+
+#[test]
+fn policies_may_be_as_large_as_their_limits() {
+    let inline = "by the inline policies together.";
+    let halves = |size: usize| json!([policy(size / 2), policy(size - size / 2)]);
+    let named = |count: usize| {
+        let documents: serde_json::Map<String, Value> = (0..count).map(|at| (format!("p{at}"), policy(200))).collect();
+        let arns: Vec<String> = (0..count)
+            .map(|at| format!("arn:aws:iam::{ACCOUNT}:policy/p{at}"))
+            .collect();
+        json!({"managedPolicies": documents, "users": {"ann": {"policies": arns}}})
+    };
+    type Account<'a> = Box<dyn Fn(usize) -> Value + 'a>;
+    let cases: Vec<(usize, &str, Account<'_>)> = vec![
+        (
+            6144,
+            "a managed policy has at most 6144 characters.",
+            Box::new(|size| json!({"managedPolicies": {"p": policy(size)}})),
+        ),
+        (
+            2048,
+            inline,
+            Box::new(|size| json!({"users": {"ann": {"policies": halves(size)}}})),
+        ),
+        (
+            5120,
+            inline,
+            Box::new(|size| json!({"groups": {"all": {"policies": halves(size)}}})),
+        ),
+        (
+            10_240,
+            inline,
+            Box::new(|size| json!({"roles": {"App": {"policies": halves(size)}}})),
+        ),
+        (
+            10_240,
+            "exceeded for an identity-based policy.",
+            Box::new(|size| json!({"roles": {"App": {"policies": [policy(size)]}}})),
+        ),
+        (
+            6144,
+            "exceeded for a permissions boundary.",
+            Box::new(|size| json!({"users": {"ann": {"permissionsBoundary": policy(size)}}})),
+        ),
+        (
+            10_240,
+            "exceeded for a service control policy.",
+            Box::new(|size| json!({"serviceControlPolicies": [policy(size)]})),
+        ),
+        (20, "has more than 20 managed policies.", Box::new(named)),
+        (
+            64,
+            "a name has 1 to 64 letters, digits and +=,.@_-.",
+            Box::new(|length| json!({"users": {"a".repeat(length): {}}})),
+        ),
+        (
+            64,
+            "a name has 1 to 64 letters, digits and +=,.@_-.",
+            Box::new(|length| json!({"roles": {"a".repeat(length): {}}})),
+        ),
+    ];
+    for (most, text, account) in &cases {
+        assert_eq!(refusal(&account(*most)), "", "{most}");
+        let found = refusal(&account(most + 1));
+        assert!(found.ends_with(text), "{most}: {found}");
+    }
+}
+
+#[test]
+fn documents_may_be_as_long_as_their_limits() {
+    // White space counts for some kinds; the text may have 128 KiB for all.
+    for (kind, most, counts_blanks) in [
+        (PolicyKind::Identity, 10_240, false),
+        (PolicyKind::Boundary, 6144, false),
+        (PolicyKind::Session, 2048, false),
+        (PolicyKind::ServiceControl, 10_240, true),
+    ] {
+        let is_read = |size: usize, blanks: usize| {
+            PolicyDocument::parse(&(policy(size).to_string() + &" ".repeat(blanks)), kind).is_ok()
+        };
+        assert_eq!((is_read(most, 0), is_read(most + 1, 0)), (true, false), "{kind:?}");
+        assert_eq!(is_read(most, 1), !counts_blanks, "{kind:?}");
+        if !counts_blanks {
+            let rest = 131_072 - 1000;
+            assert_eq!(
+                (is_read(1000, rest), is_read(1000, rest + 1)),
+                (true, false),
+                "{kind:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_session_is_valid_until_it_expires() {
+    let session = json!([{"name": "s1", "accessKeyId": "SESSION", "secretAccessKey": "s", "sessionToken": "t", "expires": "2026-01-01T00:05:00Z"}]);
+    let allow = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]});
+    let twin =
+        Twin::new(&json!({"accounts": {ACCOUNT: {"roles": {"App": {"policies": [allow], "sessions": session}}}}}));
+    for (wait, status, name) in [
+        (0, 200, ""),
+        (299_999_999, 200, ""),
+        (1, 400, "ExpiredTokenException"),
+        (1, 400, "ExpiredTokenException"),
+    ] {
+        twin.engine.advance(std::time::Duration::from_micros(wait));
+        let (found, answer) = twin.send("SESSION", "ListTables", &json!({}), &[("x-amz-security-token", "t")]);
+        assert_eq!(found, status, "{answer}");
+        assert!(
+            answer["__type"].as_str().unwrap_or_default().ends_with(name),
+            "{answer}"
+        );
+    }
+}

@@ -1,0 +1,408 @@
+//! Lengths, counts and moments exactly at their limits, and one beyond.
+
+use std::time::Duration;
+
+use crate::common::Twin;
+use dynatwin_engine::Moment;
+use serde_json::{Value, json};
+
+fn twin() -> Twin {
+    let twin = Twin::new(1);
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let attributes = ["pk", "sk", "l"].map(attribute);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": key("pk", "sk"),
+            "LocalSecondaryIndexes": [{"IndexName": "local", "KeySchema": key("pk", "l"), "Projection": {"ProjectionType": "ALL"}}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"},
+        }),
+    );
+    twin
+}
+
+/// A text of `length` characters that begins with this one.
+fn long(start: &str, length: usize) -> String {
+    start.chars().chain(std::iter::repeat('a')).take(length).collect()
+}
+
+/// The text of the refusal; empty if there is none.
+fn refusal(twin: &Twin, operation: &str, body: &Value) -> String {
+    let answer = twin
+        .engine
+        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
+    if answer.status == 200 {
+        return String::new();
+    }
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    let message = answer["message"].as_str().or(answer["Message"].as_str());
+    message.unwrap().to_owned()
+}
+
+#[test]
+fn members_may_be_as_long_as_their_limits() {
+    let twin = twin();
+    let stream = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+    let statement = |length: usize| format!("SELECT * FROM tab WHERE pk = '{}'", "ä".repeat(length - 31));
+    type Body<'b> = Box<dyn Fn(usize) -> Value + 'b>;
+    type Case<'b> = (&'b str, &'b str, Option<usize>, Option<usize>, Body<'b>);
+    // Operation, what its refusal names, the least and the most, and a request.
+    let cases: Vec<Case<'_>> = vec![
+        (
+            "EnableKinesisStreamingDestination",
+            "streamArn",
+            Some(37),
+            Some(1024),
+            Box::new(
+                |length| json!({"TableName": "tab", "StreamArn": long("arn:aws:kinesis:us-east-1:000000000000:stream/s", length)}),
+            ),
+        ),
+        (
+            "DescribeBackup",
+            "backupArn",
+            Some(37),
+            Some(1024),
+            Box::new(|length| json!({"BackupArn": long("arn:aws:dynamodb:us-east-1:", length)})),
+        ),
+        (
+            "DeleteBackup",
+            "backupArn",
+            Some(37),
+            Some(1024),
+            Box::new(|length| json!({"BackupArn": long("arn:aws:dynamodb:us-east-1:", length)})),
+        ),
+        (
+            "DescribeExport",
+            "exportArn",
+            Some(37),
+            Some(1024),
+            Box::new(|length| json!({"ExportArn": long("arn:aws:dynamodb:us-east-1:", length)})),
+        ),
+        (
+            "DescribeImport",
+            "importArn",
+            Some(37),
+            Some(1024),
+            Box::new(|length| json!({"ImportArn": long("arn:aws:dynamodb:us-east-1:", length)})),
+        ),
+        (
+            "DescribeStream",
+            "streamArn",
+            Some(37),
+            Some(1024),
+            Box::new(|length| json!({"StreamArn": long("arn:aws:dynamodb:us-east-1:", length)})),
+        ),
+        (
+            "DescribeStream",
+            "at 'limit'",
+            Some(1),
+            None,
+            Box::new(|limit| json!({"StreamArn": stream, "Limit": limit})),
+        ),
+        (
+            "ListStreams",
+            "at 'limit'",
+            Some(1),
+            None,
+            Box::new(|limit| json!({"Limit": limit})),
+        ),
+        (
+            "ListTables",
+            "at 'limit'",
+            Some(1),
+            Some(100),
+            Box::new(|limit| json!({"Limit": limit})),
+        ),
+        (
+            "ListContributorInsights",
+            "maxResults",
+            None,
+            Some(100),
+            Box::new(|most| json!({"MaxResults": most})),
+        ),
+        (
+            "GetResourcePolicy",
+            "resourceArn",
+            Some(1),
+            Some(1283),
+            Box::new(|length| json!({"ResourceArn": long("arn:", length)})),
+        ),
+        (
+            "DeleteResourcePolicy",
+            "expectedRevisionId",
+            Some(1),
+            Some(255),
+            Box::new(
+                |length| json!({"ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "ExpectedRevisionId": long("", length)}),
+            ),
+        ),
+        (
+            "CreateBackup",
+            "backupName",
+            Some(3),
+            Some(255),
+            Box::new(|length| json!({"TableName": "tab", "BackupName": long("", length)})),
+        ),
+        (
+            "RestoreTableToPointInTime",
+            "targetTableName",
+            Some(3),
+            Some(255),
+            Box::new(
+                |length| json!({"SourceTableName": "tab", "TargetTableName": long("", length), "UseLatestRestorableTime": true}),
+            ),
+        ),
+        (
+            "ExportTableToPointInTime",
+            "s3Bucket",
+            Some(2),
+            Some(255),
+            Box::new(
+                |length| json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": long("", length)}),
+            ),
+        ),
+        (
+            "ExportTableToPointInTime",
+            "s3Prefix",
+            None,
+            Some(1024),
+            Box::new(
+                |length| json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "bucket", "S3Prefix": long("", length)}),
+            ),
+        ),
+        (
+            "ExecuteStatement",
+            "at 'statement'",
+            None,
+            Some(8192),
+            Box::new(|length| json!({"Statement": statement(length)})),
+        ),
+        (
+            "ExecuteStatement",
+            "at 'nextToken'",
+            None,
+            Some(32_768),
+            Box::new(|length| json!({"Statement": statement(40), "NextToken": long("", length)})),
+        ),
+        (
+            "BatchExecuteStatement",
+            "at 'statements'",
+            Some(1),
+            Some(25),
+            Box::new(|count| {
+                let each = |number: usize| json!({"Statement": format!("SELECT * FROM tab WHERE pk = '{number}' AND sk = 's'")});
+                json!({"Statements": (0..count).map(each).collect::<Vec<_>>()})
+            }),
+        ),
+        (
+            "BatchExecuteStatement",
+            "statements.1.member.statement",
+            None,
+            Some(8192),
+            Box::new(|length| json!({"Statements": [{"Statement": statement(length)}]})),
+        ),
+        (
+            "TagResource",
+            "The Tag Key provided is invalid",
+            Some(1),
+            Some(128),
+            Box::new(|length| {
+                json!({
+            "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "Tags": [{"Key": long("ä", length), "Value": ""}]})
+            }),
+        ),
+        (
+            "TagResource",
+            "The Tag Value provided is invalid",
+            None,
+            Some(256),
+            Box::new(|length| {
+                json!({
+            "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "Tags": [{"Key": "k", "Value": long("ä", length)}]})
+            }),
+        ),
+        (
+            "TransactWriteItems",
+            "clientRequestToken",
+            Some(1),
+            Some(36),
+            Box::new(|length| {
+                json!({"ClientRequestToken": long("", length), "TransactItems": [
+            {"Put": {"TableName": "tab", "Item": {"pk": {"S": "t"}, "sk": {"S": "t"}}}}]})
+            }),
+        ),
+        (
+            "Scan",
+            "totalSegments",
+            Some(1),
+            Some(1_000_000),
+            Box::new(|count| json!({"TableName": "tab", "Segment": 0, "TotalSegments": count})),
+        ),
+        (
+            "Scan",
+            "at 'limit'",
+            Some(1),
+            None,
+            Box::new(|limit| json!({"TableName": "tab", "Limit": limit})),
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (operation, what, least, most, body) in &cases {
+        let mut lengths = Vec::new();
+        if let Some(least) = least {
+            lengths.extend([(least - 1, true), (*least, false)]);
+        }
+        if let Some(most) = most {
+            lengths.extend([(*most, false), (most + 1, true)]);
+        }
+        for (length, refused) in lengths {
+            let found = refusal(&twin, operation, &body(length));
+            if found.contains(what) != refused {
+                wrong.push(format!("{operation}, {what} of {length}: {found:.200}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// An item and its entries in local indexes have 400 KB together.
+#[test]
+fn an_item_shares_its_limit_with_its_local_entries() {
+    let twin = twin();
+    // Of the item and of its entry: 3 + 3 + 2 bytes of keys, 1 of the name, and the text.
+    let put = |length: usize, indexed: bool| {
+        let mut item = json!({"pk": {"S": "p"}, "sk": {"S": "s"}, "v": {"S": "x".repeat(length)}});
+        if indexed {
+            item["l"] = json!({"S": "l"});
+        }
+        refusal(&twin, "PutItem", &json!({"TableName": "tab", "Item": item})).is_empty()
+    };
+    for (length, indexed, expect) in [
+        (409_600 - 7, false, true),
+        (409_600 - 6, false, false),
+        (204_800 - 9, true, true),
+        (204_800 - 8, true, false),
+    ] {
+        assert_eq!(put(length, indexed), expect, "{length}, {indexed}");
+    }
+    let update = |length: usize| {
+        let body = json!({"TableName": "tab", "Key": {"pk": {"S": "u"}, "sk": {"S": "s"}}, "UpdateExpression": "SET l = :l, v = :v",
+            "ExpressionAttributeValues": {":l": {"S": "l"}, ":v": {"S": "x".repeat(length)}}});
+        refusal(&twin, "UpdateItem", &body).is_empty()
+    };
+    assert_eq!((update(204_800 - 9), update(204_800 - 8)), (true, false));
+}
+
+/// A table's state can be restored from the second in which recovery was enabled to the latest restorable moment.
+#[test]
+fn restores_reach_the_latest_moment() {
+    let twin = twin();
+    let recovery =
+        json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    twin.ok("UpdateContinuousBackups", &recovery);
+    twin.engine.advance(Duration::from_hours(1));
+    let described = twin.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+    let window = &described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+    let [earliest, latest] =
+        ["EarliestRestorableDateTime", "LatestRestorableDateTime"].map(|name| window[name].as_f64().unwrap() as i64);
+    assert!(earliest < latest);
+    for (at, (moment, accepted)) in [
+        (earliest - 1, false),
+        (earliest, true),
+        (latest, true),
+        (latest + 1, false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let restore =
+            json!({"SourceTableName": "tab", "TargetTableName": format!("restored-{at}"), "RestoreDateTime": moment});
+        let found = refusal(&twin, "RestoreTableToPointInTime", &restore);
+        assert_eq!(
+            found.is_empty(),
+            accepted,
+            "{moment} of {earliest} to {latest}: {found}"
+        );
+    }
+}
+
+/// Sends a request to a control and returns its status.
+fn control(twin: &Twin, method: &str, path: &str, body: &Value) -> u16 {
+    let headers = [("host", "localhost"), ("content-type", "application/json")];
+    let answer = twin.engine.handle(&dynatwin_engine::http::HttpRequest {
+        method,
+        target: &format!("/_dynatwin/{path}"),
+        headers: &headers,
+        body: body.to_string().as_bytes(),
+    });
+    answer.status
+}
+
+#[test]
+fn controls_accept_what_is_exactly_at_their_limits() {
+    let twin = twin();
+    let rule = |members: Value| {
+        let mut rule = json!({"verdict": "throttle"});
+        rule.as_object_mut()
+            .unwrap()
+            .extend(members.as_object().unwrap().clone());
+        rule
+    };
+    for (method, path, body, accepted) in [
+        (
+            "PUT",
+            "conditions",
+            json!({"replicationLag": {"typical": 2, "longest": 2}}),
+            true,
+        ),
+        (
+            "PUT",
+            "conditions",
+            json!({"replicationLag": {"typical": 2, "longest": 1.9}}),
+            false,
+        ),
+        (
+            "PUT",
+            "conditions",
+            json!({"replicationLag": {"typical": 2, "p99": 2, "longest": 3}}),
+            true,
+        ),
+        (
+            "PUT",
+            "conditions",
+            json!({"replicationLag": {"typical": 2, "p99": 3, "longest": 3}}),
+            true,
+        ),
+        (
+            "PUT",
+            "conditions",
+            json!({"replicationLag": {"typical": 2, "p99": 3.1, "longest": 3}}),
+            false,
+        ),
+        ("PUT", "conditions", json!({"streamBytes": 1}), true),
+        ("PUT", "conditions", json!({"streamBytes": 0}), false),
+        ("PUT", "conditions", json!({"throttles": 1}), true),
+        ("PUT", "conditions", json!({"throttles": 1.01}), false),
+        ("POST", "faults", rule(json!({"table": "t".repeat(2048)})), true),
+        ("POST", "faults", rule(json!({"table": "t".repeat(2049)})), false),
+        ("POST", "faults", json!({"verdict": {"truncate": 0}}), true),
+        ("POST", "faults", json!({"verdict": {"truncate": -1}}), false),
+        ("POST", "faults", json!({"verdict": {"wait": 0}}), true),
+        ("POST", "clock/advance", json!({"seconds": 0}), true),
+        ("POST", "clock/advance", json!({"seconds": -1}), false),
+    ] {
+        assert_eq!(
+            control(&twin, method, path, &body) == 200,
+            accepted,
+            "{method} {path} {body}"
+        );
+    }
+    let last = 253_402_300_799 - twin.seconds();
+    for (seconds, accepted) in [(last + 1, false), (last, true), (1, false), (0, true)] {
+        let status = control(&twin, "POST", "clock/advance", &json!({"seconds": seconds}));
+        assert_eq!(status == 200, accepted, "{seconds} of {last}");
+    }
+    assert_eq!(twin.engine.clock().now(), Moment::from_seconds(253_402_300_799));
+}
