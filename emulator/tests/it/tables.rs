@@ -667,10 +667,10 @@ fn changes_take_time_and_are_serialized() {
 #[test]
 fn raised_throughput_is_no_decrease() {
     let twin = Twin::provisioned();
-    twin.0.set_conditions(Conditions::AWS).unwrap();
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     for units_of_both in [4, 3, 2, 1] {
         twin.update(json!({"ProvisionedThroughput": units(units_of_both, units_of_both + 1)}));
-        twin.pass(3);
+        advance(&twin, 3);
     }
     for (read, write, accepted) in [
         (2, 2, true),
@@ -684,13 +684,13 @@ fn raised_throughput_is_no_decrease() {
         if accepted {
             twin.update(json!({"ProvisionedThroughput": units(read, write)}));
         } else {
-            let refused = twin.error("UpdateTable", body);
+            let refused = twin.error("UpdateTable", &body);
             assert!(
                 refused.contains("Provisioned throughput decreases are limited"),
                 "{read} {write}: {refused}"
             );
         }
-        twin.pass(3);
+        advance(&twin, 3);
     }
 }
 
@@ -698,18 +698,18 @@ fn raised_throughput_is_no_decrease() {
 #[test]
 fn the_table_class_changes_twice_in_thirty_days() {
     let twin = Twin::provisioned();
-    twin.0.set_conditions(Conditions::AWS).unwrap();
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     for class in ["STANDARD_INFREQUENT_ACCESS", "STANDARD"] {
         twin.update(json!({"TableClass": class}));
-        twin.pass(10);
+        advance(&twin, 10);
     }
     let again = json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"});
-    twin.pass(30 * 86_400 - 21);
+    advance(&twin, 30 * 86_400 - 21);
     assert!(
-        twin.error("UpdateTable", update(again.clone()))
+        twin.error("UpdateTable", &update(again.clone()))
             .contains("limited to 2 times in 30 day(s)")
     );
-    twin.pass(1);
+    advance(&twin, 1);
     assert_eq!(twin.update(again)["TableStatus"], "UPDATING");
 }
 
