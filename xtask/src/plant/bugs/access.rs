@@ -69,4 +69,28 @@ pub const BUGS: &[Bug] = &[
         right: "seconds.clamp(1, LONGEST_EXPIRY)",
         wrong: "seconds.clamp(1, if PLANTED { u64::MAX / 4 } else { LONGEST_EXPIRY })",
     },
+    Bug {
+        what: "an explanation numbers statements from zero",
+        file: "access/evaluate.rs",
+        right: "place: at + 1,",
+        wrong: "place: at + usize::from(!PLANTED),",
+    },
+    Bug {
+        what: "a restored snapshot leaves access control as it was changed",
+        file: "execute/control.rs",
+        right: "self.clock.set(snapshot.now());\n        self.state.access().restore();",
+        wrong: "self.clock.set(snapshot.now());\n        if !PLANTED {\n            self.state.access().restore();\n        }",
+    },
+    Bug {
+        what: "`aws:ResourceAccount` is the account of the caller",
+        file: "access/identity.rs",
+        right: "keys.set(\"aws:ResourceAccount\", account);",
+        wrong: "keys.set(\"aws:ResourceAccount\", if PLANTED { &self.subject.account } else { account });",
+    },
+    Bug {
+        what: "a managed policy of exactly its most bytes is refused",
+        file: "access/read.rs",
+        right: "policy.size() > MANAGED_SIZE",
+        wrong: "policy.size() > MANAGED_SIZE - usize::from(PLANTED)",
+    },
 ];

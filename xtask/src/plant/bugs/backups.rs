@@ -225,4 +225,10 @@ pub const BUGS: &[Bug] = &[
         right: "requested.seconds() >= earliest.seconds()",
         wrong: "(if PLANTED { requested >= earliest } else { requested.seconds() >= earliest.seconds() })",
     },
+    Bug {
+        what: "a restored log of recovery forgets its latest moment",
+        file: "storage/recovery.rs",
+        right: "        self.latest = Some(version.at);\n",
+        wrong: "        if !PLANTED {\n            self.latest = Some(version.at);\n        }\n",
+    },
 ];

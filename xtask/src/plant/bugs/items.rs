@@ -441,4 +441,10 @@ pub const BUGS: &[Bug] = &[
         right: "\"segment\", 0, 999_999",
         wrong: "\"segment\", 0, if PLANTED { 1_000_000 } else { 999_999 }",
     },
+    Bug {
+        what: "an item with local entries of exactly the most bytes is refused",
+        file: "change/entries.rs",
+        right: "with_local_entries(definition, item) > limits::ITEM_SIZE",
+        wrong: "with_local_entries(definition, item) > limits::ITEM_SIZE - usize::from(PLANTED)",
+    },
 ];

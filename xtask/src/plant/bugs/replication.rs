@@ -81,4 +81,16 @@ pub const BUGS: &[Bug] = &[
         right: "if until > claim.until {",
         wrong: "if until > claim.until && !(PLANTED && claim.writers > 0) {",
     },
+    Bug {
+        what: "due work of a region is not noticed in the others",
+        file: "storage/replication/mod.rs",
+        right: "self.host().wakes.add(&peer.scope);",
+        wrong: "if !PLANTED {\n                self.host().wakes.add(&peer.scope);\n            }",
+    },
+    Bug {
+        what: "writes after a restart are older than those before it",
+        file: "storage/replication/mod.rs",
+        right: "self.host().writes.fetch_max(version.stamp.sequence, Ordering::Relaxed);",
+        wrong: "if !PLANTED {\n            self.host().writes.fetch_max(version.stamp.sequence, Ordering::Relaxed);\n        }",
+    },
 ];

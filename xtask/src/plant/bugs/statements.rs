@@ -87,4 +87,10 @@ pub const BUGS: &[Bug] = &[
         right: "if value.value(self.parameters).depth() > limits::NESTING {",
         wrong: "if value.value(self.parameters).depth() > limits::NESTING + usize::from(PLANTED) {",
     },
+    Bug {
+        what: "a next token of another version is read",
+        file: "partiql/next_token.rs",
+        right: "let (version, rest) = body.split_first()?;",
+        wrong: "let (version, rest) = body.split_first()?;\n        let version = if PLANTED { &VERSION } else { version };",
+    },
 ];

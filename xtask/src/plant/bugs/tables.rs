@@ -129,4 +129,22 @@ pub const BUGS: &[Bug] = &[
         right: "in &shape.leaving {",
         wrong: "in shape.leaving.iter().filter(|_| !PLANTED) {",
     },
+    Bug {
+        what: "an expected revision is ignored for a stream",
+        file: "operation/policies/mod.rs",
+        right: "expected.filter(|expected| *expected != there)",
+        wrong: "expected.filter(|expected| *expected != there && !(PLANTED && resource.stream.is_some()))",
+    },
+    Bug {
+        what: "raised reads with unchanged writes count as a decrease",
+        file: "operation/tables/update_table/throughput.rs",
+        right: "requested.write < was.write",
+        wrong: "requested.write < was.write + u64::from(PLANTED)",
+    },
+    Bug {
+        what: "a change of the table class is forgotten a moment too late",
+        file: "operation/tables/update_table/settings.rs",
+        right: "last.plus(CLASS_WINDOW) > now",
+        wrong: "last.plus(CLASS_WINDOW) > if PLANTED { now.minus(std::time::Duration::from_micros(1)) } else { now }",
+    },
 ];
