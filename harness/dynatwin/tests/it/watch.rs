@@ -175,7 +175,7 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
     assert_eq!(touched, [("Put", key("b")), ("Put", key("c"))]);
     let units = |request: &dynatwin::Request| {
         let touches = request
-            .touches
+            .accesses
             .iter()
             .map(|touch| (touch.read_units, touch.write_units));
         (request.read_units, request.write_units, touches.collect::<Vec<_>>())
