@@ -321,6 +321,11 @@ impl PolicyStatement {
         if excludes_actions && kind == PolicyKind::ResourceControl {
             return Err("NotAction is not allowed in a resource control policy.".to_owned());
         }
+        if kind == PolicyKind::ResourceControl && actions.contains(&"*") {
+            return Err(
+                "Action * has no place in a resource control policy: name the service, as in dynamodb:*.".to_owned(),
+            );
+        }
         let (resources, excludes_resources) = element_or_opposite(node, "Resource")?;
         let resources = resources.into_iter().map(|text| resource(text, kind, substitutes));
         Ok(PolicyStatement {
@@ -706,6 +711,11 @@ mod tests {
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "NotPrincipal": "*"}"#,
                 PolicyKind::Resource,
                 "Statement 1: NotPrincipal is not allowed with the effect Allow.",
+            ),
+            (
+                r#"{"Effect": "Deny", "Principal": "*", "Action": ["dynamodb:*", "*"], "Resource": "*"}"#,
+                PolicyKind::ResourceControl,
+                "Statement 1: Action * has no place in a resource control policy: name the service, as in dynamodb:*.",
             ),
             (
                 r#"{"Sid": "a b", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,

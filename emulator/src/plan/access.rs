@@ -261,7 +261,11 @@ impl<'a> ItemAccess<'a, '_> {
             let written = if self.statement {
                 ItemAccess::of_statement(request, None)
             } else {
-                request.into()
+                ItemAccess {
+                    return_values: self.return_values,
+                    return_consumed_capacity: self.return_consumed_capacity,
+                    ..request.into()
+                }
             };
             return written.request(context);
         }

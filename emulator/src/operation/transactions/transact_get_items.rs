@@ -10,7 +10,7 @@ use crate::operation::dump;
 use crate::operation::output;
 use crate::operation::queries::reading;
 use crate::operation::transactions::transaction::{self, TransactionItems};
-use crate::plan::{self, Access, Get, ItemRequest};
+use crate::plan::{self, Access, Get, ItemAccess, ItemRequest};
 use crate::request::{TransactGet, TransactGetItems};
 use crate::value::Item;
 use crate::wire::encode::Writer;
@@ -65,7 +65,10 @@ impl Stages for Operation {
 
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         for (get, projection) in plan.gets.iter().zip(&plan.projections) {
-            each(Access::Items(ItemRequest::Get(get, projection.as_ref()).into()));
+            each(Access::Items(ItemAccess {
+                return_consumed_capacity: Some(plan.report.name()),
+                ..ItemRequest::Get(get, projection.as_ref()).into()
+            }));
         }
     }
 

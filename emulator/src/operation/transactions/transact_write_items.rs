@@ -126,16 +126,20 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        let mut action = |access: ItemAccess<'_, '_>| {
+            each(Access::Items(ItemAccess {
+                return_values: Some("NONE"),
+                return_consumed_capacity: Some(plan.report.name()),
+                ..access
+            }));
+        };
         match &plan.entries {
-            Entries::Writes(writes) => {
-                let writes = writes.iter().flatten();
-                writes.for_each(|write| each(Access::Items(write.into())));
-            }
+            Entries::Writes(writes) => writes.iter().flatten().for_each(|write| action(write.into())),
             Entries::Repeated(writes, gets) => writes.iter().zip(gets).for_each(|(write, get)| {
-                each(Access::Items(ItemAccess {
+                action(ItemAccess {
                     repeats: Some(write),
                     ..get.into()
-                }));
+                });
             }),
         }
     }

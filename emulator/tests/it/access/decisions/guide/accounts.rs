@@ -341,7 +341,7 @@ fn across_accounts() {
             "RCP denies",
             By::Foreign,
             json!({"identity": [allow()], "resource": [to(OTHER)],
-            "resource-control": [{"Effect": "Deny", "Action": "*", "Resource": "*", "Principal": "*"}]}),
+            "resource-control": [{"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*", "Principal": "*"}]}),
             "deny ResourceControl",
         ),
         (
@@ -379,7 +379,7 @@ fn organizations() {
     };
     let secure = || {
         rcp(
-            json!({"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {"BoolIfExists": {"aws:SecureTransport": "false"}}}),
+            json!({"Effect": "Deny", "Principal": "*", "Action": "dynamodb:*", "Resource": "*", "Condition": {"BoolIfExists": {"aws:SecureTransport": "false"}}}),
         )
     };
     let deny = "deny ServiceControl";
