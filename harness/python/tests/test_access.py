@@ -68,6 +68,16 @@ def guarded() -> Iterator[Twin]:
         yield twin
 
 
+def test_a_configuration_is_a_mapping_its_json_or_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "access.json"
+    file.write_text(json.dumps(IAM))
+    forms: list[Any] = [IAM, f" {json.dumps(IAM)}", file, str(file)]
+    for iam in forms:
+        assert Twin(seed=7, iam=iam).as_root(ACCOUNT).arn == f"arn:aws:iam::{ACCOUNT}:root"
+    with pytest.raises(FileNotFoundError):
+        Twin(seed=7, iam=str(tmp_path / "other.json"))
+
+
 def test_a_role_sees_what_its_tags_and_policies_allow(guarded: Twin) -> None:
     blue = guarded.as_role(TENANT, tags={"tenant": "blue"}).client()
     blue.put_item(TableName="Items", Item=key("blue"))

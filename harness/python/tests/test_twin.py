@@ -160,6 +160,9 @@ def test_items_are_those_of_the_client(twin: Twin) -> None:
     assert twin.item("Orders", A) == item and twin.item("Orders", {"id": {"S": "b"}}) is None
     with pytest.raises(KeyError, match="has no table 'Nowhere'"):
         twin.items("Nowhere")
+    plain: Any = {"id": "a"}
+    with pytest.raises(TypeError, match="format of boto3's client"):
+        twin.item("Orders", plain)
     twin.create_table("Numbers", ("n", "N"))
     twin.client().put_item(TableName="Numbers", Item={"n": {"N": "1"}})
     assert twin.item("Numbers", {"n": {"N": "1.0"}}) == {"n": {"N": "1"}}
@@ -428,10 +431,12 @@ def test_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DYNATWIN_SEED", "0x7")
     with pytest.raises(ValueError, match="'0x7'"):
         Twin()
-    with pytest.raises(ValueError):
-        Twin(seed=-1)
+    wrong: Any
+    for wrong in [-1, 2**64, "7", 1.5]:
+        with pytest.raises(ValueError, match="A seed is a whole number from 0 to"):
+            Twin(seed=wrong)
     with pytest.raises(ValueError, match="s3"):
-        wrong: Any = "s3"
+        wrong = "s3"
         Twin(seed=1).client(wrong)
 
 

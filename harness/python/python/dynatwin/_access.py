@@ -104,7 +104,9 @@ def text_of(iam: AccessConfiguration) -> str:
     """A configuration as JSON."""
     if isinstance(iam, Mapping):
         return json.dumps(iam)
-    return iam if isinstance(iam, str) else Path(iam).read_text(encoding="utf-8")
+    if isinstance(iam, str) and iam.lstrip().startswith("{"):
+        return iam
+    return Path(iam).read_text(encoding="utf-8")
 
 
 def _signature(credentials: Credentials, region: str, date: str, host: str, body: bytes) -> str:

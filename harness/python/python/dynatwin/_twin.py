@@ -104,8 +104,8 @@ class Twin:
         clock = clock or ("now" if seed is None else "settable")
         settable, start, speed = _clock_of(clock)
         seed = _seed() if seed is None else seed
-        if not 0 <= seed < 1 << 64:
-            raise ValueError("A seed is a whole number from 0 to 2^64 - 1.")
+        if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+            raise ValueError(f"A seed is a whole number from 0 to 2^64 - 1, not {seed!r}.")
         text = json.dumps(_words.camel_cased(conditions)).encode()
         configuration = None if iam is None else _access.text_of(iam)
         self._begin((seed, text, settable, start, speed, shared_tables, buckets), watch, configuration)
@@ -273,6 +273,9 @@ class Twin:
         self, table: str, key: Key, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> dict[str, AttributeValue] | None:
         """Returns the current item with this key, such as ``{"id": {"S": "a"}}``, or None."""
+        for name, value in key.items():
+            if not isinstance(value, Mapping):
+                raise TypeError(f"A key has the format of boto3's client, such as {{{name!r}: {{'S': 'a'}}}}, not {value!r}.")
 
         def matches(item: Mapping[str, AttributeValue]) -> bool:
             return all(name in item and _values.same(item[name], value) for name, value in key.items())

@@ -55,9 +55,13 @@ def dynatwin_template(pytestconfig: pytest.Config) -> Twin:
         return dynatwin_template
     """
     seed = _option(pytestconfig, "seed")
+    try:
+        seed = None if seed is None else int(seed)
+    except ValueError:
+        raise pytest.UsageError(f"dynatwin_seed is {seed!r}, but a seed is a whole number.") from None
     conditions: Any = _option(pytestconfig, "conditions") or "calm"
     clock = _option(pytestconfig, "clock") or "now"
-    return Twin(None if seed is None else int(seed), conditions=conditions, clock=clock)
+    return Twin(seed, conditions=conditions, clock=clock)
 
 
 @pytest.fixture
