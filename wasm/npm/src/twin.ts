@@ -1,10 +1,11 @@
 // The twin: the engine from the wasm module with defaults, dates and connections to the AWS SDK.
+import { assertFaultsFired, assertNoScans } from './assertions.js';
 import { attach, type Attachment } from './attach.js';
 import { iso, TwinClock } from './clock.js';
 import { answerTo, json, keyOf, keyValue, unlessAbsent, type Handle } from './control.js';
 import * as controls from './controls.js';
 import { deliver } from './delivery.js';
-import { dispose } from './dispose.js';
+import { dispose, release } from './dispose.js';
 import { Engine, EngineSnapshot, isLoaded } from './engine.js';
 import { TwinFaults } from './faults.js';
 import { requestHandler } from './handler.js';
@@ -306,12 +307,32 @@ export class Dynatwin {
     return this.control(controls.listScans()).map((scan) => ({ ...scan, first: new Date(scan.first) }));
   }
 
+  /** Throws an error if a table or index was scanned, with a Query to use instead, or if requests were not recorded. */
+  assertNoScans(): void {
+    assertNoScans(this.watched, this.scans());
+  }
+
+  /** Throws an error if a fault rule never acted, including those that were removed. */
+  assertFaultsFired(): void {
+    assertFaultsFired(this.faults.neverFired());
+  }
+
   /**
    * Returns the counters and gauges of an account in its region, with CloudWatch's names and dimensions. Counters are
    * sums over the time in which requests were recorded; zeros are omitted.
    */
   metrics(caller?: Caller): Metric[] {
     return this.control(controls.getMetrics(), caller).flatMap(({ metrics }) => metrics);
+  }
+
+  /** Returns the metric with exactly these dimensions, such as `{ TableName: 'Orders' }`; 0 if there is none. */
+  metric(name: string, dimensions: Metric['dimensions'] = {}, caller?: Caller): number {
+    const wanted = Object.entries(dimensions);
+    const found = this.metrics(caller).find((metric) => {
+      const own: Record<string, string> = metric.dimensions;
+      return metric.name === name && Object.keys(own).length === wanted.length && wanted.every(([key, value]) => own[key] === value);
+    });
+    return found?.value ?? 0;
   }
 
   /**
@@ -472,7 +493,7 @@ export class Dynatwin {
   /** Detaches all clients and frees the twin's memory at once. Otherwise it is freed with the last reference. */
   [dispose](): void {
     for (const attachment of this.#attachments) attachment.detach();
-    this.#engine.free();
+    release(this.#engine, 'twin');
   }
 
   /**
@@ -511,7 +532,7 @@ class TwinSnapshot implements Snapshot {
   }
 
   [dispose](): void {
-    this.#state.free();
+    release(this.#state, 'snapshot');
   }
 }
 const { stateOf } = TwinSnapshot;
@@ -529,7 +550,7 @@ function refuseOthers(others: object): void {
 
 function seedOf(seed: number | bigint): bigint {
   const whole = typeof seed === 'bigint' ? seed : Number.isSafeInteger(seed) ? BigInt(seed) : -1n;
-  if (whole < 0n || whole >= 1n << 64n) throw new RangeError('seed is a whole number from 0 to 2^64 - 1.');
+  if (whole < 0n || whole >= 1n << 64n) throw new RangeError('seed is a whole number from 0 to 2^64 - 1; above 2^53 it is a BigInt.');
   return whole;
 }
 

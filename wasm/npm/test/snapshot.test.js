@@ -134,12 +134,27 @@ test('a thousand forks of a thousand items', () => {
   }
 });
 
+test('what is disposed says so when it is used, and can be disposed again', () => {
+  const twin = new Dynatwin();
+  const snapshot = twin.snapshot();
+  for (const disposed of [twin, snapshot]) {
+    disposed[Symbol.dispose]();
+    disposed[Symbol.dispose]();
+  }
+  for (const use of [() => twin.tables(), () => twin.clock.now(), () => twin.dispatch('ListTables', '{}'), () => twin.fork()]) {
+    assert.throws(use, { message: 'This twin has been disposed.' });
+  }
+  for (const use of [() => snapshot.bytes(), () => snapshot.fork(), () => new Dynatwin().restore(snapshot)]) {
+    assert.throws(use, { message: 'This snapshot has been disposed.' });
+  }
+});
+
 test('a snapshot outlives its twin, and is freed with dispose', () => {
   const twin = start();
   const snapshot = twin.snapshot();
   twin[Symbol.dispose]();
   assert.equal(count(snapshot.fork()), 1);
   snapshot[Symbol.dispose]();
-  assert.throws(() => snapshot.fork(), /null pointer/);
+  assert.throws(() => snapshot.fork(), /has been disposed/);
   assert.throws(() => new Dynatwin().restore({}), /restore takes what snapshot\(\) has returned, or its bytes\(\)/);
 });

@@ -24,15 +24,6 @@ function watched(options) {
   return { twin, send, put };
 }
 
-const metric = (twin, name, dimensions) => {
-  const keys = Object.keys(dimensions);
-  const same = (found) =>
-    found.name === name &&
-    Object.keys(found.dimensions).length === keys.length &&
-    keys.every((key) => found.dimensions[key] === dimensions[key]);
-  return twin.metrics().find(same)?.value ?? 0;
-};
-
 test('requests are remembered with their table, key, cost and end', () => {
   const { twin, send, put } = watched();
   put('a');
@@ -85,12 +76,12 @@ test('counters have the names and dimensions of CloudWatch', () => {
   send('GetItem', {}, 400);
   twin.clock.advance(61);
   const table = { TableName: 'tab' };
-  assert.equal(metric(twin, 'ConsumedWriteCapacityUnits', table), 2);
-  assert.equal(metric(twin, 'ConsumedWriteCapacityUnits', { ...table, GlobalSecondaryIndexName: 'by-g' }), 2);
-  assert.equal(metric(twin, 'ConsumedReadCapacityUnits', table), 0.5);
-  assert.equal(metric(twin, 'ReturnedItemCount', { ...table, Operation: 'Query' }), 1);
-  assert.equal(metric(twin, 'TimeToLiveDeletedItemCount', table), 1);
-  assert.equal(metric(twin, 'UserErrors', {}), 1);
+  assert.equal(twin.metric('ConsumedWriteCapacityUnits', table), 2);
+  assert.equal(twin.metric('ConsumedWriteCapacityUnits', { ...table, GlobalSecondaryIndexName: 'by-g' }), 2);
+  assert.equal(twin.metric('ConsumedReadCapacityUnits', table), 0.5);
+  assert.equal(twin.metric('ReturnedItemCount', { ...table, Operation: 'Query' }), 1);
+  assert.equal(twin.metric('TimeToLiveDeletedItemCount', table), 1);
+  assert.equal(twin.metric('UserErrors'), 1);
   assert.deepEqual(twin.metrics({ region: 'eu-west-1' }), []);
 });
 
@@ -108,6 +99,18 @@ test('scans are found, and say what could be queried instead', () => {
     { ...seen, operation: 'Scan', index: 'by-g' },
     { ...seen, operation: 'ExecuteStatement' },
   ]);
+  const start = 'by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00.000Z: 1 item read in 1 page.';
+  const expected = [
+    'dynatwin: these scans were recorded:',
+    `- Scan of index by-g of tab ${start}`,
+    '  A Query reads only the items of one partition key: IndexName "by-g" and KeyConditionExpression "g = :value", or KeyConditionExpression "pk = :value".',
+    `- ExecuteStatement of tab ${start}`,
+    '  A SELECT that fixes the partition key reads only its items: FROM "tab" WHERE "pk" = ?, or FROM "tab"."by-g" WHERE "g" = ?.',
+  ];
+  assert.throws(() => twin.assertNoScans(), { message: expected.join('\n') });
+  twin.forgetRequests();
+  twin.assertNoScans();
+  assert.throws(() => new Dynatwin().assertNoScans(), /is not watched/);
 });
 
 test('the hottest keys come first', () => {
@@ -130,6 +133,9 @@ test('faults that never fired are named', () => {
   twin.faults.remove(fires);
   twin.faults.remove(never);
   assert.deepEqual(twin.faults.neverFired().map(({ id, matched, fired }) => [id, matched, fired]), [[never, 0, 0]]);
+  assert.throws(() => twin.assertFaultsFired(), { message: /never acted.*\n- .*tabb.*: 0 matched$/ });
+  twin.reset();
+  twin.assertFaultsFired();
 });
 
 test('a reset of all restores clock and conditions', () => {
