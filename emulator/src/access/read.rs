@@ -691,7 +691,7 @@ mod tests {
             ),
             (
                 account(
-                    r#"{"resourceControlPolicies": [{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}}]}"#,
+                    r#"{"resourceControlPolicies": [{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}}]}"#,
                 ),
                 "accounts.123456789012.resourceControlPolicies.0: the effect of a resource control policy must be Deny.",
             ),
