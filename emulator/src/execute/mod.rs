@@ -35,7 +35,7 @@ pub use due::{notice_due, run_due};
 pub use inspect::{ItemsQuery, KeyPlacement};
 pub use page::{PageResult, page};
 pub use pending::{Pending, PendingWork, WaitingItem};
-pub use permit::{attached as attached_policy, facts, unplanned};
+pub use permit::{attached as attached_policy, facts, unplanned, unplanned_actions};
 pub use read::{get, get_within, read_again, transact_get};
 pub use replication::ReplicationState;
 pub use search::{SearchHit, search};

@@ -57,6 +57,17 @@ pub(super) fn permit(
 /// (docs/behavior: 07 8.1).
 #[cold]
 pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
+    let actions: &[&'static str] = match context.operation {
+        "TransactWriteItems" => &["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"],
+        "TransactGetItems" => &["GetItem"],
+        operation => &[operation],
+    };
+    unplanned_actions(context, actions, error)
+}
+
+/// The error of [`unplanned`] for a part of a request that has one of these actions.
+#[cold]
+pub fn unplanned_actions(context: &Context<'_>, actions: &[&'static str], error: ApiError) -> ApiError {
     let missing = matches!(error.kind(), ErrorKind::ResourceNotFound | ErrorKind::TableNotFound);
     let (Some(identity), Some(name), true) = (context.identity(), context.take_missing(), missing) else {
         return error;
@@ -65,14 +76,6 @@ pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
         name
     } else {
         context.table_arn(&name)
-    };
-    let actions: &[&'static str] = match context.operation {
-        "TransactWriteItems" => &["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"],
-        "TransactGetItems" => &["GetItem"],
-        "ExecuteStatement" | "BatchExecuteStatement" | "ExecuteTransaction" => {
-            &["PartiQLSelect", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"]
-        }
-        operation => &[operation],
     };
     let mut refusals = Vec::new();
     for action in actions {

@@ -187,6 +187,16 @@ impl Prepared {
         matches!(self.lowered.body, StatementBody::Select { exists: false, .. })
     }
 
+    /// The IAM action of the statement.
+    pub fn action(&self) -> &'static str {
+        match self.lowered.body {
+            StatementBody::Select { .. } => "PartiQLSelect",
+            StatementBody::Insert { .. } => "PartiQLInsert",
+            StatementBody::Update { .. } => "PartiQLUpdate",
+            StatementBody::Delete { .. } => "PartiQLDelete",
+        }
+    }
+
     /// Whether the statement is an EXISTS.
     pub fn is_exists(&self) -> bool {
         matches!(self.lowered.body, StatementBody::Select { exists: true, .. })

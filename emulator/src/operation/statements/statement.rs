@@ -4,6 +4,7 @@ use crate::capacity::Consumed;
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
+use crate::execute;
 use crate::expression::Condition;
 use crate::key;
 use crate::limits;
@@ -39,7 +40,8 @@ pub fn check_members(
 
 /// The table of a statement. Statements do not support keys of several attributes.
 pub fn table(context: &Context<'_>, prepared: &Prepared) -> Result<Target, ApiError> {
-    let target = plan::table(context, prepared.table())?;
+    let target = plan::table(context, prepared.table())
+        .map_err(|error| execute::unplanned_actions(context, &[prepared.action()], error))?;
     if has_keys_of_several_attributes(&target) {
         return Err(several_attributes());
     }

@@ -246,6 +246,15 @@ fn resource_control(random: &mut Random) -> Value {
         if let Some(actions) = statement.remove("NotAction") {
             statement.insert("Action".to_owned(), actions);
         }
+        // The action * alone is refused.
+        match &mut statement["Action"] {
+            Value::Array(actions) => actions
+                .iter_mut()
+                .filter(|action| **action == "*")
+                .for_each(|action| *action = json!("dynamodb:*")),
+            action if *action == "*" => *action = json!("dynamodb:*"),
+            _ => {}
+        }
         statement.insert("Principal".to_owned(), json!("*"));
     }
     document

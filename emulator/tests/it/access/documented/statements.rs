@@ -191,3 +191,43 @@ fn enclosing_operations() {
         ],
     );
 }
+
+/// Who may not use a table does not learn that it is missing, in batches and transactions neither.
+#[test]
+fn statements_on_a_missing_table() {
+    let all = [
+        (
+            "PartiQLSelect",
+            "SELECT * FROM Nowhere WHERE UserId = 'u1' AND GameTitle = 'g'",
+        ),
+        (
+            "PartiQLInsert",
+            "INSERT INTO Nowhere VALUE {'UserId': 'u1', 'GameTitle': 'g'}",
+        ),
+        (
+            "PartiQLUpdate",
+            "UPDATE Nowhere SET Wins = 1 WHERE UserId = 'u1' AND GameTitle = 'g'",
+        ),
+        (
+            "PartiQLDelete",
+            "DELETE FROM Nowhere WHERE UserId = 'u1' AND GameTitle = 'g'",
+        ),
+    ];
+    for (action, text) in all {
+        let others = all.iter().map(|(other, _)| *other).filter(|other| *other != action);
+        for (actions, expect) in [(vec![action], YES), (others.collect(), NO)] {
+            World::new(&document(json!([allow(&actions, json!("*"), Value::Null)]))).check(
+                "ANN",
+                &[
+                    ("ExecuteStatement", select(text), expect),
+                    ("BatchExecuteStatement", json!({"Statements": [select(text)]}), expect),
+                    (
+                        "ExecuteTransaction",
+                        json!({"TransactStatements": [select(text)]}),
+                        expect,
+                    ),
+                ],
+            );
+        }
+    }
+}
