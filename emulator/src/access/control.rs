@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::{Credential, Directory, Session};
-use super::document::{PolicyDocument, PolicyKind};
-use super::evaluate::AttachedPolicy;
+use super::document::PolicyKind;
 use super::identity::{Identity, RequestOrigin};
 use super::keys::ConditionKeys;
 use super::principal::SubjectKind;
@@ -122,7 +121,7 @@ pub struct SessionRequest {
     pub keys: ConditionKeys,
     /// Session tags as pairs of key and value: the keys `aws:PrincipalTag/…` of the session.
     pub tags: Vec<(String, String)>,
-    /// Session policies, as JSON documents.
+    /// Session policies, as JSON documents or ARNs of managed policies.
     pub policies: Vec<String>,
     /// How long the credentials last.
     pub duration: Duration,
@@ -229,7 +228,7 @@ impl AccessControl {
         let secret = Secret::new("");
         let default = SessionRequest::new(arn);
         let session = session.or_else(|| (principal.kind == SubjectKind::RoleSession).then_some(&default));
-        let session = session.map(|session| new_session(session, secret.clone(), now).map(Arc::new));
+        let session = session.map(|session| new_session(&directory, session, secret.clone(), now).map(Arc::new));
         let session = session.transpose()?;
         read::check_session(&principal, session.as_deref())?;
         let credential = Credential {
@@ -252,7 +251,7 @@ impl AccessControl {
             session_token: Secret::new(part("session token")),
             expires: now.plus(request.duration),
         };
-        let session = new_session(request, credentials.session_token.clone(), now)?;
+        let session = new_session(&state.directory, request, credentials.session_token.clone(), now)?;
         let secret = credentials.secret_access_key.clone();
         state.add(&credentials.access_key_id, secret, &request.role, session)?;
         Ok(credentials)
@@ -265,23 +264,18 @@ impl AccessControl {
             .member("role")
             .and_then(Node::text)
             .ok_or("session needs role.")?;
-        let (id, secret, read) = read::session(session, "session", &SortedMap::new(), now)?;
+        let (id, secret, read) = read::session(session, "session", &self.directory().managed, now)?;
         let expires = read.expires;
         self.state.write().add(id, secret, role, read)?;
         Ok((id.to_owned(), expires))
     }
 }
 
-fn new_session(request: &SessionRequest, token: Secret, now: Moment) -> Result<Session, String> {
+fn new_session(directory: &Directory, request: &SessionRequest, token: Secret, now: Moment) -> Result<Session, String> {
     read::check_session_name(&request.name)?;
     let policies = request.policies.iter().enumerate().map(|(at, text)| {
         let label = format!("session policy {}", at + 1);
-        let policy = PolicyDocument::parse(text, PolicyKind::Session).map_err(|why| format!("{label}: {why}"))?;
-        Ok(AttachedPolicy {
-            label,
-            arn: None,
-            policy,
-        })
+        read::attached_text(text, PolicyKind::Session, label, &directory.managed)
     });
     let policies = policies.collect::<Result<Vec<_>, String>>()?;
     Ok(Session {
@@ -363,6 +357,40 @@ mod tests {
         assert_eq!(
             control.add_session(&node.unwrap(), Moment::START).unwrap_err(),
             "The access key AKIAANN is configured already."
+        );
+    }
+
+    #[test]
+    fn sessions_take_managed_policies() {
+        let configuration = CONFIGURATION.replace(
+            r#""users""#,
+            r#""managedPolicies": {"Reads": {"Statement": {"Effect": "Allow", "Action": "dynamodb:Get*", "Resource": "*"}}}, "users""#,
+        );
+        let control = AccessControl::default();
+        control.configure(Some(Directory::read(&configuration, Moment::START).unwrap()));
+        let mut request = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
+        for arn in [
+            "arn:aws:iam::123456789012:policy/Reads",
+            "arn:aws:iam::aws:policy/AmazonDynamoDBReadOnlyAccess",
+        ] {
+            request.policies = vec![arn.to_owned()];
+            assert!(control.issue(&request, 7, Moment::START).is_ok(), "{arn}");
+            let node = format!(
+                r#"{{"role": "{}", "accessKeyId": "{arn}", "secretAccessKey": "s", "sessionToken": "t", "policies": ["{arn}"]}}"#,
+                request.role
+            );
+            assert!(
+                control
+                    .add_session(&Node::parse(&node, 4).unwrap(), Moment::START)
+                    .is_ok(),
+                "{arn}"
+            );
+        }
+        request.policies = vec!["arn:aws:iam::123456789012:policy/None".to_owned()];
+        let refused = control.issue(&request, 7, Moment::START).unwrap_err();
+        assert!(
+            refused.ends_with("there is no managed policy arn:aws:iam::123456789012:policy/None."),
+            "{refused}"
         );
     }
 

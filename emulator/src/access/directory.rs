@@ -28,6 +28,8 @@ pub struct Directory {
     pub(super) accounts: SortedMap<String, Account>,
     pub(super) endpoints: SortedMap<String, Endpoint>,
     pub(super) credentials: SortedMap<String, Credential>,
+    /// Documents of managed policies by ARN.
+    pub(super) managed: SortedMap<String, String>,
     /// `aws:SourceIp` of requests without one.
     pub(super) source_ip: Option<String>,
     /// `aws:SecureTransport` of requests without one.

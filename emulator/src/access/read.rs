@@ -27,8 +27,13 @@ const MOST_MANAGED: usize = 20;
 
 /// The predefined AWS-managed policies, with the actions of DynamoDB that they allow.
 const AWS_MANAGED: &[(&str, &str)] = &[
-    ("arn:aws:iam::aws:policy/AdministratorAccess", "*"),
-    ("arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess", "dynamodb:*"),
+    ("arn:aws:iam::aws:policy/AdministratorAccess", r#""*""#),
+    ("arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess", r#""dynamodb:*""#),
+    ("arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess_v2", r#""dynamodb:*""#),
+    (
+        "arn:aws:iam::aws:policy/AmazonDynamoDBReadOnlyAccess",
+        r#""dynamodb:BatchGetItem","dynamodb:Describe*","dynamodb:List*","dynamodb:GetAbacStatus","dynamodb:GetItem","dynamodb:GetResourcePolicy","dynamodb:Query","dynamodb:Scan","dynamodb:PartiQLSelect""#,
+    ),
 ];
 
 type Read<T> = Result<T, String>;
@@ -50,9 +55,9 @@ impl Directory {
         };
         let accounts = members.named("accounts")?;
         let mut managed = Managed::new();
-        for (name, action) in AWS_MANAGED {
+        for (name, actions) in AWS_MANAGED {
             let document = format!(
-                r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":"{action}","Resource":"*"}}]}}"#
+                r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":[{actions}],"Resource":"*"}}]}}"#
             );
             managed.insert((*name).to_owned(), document);
         }
@@ -90,6 +95,7 @@ impl Directory {
             let endpoint = endpoint(node, &format!("vpcEndpoints.{id}"), &managed)?;
             directory.endpoints.insert(id.to_owned(), endpoint);
         }
+        directory.managed = managed;
         Ok(directory)
     }
 }
@@ -455,19 +461,24 @@ fn session_policies(node: &Node, place: &str, managed: &Managed) -> Read<Vec<Att
 
 /// A policy that is a document, or the ARN of a managed one.
 fn attached(node: &Node, kind: PolicyKind, label: String, managed: &Managed) -> Read<AttachedPolicy> {
-    if let Some(arn) = node.text().filter(|text| text.starts_with("arn:")) {
-        let text = managed
-            .get(arn)
-            .ok_or_else(|| format!("{label}: there is no managed policy {arn}."))?;
+    attached_text(&document_text(node), kind, label, managed)
+}
+
+/// A policy whose text is a document, or the ARN of a managed one.
+pub(super) fn attached_text(text: &str, kind: PolicyKind, label: String, managed: &Managed) -> Read<AttachedPolicy> {
+    if text.starts_with("arn:") {
+        let document = managed
+            .get(text)
+            .ok_or_else(|| format!("{label}: there is no managed policy {text}."))?;
         // A managed policy may be longer than an inline session policy.
-        let policy = PolicyDocument::parse(text, PolicyKind::Identity).and_then(|policy| policy.validated_as(kind));
+        let policy = PolicyDocument::parse(document, PolicyKind::Identity).and_then(|policy| policy.validated_as(kind));
         return Ok(AttachedPolicy {
-            policy: policy.map_err(|why| format!("{arn}: {why}"))?,
-            label: arn.to_owned(),
-            arn: Some(arn.to_owned()),
+            policy: policy.map_err(|why| format!("{text}: {why}"))?,
+            label: text.to_owned(),
+            arn: Some(text.to_owned()),
         });
     }
-    let policy = PolicyDocument::parse(&document_text(node), kind).map_err(|why| format!("{label}: {why}"))?;
+    let policy = PolicyDocument::parse(text, kind).map_err(|why| format!("{label}: {why}"))?;
     Ok(AttachedPolicy {
         label,
         arn: None,

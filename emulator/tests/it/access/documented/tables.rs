@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DENIED, NO, World, YES, allow, arn, deny, document, no, update};
+use super::{DENIED, NO, World, YES, allow, arn, deny, document, get, index, no, put, scan, update};
 
 /// Identity-based policies: reads alone, a stream, a table of one's own, everything but deletions.
 #[test]
@@ -146,4 +146,30 @@ fn tags() {
     World::new(&policy).check("PLAYER", &[("Scan", described("Books"), YES)]);
     World::of(&policy, &json!({"tags": {"Team": "red"}}), &no(), &no())
         .check("PLAYER", &[("Scan", described("Books"), NO)]);
+}
+
+#[test]
+fn policies_that_aws_manages() {
+    let select = json!({"Statement": "SELECT * FROM GameScores WHERE UserId = 'u1'"});
+    let delete = json!({"Statement": "DELETE FROM GameScores WHERE UserId = 'u1' AND GameTitle = 'g'"});
+    for (name, writes) in [
+        ("AdministratorAccess", YES),
+        ("AmazonDynamoDBFullAccess", YES),
+        ("AmazonDynamoDBFullAccess_v2", YES),
+        ("AmazonDynamoDBReadOnlyAccess", NO),
+    ] {
+        World::new(&json!(format!("arn:aws:iam::aws:policy/{name}"))).check(
+            "ANN",
+            &[
+                ("GetItem", get("u1", no()), YES),
+                ("Query", index(no()), YES),
+                ("Scan", scan(no()), YES),
+                ("ListTables", no(), YES),
+                ("DescribeTable", scan(no()), YES),
+                ("ExecuteStatement", select.clone(), YES),
+                ("PutItem", put("u1", no()), writes),
+                ("ExecuteStatement", delete.clone(), writes),
+            ],
+        );
+    }
 }
