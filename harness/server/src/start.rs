@@ -66,7 +66,7 @@ pub(crate) fn engine_with_seed(flags: &Flags, before: Option<u64>) -> Engine {
     }
 }
 
-/// Returns the keys for the verification of signatures, from the environment, if it is enabled.
+/// Returns the keys for the verification of signatures, from the environment, if it is enabled. With `--iam` there may be none.
 pub(crate) fn signing_keys(
     flags: &Flags,
     variable: impl Fn(&str) -> Option<String>,
@@ -75,9 +75,13 @@ pub(crate) fn signing_keys(
         return Ok(None);
     }
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-    let (id, secret) = set("AWS_ACCESS_KEY_ID")
-        .zip(set("AWS_SECRET_ACCESS_KEY"))
-        .ok_or("--verify-signatures needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in its environment")?;
+    let Some((id, secret)) = set("AWS_ACCESS_KEY_ID").zip(set("AWS_SECRET_ACCESS_KEY")) else {
+        // The signatures of the access keys in its configuration are always verified.
+        if flags.iam.is_some() {
+            return Ok(None);
+        }
+        return Err("--verify-signatures needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in its environment".into());
+    };
     let key = SigningKey {
         secret,
         session_token: set("AWS_SESSION_TOKEN"),
@@ -196,6 +200,25 @@ mod tests {
             Ok(Invocation::Run(flags)) => settings(&flags),
             other => panic!("{words:?}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn keys_of_signatures_come_from_the_environment_or_from_the_access_configuration() {
+        let keys = |words: &[&str], variable: fn(&str) -> Option<String>| match parse(
+            words.iter().map(|word| (*word).to_owned()),
+            |_| None,
+        ) {
+            Ok(Invocation::Run(flags)) => signing_keys(&flags, variable).map(|keys| keys.map(|(id, _)| id)),
+            other => panic!("{words:?}: {other:?}"),
+        };
+        assert_eq!(keys(&[], |name| Some(name.into())), Ok(None));
+        let found = keys(&["--verify-signatures"], |name| Some(name.into()));
+        assert_eq!(found, Ok(Some("AWS_ACCESS_KEY_ID".into())));
+        assert!(keys(&["--verify-signatures"], |_| None).is_err());
+        assert_eq!(
+            keys(&["--verify-signatures", "--iam", "access.yaml"], |_| None),
+            Ok(None)
+        );
     }
 
     #[test]
