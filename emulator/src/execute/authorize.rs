@@ -118,20 +118,24 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
 
 impl Access<'_, '_> {
     /// Whether no setting of the table makes requests wait or fail.
+    #[inline]
     fn never_waits_or_fails(&self, context: &Context<'_>) -> bool {
         match self {
             Access::Items(access) => {
                 let conditions = &access.shape().conditions;
                 conditions.latency.is_none() && conditions.internal_errors == 0.0 && conditions.throttles == 0.0
             }
-            Access::Control(access) => {
-                !context.is_recorded() && context.engine.never_delays_control(&context.scope, access.table)
-            }
+            Access::Control(access) => !context.is_recorded() && context.never_delays_control(access.table),
         }
     }
 }
 
 impl Context<'_> {
+    #[cold]
+    fn never_delays_control(&self, table: &str) -> bool {
+        self.engine.never_delays_control(&self.scope, table)
+    }
+
     fn apply_effects(&self, access: &Access<'_, '_>) -> Result<(), ApiError> {
         match access {
             Access::Items(access) => self.authorize_items(access),
