@@ -97,6 +97,8 @@ fn workspace(extent: Extent) -> Outcome<Counts> {
     if extent == Extent::All {
         cargo.env("DYNATWIN_TEST_ALL", "1");
     }
+    // The server of this build, so that no test builds one with other features.
+    cargo.env("DYNATWIN_BIN", target().join("debug/dynatwin"));
     counted(cargo.args(["test", "--workspace", "--no-fail-fast"]), of_cargo)
 }
 
@@ -257,10 +259,14 @@ fn built_package() -> Outcome<()> {
     }
 }
 
+/// The folder of cargo's builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
+}
+
 /// A binary of the `build` step.
 pub fn binary(name: &str) -> Outcome<PathBuf> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from);
-    let path = folder.join("debug").join(name);
+    let path = target().join("debug").join(name);
     if path.is_file() {
         Ok(path)
     } else {

@@ -91,16 +91,7 @@ fn binary() -> Outcome<PathBuf> {
 
 /// Has cargo build the server, in the profile of this program, and reads where the binary is.
 fn build() -> Outcome<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command
-        .args(["build", "--quiet", "--package", "dynatwin-server", "--bin", "dynatwin"])
-        .arg("--message-format=json")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::null());
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
+    let mut command = build_command();
     let output = command.output().map_err(|error| {
         Failure::new(format!(
             "cargo does not start, and DYNATWIN_BIN names no binary: {error}"
@@ -115,6 +106,30 @@ fn build() -> Outcome<PathBuf> {
         .ok_or_else(|| Failure::new("cargo built the server and did not say where it is"))
 }
 
+fn build_command() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", "dynatwin-server", "--bin", "dynatwin"])
+        .arg("--message-format=json")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null());
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_a_package(name)) {
+        command.env_remove(name);
+    }
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    command
+}
+
+/// Returns whether cargo sets an environment variable for the package whose program it runs. With these variables another
+/// cargo would build packages again whose build scripts regard them, while tests link the former build.
+fn is_of_a_package(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
 /// The port in a line such as `listening on http://127.0.0.1:40123`.
 fn port(line: &str) -> Option<u16> {
     let (_, rest) = line
@@ -127,6 +142,18 @@ fn port(line: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_does_not_inherit_the_variables_of_this_package() {
+        let command = build_command();
+        for name in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"] {
+            assert!(std::env::var_os(name).is_some());
+            assert!(
+                command.get_envs().any(|change| change == (OsStr::new(name), None)),
+                "{name}"
+            );
+        }
+    }
 
     #[test]
     fn ports() {
