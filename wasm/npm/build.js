@@ -40,4 +40,5 @@ await build({
   banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
 });
 cpSync('pkg/dynatwin_bg.wasm', 'dist/dynatwin.wasm');
+cpSync('../../emulator/src/operation/control/openapi.json', 'dist/openapi.json');
 for (const name of ['LICENSE-APACHE', 'LICENSE-MIT']) cpSync(`../../${name}`, `dist/${name}`);

@@ -1,5 +1,6 @@
 // `dynatwin/server`: a twin behind HTTP, for clients that need an address.
 import type { Answer, Dynatwin } from 'dynatwin';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dispose } from './dispose.js';
@@ -77,7 +78,7 @@ async function answer(
   const body = await bodyOf(request);
   if (body === undefined) return refuse(response, 413, 'The body is larger than 48 MiB.');
   if (isOfPage(request, host)) return refuse(response, 403, 'Web pages are not answered.');
-  const given = twin.handle(method, path, headers, body);
+  const given = withDescription(path, twin.handle(method, path, headers, body));
   const operation = /\.(\w+)$/.exec(String(headers['x-amz-target'] ?? ''))?.[1];
   onRequest?.({ method, path, status: given.status, ...(operation && { operation }), ...(given.note && { note: given.note }) });
   delays.release();
@@ -87,6 +88,12 @@ async function answer(
   response.writeHead(given.status, { ...given.headers, 'content-length': given.body.length });
   if (given.delivery.kind !== 'truncated') return void response.end(method === 'HEAD' ? undefined : given.body);
   response.write(given.body.subarray(0, given.delivery.bytes), () => request.socket.destroy());
+}
+
+// The description of the controls is a file of the package, and not in the WebAssembly module.
+function withDescription(path: string, answer: Answer): Answer {
+  if (path !== '/_dynatwin/openapi.json' || answer.status !== 404) return answer;
+  return { ...answer, status: 200, body: readFileSync(new URL('../openapi.json', import.meta.url)) };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {

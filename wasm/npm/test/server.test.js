@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +43,16 @@ test('clients have an address', async () => {
   ]);
   twin.faults.add({ verdict: 'throttle' });
   await assert.rejects(list(), { name: 'ThrottlingException' });
+});
+
+test('the controls are described', async () => {
+  const { server } = await start();
+  const response = await fetch(`${server.url}/_dynatwin/openapi.json`);
+  assert.equal(response.headers.get('content-type'), 'application/json');
+  const document = await response.json();
+  assert.deepEqual([response.status, document.openapi], [200, '3.1.0']);
+  const file = fileURLToPath(import.meta.resolve('dynatwin/openapi.json'));
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), document);
 });
 
 test('connections fail as rules say', async () => {

@@ -22,7 +22,7 @@ export type {
   Level,
   Outage,
   Overview,
-  Partition as HeatPartition,
+  CapacityPartition as HeatPartition,
   Pending,
   RegionalWrite,
   Replication,
