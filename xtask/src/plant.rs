@@ -265,7 +265,7 @@ fn succeeds(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>> 
 /// The names of failed entries, in the report's order.
 fn failures(report: &Value) -> Vec<String> {
     let entries = report["entries"].as_array().into_iter().flatten();
-    let failed = entries.filter(|entry| entry["result"] == "failed");
+    let failed = entries.filter(|entry| entry["status"] == "failed");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     failed
         .map(|entry| text(&entry["group"]) + ": " + &text(&entry["name"]))
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn failed_tests_are_named() {
-        let entry = |name: &str, result: &str| serde_json::json!({"group": "reads", "name": name, "result": result});
+        let entry = |name: &str, status: &str| serde_json::json!({"group": "reads", "name": name, "status": status});
         let report = serde_json::json!({"entries": [entry("a", "ok"), entry("b", "failed"), entry("c", "known")]});
         assert_eq!(failures(&report), ["reads: b"]);
     }
