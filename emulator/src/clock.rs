@@ -132,7 +132,7 @@ impl Moment {
         let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
         let micros = format!("{fraction:0<6}").parse::<i64>().ok()?;
         let moment = Moment((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros);
-        // 30 February is no day.
+        // 30 February does not exist.
         (moment.civil().2 == day).then_some(moment)
     }
 }

@@ -84,7 +84,7 @@ impl JsEngine {
         if !self.engine.clock().set(options::moment(moment)?) {
             let now = self.engine.clock().now();
             return Err(options::refusal(&format!(
-                "Time never goes back: it is {now}, which is after {moment}."
+                "The clock cannot go back: it is {now}, which is after {moment}."
             )));
         }
         self.engine.run_due();

@@ -31,7 +31,7 @@ pub fn clock(json: &str) -> Outcome<Clock> {
     let start = members.text("start").map_err(refused)?.map(moment).transpose()?;
     let speed = members.number("speed").map_err(refused)?;
     if speed.is_some_and(|speed| !(0.001..=1_000_000_000.0).contains(&speed)) {
-        return Err(refusal("clock.speed is a number from 0.001 to 1000000000."));
+        return Err(refusal("clock.speed must be a number from 0.001 to 1000000000."));
     }
     Ok(running(start, speed))
 }

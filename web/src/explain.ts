@@ -186,7 +186,7 @@ function mismatchedType({ nodes, items }: ExplainedExpression): string | undefin
   return undefined;
 }
 
-/** What could be read instead where a filter is no comparison with one value. */
+/** What could be read instead where a filter does not compare with one value. */
 function otherReads(nodes: ExpressionNode[], { indexes, keys, name }: TableView): Remark[] {
   const found = comparisons(nodes);
   const partitions = [{ name: '', keys }, ...indexes].flatMap((of) => (of.keys[0] ? [{ index: of.name, key: of.keys[0].name }] : []));

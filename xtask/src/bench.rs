@@ -92,7 +92,7 @@ fn setting(name: &str, otherwise: u32) -> Outcome<u32> {
     };
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("{name} is a whole number from 1 on, not {text}")),
+        _ => Err(format!("{name} must be a whole number greater than 0, not {text}")),
     }
 }
 

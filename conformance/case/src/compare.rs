@@ -138,7 +138,7 @@ fn sort(value: &mut Value) {
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Null => "nothing",
         _ => "something",
     }

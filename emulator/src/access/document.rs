@@ -208,7 +208,7 @@ impl PolicyDocument {
         let substitutes = match node.member("Version").map(Node::text) {
             None | Some(Some("2008-10-17")) => false,
             Some(Some("2012-10-17")) => true,
-            Some(_) => return Err("Version is 2012-10-17 or 2008-10-17.".to_owned()),
+            Some(_) => return Err("Version must be 2012-10-17 or 2008-10-17.".to_owned()),
         };
         if members.iter().any(|(name, _)| name == "Id") && !kind.names_principals() {
             return Err(format!("Id is not allowed in {}.", kind.with_article()));
@@ -238,7 +238,7 @@ impl PolicyDocument {
     /// Reuses a managed policy as a permissions boundary or a session policy, which have the same language.
     pub(super) fn validated_as(self, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if kind.names_principals() {
-            return Err(format!("a managed policy cannot stand as {}.", kind.with_article()));
+            return Err(format!("a managed policy cannot be {}.", kind.with_article()));
         }
         Ok(PolicyDocument { kind, ..self })
     }
@@ -303,12 +303,12 @@ impl PolicyStatement {
         let allows = match node.member("Effect").map(Node::text) {
             Some(Some("Allow")) => true,
             Some(Some("Deny")) => false,
-            _ => return Err("Effect is Allow or Deny.".to_owned()),
+            _ => return Err("Effect must be Allow or Deny.".to_owned()),
         };
         let sid = match node.member("Sid") {
             None => None,
             Some(Node::Text(sid)) => Some(sid.clone()),
-            Some(_) => return Err("Sid is a text.".to_owned()),
+            Some(_) => return Err("Sid must be a string.".to_owned()),
         };
         let letters = |sid: &String| sid.bytes().all(|byte| byte.is_ascii_alphanumeric());
         // DynamoDB and VPC endpoints accept any Sid, as in their examples.
@@ -323,7 +323,7 @@ impl PolicyStatement {
         }
         if kind == PolicyKind::ResourceControl && actions.contains(&"*") {
             return Err(
-                "Action * has no place in a resource control policy: name the service, as in dynamodb:*.".to_owned(),
+                "Action * is not allowed in a resource control policy: name the service, as in dynamodb:*.".to_owned(),
             );
         }
         let (resources, excludes_resources) = element_or_opposite(node, "Resource")?;
@@ -445,7 +445,7 @@ fn element_or_opposite<'n>(node: &'n Node, name: &str) -> Result<(Vec<&'n str>, 
     };
     match found.texts() {
         Some(texts) if !texts.is_empty() => Ok((texts, excludes)),
-        _ => Err(format!("{name} is a text or a list of texts.")),
+        _ => Err(format!("{name} must be a string or a list of strings.")),
     }
 }
 
@@ -532,7 +532,7 @@ fn resource(text: &str, kind: PolicyKind, substitutes: bool) -> Result<Template,
 
 fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<PolicyCondition>, String> {
     let Some(node) = node else { return Ok(Vec::new()) };
-    let blocks = node.members().ok_or("Condition is an object.")?;
+    let blocks = node.members().ok_or("Condition must be an object.")?;
     let mut read = Vec::new();
     for (at, (name, keys)) in blocks.iter().enumerate() {
         let operator =
@@ -542,18 +542,18 @@ fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<PolicyCondit
         }
         let keys = keys
             .members()
-            .ok_or_else(|| format!("{name} is an object of keys and values."))?;
+            .ok_or_else(|| format!("{name} must be an object of keys and values."))?;
         for (at, (key, values)) in keys.iter().enumerate() {
             if keys[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(key)) {
                 return Err(format!("{name} has the key {key:?} twice."));
             }
             if !key.contains(':') {
                 return Err(format!(
-                    "{key:?} is not a condition key: those have a prefix, such as aws:."
+                    "{key:?} is not a condition key: its name must have a prefix, such as aws:."
                 ));
             }
             let values = values.texts().filter(|values| !values.is_empty());
-            let values = values.ok_or_else(|| format!("{name} {key} has a value or a list of values."))?;
+            let values = values.ok_or_else(|| format!("{name} {key} must be a value or a list of values."))?;
             let substitutes = substitutes && operator.takes_variables();
             let templates = values
                 .into_iter()
@@ -608,7 +608,7 @@ mod tests {
             (r#"{"Statement": []}"#, "The policy has no statement."),
             (
                 r#"{"Version": "2012-10-18", "Statement": {}}"#,
-                "Version is 2012-10-17 or 2008-10-17.",
+                "Version must be 2012-10-17 or 2008-10-17.",
             ),
             (
                 r#"{"Id": "x", "Statement": {}}"#,
@@ -645,7 +645,7 @@ mod tests {
             (
                 r#"{"Effect": "allow"}"#,
                 PolicyKind::Identity,
-                "Statement 1: Effect is Allow or Deny.",
+                "Statement 1: Effect must be Allow or Deny.",
             ),
             (
                 r#"{"Effect": "Allow", "Action": "*"}"#,
@@ -660,7 +660,7 @@ mod tests {
             (
                 r#"{"Effect": "Allow", "Action": [], "Resource": "*"}"#,
                 PolicyKind::Identity,
-                "Statement 1: Action is a text or a list of texts.",
+                "Statement 1: Action must be a string or a list of strings.",
             ),
             (
                 r#"{"Effect": "Allow", "Action": "GetItem", "Resource": "*"}"#,
@@ -715,7 +715,7 @@ mod tests {
             (
                 r#"{"Effect": "Deny", "Principal": "*", "Action": ["dynamodb:*", "*"], "Resource": "*"}"#,
                 PolicyKind::ResourceControl,
-                "Statement 1: Action * has no place in a resource control policy: name the service, as in dynamodb:*.",
+                "Statement 1: Action * is not allowed in a resource control policy: name the service, as in dynamodb:*.",
             ),
             (
                 r#"{"Sid": "a b", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
@@ -755,7 +755,7 @@ mod tests {
             (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEquals": {"a": "1"}}}"#,
                 PolicyKind::Identity,
-                "Statement 1: \"a\" is not a condition key: those have a prefix, such as aws:.",
+                "Statement 1: \"a\" is not a condition key: its name must have a prefix, such as aws:.",
             ),
         ] {
             assert_eq!(statement(text, kind), expect, "{text}");

@@ -153,11 +153,11 @@ impl PrincipalList {
                 return Ok(list);
             }
             Node::Object(kinds) if !kinds.is_empty() => kinds,
-            _ => return Err("a principal is \"*\" or an object.".to_owned()),
+            _ => return Err("a principal must be \"*\" or an object.".to_owned()),
         };
         for (kind, named) in kinds {
             let named = named.texts().filter(|named| !named.is_empty());
-            let named = named.ok_or_else(|| format!("principal {kind} is a text or a list of texts."))?;
+            let named = named.ok_or_else(|| format!("principal {kind} must be a string or a list of strings."))?;
             match kind.as_str() {
                 "AWS" => named.into_iter().try_for_each(|text| list.add(text))?,
                 "Service" | "Federated" | "CanonicalUser" => list.others = true,

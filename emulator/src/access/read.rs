@@ -63,7 +63,7 @@ impl Directory {
         }
         for (id, node) in &accounts {
             if !is_account(id) {
-                return Err(format!("accounts.{id}: an account id has 12 digits."));
+                return Err(format!("accounts.{id}: an account id must have 12 digits."));
             }
             for (name, document) in
                 PolicyMembers::of(node, &format!("accounts.{id}"), ACCOUNT)?.named("managedPolicies")?
@@ -105,7 +105,7 @@ fn endpoint(node: &Node, place: &str, managed: &Managed) -> Read<Endpoint> {
     let is_gateway = match members.text("type")?.map(str::to_ascii_lowercase).as_deref() {
         None | Some("interface") => false,
         Some("gateway") => true,
-        Some(_) => return Err(format!("{place}.type is \"gateway\" or \"interface\".")),
+        Some(_) => return Err(format!("{place}.type must be \"gateway\" or \"interface\".")),
     };
     let policy = members
         .get("policy")
@@ -166,7 +166,7 @@ impl AccountReader<'_> {
     fn service_control(&self, node: Option<&Node>) -> Read<Vec<Vec<AttachedPolicy>>> {
         let place = format!("{}.serviceControlPolicies", self.place);
         let Some(Node::List(list)) = node else {
-            return node.map_or(Ok(Vec::new()), |_| Err(format!("{place} is a list.")));
+            return node.map_or(Ok(Vec::new()), |_| Err(format!("{place} must be a list.")));
         };
         if list.iter().any(|node| matches!(node, Node::List(_))) {
             let levels = list.iter().enumerate();
@@ -293,7 +293,7 @@ impl AccountReader<'_> {
         let sessions = match members.get("sessions") {
             None => return Ok(()),
             Some(Node::List(sessions)) => sessions,
-            Some(_) => return Err(format!("{place} is a list.")),
+            Some(_) => return Err(format!("{place} must be a list.")),
         };
         for (at, node) in sessions.iter().enumerate() {
             let place = format!("{place}.{at}");
@@ -314,11 +314,13 @@ impl AccountReader<'_> {
         let place = &members.place;
         let fits = |char: char| char.is_ascii_alphanumeric() || "+=,.@_-".contains(char);
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-            return Err(format!("{place}: a name has 1 to 64 letters, digits and +=,.@_-."));
+            return Err(format!(
+                "{place}: a name must have 1 to 64 letters, digits and +=,.@_-."
+            ));
         }
         let path = members.text("path")?.unwrap_or("/");
         if !path.starts_with('/') || !path.ends_with('/') {
-            return Err(format!("{place}.path begins and ends with a slash."));
+            return Err(format!("{place}.path must begin and end with a slash."));
         }
         let path_and_name = format!("{path}{name}");
         let prefix = if kind == SubjectKind::User { "AIDA" } else { "AROA" };
@@ -348,7 +350,7 @@ impl AccountReader<'_> {
         let keys = match members.get("accessKeys") {
             None => return Ok(()),
             Some(Node::List(keys)) => keys,
-            Some(_) => return Err(format!("{place} is a list.")),
+            Some(_) => return Err(format!("{place} must be a list.")),
         };
         for (at, node) in keys.iter().enumerate() {
             let key = PolicyMembers::of(node, &format!("{place}.{at}"), &["accessKeyId", "secretAccessKey"])?;
@@ -395,13 +397,13 @@ pub(super) fn session<'n>(
     let members = PolicyMembers::of(node, place, &known)?;
     let token = Secret::new(members.required("sessionToken")?);
     let expires = match (members.text("expires")?, members.text("durationSeconds")?) {
-        (Some(_), Some(_)) => return Err(format!("{place} has expires or durationSeconds.")),
+        (Some(_), Some(_)) => return Err(format!("{place} must have only one of expires and durationSeconds.")),
         (Some(text), None) => Moment::parse(text)
-            .ok_or_else(|| format!("{place}.expires is a date and time such as 2026-01-01T00:00:00Z."))?,
+            .ok_or_else(|| format!("{place}.expires must be a date and time such as 2026-01-01T00:00:00Z."))?,
         (None, Some(text)) => {
             let seconds = text
                 .parse::<u32>()
-                .map_err(|_| format!("{place}.durationSeconds is a whole number."))?;
+                .map_err(|_| format!("{place}.durationSeconds must be a whole number."))?;
             now.plus(Duration::from_secs(seconds.into()))
         }
         (None, None) => now.plus(SESSION_DURATION),
@@ -445,7 +447,7 @@ pub(super) fn check_session_name(name: &str) -> Read<()> {
     if (2..=64).contains(&name.len()) && name.chars().all(fits) {
         Ok(())
     } else {
-        Err("a session's name has 2 to 64 letters, digits and +=,.@_-.".to_owned())
+        Err("a session's name must have 2 to 64 letters, digits and +=,.@_-.".to_owned())
     }
 }
 
@@ -515,7 +517,7 @@ struct PolicyMembers<'n> {
 
 impl<'n> PolicyMembers<'n> {
     fn of(node: &'n Node, place: &str, known: &[&str]) -> Read<PolicyMembers<'n>> {
-        let members = node.members().ok_or_else(|| format!("{place} is an object."))?;
+        let members = node.members().ok_or_else(|| format!("{place} must be an object."))?;
         for (at, (name, _)) in members.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 return Err(format!(
@@ -541,7 +543,10 @@ impl<'n> PolicyMembers<'n> {
     }
 
     fn text(&self, name: &str) -> Read<Option<&'n str>> {
-        let text = |node: &'n Node| node.text().ok_or_else(|| format!("{}.{name} is a text.", self.place));
+        let text = |node: &'n Node| {
+            node.text()
+                .ok_or_else(|| format!("{}.{name} must be a string.", self.place))
+        };
         self.get(name).map(text).transpose()
     }
 
@@ -553,7 +558,7 @@ impl<'n> PolicyMembers<'n> {
     fn texts(&self, name: &str) -> Read<Vec<&'n str>> {
         let texts = |node: &'n Node| {
             node.texts()
-                .ok_or_else(|| format!("{}.{name} is a list of texts.", self.place))
+                .ok_or_else(|| format!("{}.{name} must be a list of strings.", self.place))
         };
         self.get(name).map_or(Ok(Vec::new()), texts)
     }
@@ -563,7 +568,7 @@ impl<'n> PolicyMembers<'n> {
             None => Ok(None),
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
-            Some(_) => Err(format!("{}.{name} is true or false.", self.place)),
+            Some(_) => Err(format!("{}.{name} must be true or false.", self.place)),
         }
     }
 
@@ -577,7 +582,7 @@ impl<'n> PolicyMembers<'n> {
         } else {
             format!("{}.{name}", self.place)
         };
-        let members = node.members().ok_or_else(|| format!("{place} is an object."))?;
+        let members = node.members().ok_or_else(|| format!("{place} must be an object."))?;
         for (at, (name, _)) in members.iter().enumerate() {
             if members[..at].iter().any(|(other, _)| other == name) {
                 return Err(format!("{place} has {name:?} twice."));
@@ -593,7 +598,7 @@ impl<'n> PolicyMembers<'n> {
             let values = node.texts().filter(|_| key.contains(':'));
             let values = values.ok_or_else(|| {
                 format!(
-                    "{}.{name}.{key} is a text or a list of texts, and its name has a prefix.",
+                    "{}.{name}.{key} must be a string or a list of strings, and its name must have a prefix.",
                     self.place
                 )
             })?;
@@ -610,7 +615,7 @@ impl<'n> PolicyMembers<'n> {
         let tag = |(key, value): (&str, &Node)| {
             let value = value
                 .text()
-                .ok_or_else(|| format!("{}.{name}.{key} is a text.", self.place))?;
+                .ok_or_else(|| format!("{}.{name}.{key} must be a string.", self.place))?;
             Ok((key.to_owned(), value.to_owned()))
         };
         tags.map(tag).collect()
@@ -672,11 +677,11 @@ mod tests {
             ),
             (
                 r#"{"accounts": {"1": {}}}"#.to_owned(),
-                "accounts.1: an account id has 12 digits.",
+                "accounts.1: an account id must have 12 digits.",
             ),
             (
                 account(r#"{"users": {"a b": {}}}"#),
-                "accounts.123456789012.users.a b: a name has 1 to 64 letters, digits and +=,.@_-.",
+                "accounts.123456789012.users.a b: a name must have 1 to 64 letters, digits and +=,.@_-.",
             ),
             (
                 account(r#"{"users": {"a": {"groups": ["x"]}}}"#),

@@ -136,7 +136,7 @@ mod tests {
             (&[(0, 4000), (901, 6000)], 3601, 12_000),
             // A lower peak does not delay the next one.
             (&[(0, 2000), (10, 3000)], 1811, 6000),
-            // More than the rate in one second is no higher a peak.
+            // More than the rate in one second does not raise the peak.
             (&[(0, 9000)], 1801, 8000),
         ] {
             assert_eq!(served(spends, end), expect, "{spends:?} {end}");

@@ -132,7 +132,7 @@ impl ExpressionBuilder {
         Logic((self.nodes.len() - 1) as u32)
     }
 
-    /// Adds an action of an update; a target that is no path changes nothing.
+    /// Adds an action of an update; a target that is not a path changes nothing.
     pub fn act(&mut self, clause: Clause, target: Term, value: Option<Term>) {
         let Operand::Path(target) = target.0 else { return };
         let start = self.actions.last().map_or(0, |action| action.steps.end as usize);

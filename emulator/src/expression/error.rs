@@ -206,7 +206,7 @@ impl ApiError {
         )
     }
 
-    /// Whatever is no equality of an attribute and a value.
+    /// A clause that is not an equality of an attribute and a value.
     pub(super) fn search_comparator() -> ApiError {
         invalid(
             ExpressionKind::SearchCondition,

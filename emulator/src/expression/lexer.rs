@@ -48,7 +48,7 @@ pub(super) enum TokenKind {
     OpenBracket,
     CloseBracket,
     Dot,
-    /// A character that is no token of the language.
+    /// A character that begins no token.
     Stray,
     /// The end of the text.
     End,

@@ -221,7 +221,7 @@ fn each_part_is_evaluated_for_each_item() {
 fn invalid_documents_are_refused() {
     let twin = twin();
     for (kind, names, sentence) in [
-        ("Filter", json!({}), "kind is one of ConditionExpression, "),
+        ("Filter", json!({}), "kind must be one of ConditionExpression, "),
         ("FilterExpression", json!([1]), "names and values cannot be read: "),
     ] {
         let (status, answer) = explained(&twin, kind, "a = b", &names, &json!({}));

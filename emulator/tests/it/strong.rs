@@ -172,7 +172,7 @@ fn transactions_are_refused() {
             "{operation}: {answer}"
         );
     }
-    // A batch is no transaction.
+    // A batch is not a transaction.
     let batch = json!({"RequestItems": {"tab": [{"PutRequest": {"Item": {"pk": {"S": "a"}, "v": {"S": "1"}}}}]}});
     twin.ok(OHIO, "BatchWriteItem", &batch);
     assert_eq!(twin.all(&ALL, "a"), "1 1 1");

@@ -6,7 +6,7 @@
 //! | File | The lesson |
 //! |---|---|
 //! | [`backoff`] | full jitter recovers from `ProvisionedThroughputExceededException`; without it a burst loses writes |
-//! | [`batches`] | a partly throttled batch is no error: ignoring `UnprocessedItems` loses data |
+//! | [`batches`] | a partly throttled batch is not an error: ignoring `UnprocessedItems` loses data |
 //! | [`sessions`] | expired items can be read for two days more |
 //! | [`hot_keys`] | one key is throttled while its table is idle |
 //! | [`rate_limit`] | counting through an index lets too many through |

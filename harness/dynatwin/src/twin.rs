@@ -532,7 +532,7 @@ fn seed_from(variable: Option<&str>) -> Option<u64> {
     let text = variable.map(str::trim).filter(|text| !text.is_empty())?;
     match text.parse() {
         Ok(seed) => Some(seed),
-        Err(error) => panic!("DYNATWIN_SEED is {text:?}, but a seed is a 64-bit whole number: {error}"),
+        Err(error) => panic!("DYNATWIN_SEED is {text:?}, but a seed must be a 64-bit whole number: {error}"),
     }
 }
 

@@ -35,7 +35,7 @@ impl Bucket {
         let mut parts = key.split('/').filter(|part| !part.is_empty()).peekable();
         while let Some(part) = parts.next() {
             // Keys come from requests; a key that would leave the bucket is refused.
-            path.push(plain(part).ok_or_else(|| Failure::access_denied(format_args!("{key} is no path")))?);
+            path.push(plain(part).ok_or_else(|| Failure::access_denied(format_args!("{key} is not a valid path")))?);
             let there = fs::symlink_metadata(&path).ok();
             if there.as_ref().is_some_and(fs::Metadata::is_symlink) {
                 return Err(Failure::access_denied(format_args!("{} is a link", path.display())));

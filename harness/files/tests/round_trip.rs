@@ -431,7 +431,7 @@ fn csv_options() {
     assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
 }
 
-/// Editors write CSV with a byte order mark, which is no part of the first name.
+/// Editors write CSV with a byte order mark, which is not part of the first name.
 #[test]
 fn a_byte_order_mark_is_not_imported() {
     let twin = Twin::new("mark");

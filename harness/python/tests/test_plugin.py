@@ -95,7 +95,7 @@ def test_options(pytester: pytest.Pytester) -> None:
     given = ["--dynatwin-seed=7", "--dynatwin-conditions=aws", "--dynatwin-clock=2030-01-01T00:00:00Z"]
     pytester.runpytest_subprocess(*given, *ALONE).assert_outcomes(passed=1)
     refused = pytester.runpytest_subprocess("--dynatwin-seed=seven", *ALONE)
-    refused.stdout.fnmatch_lines(["*dynatwin_seed is 'seven', but a seed is a whole number.*"])
+    refused.stdout.fnmatch_lines(["*dynatwin_seed is 'seven', but a seed must be a whole number.*"])
     pytester.makeini("[pytest]\ndynatwin_seed = 7\ndynatwin_conditions = aws\ndynatwin_clock = 2030-01-01T00:00:00Z\n")
     pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=1)
 

@@ -198,7 +198,7 @@ impl Disk for Directory {
             }
             Err(fs::TryLockError::Error(error)) => return Err(error),
         }
-        // The process id only serves the message above: a full disk is no reason to refuse to start.
+        // The process id only serves the message above: a full disk does not prevent a start.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         Ok(Lock::Held(Box::new(file)))
     }

@@ -550,7 +550,7 @@ function refuseOthers(others: object): void {
 
 function seedOf(seed: number | bigint): bigint {
   const whole = typeof seed === 'bigint' ? seed : Number.isSafeInteger(seed) ? BigInt(seed) : -1n;
-  if (whole < 0n || whole >= 1n << 64n) throw new RangeError('seed is a whole number from 0 to 2^64 - 1; above 2^53 it is a BigInt.');
+  if (whole < 0n || whole >= 1n << 64n) throw new RangeError('seed must be a whole number from 0 to 2^64 - 1; above 2^53 it must be a BigInt.');
   return whole;
 }
 

@@ -12,7 +12,7 @@ test('a declared control is called without a method of its own', () => {
   assert.equal(twin.control(controls.advanceClock({ seconds: 1.5 })).now, '2026-01-01T00:00:01.500Z');
   assert.deepEqual(twin.control(controls.listItems({ table: 'tab', limit: 1 })), { items: [], skipped: 0 });
   assert.equal(twin.control(controls.getPlace({ table: 'tab', key: '{"pk": {"S": "a&b"}}' })).token.length, 16);
-  assert.throws(() => twin.control(controls.listItems({ table: 'tab', limit: 0 })), /limit is from 1 to 1000\./);
+  assert.throws(() => twin.control(controls.listItems({ table: 'tab', limit: 0 })), /limit must be from 1 to 1000\./);
   assert.throws(() => twin.control(controls.getPending({ table: 'a/b?' })), { message: /There is no table a\/b\? /, status: 404 });
   assert.deepEqual(twin.control(controls.listTables(), { region: 'eu-west-1' }), []);
 });

@@ -11,8 +11,8 @@ test('a settable clock stands still until it is advanced, and never goes back', 
   clock.set('2026-02-01T00:00:00Z');
   clock.set(new Date('2026-02-02T00:00:00Z'));
   assert.equal(clock.now().toISOString(), '2026-02-02T00:00:00.000Z');
-  assert.throws(() => clock.set('2025-01-01T00:00:00Z'), /Time never goes back: it is 2026-02-02/);
-  assert.throws(() => clock.set('tomorrow'), /"tomorrow" is not a moment/);
+  assert.throws(() => clock.set('2025-01-01T00:00:00Z'), /The clock cannot go back: it is 2026-02-02/);
+  assert.throws(() => clock.set('tomorrow'), /"tomorrow" is not a time/);
   assert.throws(() => clock.advance(-1), /number of seconds from 0/);
   assert.throws(() => clock.advance(NaN), /number of seconds from 0/);
 });
@@ -56,8 +56,8 @@ test('conditions have names, and members that replace them', () => {
   const capacity = (given) => new Dynatwin({ conditions: { capacity: given } }).conditions.capacity;
   assert.deepEqual(capacity('enforced'), rules);
   assert.deepEqual(capacity({ burst: 1.5, heatSplit: 'never' }), { ...rules, burst: 1.5, heatSplit: 'never' });
-  assert.throws(() => capacity('tight'), /capacity is "reported", "enforced" or an object, not "tight"/);
-  assert.throws(() => capacity({ partitionRead: 0 }), /capacity.partitionRead is a whole number from 1 on/);
+  assert.throws(() => capacity('tight'), /capacity must be "reported", "enforced" or an object, not "tight"/);
+  assert.throws(() => capacity({ partitionRead: 0 }), /capacity.partitionRead must be a whole number greater than 0/);
 });
 
 test('sleeping does not advance a frozen clock', async () => {
@@ -161,15 +161,15 @@ test('replication is paused, resumed and given a lag', () => {
 
 test('unknown options are refused with a sentence', () => {
   const refused = (options, sentence) => assert.throws(() => new Dynatwin(options), sentence);
-  refused({ conditions: 'sunny' }, /There are no conditions called "sunny"; the presets are calm, aws and storm\./);
+  refused({ conditions: 'sunny' }, /There is no preset "sunny"; the presets are calm, aws and storm\./);
   refused({ conditions: { timetolive: 0 } }, /conditions has no member "timetolive"/);
-  refused({ conditions: { throttles: 2 } }, /conditions\.throttles is a number from 0 to 1/);
+  refused({ conditions: { throttles: 2 } }, /conditions\.throttles must be a number from 0 to 1/);
   refused({ conditions: { tableStatus: { typical: 2, longest: 1 } } }, /longest not below typical/);
-  refused({ conditions: 7 }, /conditions is an object with some of/);
-  refused({ clock: 'noon' }, /"noon" is not a moment/);
+  refused({ conditions: 7 }, /conditions must be an object with some of/);
+  refused({ clock: 'noon' }, /"noon" is not a time/);
   refused({ clock: { speed: 0 } }, /clock\.speed/);
-  refused({ clock: [] }, /clock is an object with some of start, speed/);
-  refused({ seed: -1 }, /seed is a whole number/);
+  refused({ clock: [] }, /clock must be an object with some of start, speed/);
+  refused({ seed: -1 }, /seed must be a whole number/);
   refused({ seeds: 1 }, /no option "seeds"/);
   assert.equal(new Dynatwin({ seed: 2n ** 64n - 1n }).seed, 2n ** 64n - 1n);
 });
@@ -199,17 +199,17 @@ test('fault rules that say nothing, or too much, are refused', () => {
   const refused = (rule, sentence) => assert.throws(() => new Dynatwin().faults.add(rule), sentence);
   refused({}, /A rule needs a verdict/);
   refused({ verdict: 'explode' }, /"explode" is not a verdict/);
-  refused({ verdict: { wait: 1, truncate: 2 } }, /A verdict has one effect/);
+  refused({ verdict: { wait: 1, truncate: 2 } }, /A verdict must have one effect/);
   refused({ verdict: { throttle: 'Mood' } }, /"Mood" is not a reason/);
   refused({ verdict: 'reset', first: 1, nth: 2 }, /one of first, nth, everyNth and share/);
-  refused({ verdict: 'reset', first: 0.5 }, /rule\.first is a whole number from 1 on/);
-  refused({ verdict: 'reset', share: 1.5 }, /rule\.share is a number from 0 to 1/);
-  refused({ verdict: 'reset', partition: 'a', partitionPrefix: 'a' }, /not both/);
+  refused({ verdict: 'reset', first: 0.5 }, /rule\.first must be a whole number greater than 0/);
+  refused({ verdict: 'reset', share: 1.5 }, /rule\.share must be a number from 0 to 1/);
+  refused({ verdict: 'reset', partition: 'a', partitionPrefix: 'a' }, /cannot have both/);
   refused({ verdict: { exception: 'TransactionConflictException' }, operation: 'GetItem' }, /GetItem is not modelled/);
   refused({ verdict: 'reset', after: 2, until: 1 }, /ends before it begins/);
-  assert.throws(() => new Dynatwin().faults.startOutage('flood'), /There is no outage called "flood"/);
+  assert.throws(() => new Dynatwin().faults.startOutage('flood'), /There is no outage "flood"/);
   refused({ verdict: 'reset', tabel: 'T' }, /rule has no member "tabel"/);
-  refused('reset', /rule is an object/);
-  refused({ verdict: 'reset', share: NaN }, /rule\.share is a number from 0 to 1/);
-  refused({ verdict: { wait: 10n } }, /verdict\.wait is an object with some of typical, p99, longest/);
+  refused('reset', /rule must be an object/);
+  refused({ verdict: 'reset', share: NaN }, /rule\.share must be a number from 0 to 1/);
+  refused({ verdict: { wait: 10n } }, /verdict\.wait must be an object with some of typical, p99, longest/);
 });

@@ -145,7 +145,7 @@ const REFUSED = [
   [['--seed', '18446744073709551616'], /^--seed: '18446744073709551616' is not N/],
   [['--conditions', 'rain'], /^--conditions: 'rain' is not calm\|aws\|storm/],
   [['--clock', 'tomorrow'], /^--clock: 'tomorrow' is not system\|settable\|MOMENT/],
-  [['--clock', '2026-13-01T00:00:00Z'], /"2026-13-01T00:00:00Z" is not a moment/],
+  [['--clock', '2026-13-01T00:00:00Z'], /"2026-13-01T00:00:00Z" is not a time/],
   [['--speed', '0'], /^--speed: '0' is not X/],
   [['--clock', 'settable', '--speed', '2'], /^--speed: a settable clock stands still/],
   [['--log', 'all'], /^--log: 'all' is not off\|errors\|requests/],

@@ -17,7 +17,8 @@ type Failure = Box<dyn std::error::Error>;
 
 fn number<T: std::str::FromStr>(what: &str, word: Option<String>) -> Result<T, Failure> {
     let word = word.ok_or_else(|| format!("{what} is missing"))?;
-    word.parse().map_err(|_| format!("{what} is no number: {word}").into())
+    word.parse()
+        .map_err(|_| format!("{what} is not a number: {word}").into())
 }
 
 fn answer(body: Bytes) -> Response<Full<Bytes>> {

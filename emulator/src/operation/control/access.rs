@@ -71,7 +71,7 @@ impl ControlRequest<'_> {
             members.text(name)?;
         }
         let node = Node::parse(&self.body.to_text(), MOST_DEPTH);
-        let node = node.ok_or_else(|| ControlError::malformed("session is an object without nulls."))?;
+        let node = node.ok_or_else(|| ControlError::malformed("session must be an object without nulls."))?;
         let added = self.twin.state.access().add_session(&node, self.twin.clock.now());
         let (id, expires) = added.map_err(ControlError::malformed)?;
         let mut object = Object::open(writer);
@@ -208,7 +208,7 @@ fn session(json: &Json) -> ControlResult<SessionRequest> {
 
 fn texts(what: &str, json: Option<&Json>) -> ControlResult<Vec<(String, String)>> {
     let Some(json) = json else { return Ok(Vec::new()) };
-    let wrong = || ControlError::malformed(format!("{what} is an object of texts."));
+    let wrong = || ControlError::malformed(format!("{what} must be an object of strings."));
     let Json::Object(members) = json else {
         return Err(wrong());
     };
@@ -291,7 +291,7 @@ fn of_action(
 /// Condition keys: a text, or a list of texts for a multivalued key.
 fn keys(json: Option<&Json>) -> ControlResult<ConditionKeys> {
     let mut keys = ConditionKeys::default();
-    let wrong = || ControlError::malformed("keys is an object of texts and lists of texts.");
+    let wrong = || ControlError::malformed("keys must be an object of strings and lists of strings.");
     let Some(json) = json else { return Ok(keys) };
     let Json::Object(members) = json else {
         return Err(wrong());

@@ -21,14 +21,14 @@ impl ControlRequest<'_> {
         let members = Members::of("clock", &self.body, &["now"])?;
         let Some(text) = members.text("now")? else {
             return Err(ControlError::malformed(
-                "clock.now is the moment to go to, like 2026-01-01T00:00:00Z.",
+                "clock.now must be the time to move to, such as 2026-01-01T00:00:00Z.",
             ));
         };
         let to = moment(text)?;
         if !self.twin.set_clock(to) {
             let now = self.twin.clock.now();
             return Err(ControlError::malformed(format!(
-                "Time never goes back: it is {now}, which is after {to}."
+                "The clock cannot go back: it is {now}, which is after {to}."
             )));
         }
         self.get_clock(writer)
@@ -37,13 +37,11 @@ impl ControlRequest<'_> {
     pub fn advance_clock(&self, writer: &mut Writer) -> ControlResult<()> {
         let members = Members::of("advance", &self.body, &["seconds"])?;
         let Some(by) = members.number("seconds")? else {
-            return Err(ControlError::malformed("advance.seconds is how far to go."));
+            return Err(ControlError::malformed("advance.seconds is required."));
         };
         let by = seconds("advance.seconds", by)?;
         if self.twin.clock.now().plus(by) > LAST {
-            return Err(ControlError::malformed(format!(
-                "The clock goes no further than {LAST}."
-            )));
+            return Err(ControlError::malformed(format!("The clock cannot go past {LAST}.")));
         }
         self.twin.advance(by);
         self.get_clock(writer)

@@ -44,11 +44,13 @@ impl ControlRequest<'_> {
         let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
         if !fits {
             let table = shortened(table);
-            return Err(ControlError::malformed(format!("No table can be called \"{table}\".")));
+            return Err(ControlError::malformed(format!(
+                "\"{table}\" is not a valid table name."
+            )));
         }
         if state.count_own_conditions() >= limits::OWN_CONDITIONS {
             return Err(ControlError::malformed(format!(
-                "{} tables have conditions of their own, which is as many as can have.",
+                "{} tables have conditions of their own, which is the maximum.",
                 limits::OWN_CONDITIONS
             )));
         }

@@ -83,7 +83,7 @@ fn kind(named: Option<&str>) -> ControlResult<ExpressionKind> {
     let found = KINDS.into_iter().find(|kind| Some(kind.name()) == named);
     found.ok_or_else(|| {
         let names = KINDS.map(ExpressionKind::name).join(", ");
-        ControlError::malformed(format!("kind is one of {names}."))
+        ControlError::malformed(format!("kind must be one of {names}."))
     })
 }
 

@@ -48,7 +48,8 @@ impl ControlRequest<'_> {
     /// Writes the position of a key: its token, storage partition and capacity partition.
     pub fn get_place(&self, writer: &mut Writer) -> ControlResult<()> {
         let (account, table) = self.table()?;
-        let missing = || ControlError::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
+        let missing =
+            || ControlError::malformed("key must be an item's key in DynamoDB JSON, such as {\"pk\":{\"S\":\"a\"}}.");
         let key = self.query.text("key").ok_or_else(missing)?;
         let body = format!("{{\"Key\":{key}}}");
         let decoded = GetItem::decode(body.as_bytes()).map_err(|error| {
@@ -56,8 +57,7 @@ impl ControlRequest<'_> {
             ControlError::malformed(format!("key cannot be read: {message}"))
         })?;
         let place = account.place(table, &decoded.key.ok_or_else(missing)?)?;
-        let place =
-            place.ok_or_else(|| ControlError::malformed("The key does not fit the key schema of the table."))?;
+        let place = place.ok_or_else(|| ControlError::malformed("The key does not match the table's key schema."))?;
         let mut object = Object::open(writer);
         write_place(place, &mut object);
         object.close();

@@ -178,7 +178,7 @@ pub fn answer(
 ) -> ControlResult<(Vec<u8>, Option<&'static str>)> {
     if call.foreign {
         return Err(ControlError::forbidden(
-            "Controls answer no page of another origin: ask from outside of a browser, or from a page of this host.",
+            "Controls refuse requests of pages of another origin: send them from outside a browser, or from a page of this host.",
         ));
     }
     let parts: Vec<Cow<'_, str>> = call.parts().collect();

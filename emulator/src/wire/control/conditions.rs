@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
 pub fn moment(text: &str) -> ControlResult<Moment> {
     Moment::parse(text).ok_or_else(|| {
         let text = shortened(text);
-        ControlError::malformed(format!("\"{text}\" is not a moment such as 2026-01-01T00:00:00Z."))
+        ControlError::malformed(format!("\"{text}\" is not a time such as 2026-01-01T00:00:00Z."))
     })
 }
 
@@ -170,7 +170,7 @@ fn named(name: &str) -> ControlResult<Conditions> {
     Conditions::named(name).ok_or_else(|| {
         let name = shortened(name);
         ControlError::malformed(format!(
-            "There are no conditions called \"{name}\"; the presets are calm, aws and storm."
+            "There is no preset \"{name}\"; the presets are calm, aws and storm."
         ))
     })
 }
@@ -181,7 +181,7 @@ fn read_limit(name: &str, sent: &Json) -> ControlResult<Option<u64>> {
         (Some("unlimited"), _) => Ok(None),
         (_, Some(bytes)) if bytes >= 1.0 && bytes.fract() == 0.0 => Ok(Some(bytes as u64)),
         _ => Err(ControlError::malformed(format!(
-            "{name} is a number of bytes from 1 on, or \"unlimited\"."
+            "{name} must be a whole number of bytes greater than 0, or \"unlimited\"."
         ))),
     }
 }
@@ -200,7 +200,7 @@ fn read_shards(sent: &Json) -> ControlResult<Shards> {
         (Some("throughput"), _) => Ok(Shards::ByThroughput),
         (_, Some(count)) if (1.0..=most).contains(&count) && count.fract() == 0.0 => Ok(Shards::Fixed(count as u32)),
         _ => Err(ControlError::malformed(format!(
-            "streamShards is a number of shards from 1 to {most}, or \"throughput\"."
+            "streamShards must be a number of shards from 1 to {most}, or \"throughput\"."
         ))),
     }
 }
@@ -214,7 +214,7 @@ fn read_capacity(sent: &Json, current: Capacity) -> ControlResult<Capacity> {
         Some(other) => {
             let other = shortened(other);
             return Err(ControlError::malformed(format!(
-                "capacity is \"reported\", \"enforced\" or an object, not \"{other}\"."
+                "capacity must be \"reported\", \"enforced\" or an object, not \"{other}\"."
             )));
         }
         None => {}
@@ -455,11 +455,11 @@ mod tests {
         for (text, expect) in [
             (
                 "\"sunny\"",
-                "There are no conditions called \"sunny\"; the presets are calm, aws and storm.",
+                "There is no preset \"sunny\"; the presets are calm, aws and storm.",
             ),
             (
                 r#"{"base": "sunny"}"#,
-                "There are no conditions called \"sunny\"; the presets are calm, aws and storm.",
+                "There is no preset \"sunny\"; the presets are calm, aws and storm.",
             ),
             (
                 r#"{"timeToLive": -1}"#,
@@ -471,14 +471,20 @@ mod tests {
             ),
             (
                 r#"{"readStaleness": "long"}"#,
-                "readStaleness is an object with some of typical, p99, longest.",
+                "readStaleness must be an object with some of typical, p99, longest.",
             ),
             (
                 r#"{"streamShards": 0}"#,
-                "streamShards is a number of shards from 1 to 1024, or \"throughput\".",
+                "streamShards must be a number of shards from 1 to 1024, or \"throughput\".",
             ),
-            (r#"{"capacity": {"growth": "fast"}}"#, "capacity.growth is a number."),
-            (r#"{"throttles": 1.1}"#, "conditions.throttles is a number from 0 to 1."),
+            (
+                r#"{"capacity": {"growth": "fast"}}"#,
+                "capacity.growth must be a number.",
+            ),
+            (
+                r#"{"throttles": 1.1}"#,
+                "conditions.throttles must be a number from 0 to 1.",
+            ),
         ] {
             assert_eq!(read(text, &Conditions::CALM), Err(expect.to_owned()), "{text}");
         }

@@ -157,8 +157,8 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, JsonError> {
     })
 }
 
-/// The members of an object that was checked to have no others than these, so that a misspelt one does not pass for its
-/// default.
+/// The members of an object that has only known members, each at most once. A misspelt member is refused: it would otherwise
+/// pass for its default.
 ///
 /// ```
 /// use dynatwin_engine::controls::{Json, Members};
@@ -173,40 +173,46 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The members of an object, called `what` in errors, if all of them are known.
+    /// The members of an object, called `what` in errors, if all of them are known and none occurs twice.
     pub fn of(what: &'a str, sent: &'a Json, known: &[&str]) -> ControlResult<Members<'a>> {
         let Json::Object(members) = sent else {
             let known = known.join(", ");
             return Err(ControlError::malformed(format!(
-                "{what} is an object with some of {known}."
+                "{what} must be an object with some of {known}."
             )));
         };
-        match members.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            None => Ok(Members { what, members }),
-            Some((name, _)) => {
+        for (place, (name, _)) in members.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
                 let (name, known) = (shortened(name), known.join(", "));
-                Err(ControlError::malformed(format!(
+                return Err(ControlError::malformed(format!(
                     "{what} has no member \"{name}\"; its members are {known}."
-                )))
+                )));
+            }
+            // Of the members before it, none is unknown or occurs twice, so they are few.
+            if members.iter().take(place).any(|(other, _)| other == name) {
+                return Err(ControlError::malformed(format!(
+                    "{what} has the member \"{name}\" twice."
+                )));
             }
         }
+        Ok(Members { what, members })
     }
 
-    /// The value of a member, unless it is null; of members sent twice the last one counts.
+    /// The value of a member, unless it is null.
     pub fn get(&self, name: &str) -> Option<&'a Json> {
-        let found = self.members.iter().rfind(|(known, _)| known == name);
+        let found = self.members.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value).filter(|value| **value != Json::Null)
     }
 
     fn read<T>(&self, name: &str, read: impl FnOnce(&'a Json) -> Option<T>, kind: &str) -> ControlResult<Option<T>> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let wrong = || ControlError::malformed(format!("{}.{name} is {kind}.", self.what));
+        let wrong = || ControlError::malformed(format!("{}.{name} must be {kind}.", self.what));
         read(value).map(Some).ok_or_else(wrong)
     }
 
     /// The member `name` as text; `None` if it is absent or null, an error if it has another type.
     pub fn text(&self, name: &str) -> ControlResult<Option<&'a str>> {
-        self.read(name, Json::text, "a text")
+        self.read(name, Json::text, "a string")
     }
 
     /// The member `name` as a number; `None` if it is absent or null, an error if it has another type.
@@ -227,7 +233,7 @@ impl<'a> Members<'a> {
     pub fn count(&self, name: &str) -> ControlResult<Option<u64>> {
         let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
         let count = |sent: &Json| sent.number().filter(whole).map(|number| number as u64);
-        self.read(name, count, "a whole number from 1 on")
+        self.read(name, count, "a whole number greater than 0")
     }
 
     /// A number from 0 to 1.
@@ -275,23 +281,28 @@ mod tests {
 
     #[test]
     fn members_are_what_they_should_be() {
-        let sent = Json::read(br#"{"a": 1, "a": 2.5, "b": null, "c": "x"}"#).unwrap();
+        let sent = Json::read(br#"{"a": 2.5, "b": null, "c": "x"}"#).unwrap();
+        let twice = Json::read(br#"{"a": 1, "b": 2, "a": 1}"#).unwrap();
         let members = Members::of("it", &sent, &["a", "b", "c"]).unwrap();
         assert_eq!(members.number("a"), Ok(Some(2.5)));
         assert_eq!(members.text("b"), Ok(None));
         for (refused, expect) in [
-            (members.count("a").err(), "it.a is a whole number from 1 on."),
-            (members.share("a").err(), "it.a is a number from 0 to 1."),
-            (members.text("a").err(), "it.a is a text."),
-            (members.number("c").err(), "it.c is a number."),
-            (members.flag("c").err(), "it.c is true or false."),
+            (members.count("a").err(), "it.a must be a whole number greater than 0."),
+            (members.share("a").err(), "it.a must be a number from 0 to 1."),
+            (members.text("a").err(), "it.a must be a string."),
+            (members.number("c").err(), "it.c must be a number."),
+            (members.flag("c").err(), "it.c must be true or false."),
             (
                 Members::of("it", &sent, &["a", "b"]).err(),
                 "it has no member \"c\"; its members are a, b.",
             ),
             (
+                Members::of("it", &twice, &["a", "b"]).err(),
+                "it has the member \"a\" twice.",
+            ),
+            (
                 Members::of("it", &Json::Null, &["a"]).err(),
-                "it is an object with some of a.",
+                "it must be an object with some of a.",
             ),
         ] {
             assert_eq!(refused.map(|refusal| refusal.to_string()).as_deref(), Some(expect));

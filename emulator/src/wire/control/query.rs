@@ -76,7 +76,7 @@ impl<'a> Query<'a> {
         match self.text(name) {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(_) => Err(ControlError::malformed(format!("{name} is true or false."))),
+            Some(_) => Err(ControlError::malformed(format!("{name} must be true or false."))),
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Query<'a> {
         let Parameter { default, maximum, .. } = declared.copied().unwrap_or(Parameter::new("limit"));
         let limit = self.whole("limit")?.unwrap_or(default);
         if !(1..=maximum).contains(&limit) {
-            return Err(ControlError::malformed(format!("limit is from 1 to {maximum}.")));
+            return Err(ControlError::malformed(format!("limit must be from 1 to {maximum}.")));
         }
         Ok(usize::try_from(limit).unwrap_or(usize::MAX))
     }

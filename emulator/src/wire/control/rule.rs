@@ -44,7 +44,7 @@ pub fn read_outage(sent: &Json) -> ControlResult<(Outage, Rule)> {
     let outage = Outage::named(name).ok_or_else(|| {
         let name = shortened(name);
         ControlError::malformed(format!(
-            "There is no outage called \"{name}\"; the outages are brownout, throttle-storm and az-loss."
+            "There is no outage \"{name}\"; the outages are brownout, throttle-storm and az-loss."
         ))
     })?;
     Ok((outage, read_scope("outage", &members, Verdict::Reset)?))
@@ -68,7 +68,7 @@ fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlRes
     rule.key = match (text("partition")?, text("partitionPrefix")?) {
         (Some(_), Some(_)) => {
             return Err(ControlError::malformed(
-                "A rule has partition or partitionPrefix, not both.",
+                "A rule cannot have both partition and partitionPrefix.",
             ));
         }
         (Some(text), None) => Some(KeyMatch::Partition(text)),
@@ -83,7 +83,7 @@ fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlRes
             .transpose()?,
     };
     if rule.window.until.is_some() && rule.window.lasting.is_some() {
-        return Err(ControlError::malformed("A rule has until or for, not both."));
+        return Err(ControlError::malformed("A rule cannot have both until and for."));
     }
     Ok(rule)
 }
@@ -180,7 +180,7 @@ fn read_occasion(members: &Members<'_>) -> ControlResult<Trigger> {
         (None, None, Some(number), None) => Ok(Trigger::EveryNth(number)),
         (None, None, None, Some(share)) => Ok(Trigger::Share(share)),
         _ => Err(ControlError::malformed(
-            "A rule has one of first, nth, everyNth and share, or none of them.",
+            "A rule can have only one of first, nth, everyNth and share.",
         )),
     }
 }
@@ -256,7 +256,7 @@ mod tests {
             (r#"{"verdict": "explode"}"#, format!("\"explode\" is not a verdict: {VERDICTS}")),
             (
                 r#"{"verdict": {"wait": 1, "truncate": 2}}"#,
-                format!("A verdict has one effect: {VERDICTS}"),
+                format!("A verdict must have one effect: {VERDICTS}"),
             ),
             (
                 r#"{"verdict": {"wait": -1}}"#,
@@ -268,11 +268,11 @@ mod tests {
             ),
             (
                 r#"{"verdict": "reset", "first": 1, "nth": 2}"#,
-                "A rule has one of first, nth, everyNth and share, or none of them.".to_owned(),
+                "A rule can have only one of first, nth, everyNth and share.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "partition": "a", "partitionPrefix": "a"}"#,
-                "A rule has partition or partitionPrefix, not both.".to_owned(),
+                "A rule cannot have both partition and partitionPrefix.".to_owned(),
             ),
             (
                 r#"{"verdict": {"exception": "Mood"}}"#,
@@ -284,11 +284,11 @@ mod tests {
             ),
             (
                 r#"{"verdict": "reset", "until": 5, "for": 5}"#,
-                "A rule has until or for, not both.".to_owned(),
+                "A rule cannot have both until and for.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "after": "soon"}"#,
-                "\"soon\" is not a moment such as 2026-01-01T00:00:00Z.".to_owned(),
+                "\"soon\" is not a time such as 2026-01-01T00:00:00Z.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "for": -5}"#,

@@ -92,7 +92,9 @@ pub(super) fn read_verdict(sent: &Json) -> ControlResult<Verdict> {
     let members = Members::of("verdict", sent, &known)?;
     let mut there = known.into_iter().filter(|name| members.get(name).is_some());
     let (Some(name), None) = (there.next(), there.next()) else {
-        return Err(ControlError::malformed(format!("A verdict has one effect: {VERDICTS}")));
+        return Err(ControlError::malformed(format!(
+            "A verdict must have one effect: {VERDICTS}"
+        )));
     };
     let text = || members.text(name).map(Option::unwrap_or_default);
     Ok(match name {

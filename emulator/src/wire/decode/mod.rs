@@ -127,7 +127,7 @@ impl Decoder<'_> {
         read(self).map(Some)
     }
 
-    /// Reads a member's value into its field; null is no value.
+    /// Reads a member's value into its field; null leaves it absent.
     #[inline]
     fn field<T>(&mut self, field: &mut Option<T>, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<()> {
         *field = self.optional(read)?;

@@ -70,12 +70,12 @@ fn policies_may_be_as_large_as_their_limits() {
         (20, "has more than 20 managed policies.", Box::new(named)),
         (
             64,
-            "a name has 1 to 64 letters, digits and +=,.@_-.",
+            "a name must have 1 to 64 letters, digits and +=,.@_-.",
             Box::new(|length| json!({"users": {"a".repeat(length): {}}})),
         ),
         (
             64,
-            "a name has 1 to 64 letters, digits and +=,.@_-.",
+            "a name must have 1 to 64 letters, digits and +=,.@_-.",
             Box::new(|length| json!({"roles": {"a".repeat(length): {}}})),
         ),
     ];

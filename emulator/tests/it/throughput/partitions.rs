@@ -268,7 +268,7 @@ fn heat_is_recorded_without_enforcement() {
     assert_eq!((warm, units.as_f64()), (&key("warm"), 5.5));
     assert!(twin.engine.account(&twin.caller).watch_heat("tab", false).is_ok());
     assert_eq!(heat(&twin), Heat::default());
-    // Capacity that was only watched is no debt when it is enforced.
+    // Consumption recorded before enforcement is not a debt afterwards.
     twin.engine.account(&twin.caller).watch_heat("tab", true).unwrap();
     assert!(put(&twin, "a", 300));
     twin.engine

@@ -44,7 +44,7 @@ class Clock:
         """Sets the clock to a later moment, and applies all due work before it returns."""
         moment = _words.parsed(moment) if isinstance(moment, str) else moment
         if not self._engine.set(_words.micros(moment)):
-            raise ValueError(f"Time never goes back: it is {self.now().isoformat()}, after {moment.isoformat()}.")
+            raise ValueError(f"The clock cannot go back: it is {self.now().isoformat()}, after {moment.isoformat()}.")
         self._wake()
 
     def freeze(self) -> None:

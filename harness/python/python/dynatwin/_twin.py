@@ -105,7 +105,7 @@ class Twin:
         settable, start, speed = _clock_of(clock)
         seed = _seed() if seed is None else seed
         if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
-            raise ValueError(f"A seed is a whole number from 0 to 2^64 - 1, not {seed!r}.")
+            raise ValueError(f"A seed must be a whole number from 0 to 2^64 - 1, not {seed!r}.")
         text = json.dumps(_words.camel_cased(conditions)).encode()
         configuration = None if iam is None else _access.text_of(iam)
         self._begin((seed, text, settable, start, speed, shared_tables, buckets), watch, configuration)
@@ -741,7 +741,7 @@ def _seed() -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"DYNATWIN_SEED is {text!r}, but a seed is a whole number.") from None
+        raise ValueError(f"DYNATWIN_SEED is {text!r}, but a seed must be a whole number.") from None
 
 
 def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:
@@ -759,7 +759,7 @@ def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:
         raise ValueError(f"A clock has no {others.pop()!r}, only start and speed.")
     start, speed = clock.get("start"), clock.get("speed")
     if speed is not None and not 0.001 <= speed <= 1e9:
-        raise ValueError("A clock's speed is a number from 0.001 to 1000000000.")
+        raise ValueError("A clock's speed must be a number from 0.001 to 1000000000.")
     # Without either it is the machine's clock, and with one of them a clock that runs from its start.
     return False, None if start is None else _words.iso(start), 1.0 if speed is None else speed
 

@@ -72,5 +72,5 @@ def seconds(length: float | timedelta) -> float:
     """Returns a duration in seconds."""
     length = length.total_seconds() if isinstance(length, timedelta) else float(length)
     if not 0 <= length < 1e12:
-        raise ValueError(f"A duration is a number of seconds from 0, not {length}.")
+        raise ValueError(f"A duration must be a number of seconds not below 0, not {length}.")
     return length

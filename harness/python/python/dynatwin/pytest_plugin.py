@@ -58,7 +58,7 @@ def dynatwin_template(pytestconfig: pytest.Config) -> Twin:
     try:
         seed = None if seed is None else int(seed)
     except ValueError:
-        raise pytest.UsageError(f"dynatwin_seed is {seed!r}, but a seed is a whole number.") from None
+        raise pytest.UsageError(f"dynatwin_seed is {seed!r}, but a seed must be a whole number.") from None
     conditions: Any = _option(pytestconfig, "conditions") or "calm"
     clock = _option(pytestconfig, "clock") or "now"
     return Twin(seed, conditions=conditions, clock=clock)

@@ -41,19 +41,21 @@ fn the_clock() {
                 "PUT clock",
                 now("2025-01-01T00:00:00Z"),
                 400,
-                error("Time never goes back: it is 2026-02-01T00:00:00.000Z, which is after 2025-01-01T00:00:00.000Z."),
+                error(
+                    "The clock cannot go back: it is 2026-02-01T00:00:00.000Z, which is after 2025-01-01T00:00:00.000Z.",
+                ),
             ),
             (
                 "PUT clock",
                 now("tomorrow"),
                 400,
-                error("\"tomorrow\" is not a moment such as 2026-01-01T00:00:00Z."),
+                error("\"tomorrow\" is not a time such as 2026-01-01T00:00:00Z."),
             ),
             (
                 "PUT clock",
                 json!({}),
                 400,
-                error("clock.now is the moment to go to, like 2026-01-01T00:00:00Z."),
+                error("clock.now must be the time to move to, such as 2026-01-01T00:00:00Z."),
             ),
             (
                 "POST clock/advance",
@@ -65,13 +67,13 @@ fn the_clock() {
                 "POST clock/advance",
                 json!({"seconds": 1e300}),
                 400,
-                error("The clock goes no further than 9999-12-31T23:59:59.000Z."),
+                error("The clock cannot go past 9999-12-31T23:59:59.000Z."),
             ),
             (
                 "POST clock/advance",
                 json!({"seconds": "60"}),
                 400,
-                error("advance.seconds is a number."),
+                error("advance.seconds must be a number."),
             ),
             (
                 "POST clock/advance",
@@ -83,7 +85,7 @@ fn the_clock() {
                 "POST clock/advance",
                 json!(60),
                 400,
-                error("advance is an object with some of seconds."),
+                error("advance must be an object with some of seconds."),
             ),
             (
                 "POST clock/advance",

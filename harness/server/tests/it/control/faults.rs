@@ -60,7 +60,7 @@ fn fault_rules() {
                 "POST faults",
                 json!({"verdict": "reset", "first": 0}),
                 400,
-                error("rule.first is a whole number from 1 on."),
+                error("rule.first must be a whole number greater than 0."),
             ),
             (
                 "POST faults",
@@ -83,7 +83,7 @@ fn fault_rules() {
                 "POST outages",
                 json!({"outage": "flood"}),
                 400,
-                error("There is no outage called \"flood\"; the outages are brownout, throttle-storm and az-loss."),
+                error("There is no outage \"flood\"; the outages are brownout, throttle-storm and az-loss."),
             ),
         ],
     );

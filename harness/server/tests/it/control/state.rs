@@ -48,7 +48,7 @@ fn a_reset_of_all_restores_the_initial_state() {
                 "POST reset",
                 json!({"all": 1}),
                 400,
-                error("reset.all is true or false."),
+                error("reset.all must be true or false."),
             ),
             (
                 "POST reset",
