@@ -209,7 +209,7 @@ async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>,
         let file = &files[*at];
         for number in *first..(first + CHUNK).min(file.cases.len()) {
             let start = Instant::now();
-            let requested = ask(&mut lane, file, &file.cases[number]).await;
+            let requested = run_case(&mut lane, file, &file.cases[number]).await;
             if done.send(((*at, number), requested, start.elapsed())).is_err() {
                 return;
             }
@@ -219,7 +219,7 @@ async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>,
     let _ = tokio::time::timeout(PATIENCE, lane.clear()).await;
 }
 
-async fn ask(lane: &mut Lane, file: &File, case: &Case) -> CaseAnswer {
+async fn run_case(lane: &mut Lane, file: &File, case: &Case) -> CaseAnswer {
     if let Some(reason) = lane.refuses(case) {
         return CaseAnswer::Not(reason);
     }

@@ -127,8 +127,8 @@ async fn ask_both(
     if operation == "Query" && request.get("IndexName").is_none() {
         return ask_by_pages(twin, other, operation, request).await;
     }
-    let ours = ask(twin, operation, request).await?;
-    let theirs = ask(other, operation, request).await?;
+    let ours = complete(twin, operation, request).await?;
+    let theirs = complete(other, operation, request).await?;
     let same = loose::same(operation, request, &ours, &theirs);
     Ok((!same).then(|| (request.clone(), ours, theirs)))
 }
@@ -184,7 +184,7 @@ async fn send(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
 }
 
 /// Sends a request to one side, and repeats it until nothing is unprocessed and the requested change is complete.
-async fn ask(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
+async fn complete(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
     match operation {
         RECORDS => records(side, request).await,
         "Scan" | "Query" => all_pages(side, operation, request).await,

@@ -150,7 +150,7 @@ impl Bucket {
     }
 
     /// Adds an entry's demand to the request's in this round.
-    pub fn ask(&mut self, units: Units, round: u64) {
+    pub fn request(&mut self, units: Units, round: u64) {
         if self.requested.round != round {
             self.requested = BucketRound {
                 round,
@@ -162,7 +162,7 @@ impl Bucket {
 
     /// After all entries have requested units, in order: whether there are enough for this one. If there are not enough
     /// for all, the first entries get them.
-    pub fn grants(&mut self, units: Units) -> bool {
+    pub fn serves(&mut self, units: Units) -> bool {
         self.requested.seen += grains(units);
         self.level >= self.requested.sum.min(self.most) || self.requested.seen <= self.level
     }
@@ -262,16 +262,16 @@ mod tests {
     fn entries_ask_together_and_the_first_are_served() {
         let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
         let requested = [4, 4, 4].map(Units::whole);
-        requested.iter().for_each(|units| bucket.ask(*units, 1));
-        assert_eq!(requested.map(|units| bucket.grants(units)), [true, true, false]);
+        requested.iter().for_each(|units| bucket.request(*units, 1));
+        assert_eq!(requested.map(|units| bucket.serves(units)), [true, true, false]);
         let requested = [6, 6].map(Units::whole);
-        requested[..1].iter().for_each(|units| bucket.ask(*units, 2));
-        assert!(bucket.grants(requested[0]), "a new round has forgotten the last");
+        requested[..1].iter().for_each(|units| bucket.request(*units, 2));
+        assert!(bucket.serves(requested[0]), "a new round has forgotten the last");
         let mut full = Bucket::new(10, Duration::ZERO, Moment::START);
         let requested = [8, 8].map(Units::whole);
-        requested.iter().for_each(|units| full.ask(*units, 1));
+        requested.iter().for_each(|units| full.request(*units, 1));
         assert_eq!(
-            requested.map(|units| full.grants(units)),
+            requested.map(|units| full.serves(units)),
             [true, true],
             "it can never hold more"
         );

@@ -146,7 +146,7 @@ impl Ledger {
         let (round, enforced) = (self.round, self.enforced);
         for demand in demands {
             if let Some(resource) = self.resource(demand.index) {
-                resource.ask(demand.direction, demand.token, demand.units, round, now);
+                resource.request(demand.direction, demand.token, demand.units, round, now);
             }
         }
         let mut shortages = Vec::new();

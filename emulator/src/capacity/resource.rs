@@ -291,19 +291,19 @@ impl ResourceCapacity {
     }
 
     /// Adds an entry's demand to the request's in this round.
-    pub fn ask(&mut self, direction: Direction, token: u64, units: Units, round: u64, now: Moment) {
+    pub fn request(&mut self, direction: Direction, token: u64, units: Units, round: u64, now: Moment) {
         self.settle(now);
         let at = self.place(token);
         self.partitions[at].settle(&self.rules, now);
         self.buckets(direction, token)
-            .for_each(|(bucket, _)| bucket.ask(units, round));
+            .for_each(|(bucket, _)| bucket.request(units, round));
     }
 
     /// After all entries have requested units, in order: the limit that this one exceeds.
     pub fn exceeds(&mut self, direction: Direction, token: u64, units: Units) -> Option<Exceeded> {
         let mut exceeded = None;
         for (bucket, what) in self.buckets(direction, token) {
-            if !bucket.grants(units) {
+            if !bucket.serves(units) {
                 exceeded = exceeded.or(Some(what));
             }
         }

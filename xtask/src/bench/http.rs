@@ -51,7 +51,7 @@ impl Connection {
     }
 
     /// Sends an API request; returns the status and the body.
-    pub fn ask(&mut self, operation: &str, body: &Value) -> Outcome<(u16, Value)> {
+    pub fn call(&mut self, operation: &str, body: &Value) -> Outcome<(u16, Value)> {
         let head = format!(
             "POST / HTTP/1.1\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n\
              X-Amz-Target: DynamoDB_20120810.{operation}\r\nAuthorization: {AUTHORIZATION}\r\n"
@@ -62,7 +62,7 @@ impl Connection {
 
     /// Sends an API request; returns the body. A status other than 200 is an error.
     pub fn must(&mut self, operation: &str, body: &Value) -> Outcome<Value> {
-        match self.ask(operation, body)? {
+        match self.call(operation, body)? {
             (200, answer) => Ok(answer),
             (status, answer) => Err(format!("{operation}: {status} {answer}")),
         }

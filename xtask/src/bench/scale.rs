@@ -301,7 +301,7 @@ fn stall((name, prepare, operate): Operation, items: usize) -> Outcome<()> {
         while !done.load(Ordering::Relaxed) {
             let requested = Instant::now();
             // The table may have been deleted.
-            connection.ask("GetItem", &key)?;
+            connection.call("GetItem", &key)?;
             longest = longest.max(requested.elapsed());
         }
         Ok::<_, String>(longest)

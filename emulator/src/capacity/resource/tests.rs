@@ -243,7 +243,7 @@ fn what_is_exceeded() {
     ] {
         let mut resource = resource(limits);
         resource.spend(direction, 0, Units::whole(units - 1), Moment::START);
-        resource.ask(direction, 0, Units::whole(1), 2, Moment::START);
+        resource.request(direction, 0, Units::whole(1), 2, Moment::START);
         assert_eq!(
             resource.exceeds(direction, 0, Units::whole(1)),
             expect,
@@ -266,7 +266,7 @@ fn spent_units_accrue_again() {
         let mut resource = resource(limits);
         resource.spend(Direction::Read, 0, Units::whole(5), Moment::START);
         for (second, round, enough) in [(0, 1, false), (1, 2, true)] {
-            resource.ask(Direction::Read, 0, Units::whole(5), round, after(second));
+            resource.request(Direction::Read, 0, Units::whole(5), round, after(second));
             let exceeds = resource.exceeds(Direction::Read, 0, Units::whole(5));
             assert_eq!(exceeds.is_none(), enough, "{limits:?}");
         }
@@ -289,7 +289,7 @@ fn partitions_have_even_shares_where_they_do_not_lend() {
         let mut resource = ResourceCapacity::new(limits, Enforcement { adaptive, ..small }, Moment::START);
         assert_eq!(resource.partitions().len(), 4);
         resource.spend(Direction::Write, 0, Units::whole(9), Moment::START);
-        resource.ask(Direction::Write, 0, Units::whole(1), 1, Moment::START);
+        resource.request(Direction::Write, 0, Units::whole(1), 1, Moment::START);
         let exceeds = resource.exceeds(Direction::Write, 0, Units::whole(1));
         assert_eq!(exceeds.is_none(), enough, "{limits:?} {adaptive}");
     }
