@@ -30,7 +30,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
         locked: "    if let Ok(change) = &change {\n        if write",
-        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(shape, &seen, &names, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
+        unlocked: "    drop(guard);\n    let mut change = { let seen = partition.read(); write.change(shape, &seen, &names, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
         models: &[
             "a_conditional_put_has_one_winner",
             "no_increment_is_lost",
