@@ -64,7 +64,7 @@ for (const verdict of ["throttle", "internalServerError", "serviceUnavailable", 
   });
 }
 
-test("patience ends", async () => {
+test("polling stops after its limit", async () => {
   const impatient = new DynamoDBClient({ ...settings, maxAttempts: 3 });
   const Item = { PK: { S: "never" } };
   const { outcome, fired } = await under({ verdict: "throttle" }, () =>

@@ -33,7 +33,7 @@ afterEach(async () => {
   }
 });
 
-test('the guide’s application runs against the server, and eight days later its session is gone', async () => {
+test('the guide’s application runs against the server, and its session is deleted after eight days', async () => {
   page = await chromium.open();
   await run(page, GUIDE);
   await printed(page, 'counted three requests');
@@ -68,7 +68,7 @@ await put().catch(({ name, $metadata }) => console.log(name, "after attempts:", 
   page.trouble = page.trouble.filter((message) => !/status of 400 /.test(message));
 });
 
-test('tables and items are managed as in an administration tool', async () => {
+test('tables and items are managed in the console', async () => {
   page = await chromium.open({ url: `${own.address}/_dynatwin/ui/` });
   await page.getByText('No tables yet.').first().waitFor();
   await manageTable(page);
@@ -110,7 +110,7 @@ test('tables and items are managed as in an administration tool', async () => {
   await page.locator('.grid').getByText('No items.').waitFor();
 });
 
-test('what can be done with a table is in reach, however long its name is', async () => {
+test('the actions of a table are reachable, even if its name is long', async () => {
   const many = await start('--shared-db');
   try {
     page = await chromium.open({ url: `${many.address}/_dynatwin/ui/` });
@@ -157,7 +157,7 @@ test('when the server is started again, the console shows its tables', async () 
   }
 });
 
-test('its policy is strict, and its files are the console’s alone', async () => {
+test('the content security policy is strict, and only the console’s files are served', async () => {
   const headers = (await fetch(`${server.address}/_dynatwin/ui/`)).headers;
   assert.match(headers.get('content-security-policy'), /default-src 'none'; script-src 'self' blob:;/);
   assert.doesNotMatch(headers.get('content-security-policy'), /unsafe/);
@@ -165,7 +165,7 @@ test('its policy is strict, and its files are the console’s alone', async () =
   assert.equal((await fetch(`${server.address}/_dynatwin/ui/secret`)).status, 404);
 });
 
-test('with --no-control nothing that changes the emulator can be pressed', async () => {
+test('with --no-control, everything that changes the emulator is disabled', async () => {
   page = await chromium.open({ url: `${guarded.address}/_dynatwin/ui/` });
   await page.locator('.banner', { hasText: '--no-control' }).waitFor();
   assert.ok(await page.getByRole('button', { name: '+1 day', exact: true }).isDisabled());

@@ -43,7 +43,7 @@ test('the first ten seconds show requests, an index that lags, expired items, an
   await stable(page);
 });
 
-test('nothing stays behind on the stage when the motion has ended', async () => {
+test('the stage is empty after the animation has ended', async () => {
   page = await chromium.open({ motion: 'no-preference' });
   await run(
     page,
@@ -64,7 +64,7 @@ for (let n = 0; n < 9; n++) await client.send(new PutItemCommand({ TableName: "S
   });
 });
 
-test('the guide’s application runs unchanged, and eight days later its session is gone', async () => {
+test('the guide’s application runs unchanged, and its session is deleted after eight days', async () => {
   page = await chromium.open();
   await run(page, GUIDE);
   await printed(page, 'counted three requests');
@@ -109,7 +109,7 @@ test('an endless loop ends within a second or so, with a message', async () => {
   await printed(page, 'the page goes on');
 });
 
-test('time, randomness and network of the code are the emulator’s', async () => {
+test('the code uses the emulator’s time, randomness and network', async () => {
   page = await chromium.open();
   await run(
     page,
@@ -175,7 +175,7 @@ test('a shared link gives the same event log in a fresh profile', async () => {
   await other.context().close();
 });
 
-test('a reload keeps what was there', async () => {
+test('a reload keeps the session', async () => {
   page = await chromium.open();
   await run(page, GUIDE);
   await state(page, 'ended');
@@ -258,7 +258,7 @@ test('code and requests are copied for Node, Vitest, Python and the command line
   }
 });
 
-test('a newcomer finds out why a filter costs so much', async () => {
+test('the cost of a filter is explained', async () => {
   page = await chromium.open();
   await tab('Conditions');
   await tab('PartiQL');
@@ -418,7 +418,7 @@ test('an expression shows its parts, its fault, and what it gives for items', as
   await page.getByText('Names and values are JSON').waitFor();
 });
 
-test('tables come from files and go into files, and stay after a reload', async () => {
+test('tables are imported and exported, and stay after a reload', async () => {
   page = await chromium.open();
   await pause(page);
   const open = async (file) => {
@@ -513,7 +513,7 @@ test('the stage makes room for tables and items', async () => {
   await page.locator('.table-box', { hasText: 'Shop' }).waitFor();
 });
 
-test('axe finds nothing, in both themes and on every tab', async () => {
+test('axe reports no violation, in both themes and on every tab', async () => {
   for (const colorScheme of ['light', 'dark']) {
     await page?.context().close();
     page = await chromium.open({ colorScheme });

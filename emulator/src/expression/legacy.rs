@@ -145,7 +145,7 @@ impl<'r> Lowering<'r> {
             Comparison::Plain(operator) => operator,
         };
         if comparison == Comparison::NotContains {
-            // What is not there contains nothing, and fails all the same.
+            // A missing attribute fails NOT_CONTAINS.
             program.push(Op::Test(self.parsed.apply(Operator::AttributeExists, [left])));
             program.push(Op::JumpIfFalse((program.len() + 3) as u32));
         }

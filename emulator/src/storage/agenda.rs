@@ -187,7 +187,7 @@ mod tests {
         agenda.touch_all();
         assert_eq!(examine().0, SCOPES);
         assert_eq!(examine().0, 0);
-        // Nothing is missed forever.
+        // Every scope is examined eventually.
         let most = (0..LOOKS_AT_ALL).map(|_| examine().0).max();
         assert_eq!(most, Some(SCOPES));
     }

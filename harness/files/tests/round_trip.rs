@@ -504,7 +504,7 @@ fn bad_lines_are_counted_and_good_ones_imported() {
     assert_eq!(keys.len(), 4);
     assert!(
         !keys.iter().any(|key| key.contains("never")),
-        "a line that is no JSON ends its object"
+        "a line that is not JSON ends its object"
     );
     assert_eq!(
         twin.ok("DescribeTable", &json!({"TableName": "copy"}))["Table"]["TableStatus"],

@@ -21,7 +21,7 @@ const application = (settings) => new DynamoDBClient({ endpoint: 'http://127.0.0
 const own = { region: 'eu-west-1', credentials: { accessKeyId: 'own', secretAccessKey: 'own' } };
 const tables = async (client) => (await client.send(new ListTablesCommand({}))).TableNames;
 
-test('a client of module scope is answered until it is detached', async () => {
+test('a client of module scope is served until it is detached', async () => {
   const client = application(own);
   client.config.systemClockOffset = 86_400_000; // as the SDK sets it after an answer of another day
   const attachment = withTable().attach(client);

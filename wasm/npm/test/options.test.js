@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dynatwin } from 'dynatwin';
 
-test('a settable clock stands still until it is advanced, and never goes back', () => {
+test('a settable clock stands still until it is advanced, and cannot go back', () => {
   const { clock } = new Dynatwin({ clock: 'settable' });
   assert.equal(clock.now().toISOString(), '2026-01-01T00:00:00.000Z');
   clock.advance(1.5);
@@ -174,7 +174,7 @@ test('unknown options are refused with a sentence', () => {
   assert.equal(new Dynatwin({ seed: 2n ** 64n - 1n }).seed, 2n ** 64n - 1n);
 });
 
-test('fault rules are counted, reported and taken out', () => {
+test('fault rules are counted, reported and removed', () => {
   const { faults } = new Dynatwin();
   const definition = { verdict: 'throttle', operation: 'PutItem', table: 'Orders', first: 2 };
   const id = faults.add(definition);
@@ -195,7 +195,7 @@ test('fault rules are counted, reported and taken out', () => {
   assert.deepEqual(faults.report(), []);
 });
 
-test('fault rules that say nothing, or too much, are refused', () => {
+test('incomplete and contradictory fault rules are refused', () => {
   const refused = (rule, sentence) => assert.throws(() => new Dynatwin().faults.add(rule), sentence);
   refused({}, /A rule needs a verdict/);
   refused({ verdict: 'explode' }, /"explode" is not a verdict/);

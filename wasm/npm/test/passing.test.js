@@ -22,7 +22,7 @@ async function throttling() {
   return { advances, server, endpoint: `http://127.0.0.1:${server.address().port}` };
 }
 
-test('each further attempt has the length of the pause before it', async () => {
+test('each further attempt records the pause before it', async () => {
   const { advances, server, endpoint } = await throttling();
   const client = passPauses(new DynamoDBClient({
     endpoint,

@@ -27,7 +27,7 @@ const start = (options) => {
 };
 const describe = async (client) => (await client.send(new DescribeTableCommand({ TableName }))).Table;
 
-test('waiters are done with their first request', { timeout: 15_000 }, async () => {
+test('waiters succeed with their first request', { timeout: 15_000 }, async () => {
   const { twin, client } = start();
   const { TableDescription } = await client.send(create);
   assert.equal(TableDescription.TableStatus, 'CREATING');
@@ -38,7 +38,7 @@ test('waiters are done with their first request', { timeout: 15_000 }, async () 
   assert.deepEqual(twin.tables(), []);
 });
 
-test('an index is there when its table is described', async () => {
+test('an index is active when its table is described', async () => {
   const { client } = start();
   await client.send(create);
   await describe(client);
@@ -55,14 +55,14 @@ test('one request is recorded, however long the transition takes', async () => {
   assert.equal(twin.watched, true);
 });
 
-test('what never ends is answered as it is', async () => {
+test('a state that never changes is returned as it is', async () => {
   const { twin, client } = start({ conditions: { tableStatus: 86_400 } });
   await client.send(create);
   assert.equal((await describe(client)).TableStatus, 'CREATING');
   assert.equal(twin.clock.now().toISOString(), '2026-01-01T01:00:00.000Z');
 });
 
-test('a frozen clock, and one that polling does not move, stand still', async () => {
+test('polling moves neither a frozen clock nor one that disables it', async () => {
   const { twin, client } = start({ conditions: { tableStatus: 5 } });
   await client.send(create);
   twin.clock.freeze();
@@ -75,7 +75,7 @@ test('a frozen clock, and one that polling does not move, stand still', async ()
   assert.equal(twin.clock.polling, true);
 });
 
-test('a settable clock starts without polling, and takes it on', async () => {
+test('polling can be enabled on a settable clock', async () => {
   const { twin, client } = start({ clock: new Date('2030-01-01T00:00:00Z') });
   assert.equal(twin.clock.polling, false);
   await client.send(create);

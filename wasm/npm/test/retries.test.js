@@ -56,7 +56,7 @@ for (const verdict of verdicts) {
   });
 }
 
-test('patience ends', async () => {
+test('polling stops after its limit', async () => {
   const { twin, client } = await start(() => ({ maxAttempts: 3 }));
   const id = twin.faults.add({ verdict: 'throttle', operation: 'PutItem' });
   await assert.rejects(put(client), { name: 'ThrottlingException' });
@@ -84,7 +84,7 @@ test('the same seed gives the same times', async () => {
   assert.notEqual(times[0], '2026-01-01T00:00:00.000Z');
 });
 
-test('full jitter as the guides configure it brings a burst through, and takes no time here', async () => {
+test('full jitter as the guides configure it completes a burst, and takes no real time', async () => {
   const pauses = [];
   const fullJitterDelay = (attempt) => {
     pauses.push(Math.floor(Math.random() * Math.min(20_000, 100 * 2 ** attempt)));
@@ -132,7 +132,7 @@ test('a strategy can be wrapped by itself, also one whose tokens say how long to
   }
 });
 
-test('on a clock that runs, pauses take their time by that clock', async () => {
+test('on a running clock, pauses take their time by that clock', async () => {
   const tenSeconds = () => ({ retryStrategy: new ConfiguredRetryStrategy(3, () => 10_000) });
   const { twin, client } = await start(tenSeconds, { start: '2026-01-01T00:00:00Z', speed: 1000 });
   const id = twin.faults.add({ verdict: 'throttle', operation: 'PutItem', first: 1 });
@@ -142,7 +142,7 @@ test('on a clock that runs, pauses take their time by that clock', async () => {
   assert.ok(theirs >= 9_999 && ours < 9_000, `${theirs} ms took ${ours} ms`);
 });
 
-test('one strategy serves the clients of several twins, however often it is wrapped', async () => {
+test('one strategy serves the clients of several twins, even if it is wrapped repeatedly', async () => {
   const shared = new ConfiguredRetryStrategy(3, () => 2000);
   for (let run = 0; run < 3; run += 1) {
     const { twin, client } = await start((twin) => ({ retryStrategy: run === 1 ? twin.retryStrategy(shared) : shared }));

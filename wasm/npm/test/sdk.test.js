@@ -37,14 +37,14 @@ const patient = (settings) => DynamoDBDocumentClient.from(new DynamoDBClient({
 
 beforeEach(() => start());
 
-test('an item goes in and comes out', async () => {
+test('a stored item is read back', async () => {
   const item = { ...task, bytes: new Uint8Array([0, 127, 255]), price: 12.5, done: false, none: null, deep: { list: [1, 'x', [{}]] } };
   await put(item);
   assert.deepEqual(await get({ PK: task.PK, SK: task.SK }), item);
   assert.equal(await get({ PK: task.PK, SK: 'TASK#2' }), undefined);
 });
 
-test('items can be looked at directly, as the SDK has them', async () => {
+test('items can be inspected directly, in the form of the SDK', async () => {
   await put({ PK: 'a', SK: 'b', n: 1.5, set: new Set([1, 2]), bytes: new Uint8Array([1, 2]), list: [true, null, { x: 'y' }] });
   assert.deepEqual(twin.tables(), [TableName]);
   assert.deepEqual(twin.items(TableName), [{
@@ -62,7 +62,7 @@ test('a duplicate is refused', async () => {
   await assert.rejects(put(task, unlessThere), { name: 'ConditionalCheckFailedException', message: 'The conditional request failed' });
 });
 
-test('a page has its capacity', async () => {
+test('a page reports its consumed capacity', async () => {
   for (const number of [3, 1, 2]) await put({ ...task, SK: `TASK#${number}` });
   await put({ ...task, SK: 'NOTE#1' });
   const page = await documents.send(new QueryCommand({
@@ -90,7 +90,7 @@ test('a task is completed once', async () => {
   await assert.rejects(complete(), { name: 'ConditionalCheckFailedException' });
 });
 
-test('a session is gone when its time is over', async () => {
+test('an expired session is deleted', async () => {
   const AttributeName = 'expiresAt';
   await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification: { AttributeName, Enabled: true } }));
   twin.clock.advance(3600);
@@ -106,7 +106,7 @@ test('a session is gone when its time is over', async () => {
   assert.deepEqual(twin.items(TableName), []);
 });
 
-test('of fifty racers one wins', async () => {
+test('one of fifty concurrent conditional writes succeeds', async () => {
   const race = await Promise.allSettled(Array.from({ length: 50 }, (_, racer) =>
     put({ PK: 'WEBHOOK#e1', SK: 'EVENT', racer }, { ConditionExpression: 'attribute_not_exists(PK)' })));
   assert.equal(race.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -115,7 +115,7 @@ test('of fifty racers one wins', async () => {
   }
 });
 
-test('a counter counts', async () => {
+test('a counter is incremented atomically', async () => {
   const count = () => documents.send(new UpdateCommand({
     TableName,
     Key: { PK: 'RATE#u1', SK: 'WINDOW' },
@@ -128,7 +128,7 @@ test('a counter counts', async () => {
   assert.deepEqual(counts.map(({ Attributes }) => Attributes.count).sort((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-test('a cancelled transaction has its reasons', async () => {
+test('a cancelled transaction reports its reasons', async () => {
   await put(task);
   const transaction = documents.send(new TransactWriteCommand({
     TransactItems: [
@@ -144,7 +144,7 @@ test('a cancelled transaction has its reasons', async () => {
   assert.equal(twin.items(TableName).length, 1);
 });
 
-test('an error of the service keeps its text and request id', async () => {
+test('a service error has its message and request id', async () => {
   await assert.rejects(documents.send(new GetCommand({ TableName: 'Missing', Key: { PK: 'a' } })), (error) => {
     assert.equal(error.name, 'ResourceNotFoundException');
     assert.equal(error.message, 'Requested resource not found');
@@ -163,7 +163,7 @@ test('each region and access key has its own tables, unless they are shared', as
   assert.deepEqual(await names(twin, { region: 'eu-west-1', accessKey: 'other' }), [TableName]);
 });
 
-test('a throttled write is tried again by the SDK', async () => {
+test('the SDK retries a throttled write', async () => {
   const id = twin.faults.add({ verdict: 'throttle', operation: 'PutItem', table: TableName, first: 2 });
   await assert.rejects(put(task), /Throughput|throttl/i);
   const { $metadata } = await patient().send(new PutCommand({ TableName, Item: task }));
@@ -171,14 +171,14 @@ test('a throttled write is tried again by the SDK', async () => {
   assert.equal(twin.faults.remove(id).fired, 2);
 });
 
-test('throttled entries of a batch come back', async () => {
+test('throttled entries of a batch are unprocessed', async () => {
   twin.faults.add({ verdict: 'throttle', operation: 'BatchWriteItem', partition: 'b' });
   const requests = ['a', 'b', 'c'].map((PK) => ({ PutRequest: { Item: { PK, SK: 's' } } }));
   const { UnprocessedItems } = await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: requests } }));
   assert.deepEqual(UnprocessedItems[TableName], [requests[1]]);
 });
 
-test('a reset, a truncated answer and a server error are tried again', async () => {
+test('the SDK retries a reset, a truncated answer and a server error', async () => {
   for (const verdict of ['reset', { truncate: 1 }, { truncate: 0 }, 'internalServerError', 'serviceUnavailable']) {
     const id = twin.faults.add({ verdict, operation: 'GetItem', first: 1 });
     const answer = await patient().send(new GetCommand({ TableName, Key: { PK: 'a', SK: 'b' } }));
@@ -187,7 +187,7 @@ test('a reset, a truncated answer and a server error are tried again', async () 
   }
 });
 
-test('an answer that waits moves a settable clock', async () => {
+test('a delayed answer advances a settable clock', async () => {
   twin.faults.add({ verdict: { wait: 20 }, operation: 'PutItem' });
   const before = twin.clock.now();
   await put(task);

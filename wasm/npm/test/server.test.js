@@ -55,7 +55,7 @@ test('the controls are described', async () => {
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), document);
 });
 
-test('connections fail as rules say', async () => {
+test('connections fail as fault rules specify', async () => {
   const { twin, list } = await start();
   for (const verdict of ['reset', { truncate: 3 }]) {
     twin.faults.add({ verdict, first: 1 });

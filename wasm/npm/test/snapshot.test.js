@@ -62,7 +62,7 @@ test('a snapshot is bytes that another twin restores', () => {
   assert.equal(count(other), 1);
 });
 
-test('forks share nothing with each other', () => {
+test('forks do not share state', () => {
   const twin = start({ seed: 7n });
   const [one, other] = [twin.fork(), twin.fork()];
   put(one, 2);
@@ -86,7 +86,7 @@ test('a fork has the options of its origin', () => {
   assert.deepEqual([fork.watched, fork.requests().length], [true, 0]);
 });
 
-test('indexes, streams and expiry go on in a fork', () => {
+test('indexes, streams and expiry continue in a fork', () => {
   const twin = new Dynatwin({ clock: 'settable' });
   send(twin, 'CreateTable', {
     ...TASKS,
@@ -112,7 +112,7 @@ test('indexes, streams and expiry go on in a fork', () => {
   assert.deepEqual(Records.map(({ eventName }) => eventName), ['INSERT', 'REMOVE']);
 });
 
-test('the same seed decides the same in each fork', () => {
+test('each fork makes the same decisions with the same seed', () => {
   const snapshot = start({ seed: 3, conditions: { throttles: 0.5 } }).snapshot();
   const statuses = (twin) => {
     const get = JSON.stringify({ TableName: 'Tasks', Key: { id: { S: '1' } } });
@@ -134,7 +134,7 @@ test('a thousand forks of a thousand items', () => {
   }
 });
 
-test('what is disposed says so when it is used, and can be disposed again', () => {
+test('using a disposed twin throws, and disposing it again does nothing', () => {
   const twin = new Dynatwin();
   const snapshot = twin.snapshot();
   for (const disposed of [twin, snapshot]) {

@@ -19,7 +19,7 @@ async function records(streams, StreamArn) {
   return found;
 }
 
-test('what happens to a table is read from its stream', async () => {
+test('the changes of a table are read from its stream', async () => {
   const twin = new Dynatwin({ seed: 1, clock: 'settable' });
   const client = new DynamoDBClient({ ...twin.clientConfig(), maxAttempts: 1 });
   const streams = new DynamoDBStreamsClient({ ...twin.clientConfig(), maxAttempts: 1 });

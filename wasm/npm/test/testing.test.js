@@ -73,7 +73,7 @@ test('a table is on demand by default', async () => {
   }
 });
 
-test('tables are there at once under any conditions, which hold afterwards', async () => {
+test('tables of the options are active at once under any conditions', async () => {
   for (const table of [tasks(), tasks({ KeySchema: [] })]) {
     const { twin, hooks } = using({ conditions: 'aws', tables: [table] });
     await hooks.beforeAll().catch(({ message }) => assert.match(message, /^CreateTable: ValidationException: /));

@@ -24,7 +24,7 @@ function watched(options) {
   return { twin, send, put };
 }
 
-test('requests are remembered with their table, key, cost and end', () => {
+test('requests are recorded with their table, key, cost and outcome', () => {
   const { twin, send, put } = watched();
   put('a');
   twin.clock.advance(2);
@@ -85,7 +85,7 @@ test('counters have the names and dimensions of CloudWatch', () => {
   assert.deepEqual(twin.metrics({ region: 'eu-west-1' }), []);
 });
 
-test('scans are found, and say what could be queried instead', () => {
+test('scans are reported with a Query to use instead', () => {
   const { twin, send, put } = watched();
   put('a');
   send('ExecuteStatement', { TableName: undefined, Statement: "SELECT * FROM tab WHERE pk = 'a'" });
@@ -113,7 +113,7 @@ test('scans are found, and say what could be queried instead', () => {
   assert.throws(() => new Dynatwin().assertNoScans(), /is not watched/);
 });
 
-test('the hottest keys come first', () => {
+test('keys are listed by their cost, highest first', () => {
   const { twin, put } = watched();
   for (const key of ['mild', 'hot', 'hot', 'hot', 'mild', 'cold']) put(key);
   // The first put of an item also pays for its index entry, which the others leave unchanged.
@@ -151,7 +151,7 @@ test('a reset of all restores clock and conditions', () => {
   assert.deepEqual(twin.conditions, before);
 });
 
-test('capacity is metered over a block, also of a twin that is not watched', async () => {
+test('capacity is metered over a block, even if the twin is not watched', async () => {
   const { twin, send, put } = watched({ watch: false });
   const [result, spent] = await twin.capacitySpentBy(async () => {
     put('a');

@@ -53,7 +53,7 @@ test('the opening example runs, and a shared link gives the same event log in a 
 });
 
 for (const [home, address] of Object.entries(HOMES)) {
-  test(`the guide’s application runs unchanged, and eight days later its session is gone: ${home}`, async () => {
+  test(`the guide’s application runs unchanged, and its session is deleted after eight days: ${home}`, async () => {
     const page = await engine.open(address());
     await until(page, () => document.querySelector('.editor textarea') !== null);
     await page.evaluate(() => document.querySelector('.editor textarea').focus());

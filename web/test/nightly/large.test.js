@@ -72,7 +72,7 @@ const jump = (page, row) =>
     return { wait: performance.now() - start, reads: reads() - before };
   }, row * 34);
 
-test('100,000 items scroll, with no more rows in the document than are seen', async () => {
+test('100,000 items scroll, with only the visible rows in the document', async () => {
   const server = await start();
   const chromium = await browser(`${server.address}/_dynatwin/ui/`);
   try {

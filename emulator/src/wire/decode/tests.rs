@@ -839,7 +839,7 @@ proptest! {
         let end = (at + dropped).min(bytes.len());
         bytes.splice(at..end, with);
         let judged = read(operation, &bytes);
-        // What is no JSON never decodes, and what is never goes by as none.
+        // Invalid JSON never decodes, and valid JSON is never reported as invalid.
         if check_syntax(&bytes).is_ok() {
             prop_assert_ne!(judged, Err(not_json()));
         } else {
