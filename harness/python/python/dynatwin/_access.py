@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from dynatwin import _boto
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient, DynamoDBServiceResource
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
@@ -77,11 +79,9 @@ class Principal:
         return resource
 
     def _make(self, kind: str, service: str, options: dict[str, Any]) -> Any:
-        from dynatwin._twin import _service, make
-
         twin = self._twin
         options = {"region_name": self._region, **options}
-        return make(kind, _service(service), lambda: twin, options, self._sign)
+        return _boto.make(kind, _boto.checked_service(service), lambda: twin, options, self._sign)
 
     def _sign(self, body: bytes, headers: Mapping[str, Any]) -> list[tuple[str, str | bytes]]:
         """The headers of a request with this body that signs it as this principal."""

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
 import secrets
 import sys
-import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from dynatwin import _access, _binding, _log, _shortcut, _values, _words, controls
+from dynatwin import _access, _binding, _boto, _definition, _log, _values, _words, controls
 from dynatwin._access import AccessConfiguration, Credentials, PolicyWarning, Principal, UsedPermissions
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Lag, Name
+from dynatwin._definition import KeyAttribute
 from dynatwin._dynatwin import Engine
 from dynatwin._dynatwin import Snapshot as NativeSnapshot
 from dynatwin._faults import Faults
@@ -40,8 +39,6 @@ _POLL = 1.0
 
 ClockOption = Literal["settable", "now", "system"] | str | datetime | Mapping[str, Any]
 ConditionsOption = Name | Conditions
-KeyAttribute = str | tuple[str, Literal["S", "N", "B"]]
-"""The name of a key attribute, with its type unless that is ``S``."""
 
 # What an engine is made with.
 _Settings = tuple[int, bytes, bool, str | None, float | None, bool, "str | os.PathLike[str] | None"]
@@ -135,7 +132,7 @@ class Twin:
 
     def session(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> Any:
         """Returns a ``boto3.Session`` whose DynamoDB clients and resources this twin answers."""
-        session = _new_session(region, access_key)
+        session = _boto.new_session(region, access_key)
         _binding.SessionBinding(session, lambda: self, lambda _: None)
         return session
 
@@ -149,11 +146,11 @@ class Twin:
 
         ``region_name`` and ``aws_access_key_id`` select its tables.
         """
-        return make("client", _service(service), lambda: self, options)
+        return _boto.make("client", _boto.checked_service(service), lambda: self, options)
 
     def resource(self, service: Literal["dynamodb"] = "dynamodb", **options: Any) -> DynamoDBServiceResource:
         """Returns a boto3 resource. `options` are those of ``boto3.Session.resource``."""
-        resource: DynamoDBServiceResource = make("resource", _service(service), lambda: self, options)
+        resource: DynamoDBServiceResource = _boto.make("resource", _boto.checked_service(service), lambda: self, options)
         return resource
 
     def async_client(self, service: str = "dynamodb", **options: Any) -> Any:
@@ -161,12 +158,12 @@ class Twin:
         from aiobotocore.session import AioSession
 
         session = AioSession()
-        session.register_component("data_loader", _loader())
+        session.register_component("data_loader", _boto.loader())
         session.set_credentials(_ACCESS_KEY, _binding.SECRET_KEY)
         session.set_config_variable("region", _REGION)
-        options, access_key = _quick(options)
+        options, access_key = _boto.unsigned(options)
         _binding.SessionBinding(session, lambda: self, lambda _: None, access_key)
-        return session.create_client(_service(service), **options)
+        return session.create_client(_boto.checked_service(service), **options)
 
     def attach(self, target: T) -> T:
         """Answers a client, a resource, or every DynamoDB client that a session creates from now on.
@@ -241,7 +238,7 @@ class Twin:
             return client._make_api_call(operation, request)
 
         client: Any = None if as_principal is None else as_principal.client()
-        request = _table(name, hash, range, global_indexes or {}, local_indexes or {}, stream, throughput)
+        request = _definition.create_table_request(name, hash, range, global_indexes or {}, local_indexes or {}, stream, throughput)
         table: dict[str, Any] = call("CreateTable", request)["TableDescription"]
         while table["TableStatus"] == "CREATING":
             table = call("DescribeTable", {"TableName": name})["Table"]
@@ -767,123 +764,3 @@ def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:
 def _answer(reply: Any) -> Answer:
     status, headers, body, at, delivery, length = reply
     return Answer(status, dict(headers), body, _words.at(at), delivery, length)
-
-
-_making = threading.Lock()
-
-
-@functools.cache
-def _loader() -> Any:
-    """A loader of service models that all sessions share, so that they are read once."""
-    import botocore.session
-
-    return botocore.session.Session().get_component("data_loader")
-
-
-def _new_session(region: str, access_key: str) -> Any:
-    """Returns a boto3 session that is not bound to a twin yet."""
-    import boto3
-    import botocore.session
-
-    below = botocore.session.Session()
-    below.register_component("data_loader", _loader())
-    return boto3.Session(access_key, _binding.SECRET_KEY, region_name=region, botocore_session=below)
-
-
-@functools.cache
-def _clients() -> Any:
-    return _new_session(_REGION, _ACCESS_KEY)
-
-
-def make(
-    kind: str,
-    service: str,
-    find: Callable[[], Twin | None],
-    options: dict[str, Any],
-    sign: _binding.Sign | None = None,
-) -> Any:
-    """Creates a client or resource for the twin that `find` returns; with `sign` its requests are signed.
-
-    All twins share its session, which reduces its cost to a fifth.
-    """
-    options, access_key = _quick(options)
-    # Sessions are not thread-safe.
-    with _making:
-        made = getattr(_clients(), kind)(service, **options)
-    client = made if kind == "client" else made.meta.client
-    binding = _binding.bind_client(client, find, access_key, sign)
-    if access_key is not None or sign is not None:
-        _shortcut.install(client, binding)
-    return made
-
-
-def _service(service: str) -> str:
-    if service not in ("dynamodb", "dynamodbstreams"):
-        raise ValueError(f"A twin has clients of dynamodb and dynamodbstreams, but not of {service}.")
-    return service
-
-
-def _quick(options: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """Returns the options of a client that omits what no twin reads: signatures, unless `options` define how to sign,
-    and
-    the user agent. Also returns the access key of a client that does not sign."""
-    from botocore.config import Config
-
-    config = options.get("config")
-    signs = "aws_secret_access_key" in options or (config is not None and config.signature_version is not None)
-    if config is None or config.user_agent is None:
-        brief = Config(user_agent="dynatwin")
-        config = brief if config is None else config.merge(brief)
-    access_key = options.get("aws_access_key_id", _ACCESS_KEY)
-    keys = {"aws_access_key_id": access_key, "aws_secret_access_key": _binding.SECRET_KEY}
-    return {**keys, **options, "config": config}, None if signs else access_key
-
-
-def _table(
-    name: str,
-    hash: KeyAttribute,
-    range: KeyAttribute | None,
-    global_indexes: Mapping[str, KeyAttribute | Sequence[KeyAttribute]],
-    local_indexes: Mapping[str, KeyAttribute],
-    stream: str | None,
-    throughput: tuple[int, int] | None,
-) -> dict[str, Any]:
-    """Returns a CreateTable request."""
-    attributes: dict[str, str] = {}
-
-    def schema(keys: Sequence[KeyAttribute]) -> list[dict[str, str]]:
-        elements = []
-        for key, kind in zip(keys, ("HASH", "RANGE")):
-            attribute, of_type = (key, "S") if isinstance(key, str) else key
-            attributes[attribute] = of_type
-            elements.append({"AttributeName": attribute, "KeyType": kind})
-        return elements
-
-    def index(index: str, keys: Sequence[KeyAttribute]) -> dict[str, Any]:
-        return {"IndexName": index, "KeySchema": schema(keys), "Projection": {"ProjectionType": "ALL"}}
-
-    request: dict[str, Any] = {
-        "TableName": name,
-        "KeySchema": schema([hash] if range is None else [hash, range]),
-        "BillingMode": "PAY_PER_REQUEST",
-    }
-    if global_indexes:
-        request["GlobalSecondaryIndexes"] = [index(each, _keys(keys)) for each, keys in global_indexes.items()]
-    if local_indexes:
-        request["LocalSecondaryIndexes"] = [index(each, [hash, key]) for each, key in local_indexes.items()]
-    if stream is not None:
-        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream}
-    if throughput is not None:
-        units = {"ReadCapacityUnits": throughput[0], "WriteCapacityUnits": throughput[1]}
-        for resource in [request, *request.get("GlobalSecondaryIndexes", [])]:
-            resource["ProvisionedThroughput"] = units
-        request["BillingMode"] = "PROVISIONED"
-    request["AttributeDefinitions"] = [
-        {"AttributeName": attribute, "AttributeType": of_type} for attribute, of_type in attributes.items()
-    ]
-    return request
-
-
-def _keys(keys: KeyAttribute | Sequence[KeyAttribute]) -> Sequence[KeyAttribute]:
-    """Returns the keys of a global index: one, or a list of two. A tuple is one key with its type."""
-    return keys if isinstance(keys, list) else [keys]  # type: ignore[list-item]

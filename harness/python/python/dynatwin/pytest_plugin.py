@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from dynatwin import _binding
+from dynatwin import _binding, _boto
 from dynatwin._mock import mock
-from dynatwin._twin import Snapshot, Twin, make
+from dynatwin._twin import Snapshot, Twin
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -93,7 +93,7 @@ class _Clients:
         wanted = (kind, region, access_key)
         if wanted not in self._made:
             options = {"region_name": region, "aws_access_key_id": access_key}
-            self._made[wanted] = make(kind, "dynamodb", lambda: self.twin, options)
+            self._made[wanted] = _boto.make(kind, "dynamodb", lambda: self.twin, options)
         return self._made[wanted]
 
 
