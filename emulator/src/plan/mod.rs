@@ -68,7 +68,7 @@ fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
     let scope = context.scope_of(name_or_arn);
     let table = context.engine.catalog().table(&scope, plain_name(name_or_arn))?;
     let shape = table.shape();
-    if shape.deleted_at.is_some_and(|gone| gone <= context.now) {
+    if shape.is_gone(context.now) {
         return None;
     }
     // An ARN of another region or account names another table.

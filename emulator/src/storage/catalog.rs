@@ -191,10 +191,7 @@ impl Region {
     pub fn forget_deleted(&self, table: &str, now: Moment) {
         let mut tables = self.tables.write();
         // Under the lock, so that a new table of the same name is kept.
-        if tables
-            .get(table)
-            .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
-        {
+        if tables.get(table).is_some_and(|found| found.shape().is_gone(now)) {
             let committed = self.host.log.begin_due(now, || {
                 let found = tables.get(table).map(|found| found.ordinal);
                 found.map(|table| Mutation::RemoveTable { table }).into_iter().collect()

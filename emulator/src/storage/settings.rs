@@ -205,9 +205,8 @@ impl TableSettings {
 
     /// Whether the table is being created, changed or deleted.
     pub fn is_busy(&self, now: Moment) -> bool {
-        let gone = self.deleted_at.is_some_and(|gone| gone <= now);
         let deleting = self.is_deleting();
-        !gone && (deleting || now < self.active_at || self.running(now).next().is_some())
+        !self.is_gone(now) && (deleting || now < self.active_at || self.running(now).next().is_some())
     }
 
     /// Whether the table is being deleted, or was. A table whose restore fails is removed without that.
@@ -220,7 +219,12 @@ impl TableSettings {
     /// `within` after its deletion was requested.
     pub fn is_found_after_deletion(&self, now: Moment, within: Duration) -> bool {
         let begun = self.recent.deletion;
-        begun.is_some_and(|begun| now < begun.plus(within)) && self.deleted_at.is_some_and(|gone| gone > now)
+        begun.is_some_and(|begun| now < begun.plus(within)) && !self.is_gone(now)
+    }
+
+    /// Whether the table's deletion, or its failed restore, has ended by `now`.
+    pub fn is_gone(&self, now: Moment) -> bool {
+        self.deleted_at.is_some_and(|end| end <= now)
     }
 
     /// The first token of each shard of a stream that is created at `now`.

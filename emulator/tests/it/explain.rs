@@ -216,3 +216,17 @@ fn explanations_have_the_reason_of_a_failure() {
     );
     assert_explained(&twin, "There is no item with this key");
 }
+
+#[test]
+fn a_failed_query_is_not_said_to_read_items() {
+    let twin = watched();
+    let throttled = Rule::new(Verdict::Exception(ErrorKind::RequestLimitExceeded)).operation("Query");
+    twin.engine.add_fault(throttled).unwrap();
+    let query = json!({"TableName": "Orders", "KeyConditionExpression": "customer = :c",
+        "ExpressionAttributeValues": {":c": {"S": "c1"}}});
+    assert_eq!(twin.send("Query", &query).0, 400);
+    assert_eq!(
+        explained(&twin)["sentences"],
+        json!(["It failed with RequestLimitExceeded."])
+    );
+}

@@ -846,6 +846,63 @@ fn warm_throughput_only_rises() {
     );
 }
 
+/// Each request finds the table until the moment at which its deletion ends, and not from then on. Each on a table of its
+/// own, since a request removes a table whose deletion has ended.
+#[test]
+fn a_table_is_there_until_its_deletion_ends() {
+    let table = definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"}));
+    let backup = |twin: &Twin| {
+        twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "backup"}))["BackupDetails"]["BackupArn"]
+            .clone()
+    };
+    type Look = fn(&Twin, &Value, &Value) -> bool;
+    let looks: [(&str, Look); 7] = [
+        ("DescribeTable", |twin, _, _| {
+            twin.send("DescribeTable", &json!({"TableName": "tab"})).0 == 200
+        }),
+        ("ListTables", |twin, _, _| {
+            twin.ok("ListTables", &json!({}))["TableNames"] == json!(["tab"])
+        }),
+        ("CreateTable", |twin, table, _| twin.send("CreateTable", table).0 == 400),
+        ("ImportTable", |twin, _, _| {
+            twin.send("ImportTable", &import("tab")).0 == 400
+        }),
+        ("RestoreTableFromBackup", |twin, _, backup| {
+            twin.send(
+                "RestoreTableFromBackup",
+                &json!({"TargetTableName": "tab", "BackupArn": backup}),
+            )
+            .0 == 400
+        }),
+        ("a snapshot", |twin, _, _| {
+            let copy = Twin::new(1);
+            let snapshot = twin.engine.snapshot();
+            copy.engine.restore(&snapshot).unwrap();
+            copy.send("DescribeTable", &json!({"TableName": "tab"})).0 == 200
+        }),
+        ("due work", |twin, _, _| {
+            twin.engine.run_due();
+            twin.send("DescribeTable", &json!({"TableName": "tab"})).0 == 200
+        }),
+    ];
+    for (name, look) in looks {
+        for (early, expect) in [(1, true), (0, false)] {
+            let twin = on_demand_twin();
+            let backup = backup(&twin);
+            twin.engine.set_conditions(Conditions::AWS).unwrap();
+            twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+            let end = twin.engine.next_due();
+            assert!(end > twin.engine.clock().now());
+            twin.engine.clock().set(end.minus(Duration::from_micros(early)));
+            assert_eq!(
+                look(&twin, &table, &backup),
+                expect,
+                "{name}, {early} us before the end"
+            );
+        }
+    }
+}
+
 /// Imports from a bucket that does not exist, which fails later.
 fn import(table: &str) -> Value {
     json!({

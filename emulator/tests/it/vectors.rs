@@ -286,6 +286,42 @@ fn an_index_is_created_and_deleted_over_time() {
 }
 
 #[test]
+fn an_index_is_divided_by_values_of_2048_bytes_at_most() {
+    let twin = Twin::new(1);
+    let (fits, too_long) = ("h".repeat(2048), "h".repeat(2049));
+    let item =
+        |pk: &str, h: &str| json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "h": {"S": h}, "v": vector(1, 1)}});
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+    for (pk, h) in [("1", &fits), ("2", &too_long)] {
+        twin.ok("PutItem", &item(pk, h));
+    }
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "h", "AttributeType": "S"}],
+            "VectorIndexUpdates": [{"Create": index("divided", "ALL", true)}]}),
+    );
+    let description = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+    assert_eq!(description["Table"]["VectorIndexes"][0]["ItemCount"], 1);
+    twin.ok("PutItem", &item("3", &fits));
+    let refused = refusal(&twin, "PutItem", &item("4", &too_long));
+    assert_eq!(
+        refused,
+        "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
+    );
+    assert_eq!(
+        search(&twin, "divided", Some(&fits)).into_keys().collect::<Vec<_>>(),
+        ["1", "3"]
+    );
+}
+
+#[test]
 fn a_table_is_created_with_its_indexes() {
     let twin = Twin::new(1);
     twin.engine.set_conditions(Conditions::AWS).unwrap();

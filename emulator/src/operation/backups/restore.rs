@@ -298,7 +298,7 @@ fn check_target(context: &Context<'_>, region: &Region, name: &str) -> Result<()
 fn check_named(context: &Context<'_>, there: Option<&Arc<Table>>) -> Result<(), ApiError> {
     let Some(table) = there else { return Ok(()) };
     let shape = table.shape();
-    if shape.deleted_at.is_some_and(|gone| gone <= context.now) {
+    if shape.is_gone(context.now) {
         return Ok(());
     }
     match shape.restored.as_deref().filter(|_| shape.is_restoring(context.now)) {

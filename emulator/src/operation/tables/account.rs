@@ -42,7 +42,7 @@ pub fn check_new<'t>(
             busy += 1;
             indexed += usize::from(shape.definition.has_indexes() && context.now < shape.active_at);
         }
-        if shape.deleted_at.is_none_or(|gone| gone > context.now) {
+        if !shape.is_gone(context.now) {
             reserved = sum(reserved, units(&shape.definition));
         }
     }

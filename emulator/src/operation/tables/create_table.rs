@@ -85,7 +85,7 @@ impl Stages for Operation {
         let mut tables = region.tables.write();
         if let Some(there) = tables.get(name) {
             let shape = there.shape();
-            if shape.deleted_at.is_none_or(|gone| gone > context.now) {
+            if !shape.is_gone(context.now) {
                 return Err(if shape.is_restoring(context.now) {
                     ApiError::in_use(format_args!("Table is being used: {name}"))
                 } else if context.now < shape.active_at {
@@ -133,7 +133,7 @@ pub(in crate::operation) fn check_quota(
     {
         return Ok(());
     }
-    let live = |table: &&Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
+    let live = |table: &&Arc<Table>| !table.shape().is_gone(context.now);
     quota::tables(tables.values().filter(live).count())
 }
 

@@ -47,7 +47,7 @@ impl Stages for Operation {
         let mut names = tables
             .iter()
             .flat_map(|tables| tables.after(start))
-            .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
+            .filter(|(_, table)| !table.shape().is_gone(context.now))
             .filter(|(_, table)| !table.is_hidden(context.now))
             .map(|(name, _)| name.clone());
         let listed = names.by_ref().take(limit).collect();

@@ -212,10 +212,7 @@ fn check_options(request: &ImportTable) -> Result<(), ApiError> {
 
 fn check_free(context: &Context<'_>, name: &Name, definition: &Definition) -> Result<(), ApiError> {
     let table = context.engine.catalog().table(&context.scope, name);
-    let is_there = |table: &Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
-    if table.as_ref().is_some_and(is_there) {
-        return Err(ApiError::table_exists(name));
-    }
+    check_free_of(table.as_ref(), context.now).map_err(|()| ApiError::table_exists(name))?;
     let Some(region) = context.engine.catalog().region(&context.scope) else {
         return Ok(());
     };
@@ -309,7 +306,7 @@ fn import(
 }
 
 fn check_free_of(there: Option<&Arc<Table>>, now: Moment) -> Result<(), ()> {
-    let gone = |table: &Arc<Table>| table.shape().deleted_at.is_some_and(|gone| gone <= now);
+    let gone = |table: &Arc<Table>| table.shape().is_gone(now);
     if there.is_none_or(gone) { Ok(()) } else { Err(()) }
 }
 

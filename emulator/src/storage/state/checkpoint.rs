@@ -309,7 +309,7 @@ impl Catalog {
             }
         }
         for ((table, contents), shape) in tables.iter().zip(&locked).zip(&shapes) {
-            if shape.deleted_at.is_none_or(|gone| gone > now) {
+            if !shape.is_gone(now) {
                 checkpoint.push_table(table, shape, contents);
             }
         }

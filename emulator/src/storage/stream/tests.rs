@@ -267,6 +267,69 @@ fn records_older_than_a_day_are_dropped() {
     assert_eq!(stream.place_of_shard(&first, later(28)), None);
 }
 
+/// The sequence numbers at the borders of an open, a closed and a trimmed shard.
+#[test]
+fn a_position_is_within_its_shard() {
+    let stream = stream(StreamView::NewImage);
+    let now = Moment::START;
+    let shards = stream.shards(now);
+    let (first, empty) = (shards[0].clone(), shards[1].clone());
+    let start = first.start;
+    put(&stream, 0, "a", now);
+    put(&stream, 0, "b", now.plus(HOUR));
+    let place = stream.place_of_shard(&first.id, now).unwrap();
+    let read = stream.read(place, &first.id, start, 10, ANY, now.plus(HOUR)).unwrap();
+    let (a, b) = (read.records[0].sequence, read.records[1].sequence);
+    let check = |shard: &str, at: Moment, cases: &[(Position, Result<Sequence, ShardReadError>)]| {
+        for (position, expect) in cases {
+            let found = stream.position(place, shard, *position, at);
+            assert_eq!(found, *expect, "{position:?} of {shard} at {at}");
+        }
+    };
+    let outside = Err(ShardReadError::NotOfShard);
+    let trimmed = Err(ShardReadError::Trimmed);
+    let open = [
+        (Position::At(Sequence::of(0)), outside),
+        (Position::At(start), Ok(start)),
+        (Position::After(start), Ok(start.next())),
+        (Position::At(a), Ok(a)),
+        (Position::At(b), Ok(b)),
+        (Position::After(b), Ok(b.next())),
+        (Position::At(b.next()), outside),
+        (Position::After(b.next()), outside),
+    ];
+    check(&first.id, now.plus(HOUR), &open);
+    let place_of_empty = stream.place_of_shard(&empty.id, now).unwrap();
+    for (position, expect) in [
+        (Position::At(empty.start), Ok(empty.start)),
+        (Position::At(empty.start.next()), outside),
+    ] {
+        let found = stream.position(place_of_empty, &empty.id, position, now);
+        assert_eq!(found, expect, "{position:?} of an empty shard");
+    }
+
+    let closed = now.plus(4 * HOUR);
+    let end = stream.shards(closed)[0].end.unwrap();
+    let borders = [
+        (Position::At(start), Ok(start)),
+        (Position::At(b.next()), Ok(b.next())),
+        (Position::At(end), Ok(end)),
+        (Position::After(end), Ok(end.next())),
+        (Position::At(end.next()), outside),
+    ];
+    check(&first.id, closed, &borders);
+
+    // The first record is a day old, the second is not.
+    let borders = [
+        (Position::At(start), trimmed),
+        (Position::At(a), trimmed),
+        (Position::At(a.next()), Ok(a.next())),
+        (Position::At(b), Ok(b)),
+        (Position::At(end), Ok(end)),
+    ];
+    check(&first.id, now.plus(24 * HOUR), &borders);
+}
+
 #[test]
 fn a_shard_is_read_in_pages() {
     let stream = stream(StreamView::NewImage);

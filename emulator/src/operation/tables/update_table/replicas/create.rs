@@ -93,7 +93,7 @@ impl GroupUpdate<'_> {
         for action in &self.changes.replicas {
             let region = self.context.engine.catalog().region(&self.scope(region_of(action)));
             let there = region.and_then(|region| region.tables.read().get(&self.table.name).cloned());
-            if there.is_some_and(|there| there.shape().deleted_at.is_none_or(|gone| gone > now)) {
+            if there.is_some_and(|there| !there.shape().is_gone(now)) {
                 return Err(already_exists(&self.table.name));
             }
         }
@@ -156,7 +156,7 @@ impl GroupUpdate<'_> {
         let name = &self.table.name;
         let there = listed.get(name).map(|there| there.shape());
         // A concurrent request may have created it since the check.
-        if there.is_some_and(|there| there.deleted_at.is_none_or(|gone| gone > now)) {
+        if there.is_some_and(|there| !there.is_gone(now)) {
             return Err(already_exists(name));
         }
         let definition = self.definition(action)?;
