@@ -22,6 +22,15 @@ use crate::fault::ResponseEffects;
 use crate::journal::RequestRecorder;
 use crate::storage::{ClientToken, Scope};
 
+/// A resource that a request names and that does not exist.
+#[derive(Debug)]
+pub enum Missing {
+    /// A table, by its name or ARN.
+    Table(String),
+    /// An index, by its ARN.
+    Index(String),
+}
+
 /// The context of one request: its caller, its time, the engine, and its effects on the response.
 pub struct Context<'e> {
     /// The state that the engine's requests share.
@@ -48,8 +57,8 @@ pub struct Context<'e> {
     /// The recorder of the request; `None` unless the engine is watched.
     recorder: Option<Box<RefCell<RequestRecorder>>>,
     identity: Option<Box<Identity>>,
-    /// The table that was not found, if access policies are evaluated.
-    missing: RefCell<Option<String>>,
+    /// The table or index that was not found, if access policies are evaluated.
+    missing: RefCell<Option<Missing>>,
     /// The decisions of a request that is only explained.
     explanations: Option<Box<RefCell<Vec<Explanation>>>>,
 }
@@ -263,15 +272,15 @@ impl Context<'_> {
         })
     }
 
-    /// Records the missing table.
-    pub fn note_missing(&self, name_or_arn: &str) {
+    /// Records the missing table or index.
+    pub fn note_missing(&self, missing: impl FnOnce() -> Missing) {
         if self.identity.is_some() {
-            *self.missing.borrow_mut() = Some(name_or_arn.to_owned());
+            *self.missing.borrow_mut() = Some(missing());
         }
     }
 
-    /// The missing table.
-    pub fn take_missing(&self) -> Option<String> {
+    /// The missing table or index.
+    pub fn take_missing(&self) -> Option<Missing> {
         self.missing.borrow_mut().take()
     }
 

@@ -7,7 +7,7 @@ use crate::access::{
     AccessRequest, AttachedPolicy, ConditionKeys, Explanation, Identity, PolicyDocument, PolicyKind, ResourceFacts,
 };
 use crate::clock::Moment;
-use crate::context::{Context, EngineState};
+use crate::context::{Context, EngineState, Missing};
 use crate::error::{ApiError, ErrorKind};
 use crate::storage::{self, Scope, Shape};
 
@@ -53,8 +53,8 @@ pub(super) fn permit(
     Ok(Refusals::new(refusals))
 }
 
-/// The error for a request that cannot be planned: callers who may not use a table do not learn that it is missing
-/// (docs/behavior: 07 8.1).
+/// The error for a request that cannot be planned: callers who may not use a table or index do not learn that it is
+/// missing (docs/behavior: 07 8.1).
 #[cold]
 pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
     let actions: &[&'static str] = match context.operation {
@@ -68,14 +68,16 @@ pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
 /// The error of [`unplanned`] for a part of a request that has one of these actions.
 #[cold]
 pub fn unplanned_actions(context: &Context<'_>, actions: &[&'static str], error: ApiError) -> ApiError {
-    let missing = matches!(error.kind(), ErrorKind::ResourceNotFound | ErrorKind::TableNotFound);
-    let (Some(identity), Some(name), true) = (context.identity(), context.take_missing(), missing) else {
+    let (Some(identity), Some(missing)) = (context.identity(), context.take_missing()) else {
         return error;
     };
-    let arn = if name.starts_with("arn:") {
-        name
-    } else {
-        context.table_arn(&name)
+    let arn = match missing {
+        // Another error than that of the missing table stays.
+        Missing::Table(_) if !matches!(error.kind(), ErrorKind::ResourceNotFound | ErrorKind::TableNotFound) => {
+            return error;
+        }
+        Missing::Table(name) if !name.starts_with("arn:") => context.table_arn(&name),
+        Missing::Table(arn) | Missing::Index(arn) => arn,
     };
     let mut refusals = Vec::new();
     for action in actions {

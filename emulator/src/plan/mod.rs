@@ -13,7 +13,7 @@ pub use select::SelectRanges;
 pub use target::Target;
 pub use write::{Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
 
-use crate::context::Context;
+use crate::context::{Context, Missing};
 use crate::error::ApiError;
 use crate::expression::{KeyCondition, KeyOperator, Projection};
 use crate::key::{self, Key, KeyBytes};
@@ -33,7 +33,7 @@ pub fn plain_name(name_or_arn: &str) -> &str {
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
     let found = find(context, name_or_arn).filter(|target| target.shape.is_active(context.now));
     found.ok_or_else(|| {
-        context.note_missing(name_or_arn);
+        context.note_missing(|| Missing::Table(name_or_arn.to_owned()));
         note_other_regions(context, plain_name(name_or_arn));
         ApiError::table_not_found()
     })
@@ -48,7 +48,7 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
     let found = find(context, name_or_arn).filter(|target| !target.table.is_hidden(context.now));
     found.ok_or_else(|| {
         let name = plain_name(name_or_arn);
-        context.note_missing(name_or_arn);
+        context.note_missing(|| Missing::Table(name_or_arn.to_owned()));
         note_other_regions(context, name);
         ApiError::table_not_found_named(name)
     })
@@ -123,7 +123,7 @@ pub fn source<'t>(
     let (at, index) = target
         .definition()
         .index(name)
-        .ok_or_else(|| ApiError::index_not_found(name))?;
+        .ok_or_else(|| index_not_found(context, target, name))?;
     if target.shape.is_creating(name, context.now) {
         return Err(ApiError::validation(format!(
             "Cannot read from backfilling global secondary index: {name}"
@@ -139,6 +139,12 @@ pub fn source<'t>(
     ))
 }
 
+#[cold]
+fn index_not_found(context: &Context<'_>, target: &Target, name: &str) -> ApiError {
+    context.note_missing(|| Missing::Index(target.table.resource_arn(Some(name))));
+    ApiError::index_not_found(name)
+}
+
 /// The vector index to search. It is not found while the service allocates resources for it.
 pub fn vector_index<'t>(
     context: &Context<'_>,
@@ -147,7 +153,7 @@ pub fn vector_index<'t>(
 ) -> Result<(usize, &'t VectorIndex), ApiError> {
     let found = target.definition().vector_index(name);
     let found = found.filter(|_| !target.shape.is_allocating(name, context.now));
-    let found = found.ok_or_else(|| ApiError::index_not_found(name))?;
+    let found = found.ok_or_else(|| index_not_found(context, target, name))?;
     if target.shape.is_creating(name, context.now) {
         return Err(ApiError::validation(format!(
             "Cannot search backfilling vector index: {name}"

@@ -128,7 +128,7 @@ impl<D: Backend> ConnectionState<D> {
     async fn request(&self, mut request: Request<Incoming>) -> Result<Response<Payload>, Ended> {
         let limits = &self.shared.limits;
         let summary = HeadSummary::of(&request);
-        if summary.size > limits.head {
+        if summary.size > limits.head || summary.hosts > 1 {
             return Ok(self.refuse(StatusCode::BAD_REQUEST, Vec::new(), request));
         }
         if summary.from_page && !self.shared.web.is_own_name(request.headers()) {

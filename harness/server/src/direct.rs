@@ -66,6 +66,7 @@ impl<'a> Head<'a, '_> {
 enum Meaning {
     /// One of the headers that most requests read.
     Known(usize),
+    Host,
     Length,
     Connection,
     /// One that hyper or the rules for web pages regard.
@@ -81,6 +82,7 @@ fn meaning(name: &str) -> Meaning {
     lower.copy_from_slice(name.as_bytes());
     lower.make_ascii_lowercase();
     match &*lower {
+        b"host" => Meaning::Host,
         b"content-length" => Meaning::Length,
         b"connection" => Meaning::Connection,
         b"transfer-encoding" | b"expect" | b"upgrade" | b"origin" => Meaning::Uncommon,
@@ -99,15 +101,16 @@ fn parse<'a, 'h>(received: &'a [u8], headers: &'h mut [MaybeUninit<Header<'a>>])
         return None;
     }
     let target = request.path.filter(|path| is_plain(path))?;
-    let (mut known, mut body) = ([None; KNOWN_HEADERS], None);
+    let (mut known, mut body, mut has_host) = ([None; KNOWN_HEADERS], None, false);
     for header in &*request.headers {
         match meaning(header.name) {
             // The first of several values.
             Meaning::Known(at) => _ = known[at].get_or_insert(header.value),
+            Meaning::Host if !has_host => has_host = true,
             Meaning::Length if body.is_none() => body = Some(number(header.value)?),
             Meaning::Connection if header.value.eq_ignore_ascii_case(b"keep-alive") => {}
             Meaning::None => {}
-            Meaning::Length | Meaning::Connection | Meaning::Uncommon => return None,
+            Meaning::Host | Meaning::Length | Meaning::Connection | Meaning::Uncommon => return None,
         }
     }
     Some(Head {

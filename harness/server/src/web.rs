@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use dynatwin_engine::http::{AnswerHeaders, CONTROL_PATH};
 use hyper::header::{
-    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HOST, HeaderMap, HeaderName, ORIGIN, USER_AGENT,
+    ACCEPT_LANGUAGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HOST, HeaderMap, HeaderName,
+    ORIGIN, USER_AGENT,
 };
 use hyper::{Method, Request};
 
@@ -166,6 +167,8 @@ pub(crate) fn is_control(path: &str) -> bool {
 pub(crate) struct HeadSummary {
     /// The bytes of the request line and the headers.
     pub(crate) size: usize,
+    /// The number of `Host` headers. The service refuses more than one (docs/behavior: 07 1.1).
+    pub(crate) hosts: usize,
     /// Whether a browser has sent it for a page, as every request with an `Origin`.
     pub(crate) from_page: bool,
 }
@@ -175,11 +178,13 @@ impl HeadSummary {
         let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
         let mut summary = HeadSummary {
             size: request.method().as_str().len() + target + "  HTTP/1.1\r\n".len(),
-            // Browsers send neither header with a same-origin GET over plain HTTP.
+            hosts: 0,
+            // Browsers send no page header with a same-origin GET over plain HTTP.
             from_page: is_control(request.uri().path()) && is_browser(request.headers()),
         };
         for (name, value) in request.headers() {
             summary.size += name.as_str().len() + value.len() + ": \r\n".len();
+            summary.hosts += usize::from(*name == HOST);
             summary.from_page |= is_page_header(name);
         }
         summary
@@ -190,9 +195,11 @@ fn is_page_header(name: &HeaderName) -> bool {
     *name == ORIGIN || name.as_str().starts_with("sec-fetch-")
 }
 
+/// Whether a browser has sent the request. Pages can change `User-Agent` in some browsers, but not omit
+/// `Accept-Language`, which command-line tools and SDKs do not send.
 fn is_browser(headers: &HeaderMap) -> bool {
     let agent = headers.get(USER_AGENT);
-    agent.is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"))
+    headers.contains_key(ACCEPT_LANGUAGE) || agent.is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"))
 }
 
 #[cfg(test)]

@@ -457,6 +457,30 @@ fn large_heads_are_refused() {
 }
 
 #[test]
+fn requests_with_several_hosts_are_refused() {
+    let (server, backend) = still();
+    for line in ["POST /", "GET /"] {
+        for (hosts, status) in [
+            ("host: x\r\n", 200),
+            ("host: x\r\nHost: x\r\n", 400),
+            (
+                "host: localhost\r\nhost: evil.example\r\norigin: http://evil.example\r\n",
+                400,
+            ),
+        ] {
+            let request = format!("{line} HTTP/1.1\r\n{hosts}content-length: 2\r\n\r\n{{}}");
+            let response = ask(&mut connect(&server), request.as_bytes());
+            assert_eq!(
+                (response.status(), response.is_last()),
+                (status, status == 400),
+                "{request}"
+            );
+        }
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 2);
+}
+
+#[test]
 fn malformed_http_is_refused() {
     let (server, _) = still();
     for request in [

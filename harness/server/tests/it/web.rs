@@ -163,9 +163,15 @@ fn pages_reach_the_server_only_under_its_own_names() {
         200
     );
     assert_eq!(send(&server, "GET /_dynatwin/", "host: dynatwin\r\n", "").status(), 200);
-    // A same-origin GET over plain HTTP is only recognized by the browser's user agent.
-    let browser = "host: evil.example\r\nuser-agent: Mozilla/5.0\r\n";
-    assert_eq!(send(&server, "GET /_dynatwin/tables", browser, "").status(), 403);
+    // A same-origin GET over plain HTTP is only recognized by headers of the browser.
+    for browser in ["user-agent: Mozilla/5.0", "user-agent: curl\r\naccept-language: en"] {
+        let headers = format!("host: evil.example\r\n{browser}\r\n");
+        assert_eq!(
+            send(&server, "GET /_dynatwin/tables", &headers, "").status(),
+            403,
+            "{browser}"
+        );
+    }
     let refused = send(
         &server,
         "POST /",

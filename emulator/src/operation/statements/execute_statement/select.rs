@@ -1,8 +1,8 @@
 //! A page of a SELECT: its ranges one after the other, until one is cut short.
 
-use crate::context::Context;
+use crate::context::{Context, Missing};
 use crate::error::ApiError;
-use crate::execute::PageResult;
+use crate::execute::{self, PageResult};
 use crate::expression::{Condition, Projection};
 use crate::key;
 use crate::operation::check::CapacityReport;
@@ -51,7 +51,9 @@ impl<'r> SelectPage<'r> {
         if let Some(name) = prepared.index()
             && definition.index(name).is_none()
         {
-            return Err(ApiError::validation("The table does not have the specified index"));
+            context.note_missing(|| Missing::Index(target.table.resource_arn(Some(name.as_str()))));
+            let error = ApiError::validation("The table does not have the specified index");
+            return Err(execute::unplanned_actions(context, &[prepared.action()], error));
         }
         let (source, index) = plan::source(context, &target, prepared.index().map(Name::as_str))?;
         self.check(&target, index, &select)?;

@@ -231,3 +231,31 @@ fn statements_on_a_missing_table() {
         }
     }
 }
+
+/// Nor that an index of a table is missing.
+#[test]
+fn reads_of_a_missing_index() {
+    let read = |condition: &str| {
+        json!({"TableName": "GameScores", "IndexName": "Nowhere", "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": {":u": {"S": "u1"}}})
+    };
+    let reads = |expect| {
+        [
+            ("Query", read("UserId = :u"), expect),
+            (
+                "Scan",
+                json!({"TableName": "GameScores", "IndexName": "Nowhere"}),
+                expect,
+            ),
+            (
+                "ExecuteStatement",
+                select("SELECT * FROM GameScores.Nowhere WHERE UserId = 'u1'"),
+                expect,
+            ),
+        ]
+    };
+    for (resource, expect) in [("table/GameScores", NO), ("table/GameScores/index/*", YES)] {
+        let statement = allow(&["Query", "Scan", "PartiQLSelect"], json!(arn(resource)), Value::Null);
+        World::new(&document(json!([statement]))).check("ANN", &reads(expect));
+    }
+}
