@@ -431,6 +431,71 @@ fn csv_options() {
     assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
 }
 
+/// Attributes of keys, of the table's and of its indexes', have their declared types; others are strings.
+#[test]
+fn csv_keys_have_their_types() {
+    let twin = Twin::new("csv-keys");
+    twin.write("rows", b"v,sort,g,hash\n1,AQI=,7,5\n2,AQM=,8,5\n");
+    let parameters = json!({
+        "TableName": "copy", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": "g", "AttributeType": "N"}, {"AttributeName": "hash", "AttributeType": "N"},
+            {"AttributeName": "sort", "AttributeType": "B"},
+        ],
+        "KeySchema": [
+            {"AttributeName": "hash", "KeyType": "HASH"}, {"AttributeName": "sort", "KeyType": "RANGE"},
+        ],
+        "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}}],
+    });
+    let more = json!({"InputFormat": "CSV", "TableCreationParameters": parameters});
+    let import = twin.import("rows", more);
+    assert_eq!(import["ErrorCount"], 0, "{import}");
+    let query = json!({"TableName": "copy", "KeyConditionExpression": "#h = :five",
+        "ExpressionAttributeNames": {"#h": "hash"}, "ExpressionAttributeValues": {":five": {"N": "5"}}});
+    assert_eq!(
+        twin.ok("Query", &query)["Items"],
+        json!([
+            {"hash": {"N": "5"}, "sort": {"B": "AQI="}, "g": {"N": "7"}, "v": {"S": "1"}},
+            {"hash": {"N": "5"}, "sort": {"B": "AQM="}, "g": {"N": "8"}, "v": {"S": "2"}},
+        ])
+    );
+}
+
+/// Objects are read in the order of their keys' bytes, not of their folders: a later record of the same item replaces an
+/// earlier one.
+#[test]
+fn objects_are_read_in_the_order_of_their_keys() {
+    let twin = Twin::new("order");
+    for (key, v) in [("in/a/x", "later"), ("in/a-x", "earlier")] {
+        let record = json!({"Item": {"pk": {"S": "a"}, "v": {"S": v}}}).to_string();
+        twin.write(key, record.as_bytes());
+    }
+    twin.import("in/", json!({}));
+    assert_eq!(twin.items("copy")[r#"{"S":"a"}"#]["v"], json!({"S": "later"}));
+}
+
+#[test]
+fn the_summary_of_an_export_names_its_encryption() {
+    let twin = Twin::new("encrypted");
+    let key = "arn:aws:kms:us-east-1:000000000000:key/12345678-1234-1234-1234-123456789012";
+    for (more, algorithm, expected) in [
+        (
+            json!({"S3SseAlgorithm": "KMS", "S3SseKmsKeyId": key}),
+            "KMS",
+            json!(key),
+        ),
+        (json!({"S3SseAlgorithm": "KMS"}), "KMS", Value::Null),
+        (json!({"S3SseAlgorithm": "AES256"}), "AES256", Value::Null),
+    ] {
+        twin.pass(1);
+        let export = twin.export(more);
+        let summary = twin.json(export["ExportManifest"].as_str().unwrap());
+        assert_eq!(summary["s3SseAlgorithm"], algorithm);
+        assert_eq!(summary["s3SseKmsKeyId"], expected, "{algorithm}");
+    }
+}
+
 /// Editors write CSV with a byte order mark, which is not part of the first name.
 #[test]
 fn a_byte_order_mark_is_not_imported() {

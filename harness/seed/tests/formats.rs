@@ -369,10 +369,10 @@ fn refused_items_are_reported_with_their_line() {
     for (name, text, message) in cases {
         let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
         seed.append(Seed::parse(name, text.as_bytes()).unwrap());
-        let error = load_engine(&engine(&Conditions::AWS), &caller(), seed, Existing::Refuse)
-            .unwrap_err()
-            .to_string();
-        assert!(error.starts_with(message), "{text}: {error}");
+        let engine = engine(&Conditions::AWS);
+        let error = load_engine(&engine, &caller(), seed, Existing::Refuse).unwrap_err();
+        assert!(error.to_string().starts_with(message), "{text}: {error}");
+        assert_eq!(engine.conditions(), Conditions::AWS, "{text}");
     }
 }
 

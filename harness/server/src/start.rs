@@ -214,6 +214,18 @@ mod tests {
         assert_eq!(keys(&[], |name| Some(name.into())), Ok(None));
         let found = keys(&["--verify-signatures"], |name| Some(name.into()));
         assert_eq!(found, Ok(Some("AWS_ACCESS_KEY_ID".into())));
+        let Ok(Invocation::Run(flags)) = parse(["--verify-signatures".to_owned()], |_| None) else {
+            panic!("the flag is known");
+        };
+        let (_, key) = signing_keys(&flags, |name| Some(format!("the {name}")))
+            .unwrap()
+            .unwrap();
+        assert_eq!(key.secret, "the AWS_SECRET_ACCESS_KEY");
+        assert_eq!(key.session_token.as_deref(), Some("the AWS_SESSION_TOKEN"));
+        let (_, key) = signing_keys(&flags, |name| Some(name.into()).filter(|_| name != "AWS_SESSION_TOKEN"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(key.session_token, None);
         assert!(keys(&["--verify-signatures"], |_| None).is_err());
         assert_eq!(
             keys(&["--verify-signatures", "--iam", "access.yaml"], |_| None),

@@ -252,16 +252,10 @@ impl<D: Backend> Connections<D> {
     /// that has been sending a body for longest.
     fn evict(&mut self) -> bool {
         let candidates = self.open.iter().enumerate().filter_map(|(at, connection)| {
-            let idle = match connection.watch.phase() {
-                Phase::New | Phase::Head | Phase::Idle => true,
-                Phase::Body => false,
-                _ => return None,
-            };
-            let age = connection.watch.age();
-            let is_candidate = age >= self.patience.eviction && !connection.task.is_finished();
-            is_candidate.then_some((idle, age, Reverse(at)))
+            let rank = self.patience.eviction_rank(&connection.watch)?;
+            (!connection.task.is_finished()).then_some((rank, Reverse(at)))
         });
-        let evicted = candidates.max().map(|(.., Reverse(at))| self.open.swap_remove(at));
+        let evicted = candidates.max().map(|(_, Reverse(at))| self.open.swap_remove(at));
         evicted.is_some_and(|connection| {
             connection.task.abort();
             true
@@ -326,6 +320,16 @@ impl Patience {
         }
     }
 
+    /// Returns how soon a connection is replaced by another: whether it is idle, and for how long it has been in its phase.
+    fn eviction_rank(&self, watch: &Watch) -> Option<(bool, u32)> {
+        let idle = match watch.phase() {
+            Phase::New | Phase::Head | Phase::Idle => true,
+            Phase::Body => false,
+            Phase::Busy | Phase::Lost | Phase::Answering | Phase::Streaming => return None,
+        };
+        Some((idle, watch.age())).filter(|(_, age)| *age >= self.eviction)
+    }
+
     /// Ends stalled connections, and removes those that have ended.
     fn sweep(&self, open: &mut Vec<Open>) {
         open.retain(|connection| {
@@ -363,6 +367,48 @@ async fn finish(mut open: Vec<Open>, longest: Duration) {
         open.retain(|connection| !connection.task.is_finished());
         if !open.is_empty() {
             sleep(POLL_INTERVAL).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connection_that_has_been_idle_for_longest_is_replaced() {
+        let ticks = Arc::new(AtomicU32::new(0));
+        let patience = Patience::new(&Limits {
+            eviction_time: Duration::from_secs(2),
+            ..Limits::default()
+        });
+        let entered = |phase: Phase, at: u32| {
+            ticks.store(at, Relaxed);
+            let watch = Watch::new(Arc::clone(&ticks), 1);
+            watch.enter(phase);
+            watch
+        };
+        // From the first to be replaced to the last.
+        let replaced = [
+            entered(Phase::Head, 1),
+            entered(Phase::Idle, 2),
+            entered(Phase::New, 3),
+            entered(Phase::Body, 0),
+            entered(Phase::Body, 1),
+        ];
+        let kept = [
+            entered(Phase::Idle, 99),
+            entered(Phase::Body, 99),
+            entered(Phase::Busy, 0),
+            entered(Phase::Lost, 0),
+            entered(Phase::Answering, 0),
+            entered(Phase::Streaming, 0),
+        ];
+        ticks.store(100, Relaxed);
+        let ranks: Vec<_> = replaced.iter().map(|watch| patience.eviction_rank(watch)).collect();
+        assert!(ranks.iter().all(Option::is_some) && ranks.is_sorted_by(|first, next| first > next));
+        for watch in &kept {
+            assert_eq!(patience.eviction_rank(watch), None, "{:?}", watch.phase());
         }
     }
 }

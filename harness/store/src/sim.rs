@@ -38,6 +38,8 @@ const FULL_FOR: u32 = 3;
 pub enum Fault {
     /// It fails, once. Of a failed sync the pages count as written, as in Linux.
     Error,
+    /// Half of a write is done, and the next operation fails too, once.
+    Twice,
     /// The disk is full: half of a write is done, and some more operations fail.
     Full,
     /// Half of a write is done, and the process ends.
@@ -241,6 +243,11 @@ impl SimDisk {
         let due = state.fault.filter(|(operation, _)| *operation == state.operations);
         match due.map(|(_, fault)| fault) {
             Some(Fault::Error) => {
+                return Err(failed(io::ErrorKind::Other));
+            }
+            Some(Fault::Twice) => {
+                half(&mut state);
+                state.fault = Some((state.operations + 1, Fault::Error));
                 return Err(failed(io::ErrorKind::Other));
             }
             Some(Fault::Full) => {

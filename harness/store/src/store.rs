@@ -369,6 +369,8 @@ impl Log {
             let cut = self.active.file.set_len(self.active.end);
             cut.map_err(|error| AppendError::Write(error.to_string()))?;
             self.torn = false;
+            // The file system releases the space behind the new end.
+            self.reserved = 0;
         }
         Ok(())
     }

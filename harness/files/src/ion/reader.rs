@@ -438,6 +438,20 @@ mod tests {
                 r#"{"Item":{"n":{"N":"1.5e3"},"m":{"N":"-7"},"k":{"N":"31"},"z":{"N":"1000"},"e":{"N":"2e0"}}}"#,
             ),
             (
+                "{Item:{a:-0x1F,b:0b101,c:-0B11,d:-1_0d-2}}",
+                r#"{"Item":{"a":{"N":"-31"},"b":{"N":"5"},"c":{"N":"-3"},"d":{"N":"-10e-2"}}}"#,
+            ),
+            (
+                "{Item:{s:other::$dynamodb_SS::[\"a\"],l:$dynamodb_SS::'an other'::[\"a\"]}}",
+                r#"{"Item":{"s":{"SS":["a"]},"l":{"L":[{"S":"a"}]}}}"#,
+            ),
+            (
+                "{Item:{t:\"\\r\\t\\'\\/\\?\\U0001F600\",u:'''a\\\nb'''}}",
+                r#"{"Item":{"t":{"S":"\r\t'/?😀"},"u":{"S":"ab"}}}"#,
+            ),
+            (r#"{Item:{t:"\ud83dx"}}"#, "an escape was expected"),
+            (r#"{Item:{t:"\q"}}"#, "an escape was expected"),
+            (
                 "{Item:{'a b':{{ AQ I= }},'':true,x:null,y:null.string,}}",
                 r#"{"Item":{"a b":{"B":"AQI="},"":{"BOOL":true},"x":{"NULL":true},"y":{"NULL":true}}}"#,
             ),

@@ -131,3 +131,33 @@ fn quoted(out: &mut String, text: &str, quote: char) {
     }
     out.push(quote);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_another_meaning_are_quoted() {
+        for (name, expect) in [
+            ("a", "a"),
+            ("_a1", "_a1"),
+            ("nans", "nans"),
+            ("NaN", "NaN"),
+            ("", "''"),
+            ("1a", "'1a'"),
+            ("a-b", "'a-b'"),
+            ("$ion_1_0", "'$ion_1_0'"),
+            ("null", "'null'"),
+            ("true", "'true'"),
+            ("false", "'false'"),
+            ("nan", "'nan'"),
+            ("é", "'é'"),
+            ("it's \"\\", r#"'it\'s "\\'"#),
+            ("\u{7f}\n", r"'\u007f\n'"),
+        ] {
+            let mut out = String::new();
+            symbol(&mut out, name);
+            assert_eq!(out, expect, "{name}");
+        }
+    }
+}

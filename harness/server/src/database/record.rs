@@ -74,10 +74,10 @@ impl Saved {
         if self.form == Form::System {
             return clock.restore(self.adjustment);
         }
-        clock.set(self.moment);
         if self.adjustment.frozen_at.is_some() {
             clock.freeze();
         }
+        clock.set(self.moment);
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! An engine on a simulated disk: every failure at every operation of a short history.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dynatwin_engine::Caller;
 use dynatwin_engine::http::HttpRequest;
@@ -222,6 +223,10 @@ fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
         database.engine.advance(std::time::Duration::from_hours(72));
         let _ = database.log.store.flush();
         assert!(database.log.wants_snapshot());
+        // A snapshot that cannot be written leaves the next one due.
+        disk.fail_at(disk.operations() + 1, Fault::Error);
+        assert!(database.log.take_snapshot(&database.engine).is_err());
+        assert!(database.log.wants_snapshot());
         database.log.take_snapshot(&database.engine).unwrap();
         assert!(!database.log.wants_snapshot());
         assert_eq!(scan(&database, None).unwrap().len(), 0);
@@ -296,4 +301,50 @@ fn a_write_whose_commit_is_lost_fails_until_a_snapshot_is_written() {
     let items = scan(&database, None).unwrap();
     // The answer to the first was an InternalServerError, after which a write may or may not have been done.
     assert_eq!(items.keys().collect::<Vec<_>>(), ["a", "b", "d"]);
+}
+
+/// A clock that a control has adjusted continues so in the next process, however the last one ended.
+#[test]
+fn an_adjusted_clock_continues() {
+    for words in [
+        &["--clock", "settable"][..],
+        &["--clock", "2026-02-03T00:00:00Z"],
+        &["--speed", "2"],
+        &[],
+    ] {
+        for (freezes, closes) in [(true, true), (true, false), (false, true), (false, false)] {
+            let context = format!("{words:?}, frozen {freezes}, closed {closes}");
+            let Ok(Invocation::Run(flags)) = parse(words.iter().map(ToString::to_string), |_| None) else {
+                panic!("{context}");
+            };
+            let disk = SimDisk::new();
+            let (database, _) = open_on(&flags, "sim", disk.clone()).unwrap();
+            let control = |target: &str, body: &str| {
+                let answer = database.handle(&HttpRequest {
+                    method: "POST",
+                    target,
+                    headers: &[("host", "localhost"), ("content-type", "application/json")],
+                    body: body.as_bytes(),
+                });
+                assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+            };
+            let earliest = database.clock().now().plus(Duration::from_hours(24));
+            control("/_dynatwin/clock/advance", r#"{"seconds": 86400}"#);
+            if freezes {
+                control("/_dynatwin/clock/freeze", "");
+            }
+            let before = database.clock().now();
+            if closes {
+                database.close();
+            }
+            drop(database);
+            let (database, _) = open_on(&flags, "sim", disk.after_kill()).unwrap();
+            let now = database.clock().now();
+            assert_eq!(database.clock().is_frozen(), freezes, "{context}");
+            if freezes {
+                assert_eq!(now, before, "{context}");
+            }
+            assert!(now >= earliest, "{context}: {now}, not after {earliest}");
+        }
+    }
 }

@@ -397,6 +397,51 @@ fn health_checks_are_answered_like_the_replaced_servers() {
     }
 }
 
+/// The lines of each level: server errors by default, every request, or none.
+#[test]
+fn requests_are_logged_by_their_level() {
+    for (words, expect) in [
+        (&[][..], &["ListTables 500", "ListTables 503"][..]),
+        (
+            &["--log", "requests"],
+            &[
+                "ListTables 500",
+                "ListTables 503",
+                "DescribeTable 400",
+                "ListTables 200",
+            ],
+        ),
+        (&["--log", "off"], &[]),
+    ] {
+        let mut server = Running::start(&[&["--port", "0"], words].concat());
+        for verdict in ["internalServerError", "serviceUnavailable"] {
+            let rule = format!(r#"{{"verdict": "{verdict}", "operation": "ListTables", "first": 1}}"#);
+            let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+            let request = format!(
+                "POST /_dynatwin/faults HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\r\n{rule}",
+                rule.len()
+            );
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut added = String::new();
+            stream.read_to_string(&mut added).unwrap();
+            assert!(added.starts_with("HTTP/1.1 200 "), "{added}");
+            answer(server.2, "ListTables", "{}");
+        }
+        answer(server.2, "DescribeTable", r#"{"TableName": "missing"}"#);
+        answer(server.2, "ListTables", "{}");
+        assert_eq!(server.signal("TERM"), Some(0));
+        let mut err = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        // After the time, and before the duration.
+        let logged = err
+            .lines()
+            .map(|line| line.split(' ').skip(1).take(2).collect::<Vec<_>>().join(" "));
+        let logged: Vec<String> = logged.filter(|line| !line.starts_with("POST ")).collect();
+        assert_eq!(logged, expect, "{words:?}: {err}");
+    }
+}
+
 /// A credential comes from the request, can be percent-encoded, and appears in the log.
 #[test]
 fn request_content_cannot_forge_the_log() {

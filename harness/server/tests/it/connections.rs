@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::*;
 use dynatwin_engine::{Clock, Moment};
-use dynatwin_server::{Server, system_time};
+use dynatwin_server::{Limits, Server, system_time};
 
 const LIMIT: usize = 16 * 1024 * 1024;
 
@@ -279,6 +279,18 @@ fn a_client_that_leaves_a_lost_answer_frees_its_connection() {
 }
 
 #[test]
+fn a_stop_waits_only_for_running_requests() {
+    let (server, backend) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.stop_time = Duration::from_hours(1);
+    });
+    let mut idle = connect(&server);
+    assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
+    let _open = [connect(&server), busy(&server, &backend)];
+    server.stop();
+    assert_eq!(end(&mut idle), End::Closed);
+}
+
+#[test]
 fn half_closed_clients_are_answered() {
     let (server, backend) = echo(Clock::system(system_time), |_| ());
     for number in 0..100 {
@@ -499,31 +511,46 @@ fn malformed_http_is_refused() {
 
 #[test]
 fn connections_that_stall_are_closed() {
-    let (server, backend) = echo(Clock::settable(Moment::START), |options| {
-        options.limits.head_time = Duration::from_millis(250);
-        options.limits.body_time = Duration::from_millis(250);
-        options.limits.idle_time = Duration::from_millis(250);
-    });
-    for part in [
-        &b""[..],
-        b"POST / HT",
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-le",
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab",
-        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
-    ] {
-        let mut stream = connect(&server);
-        stream.write_all(part).unwrap();
-        assert_eq!(end(&mut stream), End::Closed, "{}", String::from_utf8_lossy(part));
+    /// Connections are closed in a phase that has a short limit of its own; the other limits are long.
+    fn closed(limit: impl FnOnce(&mut Limits, Duration), parts: &[&[u8]]) {
+        let (server, _) = echo(Clock::settable(Moment::START), |options| {
+            limit(&mut options.limits, Duration::from_millis(250));
+        });
+        for part in parts {
+            let mut stream = connect(&server);
+            stream.write_all(part).unwrap();
+            if part.ends_with(b"done") {
+                assert_eq!(read(&mut stream).unwrap().body, b"done");
+            }
+            assert_eq!(end(&mut stream), End::Closed, "{}", String::from_utf8_lossy(part));
+        }
     }
-    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
-    let mut idle = connect(&server);
-    assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
-    assert_eq!(end(&mut idle), End::Closed);
-    assert_eq!(
-        ask(&mut connect(&server), &post("/", b"2")).body,
-        b"2",
-        "the server is up"
+    closed(
+        |limits, short| limits.head_time = short,
+        &[b"", b"POST / HT", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-le"],
     );
+    closed(
+        |limits, short| limits.body_time = short,
+        &[
+            b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab",
+            b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
+        ],
+    );
+    closed(|limits, short| limits.idle_time = short, &[&post("/", b"done")]);
+}
+
+#[test]
+fn stalled_requests_are_not_executed() {
+    let (server, backend) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.body_time = Duration::from_millis(250);
+    });
+    let mut stream = connect(&server);
+    stream
+        .write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab")
+        .unwrap();
+    assert_eq!(end(&mut stream), End::Closed);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
+    assert_eq!(ask(&mut connect(&server), &post("/", b"up")).body, b"up");
 }
 
 #[test]

@@ -144,6 +144,33 @@ fn heartbeats_detect_clients_that_are_gone() {
     assert!(gone);
 }
 
+/// At the maximum number of streams a further client gets one page. A stream that ends makes room for another.
+#[test]
+fn the_number_of_streams_is_limited() {
+    const MOST: usize = 256;
+    let twin = Twin::with(Allowed::All, |limits| limits.heartbeat = Duration::from_millis(5));
+    let open = || {
+        let mut listener = Listener::new(&twin, &[]);
+        let head = listener.head();
+        let streams = head.iter().any(|line| line == "transfer-encoding: chunked");
+        (listener, streams)
+    };
+    let mut streams: Vec<Listener> = (0..MOST)
+        .map(|number| {
+            let (listener, streams) = open();
+            assert!(streams, "stream {number}");
+            listener
+        })
+        .collect();
+    assert!(!open().1, "one more");
+    for _ in 0..2 {
+        drop(streams.pop());
+        // A heartbeat finds out.
+        let next = (0..10_000).map(|_| open()).find(|(_, streams)| *streams);
+        streams.push(next.expect("there is room").0);
+    }
+}
+
 #[test]
 fn refused_clients_receive_no_events() {
     let twin = Twin::new(Allowed::All, false);
@@ -173,7 +200,8 @@ fn refused_clients_receive_no_events() {
 
 #[test]
 fn a_stream_ends_with_its_server() {
-    let twin = Twin::new(Allowed::All, false);
+    // The stop does not wait for it.
+    let twin = Twin::with(Allowed::All, |limits| limits.stop_time = Duration::from_hours(1));
     let mut listener = Listener::new(&twin, &[]);
     listener.head();
     assert_eq!(listener.chunk(), "id: 0\n\n");

@@ -330,3 +330,61 @@ fn flushed_records_of_all_threads_survive() {
     let (_, found, report) = open(&disk.after_kill()).unwrap();
     assert_eq!((found.len(), report.cut), (4 * 203, None));
 }
+
+/// The space that was reserved in one segment says nothing about the next.
+#[test]
+fn space_is_reserved_in_each_segment() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.buffer(&record(0, 1000)).unwrap();
+    snapshot(&store, &[record(0, 1000)]).unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Full);
+    assert!(store.buffer(&record(1, 100)).is_err(), "no space can be reserved");
+}
+
+/// The bytes that a failed append has left are removed, and space is reserved again, before more records are buffered.
+#[test]
+fn records_are_buffered_after_a_torn_record() {
+    // The bytes are removed at once, or when the next record is buffered.
+    for fault in [Fault::Full, Fault::Twice] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        store.buffer(&record(0, 100)).unwrap();
+        store.flush().unwrap();
+        disk.fail_at(disk.operations() + 1, fault);
+        assert!(store.append(&record(1, 5000)).is_err(), "more than is reserved");
+        let last = (2..9).find(|number| store.buffer(&record(*number, 20)).is_ok());
+        let last = last.expect("the disk has space again");
+        store
+            .flush()
+            .unwrap_or_else(|error| panic!("{fault:?}: space is reserved for {last}: {error}"));
+        let (_, found, report) = open(&disk.after_kill()).unwrap();
+        let expected = vec![record(0, 100), record(last, 20)];
+        assert_eq!((found, report.cut), (expected, None), "{fault:?}");
+    }
+}
+
+/// After a failed `fsync` the pages count as written, so the next process writes the records that it finds again, also
+/// those of a segment whose first record is not synced.
+#[test]
+fn records_found_after_a_failed_sync_are_written_again() {
+    for failing in 1..=2 {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        let records: Vec<_> = (0..5).map(|number| record(number, 700)).collect();
+        for record in &records[..3] {
+            store.append(record).unwrap();
+        }
+        let mut writer = store.begin_snapshot().unwrap().expect("no other snapshot");
+        writer.start().unwrap();
+        for record in &records[3..] {
+            store.append(record).unwrap();
+        }
+        disk.fail_at(disk.operations() + failing, Fault::Error);
+        assert!(store.sync().is_err(), "the sync of segment {failing}");
+        let left = disk.after_kill();
+        assert_eq!(open(&left).unwrap().1, records);
+        let left = left.after_power_failure(None);
+        assert_eq!(open(&left).unwrap().1, records, "the sync of segment {failing}");
+    }
+}
