@@ -12,8 +12,8 @@ pub const NESTING: usize = 31;
 pub const NESTING_KEPT: usize = 64;
 /// Bytes of items that a page of Query or Scan reads (Developer Guide).
 pub const PAGE_SIZE: usize = 1_048_576;
-/// Bytes of items in an answer of BatchGetItem (API Reference).
-pub const BATCH_GET_SIZE: usize = 16 * 1024 * 1024;
+/// Bytes of items in an answer of BatchGetItem: 16 MB, of which 52 items of 300 KB are the most (API Reference).
+pub const BATCH_GET_SIZE: usize = 16_000_000;
 /// Keys in a BatchGetItem (API Reference).
 pub const BATCH_GET_KEYS: usize = 100;
 /// Writes in a BatchWriteItem (API Reference).
