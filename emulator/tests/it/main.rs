@@ -4,6 +4,7 @@
 
 mod access;
 mod account;
+mod answers;
 mod attribution;
 mod background_work;
 mod backups;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// An object store in memory with the last export.
 #[derive(Default)]
-struct MemoryStore(Mutex<Vec<Line>>);
+pub struct MemoryStore(Mutex<Vec<Line>>);
 
 impl ObjectStore for MemoryStore {
     fn export(&self, export: &Export) -> Result<(), Failure> {
