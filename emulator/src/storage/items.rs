@@ -9,21 +9,28 @@ use std::sync::Arc;
 use crate::change::ItemPosition;
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
-use crate::value::Item;
+use crate::value::{self, Item};
 
 /// A chunk with this many entries is split. Copying one takes some microseconds.
 const CHUNK: usize = 256;
 
-/// Entries sorted by key: a binary search in one allocation takes half the instructions of a search in a B-tree.
-type Chunk = Arc<Vec<(Key, Item)>>;
+/// Entries sorted by key: a binary search in one allocation takes half the instructions of a search in a B-tree. Items are
+/// packed when their chunk is split. An item that replaces another has an allocation of its own until the next split, so
+/// that items that are often replaced are not packed each time.
+#[derive(Clone, Debug, Default)]
+struct Chunk {
+    entries: Vec<(Key, Item)>,
+    /// The number of packed items that were replaced or removed since items were last packed again.
+    gone: u32,
+}
 
 /// Items by their keys. A clone shares all chunks until one of the two is written to.
 #[derive(Clone, Debug, Default)]
 pub struct Items {
     /// The items before the first of `bounds`, or all without one.
-    first: Chunk,
+    first: Arc<Chunk>,
     /// The other chunks, each with the lower bound of its keys.
-    rest: Vec<Chunk>,
+    rest: Vec<Arc<Chunk>>,
     bounds: Vec<Key>,
     len: usize,
     reclaimer: Reclaimer,
@@ -53,14 +60,14 @@ impl Items {
         self.bounds.partition_point(|bound| bound <= key)
     }
 
-    fn chunk(&self, place: usize) -> &Chunk {
+    fn chunk(&self, place: usize) -> &[(Key, Item)] {
         match place.checked_sub(1) {
-            None => &self.first,
-            Some(at) => &self.rest[at],
+            None => &self.first.entries,
+            Some(at) => &self.rest[at].entries,
         }
     }
 
-    fn chunk_mut(&mut self, place: usize) -> &mut Vec<(Key, Item)> {
+    fn chunk_mut(&mut self, place: usize) -> &mut Chunk {
         Arc::make_mut(match place.checked_sub(1) {
             None => &mut self.first,
             Some(at) => &mut self.rest[at],
@@ -90,10 +97,14 @@ impl Items {
     pub fn put(&mut self, key: &Key, found: Option<ItemPosition>, item: Item) {
         if let Some(found) = found
             && found.chunk as usize <= self.rest.len()
-            && let Some((other, there)) = self.chunk_mut(found.chunk as usize).get_mut(found.entry as usize)
+            && let chunk = self.chunk_mut(found.chunk as usize)
+            && let Some((other, there)) = chunk.entries.get_mut(found.entry as usize)
             && other == key
         {
-            *there = item;
+            let before = std::mem::replace(there, item);
+            if before.is_packed() {
+                chunk.count_gone();
+            }
             return;
         }
         self.insert(key.clone(), item);
@@ -103,11 +114,20 @@ impl Items {
     pub fn insert(&mut self, key: Key, item: Item) -> Option<Item> {
         let place = self.place(&key);
         let chunk = self.chunk_mut(place);
-        match position(chunk, &key) {
-            Ok(at) => Some(std::mem::replace(&mut chunk[at].1, item)),
+        match position(&chunk.entries, &key) {
+            Ok(at) => {
+                let before = std::mem::replace(&mut chunk.entries[at].1, item);
+                if before.is_packed() {
+                    chunk.count_gone();
+                }
+                Some(before)
+            }
             Err(at) => {
-                chunk.insert(at, (key, item));
-                if chunk.len() >= CHUNK {
+                if chunk.entries.len() == chunk.entries.capacity() {
+                    chunk.grow();
+                }
+                chunk.entries.insert(at, (key, item));
+                if chunk.entries.len() >= CHUNK {
                     self.split(place);
                 }
                 self.len += 1;
@@ -119,9 +139,16 @@ impl Items {
     #[cold]
     fn split(&mut self, place: usize) {
         let chunk = self.chunk_mut(place);
-        let upper = chunk.split_off(CHUNK / 2);
-        let Some((middle, _)) = upper.first() else { return };
+        let entries = chunk.entries.split_off(CHUNK / 2);
+        chunk.entries.shrink_to_fit();
+        chunk.pack();
+        let Some((middle, _)) = entries.first() else { return };
         let middle = middle.clone();
+        let mut upper = Chunk {
+            entries,
+            gone: chunk.gone,
+        };
+        upper.pack();
         self.rest.insert(place, Arc::new(upper));
         self.bounds.insert(place, middle);
     }
@@ -143,21 +170,30 @@ impl Items {
             (place, position(self.chunk(place), key).ok()?)
         };
         let chunk = self.chunk_mut(place);
-        let (_, gone) = chunk.remove(at);
-        if chunk.is_empty()
-            && let Some(at) = place.checked_sub(1)
-        {
-            // Its keys now belong to the chunk before it.
-            self.rest.remove(at);
-            self.bounds.remove(at);
+        let (_, gone) = chunk.entries.remove(at);
+        if gone.is_packed() {
+            chunk.count_gone();
+        }
+        if chunk.entries.is_empty() {
+            self.remove_chunk(place);
         }
         self.len -= 1;
         Some(gone)
     }
 
+    /// Removes an empty chunk: its keys now belong to the chunk before it.
+    fn remove_chunk(&mut self, place: usize) {
+        if let Some(at) = place.checked_sub(1) {
+            self.rest.remove(at);
+            self.bounds.remove(at);
+        }
+    }
+
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Item)> {
         let chunks = std::iter::once(&self.first).chain(&self.rest);
-        chunks.flat_map(|chunk| chunk.iter()).map(|(key, item)| (key, item))
+        chunks
+            .flat_map(|chunk| chunk.entries.iter())
+            .map(|(key, item)| (key, item))
     }
 
     /// The items of a range that is not empty.
@@ -177,6 +213,30 @@ impl Items {
             chunk.get(start..end).unwrap_or_default()
         });
         entries.map(|(key, item)| (key, item))
+    }
+}
+
+impl Chunk {
+    fn pack(&mut self) {
+        value::pack(self.entries.iter_mut().map(|(_, item)| item));
+    }
+
+    /// Counts an item that has left its block. Once these are many, the others of their blocks are packed again.
+    #[cold]
+    fn count_gone(&mut self) {
+        self.gone += 1;
+        if self.gone as usize >= (self.entries.len() / 4).max(16) {
+            self.gone = 0;
+            value::repack(self.entries.iter_mut().map(|(_, item)| item));
+        }
+    }
+
+    /// Makes room for more entries: not for twice as many, of which half would stay empty, but as an allocator does.
+    #[cold]
+    fn grow(&mut self) {
+        let size = size_of::<(Key, Item)>();
+        let capacity = value::size_class((self.entries.len() + 1) * size) / size;
+        self.entries.reserve_exact(capacity.max(4) - self.entries.len());
     }
 }
 

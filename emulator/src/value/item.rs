@@ -1,9 +1,12 @@
 //! Stored items.
 
+mod packing;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 use triomphe::ThinArc;
@@ -12,8 +15,11 @@ use super::json::{self, JsonAttributes};
 use super::size;
 use super::{AttributeValue, Map, Name};
 
-/// A stored item: immutable and cheap to clone. It is stored as its JSON on the wire, in one allocation with its size, so
-/// that it is small and sent by copying; single attributes are decoded on access.
+pub use packing::{pack, repack, size_class};
+
+/// A stored item: immutable and cheap to clone. It is stored as its JSON on the wire, together with its size, so that it is
+/// small and sent by copying; single attributes are decoded on access. A new item has an allocation of its own; [`pack`] moves
+/// items to one that they share.
 ///
 /// ```
 /// use dynatwin_engine::attributes::{AttributeValue, Item, Map};
@@ -24,7 +30,14 @@ use super::{AttributeValue, Map, Name};
 /// assert_eq!(item.json(), br#"{"pk":{"S":"a"}}"#);
 /// ```
 #[derive(Clone)]
-pub struct Item(ThinArc<Header, u8>);
+pub struct Item {
+    /// The JSON of one item or of several, each followed by its header. Its own header is the number of items.
+    block: ThinArc<u32, u8>,
+    /// The position of this item's JSON in the block; 0 only in a block of its own.
+    start: u32,
+    /// The length of the JSON.
+    length: u32,
+}
 
 /// An item's size in bytes and, in the highest bit, whether it may contain a number set.
 #[derive(Clone, Copy)]
@@ -32,6 +45,8 @@ struct Header(u32);
 
 impl Header {
     const NUMBER_SETS: u32 = 1 << 31;
+    /// The bytes of a header.
+    const LENGTH: usize = 4;
 
     fn new(size: usize, has_number_sets: bool) -> Header {
         let size = u32::try_from(size).unwrap_or(u32::MAX).min(Header::NUMBER_SETS - 1);
@@ -60,9 +75,16 @@ impl Item {
         BUFFER.with_borrow_mut(|buffer| {
             buffer.clear();
             write(buffer);
-            let item = Item(ThinArc::from_header_and_slice(header, buffer));
+            // A request has at most 16 MB.
+            let length = buffer.len() as u32;
+            buffer.extend_from_slice(&header.0.to_ne_bytes());
+            let block = ThinArc::from_header_and_slice(1, buffer);
             buffer.shrink_to(LARGEST_BUFFER);
-            item
+            Item {
+                block,
+                start: 0,
+                length,
+            }
         })
     }
 
@@ -191,18 +213,32 @@ impl Item {
     }
 
     /// The size in bytes, as the service measures it.
+    #[inline]
     pub fn size(&self) -> usize {
-        (self.0.header.header.0 & !Header::NUMBER_SETS) as usize
+        (self.header().0 & !Header::NUMBER_SETS) as usize
+    }
+
+    #[inline]
+    fn header(&self) -> Header {
+        let header = self.block.slice.get(self.places().end..).and_then(<[u8]>::first_chunk);
+        Header(header.map_or(0, |bytes| u32::from_ne_bytes(*bytes)))
+    }
+
+    /// The places of the JSON in the block.
+    #[inline]
+    fn places(&self) -> Range<usize> {
+        self.start as usize..self.start as usize + self.length as usize
     }
 
     /// Whether a value may contain a number set. An update that removes the last one does not clear this.
     pub fn may_have_number_sets(&self) -> bool {
-        self.0.header.header.0 & Header::NUMBER_SETS != 0
+        self.header().0 & Header::NUMBER_SETS != 0
     }
 
     /// The item as JSON on the wire.
+    #[inline]
     pub fn json(&self) -> &[u8] {
-        &self.0.slice
+        self.block.slice.get(self.places()).unwrap_or_default()
     }
 
     /// Whether both are the same stored item, not merely equal ones.

@@ -7,4 +7,4 @@ pub mod scan;
 pub mod size;
 
 pub use attribute::{AttributeValue, Map, Name, Text, Type};
-pub use item::{Attributes, Item, PartialItem, SentItem};
+pub use item::{Attributes, Item, PartialItem, SentItem, pack, repack, size_class};
