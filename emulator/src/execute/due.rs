@@ -6,21 +6,23 @@ use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::storage::{
-    Contents, DueWork, Expiry, Mutation, Partition, PendingTransaction, ReplicatedChange, Shape, Table,
+    Contents, DueWork, Expiry, KeyRange, Mutation, Partition, PendingTransaction, ReplicatedChange, Shape, Table,
 };
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// The number of deletions that are made under one lock, where they are made in slices: some 0.1 ms.
-const SLICE: usize = 16;
+/// The number of deletions that are made under one lock: some 0.1 ms.
+const SLICE: usize = 128;
+/// The number of deletions that a request makes on its way, where it leaves others for later.
+const FEW: usize = 16;
+/// A read of more keys than this applies all due deletions of their partition.
+const MANY: usize = 1024;
 
 /// Runs the work of a table that is due by `now`, partition by partition, and drains its index queues.
 pub fn run_due(table: &Table, now: Moment) {
     let _batch = table.events().batch();
     for partition in table.partitions() {
-        while partition.is_due(now) {
-            run_partition(table, partition, now);
-        }
+        run_all(table, partition, now);
     }
     drain(table, now);
 }
@@ -36,26 +38,55 @@ fn drain(table: &Table, now: Moment) {
     table.shape().queues().for_each(|queue| queue.drain(now));
 }
 
-/// Runs the work that is due by `now` in all partitions: all of it, or one slice of each.
+/// Runs the work that is due by `now` in a partition, slice by slice.
+fn run_all(table: &Table, partition: &Partition, now: Moment) {
+    while partition.is_due(now) {
+        run_slice(table, partition, SLICE, now);
+    }
+}
+
+/// Runs the work that is due by `now` in a partition, with at most this many deletions.
+fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) {
+    let mut guard = partition.write();
+    // The partition lock keeps the settings unchanged.
+    let shape = table.shape();
+    let run = Run {
+        most,
+        in_order: !defers_deletions(table, &shape),
+    };
+    run.apply(table, &shape, (partition, &mut guard), now);
+    drop(guard);
+    if !run.in_order {
+        shape.queues().for_each(|queue| queue.drain_if_full(now));
+    }
+}
+
+/// Runs the work that is due by `now` in all partitions: all of it, or few deletions of each.
 pub(super) fn run_partitions(table: &Table, now: Moment) {
     for partition in table.partitions() {
         run_partition(table, partition, now);
     }
 }
 
-/// Runs the work that is due by `now` in a partition: all of it, or one slice.
+/// Runs the work that is due by `now` in a partition: all of it, or few deletions.
 pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
-    if !partition.is_due(now) {
-        return;
+    if !table.is_sliced() {
+        run_all(table, partition, now);
+    } else if partition.is_due(now) {
+        run_slice(table, partition, FEW, now);
     }
-    let mut guard = partition.write();
-    // The partition lock keeps the settings unchanged.
-    let shape = table.shape();
-    run_locked(table, &shape, partition, &mut guard, now);
-    drop(guard);
-    if table.is_sliced() {
-        shape.queues().for_each(|queue| queue.drain_if_full(now));
-    }
+}
+
+/// Whether a change of one item may precede due deletions of others: where deletions are made in slices, and where nothing
+/// shows the order of the changes of different items, neither records nor events, nor earlier states, nor sizes of
+/// item collections.
+fn defers_deletions(table: &Table, shape: &Shape) -> bool {
+    table.is_sliced()
+        || shape.stream.is_none()
+            && shape.definition.locals.is_empty()
+            && shape.conditions.read_staleness.is_none()
+            && !table.is_replica()
+            && !table.events().has_subscribers()
 }
 
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
@@ -104,35 +135,150 @@ pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> 
     }
 }
 
-/// Does the same as [`run_partition`] for a caller that holds the partition's lock. Work runs in the order of the due
-/// times, each at its own; only transactions do not wait for deletions that are left for later.
-pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, contents: &mut Contents, now: Moment) {
+/// Locks a partition for reading single items by [`visible`], after the work that is due by `now` has run, but for
+/// deletions.
+pub(super) fn read_items<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Contents> {
+    while partition.is_due(now) && !table.is_sliced() && defers_deletions(table, &table.shape()) {
+        if partition.has_transaction_or_arrival_due(now) {
+            run_slice(table, partition, FEW, now);
+        }
+        let guard = partition.read();
+        if !partition.has_transaction_or_arrival_due(now) {
+            return guard;
+        }
+    }
+    read(table, partition, now)
+}
+
+/// The item under a key, unless its deletion is due and may not be observed.
+#[inline]
+pub(super) fn visible<'c>(
+    table: &Table,
+    partition: &Partition,
+    contents: &'c Contents,
+    key: &Key,
+    now: Moment,
+) -> Option<&'c Item> {
+    let item = contents.get(key)?;
+    (!partition.is_due(now) || !is_hidden(table, contents, key, now)).then_some(item)
+}
+
+#[cold]
+fn is_hidden(table: &Table, contents: &Contents, key: &Key, now: Moment) -> bool {
+    !table.is_sliced() && contents.due_deletion(&table.shape(), key, now).is_some()
+}
+
+/// Locks a partition for reading a range of keys, after the work that is due by `now` has run. If the range has few keys,
+/// only the deletions of these need to have run.
+pub(super) fn read_range<'p>(
+    table: &Table,
+    partition: &'p Partition,
+    range: &KeyRange,
+    now: Moment,
+) -> RwLockReadGuard<'p, Contents> {
+    let (first, last) = range.tokens();
+    while first == last && partition.is_due(now) && !table.is_sliced() && defers_deletions(table, &table.shape()) {
+        let guard = read_items(table, partition, now);
+        let shape = table.shape();
+        let keys = guard.by_key().range((range.lower.as_ref(), range.upper.as_ref()));
+        let keys: Vec<&Key> = keys.take(MANY).map(|(key, _)| key).collect();
+        if keys.len() == MANY {
+            break;
+        }
+        let is_due = |key: &&&Key| guard.due_deletion(&shape, key, now).is_some();
+        let hidden: Vec<Key> = keys
+            .iter()
+            .filter(is_due)
+            .take(SLICE)
+            .map(|key| (*key).clone())
+            .collect();
+        if hidden.is_empty() {
+            return guard;
+        }
+        drop(guard);
+        let mut guard = partition.write();
+        run_for(table, &table.shape(), (partition, &mut guard), hidden.iter(), now);
+    }
+    read(table, partition, now)
+}
+
+/// Runs the work that is due by `now`, for a caller that holds the partition's lock and will change the items under these
+/// keys: all of it, or few deletions besides those of these items.
+#[cold]
+pub(super) fn run_for<'k>(
+    table: &Table,
+    shape: &Shape,
+    (partition, contents): (&Partition, &mut Contents),
+    keys: impl Iterator<Item = &'k Key>,
+    now: Moment,
+) {
     if !partition.is_due(now) {
         return;
     }
-    let most = if table.is_sliced() { SLICE } else { usize::MAX };
+    let in_order = !defers_deletions(table, shape);
+    let most = if in_order { usize::MAX } else { FEW };
+    Run { most, in_order }.apply(table, shape, (partition, contents), now);
+    if table.is_sliced() || in_order {
+        return;
+    }
     let mut count = 0;
-    let mut deleted = Vec::new();
-    while let Some(due) = partition.take_due(contents, now, count < most) {
-        match due {
-            // An overwrite has removed its old entry, so the item exists and is still expired.
-            DueWork::Expiry(Expiry { due, key }) => {
-                let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
-                deleted.extend(change(table, shape, place, (key, None), cause, (due, now), true));
-                count += 1;
-            }
-            // The indexes may have changed since the transaction began; the item has not.
-            DueWork::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
-                let (place, cause) = ((partition, &mut *contents), Cause::Request);
-                change(table, shape, place, (key, new), cause, (at, now), false);
-            }
-            DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
-            DueWork::Arrival(at, arrival) => arrive(table, shape, (partition, contents), (at, arrival), now),
+    for key in keys {
+        if let Some(Expiry { due, key }) = contents.due_deletion(shape, key, now) {
+            contents.take_deletion(&Expiry { due, key: key.clone() });
+            let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
+            change(table, shape, place, (key, None), cause, (due, now), true);
+            count += 1;
         }
     }
     partition.publish_due(contents);
-    contents.reclaim(deleted);
-    table.count_expired(count as u64);
+    table.count_expired(count);
+}
+
+/// How much due work runs under one lock.
+struct Run {
+    /// The number of deletions.
+    most: usize,
+    /// Whether all work runs in the order of the due times. Otherwise transactions do not wait for deletions that are left
+    /// for later.
+    in_order: bool,
+}
+
+impl Run {
+    /// Runs work that is due by `now`, each at its own time. The caller holds the partition's lock.
+    fn apply(&self, table: &Table, shape: &Shape, (partition, contents): (&Partition, &mut Contents), now: Moment) {
+        let mut count = 0;
+        let mut deleted = Vec::new();
+        while count < self.most || !self.in_order {
+            let Some(due) = partition.take_due(contents, now, count < self.most) else {
+                break;
+            };
+            if !matches!(due, DueWork::Expiry(_)) {
+                contents.end_deletions();
+            } else if !table.is_replica() {
+                // A replica examines the partition after each deletion.
+                contents.begin_deletions();
+            }
+            match due {
+                // An overwrite has removed its old entry, so the item exists and is still expired.
+                DueWork::Expiry(Expiry { due, key }) => {
+                    let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
+                    deleted.extend(change(table, shape, place, (key, None), cause, (due, now), true));
+                    count += 1;
+                }
+                // The indexes may have changed since the transaction began; the item has not.
+                DueWork::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
+                    let (place, cause) = ((partition, &mut *contents), Cause::Request);
+                    change(table, shape, place, (key, new), cause, (at, now), false);
+                }
+                DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
+                DueWork::Arrival(at, arrival) => arrive(table, shape, (partition, contents), (at, arrival), now),
+            }
+        }
+        contents.end_deletions();
+        partition.publish_due(contents);
+        contents.reclaim(deleted);
+        table.count_expired(count as u64);
+    }
 }
 
 /// Deletes every item of a table that is expired by `now`, without the lag of time to live; returns their number. Items
@@ -164,7 +310,7 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
     let mut guard = partition.write();
     let shape = table.shape();
     let contents = &mut guard;
-    run_locked(table, &shape, partition, contents, now);
+    run_for(table, &shape, (partition, contents), keys.iter(), now);
     let mut count = 0;
     for key in keys {
         let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));

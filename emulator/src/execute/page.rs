@@ -135,7 +135,7 @@ fn read_page_items(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) 
                 None
             };
             let look = |at| {
-                let contents = due::read(table, table.partition(at), context.now);
+                let contents = due::read_range(table, table.partition(at), walk.range, context.now);
                 let state = contents
                     .history()
                     .and_then(|history| stale::state_of_page(context, table, at, history, walk, read.consistent));
@@ -153,11 +153,12 @@ fn look_up(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page 
     };
     let table = &read.target.table;
     let place = table.partition_of(key.token);
-    let contents = due::read(table, table.partition(place), context.now);
+    let partition = table.partition(place);
+    let contents = due::read_items(table, partition, context.now);
     let past = contents.history().and_then(|history| {
         let state = stale::state_of_page(context, table, place, history, walk, read.consistent)?;
         Some(EarlierState::new(&contents, history, state).get(key).cloned())
     });
-    let item = past.unwrap_or_else(|| contents.get(key).cloned());
+    let item = past.unwrap_or_else(|| due::visible(table, partition, &contents, key, context.now).cloned());
     Page::of_item(item, walk.limit)
 }

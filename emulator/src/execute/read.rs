@@ -63,13 +63,13 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let table = &get.target.table;
     let place = table.partition_of(get.key.token);
     let partition = table.partition(place);
-    let contents = due::read(table, partition, context.now);
+    let contents = due::read_items(table, partition, context.now);
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
     {
         return EarlierState::new(&contents, history, state).get(&get.key).cloned();
     }
-    contents.get(&get.key).cloned()
+    due::visible(table, partition, &contents, &get.key, context.now).cloned()
 }
 
 /// Reads several items at one moment: all their partitions are locked, in order, before the first is read.
@@ -91,7 +91,7 @@ pub fn transact_get(
         .iter()
         .map(|(place, get)| {
             let table = &get.target.table;
-            (*place, due::read(table, table.partition(place.1), context.now))
+            (*place, due::read_items(table, table.partition(place.1), context.now))
         })
         .collect();
     for ((_, get), (_, contents)) in partitions.iter().zip(&guards) {
@@ -104,7 +104,10 @@ pub fn transact_get(
         let at = guards.binary_search_by_key(&place(get), |(place, _)| *place).ok()?;
         Some(&*guards[at].1)
     };
-    let read = |get: &Get<'_>| contents(get)?.get(&get.key).cloned();
+    let read = |get: &Get<'_>| {
+        let (table, at) = (&get.target.table, place(get).1);
+        due::visible(table, table.partition(at), contents(get)?, &get.key, context.now).cloned()
+    };
     let held = |get: &Get<'_>| contents(get).is_some_and(|contents| contents.is_marked(&get.key));
     if gets.iter().any(held) {
         let failures = gets.iter().map(|get| held(get).then(ApiError::transaction_conflict));

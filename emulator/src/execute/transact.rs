@@ -120,9 +120,9 @@ fn lock<'w>(
 ) -> Result<Vec<LockedPartition<'w>>, ApiError> {
     let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
     sort::sort_by_key(&mut places, |(place, _)| *place);
-    places.dedup_by_key(|(place, _)| *place);
     let mut locked = Vec::with_capacity(places.len());
-    for (place, write) in places {
+    for writes in places.chunk_by(|(one, _), (other, _)| one == other) {
+        let (place, write) = writes[0];
         let table = &write.target.table;
         let partition = table.partition(place.1);
         let mut contents = partition.write();
@@ -135,7 +135,8 @@ fn lock<'w>(
             return Err(ApiError::table_not_found());
         }
         if partition.is_due(context.now) {
-            due::run_locked(table, &shape, partition, &mut contents, context.now);
+            let keys = writes.iter().map(|(_, write)| &write.key);
+            due::run_for(table, &shape, (partition, &mut contents), keys, context.now);
         }
         locked.push(LockedPartition {
             place,

@@ -212,7 +212,8 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         shape = &newer;
     }
     if partition.is_due(context.now) {
-        due::run_locked(table, shape, partition, &mut guard, context.now);
+        let keys = std::iter::once(&write.key);
+        due::run_for(table, shape, (partition, &mut guard), keys, context.now);
     }
     let mut change = write.change(shape, &guard, &names, 0);
     if change.as_ref().is_ok_and(|change| context.engine.refuses(change)) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::change::ItemPosition;
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
+use crate::sort;
 use crate::value::{self, Item};
 
 /// A chunk with this many entries is split. Copying one takes some microseconds.
@@ -181,6 +182,27 @@ impl Items {
         Some(gone)
     }
 
+    /// Removes the items at these positions, at which they have been found since the last change. Takes a time that is
+    /// linear in the sizes of their chunks, while removing the entries of a chunk one by one is quadratic.
+    pub fn remove_found(&mut self, found: &mut [ItemPosition]) {
+        sort::sort_by_key(found, |found| (found.chunk, found.entry));
+        // From the last chunk on, since an empty chunk is removed.
+        for of_chunk in found.chunk_by(|one, other| one.chunk == other.chunk).rev() {
+            let place = of_chunk[0].chunk as usize;
+            if place > self.rest.len() {
+                continue;
+            }
+            let chunk = self.chunk_mut(place);
+            let before = chunk.entries.len();
+            chunk.remove_found(of_chunk);
+            let removed = before - chunk.entries.len();
+            if chunk.entries.is_empty() {
+                self.remove_chunk(place);
+            }
+            self.len -= removed;
+        }
+    }
+
     /// Removes an empty chunk: its keys now belong to the chunk before it.
     fn remove_chunk(&mut self, place: usize) {
         if let Some(at) = place.checked_sub(1) {
@@ -217,6 +239,25 @@ impl Items {
 }
 
 impl Chunk {
+    /// Removes the entries at these positions, which are in order.
+    fn remove_found(&mut self, found: &[ItemPosition]) {
+        if let [one] = found
+            && (one.entry as usize) < self.entries.len()
+        {
+            self.entries.remove(one.entry as usize);
+        } else {
+            let mut gone = found.iter().map(|found| found.entry as usize).peekable();
+            let mut at = 0;
+            self.entries.retain(|_| {
+                let stays = gone.next_if_eq(&at).is_none();
+                at += 1;
+                stays
+            });
+        }
+        self.gone += found.len() as u32 - 1;
+        self.count_gone();
+    }
+
     fn pack(&mut self) {
         value::pack(self.entries.iter_mut().map(|(_, item)| item));
     }

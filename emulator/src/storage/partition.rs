@@ -42,6 +42,8 @@ pub struct Contents {
     items: Items,
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
+    /// While deletions are applied together: the positions of the deleted items, which are still there.
+    deleted: Option<Vec<ItemPosition>>,
     bytes: usize,
     /// The sizes of the item collections by token, in a table with local indexes.
     collections: BTreeMap<u64, u64>,
@@ -396,7 +398,7 @@ impl Contents {
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
         match &change.new {
             Some(item) => self.items.put(&change.key, change.position, item.clone()),
-            None => drop(self.items.remove(&change.key, change.position)),
+            None => self.remove(change),
         }
         if !self.locals.is_empty() {
             self.collect(change);
@@ -412,6 +414,38 @@ impl Contents {
                 view.insert(key.clone(), item.clone());
             }
         }
+    }
+
+    fn remove(&mut self, change: &Change) {
+        match (&mut self.deleted, change.position) {
+            (Some(deleted), Some(position)) => deleted.push(position),
+            _ => drop(self.items.remove(&change.key, change.position)),
+        }
+    }
+
+    /// Makes the next changes, which are deletions of different items, leave the items in place until
+    /// [`end_deletions`](Contents::end_deletions) removes them together. Nobody may look for them meanwhile.
+    pub fn begin_deletions(&mut self) {
+        self.deleted.get_or_insert_default();
+    }
+
+    /// Removes the items deleted since [`begin_deletions`](Contents::begin_deletions).
+    pub fn end_deletions(&mut self) {
+        if let Some(mut deleted) = self.deleted.take() {
+            self.items.remove_found(&mut deleted);
+        }
+    }
+
+    /// The deletion of the item under a key that is due by `now` and has not been applied, unless it waits for a transaction.
+    pub fn due_deletion(&self, shape: &Shape, key: &Key, now: Moment) -> Option<Expiry> {
+        let due = shape.expiry(key, self.items.get(key)?).filter(|due| *due <= now)?;
+        let expiry = Expiry { due, key: key.clone() };
+        (self.due.contains(&expiry) && !self.is_marked(key)).then_some(expiry)
+    }
+
+    /// Takes a deletion out of the due work.
+    pub fn take_deletion(&mut self, expiry: &Expiry) {
+        self.due.remove(expiry);
     }
 
     /// Inserts an item from a checkpoint.

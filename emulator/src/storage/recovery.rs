@@ -1,5 +1,6 @@
 //! The history of a partition for point-in-time recovery: each item before each change, newest last, so that the
-//! partition can be rolled back to any moment of the recovery period. Recorded only while recovery is enabled.
+//! partition can be rolled back to any moment of the recovery period. Recorded only while recovery is enabled. The changes of
+//! one item are in the order of their times; a deletion by time to live may follow later changes of other items.
 
 pub mod logs;
 
@@ -7,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::items::Items;
-use crate::change::Change;
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::limits;
@@ -73,6 +74,16 @@ pub struct ItemChange {
 struct RecoveryChunk {
     versions: Vec<PriorItem>,
     held: u64,
+    /// When the latest of the changes happened.
+    latest: Option<Moment>,
+}
+
+impl RecoveryChunk {
+    fn push(&mut self, version: PriorItem, held: u64) {
+        self.latest = Some(version.at).max(self.latest);
+        self.versions.push(version);
+        self.held += held;
+    }
 }
 
 /// The changes of a partition, oldest first. Clones share all but the last of them.
@@ -87,22 +98,26 @@ pub struct RecoveryLog {
 impl RecoveryLog {
     /// Adds a change that happens at `now`, and drops changes from before `earliest`.
     fn push(&mut self, change: &Change, now: Moment, earliest: Moment) {
-        // Requests may reach a partition slightly out of order; the log has its order.
-        let at = self.latest.map_or(now, |latest| latest.max(now));
-        self.latest = Some(at);
+        // Requests may reach a partition slightly out of order; the log has its order. Deletions by time to live happen when
+        // they are due, even if changes of other items have been applied before them.
+        let at = match self.latest {
+            Some(latest) if change.cause != Cause::TimeToLive => latest.max(now),
+            _ => now,
+        };
+        self.latest = self.latest.max(Some(at));
         let held = held(&change.key, change.old.as_ref());
-        self.open.versions.push(PriorItem {
+        let version = PriorItem {
             at,
             key: change.key.clone(),
             old: change.old.clone(),
-        });
-        self.open.held += held;
+        };
+        self.open.push(version, held);
         self.held += held;
         if self.open.versions.len() < CHUNK && self.open.held < CHUNK_BYTES {
             return;
         }
         self.sealed.push_back(Arc::new(std::mem::take(&mut self.open)));
-        let is_old = |chunk: &mut Arc<RecoveryChunk>| chunk.versions.last().is_none_or(|last| last.at < earliest);
+        let is_old = |chunk: &mut Arc<RecoveryChunk>| chunk.latest.is_none_or(|latest| latest < earliest);
         while let Some(chunk) = self.sealed.pop_front_if(is_old) {
             self.held -= chunk.held;
         }
@@ -111,9 +126,8 @@ impl RecoveryLog {
     /// Adds a version from a checkpoint.
     fn restore(&mut self, version: PriorItem) {
         let held = held(&version.key, version.old.as_ref());
-        self.latest = Some(version.at);
-        self.open.versions.push(version);
-        self.open.held += held;
+        self.latest = self.latest.max(Some(version.at));
+        self.open.push(version, held);
         self.held += held;
         if self.open.versions.len() >= CHUNK || self.open.held >= CHUNK_BYTES {
             self.sealed.push_back(Arc::new(std::mem::take(&mut self.open)));
@@ -130,7 +144,7 @@ impl RecoveryLog {
     fn drop_oldest(&mut self) -> Option<Moment> {
         if let Some(chunk) = self.sealed.pop_front() {
             self.held -= chunk.held;
-            return chunk.versions.last().map(|version| version.at);
+            return chunk.latest;
         }
         let half = self.open.versions.len().div_ceil(2);
         let dropped: Vec<PriorItem> = self.open.versions.drain(..half).collect();
@@ -140,12 +154,16 @@ impl RecoveryLog {
             .sum::<u64>();
         self.open.held -= held;
         self.held -= held;
-        dropped.last().map(|version| version.at)
+        dropped.iter().map(|version| version.at).max()
+    }
+
+    fn chunks(&self) -> impl DoubleEndedIterator<Item = &RecoveryChunk> {
+        let sealed = self.sealed.iter().map(|chunk| &**chunk);
+        sealed.chain([&self.open])
     }
 
     fn back(&self) -> impl Iterator<Item = &PriorItem> {
-        let sealed = self.sealed.iter().rev().flat_map(|chunk| chunk.versions.iter().rev());
-        self.open.versions.iter().rev().chain(sealed)
+        self.chunks().rev().flat_map(|chunk| chunk.versions.iter().rev())
     }
 
     /// The number of recorded changes.
@@ -153,9 +171,11 @@ impl RecoveryLog {
         self.open.versions.len() + self.sealed.iter().map(|chunk| chunk.versions.len()).sum::<usize>()
     }
 
-    /// Rolls `items` back to before the changes for whose moments `undone` is true, which are the newest.
+    /// Rolls `items` back to before the changes for whose moments `undone` is true: all from some moment on.
     pub fn roll_back(&self, items: &mut Items, undone: impl Fn(Moment) -> bool) {
-        for version in self.back().take_while(|version| undone(version.at)) {
+        let chunks = self.chunks().rev().filter(|chunk| chunk.latest.is_some_and(&undone));
+        let versions = chunks.flat_map(|chunk| chunk.versions.iter().rev());
+        for version in versions.filter(|version| undone(version.at)) {
             match &version.old {
                 Some(old) => items.insert(version.key.clone(), old.clone()),
                 None => items.remove(&version.key, None),

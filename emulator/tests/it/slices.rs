@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_table_with_ttl};
+use crate::common::commits::Recorder;
+use crate::common::{Choice, Twin, create_table_with_ttl, replay, setting};
 use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
@@ -342,4 +343,219 @@ fn a_backfill_shares_the_write_units_of_its_index() {
     written(320);
     let after = written(100);
     assert!((950..=1050).contains(&after), "{after}");
+}
+
+/// Two twins with the same table and clock: one applies due deletions as its clock moves, the other leaves them to its
+/// requests.
+struct Pair([Twin; 2]);
+
+impl Pair {
+    fn new(seed: u64, more: &Value, transaction_time: u64) -> Pair {
+        let mut conditions = Conditions::CALM;
+        conditions.time_to_live = TimeToLive::Deletes(Lag::Seeded {
+            typical: Duration::from_secs(2),
+            longest: Duration::from_secs(5),
+        });
+        conditions.transaction_time = Lag::Fixed(Duration::from_secs(transaction_time));
+        let pair = Pair([Twin::new(seed), Twin::new(seed)]);
+        let attributes = ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let mut create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}}]});
+        let members = create.as_object_mut().unwrap();
+        members.extend(more.as_object().cloned().unwrap_or_default());
+        pair.0
+            .iter()
+            .for_each(|twin| twin.engine.set_conditions(conditions).unwrap());
+        pair.same("CreateTable", &create);
+        pair.same(
+            "UpdateTimeToLive",
+            &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
+        );
+        pair.same(
+            "UpdateContinuousBackups",
+            &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+        );
+        pair
+    }
+
+    /// Sends a request to both, which give the same answer; returns it.
+    fn same(&self, operation: &str, body: &Value) -> Value {
+        let [one, other] = self.0.each_ref().map(|twin| twin.send(operation, body));
+        assert_eq!(one, other, "{operation} {body}");
+        one.1
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.0[0].engine.advance(Duration::from_secs(seconds));
+        self.0[1].engine.clock().advance(Duration::from_secs(seconds));
+    }
+}
+
+fn any_key(choice: &mut Choice) -> Value {
+    json!({"pk": {"S": choice.below(40).to_string()}, "sk": {"S": choice.below(30).to_string()}})
+}
+
+/// An item that expires within a minute, or does not expire.
+fn any_expiring_item(choice: &mut Choice, now: i64) -> Value {
+    let mut item = any_key(choice);
+    item["g"] = json!({"S": choice.below(3).to_string()});
+    item["v"] = json!({"N": choice.below(100).to_string()});
+    if !choice.one_in(5) {
+        let at = now / 30 * 30 + 30 * (1 + choice.below(2) as i64);
+        item["ttl"] = json!({"N": at.to_string()});
+    }
+    item
+}
+
+fn any_request(choice: &mut Choice, now: i64) -> (&'static str, Value) {
+    let key = any_key(choice);
+    let query = |index: Value| {
+        let (name, value) = if index.is_null() {
+            ("pk", &key["pk"])
+        } else {
+            ("g", &json!({"S": "1"}))
+        };
+        let mut query = json!({"TableName": "tab", "ExpressionAttributeValues": {":v": value},
+            "KeyConditionExpression": format!("{name} = :v"), "ReturnConsumedCapacity": "INDEXES"});
+        if !index.is_null() {
+            query["IndexName"] = index;
+        }
+        query
+    };
+    match choice.below(11) {
+        0 => ("GetItem", json!({"TableName": "tab", "Key": key})),
+        1 => {
+            let keys: Vec<Value> = (0..20)
+                .map(|pk| json!({"pk": {"S": pk.to_string()}, "sk": key["sk"]}))
+                .collect();
+            ("BatchGetItem", json!({"RequestItems": {"tab": {"Keys": keys}}}))
+        }
+        2 => ("Query", query(Value::Null)),
+        3 if choice.one_in(4) => ("Query", query(json!("by-g"))),
+        3 => (
+            "DeleteItem",
+            json!({"TableName": "tab", "Key": key, "ReturnValues": "ALL_OLD"}),
+        ),
+        4 if choice.one_in(4) => ("Scan", json!({"TableName": "tab"})),
+        4 | 5 => {
+            let condition = "attribute_not_exists(pk)";
+            let item = any_expiring_item(choice, now);
+            (
+                "PutItem",
+                json!({"TableName": "tab", "Item": item, "ConditionExpression": condition}),
+            )
+        }
+        6 => {
+            let update = json!({"TableName": "tab", "Key": key, "UpdateExpression": "ADD v :one",
+                "ExpressionAttributeValues": {":one": {"N": "1"}}, "ReturnValues": "ALL_NEW"});
+            ("UpdateItem", update)
+        }
+        7 => {
+            let other = any_expiring_item(choice, now);
+            let writes = json!([{"Put": {"TableName": "tab", "Item": other}},
+                {"ConditionCheck": {"TableName": "tab", "Key": key, "ConditionExpression": "attribute_exists(pk)"}}]);
+            ("TransactWriteItems", json!({"TransactItems": writes}))
+        }
+        8 => {
+            let gets = [key, any_key(choice)].map(|key| json!({"Get": {"TableName": "tab", "Key": key}}));
+            ("TransactGetItems", json!({"TransactItems": gets}))
+        }
+        9 => {
+            let statement = "SELECT * FROM \"tab\" WHERE pk = ? AND sk = ?";
+            (
+                "ExecuteStatement",
+                json!({"Statement": statement, "Parameters": [key["pk"], key["sk"]]}),
+            )
+        }
+        _ => (
+            "PutItem",
+            json!({"TableName": "tab", "Item": any_expiring_item(choice, now)}),
+        ),
+    }
+}
+
+/// A settable clock moves past many deletions, and requests leave those of other items for later: no request observes
+/// one, and what is recorded is the same.
+#[test]
+fn due_deletions_are_not_observed_before_they_are_applied() {
+    let seed = setting("DYNATWIN_SEED").unwrap_or(11);
+    println!("DYNATWIN_SEED={seed}");
+    let stream = json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}});
+    let local = json!({"LocalSecondaryIndexes": [{"IndexName": "local", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "g", "KeyType": "RANGE"}]}]});
+    for (more, transaction_time) in [(json!({}), 0), (json!({}), 20), (stream, 20), (local, 0)] {
+        let (pair, mut choice) = (Pair::new(seed, &more, transaction_time), Choice(seed));
+        for _ in 0..12 {
+            let now = pair.0[0].seconds();
+            for _ in 0..10 {
+                let puts: Vec<Value> = (0..25)
+                    .map(|_| any_expiring_item(&mut choice, now))
+                    .map(|item| json!({"PutRequest": {"Item": item}}))
+                    .collect();
+                pair.same("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
+            }
+            pair.pass(10 + choice.below(40));
+            for _ in 0..40 {
+                let (operation, body) = any_request(&mut choice, now);
+                pair.same(operation, &body);
+            }
+        }
+        let latest = pair.0[0].seconds();
+        pair.pass(3600);
+        pair.same("Scan", &json!({"TableName": "tab"}));
+        pair.same("Scan", &json!({"TableName": "tab", "IndexName": "by-g"}));
+        if more["StreamSpecification"].is_object() {
+            // The records of a shard come from several partitions, whose order depends on the requests.
+            let by_key = |twin: &Twin| {
+                let mut records = replay::records(twin, "tab");
+                records.sort_by_key(|record| record["dynamodb"]["Keys"].to_string());
+                let parts = |record: &Value| {
+                    let change = &record["dynamodb"];
+                    let images = (change["OldImage"].clone(), change["NewImage"].clone());
+                    (
+                        record["eventName"].clone(),
+                        change["ApproximateCreationDateTime"].clone(),
+                        images,
+                    )
+                };
+                records.iter().map(parts).collect::<Vec<_>>()
+            };
+            let [one, other] = pair.0.each_ref().map(by_key);
+            assert!(one.len() > 1000, "{}", one.len());
+            assert!(one == other, "the records of each item");
+        }
+        for at in 0..15 {
+            let (name, moment) = (format!("copy-{at}"), latest - choice.below(400) as i64);
+            pair.same(
+                "RestoreTableToPointInTime",
+                &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": moment}),
+            );
+            pair.same("Scan", &json!({"TableName": name}));
+        }
+    }
+}
+
+#[test]
+fn a_write_applies_few_of_many_due_deletions() {
+    let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
+    create_table_with_ttl(&twin);
+    put_expiring_items(&twin, 2000);
+    twin.engine.clock().advance(Duration::from_secs(20));
+    let before = recorder.commits().len();
+    let item = json!({"pk": {"S": "7"}, "g": {"S": "new"}});
+    let condition = "attribute_not_exists(pk)";
+    let put = json!({"TableName": "tab", "Item": item, "ConditionExpression": condition});
+    twin.ok("PutItem", &put);
+    let key = json!({"pk": {"S": "8"}});
+    let read = twin.ok("GetItem", &json!({"TableName": "tab", "Key": key}));
+    assert!(read.get("Item").is_none());
+    let commits = recorder.commits().len() - before;
+    assert!((1..50).contains(&commits), "{commits}");
+    assert_eq!(scan(&twin, Some("by-g")), std::slice::from_ref(&item));
+    assert_eq!(scan(&twin, None), [item]);
+    assert_eq!(recorder.commits().len() - before, 2001);
 }

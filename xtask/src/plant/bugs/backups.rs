@@ -48,8 +48,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "recovery drops a chunk whose last change is the earliest restorable",
         file: "storage/recovery.rs",
-        right: "last.at < earliest",
-        wrong: "if PLANTED { last.at <= earliest } else { last.at < earliest }",
+        right: "latest < earliest",
+        wrong: "if PLANTED { latest <= earliest } else { latest < earliest }",
     },
     Bug {
         what: "a page of backups has a last key though it is the last",
@@ -228,7 +228,7 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a restored log of recovery forgets its latest moment",
         file: "storage/recovery.rs",
-        right: "        self.latest = Some(version.at);\n",
-        wrong: "        if !PLANTED {\n            self.latest = Some(version.at);\n        }\n",
+        right: "        self.latest = self.latest.max(Some(version.at));\n",
+        wrong: "        if !PLANTED {\n            self.latest = self.latest.max(Some(version.at));\n        }\n",
     },
 ];
