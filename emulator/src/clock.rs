@@ -335,6 +335,20 @@ impl Clock {
         Moment(before.max(read))
     }
 
+    /// Whether a moment has come. The source is read only if the clock has not shown that moment before.
+    ///
+    /// ```
+    /// use dynatwin_engine::{Clock, Moment};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// assert!(clock.has_reached(Moment::START));
+    /// assert!(!clock.has_reached(Moment::START.plus(Duration::from_secs(1))));
+    /// ```
+    pub fn has_reached(&self, moment: Moment) -> bool {
+        self.0.latest.load(Ordering::Acquire) >= moment.0 || self.now() >= moment
+    }
+
     /// The time of a running clock if it had never been frozen.
     fn running(&self) -> i64 {
         let read = match &self.0.source {
