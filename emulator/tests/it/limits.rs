@@ -156,7 +156,7 @@ fn members_may_be_as_long_as_their_limits() {
         ),
         (
             "ExportTableToPointInTime",
-            "s3Bucket",
+            "at 's3Bucket'",
             Some(2),
             Some(255),
             Box::new(
@@ -259,12 +259,89 @@ fn members_may_be_as_long_as_their_limits() {
         }
         for (length, refused) in lengths {
             let found = refusal(&twin, operation, &body(length));
-            if found.contains(what) != refused {
+            // What is no sentence is the name of a member.
+            let named = if what.contains(' ') {
+                found.contains(what)
+            } else {
+                found.contains(&format!("at '{what}' failed to satisfy constraint: Member must have"))
+            };
+            if named != refused {
                 wrong.push(format!("{operation}, {what} of {length}: {found:.200}"));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A list without a limit has a page of a certain length, and ends with the last element of a full page.
+#[test]
+fn lists_have_pages_of_a_length() {
+    let twin = twin();
+    let recovery =
+        json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    twin.ok("UpdateContinuousBackups", &recovery);
+    let table = |name: &str| {
+        json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}})
+    };
+    type Make<'m> = Box<dyn Fn(usize) -> (&'static str, Value) + 'm>;
+    let export = |at: usize| {
+        let export = json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "bucket", "ClientToken": at.to_string()});
+        ("ExportTableToPointInTime", export)
+    };
+    let import = |at: usize| {
+        let mut created = table(&format!("imported-{at}"));
+        created.as_object_mut().unwrap().remove("StreamSpecification");
+        let import =
+            json!({"S3BucketSource": {"S3Bucket": "bucket"}, "InputFormat": "ION", "TableCreationParameters": created});
+        ("ImportTable", import)
+    };
+    // A list, its member, the member of the next page, the elements that are there, the length of a page, and what makes another.
+    let lists: [(&str, &str, &str, usize, usize, Make<'_>); 5] = [
+        ("ListExports", "ExportSummaries", "NextToken", 0, 25, Box::new(export)),
+        ("ListImports", "ImportSummaryList", "NextToken", 0, 25, Box::new(import)),
+        (
+            "ListBackups",
+            "BackupSummaries",
+            "LastEvaluatedBackupArn",
+            0,
+            100,
+            Box::new(|_| ("CreateBackup", json!({"TableName": "tab", "BackupName": "backup"}))),
+        ),
+        (
+            "ListTables",
+            "TableNames",
+            "LastEvaluatedTableName",
+            1,
+            100,
+            Box::new(|at| ("CreateTable", table(&format!("tab-{at}")))),
+        ),
+        // The tables of the line above have the streams, all but the last.
+        (
+            "ListStreams",
+            "Streams",
+            "LastEvaluatedStreamArn",
+            101,
+            100,
+            Box::new(|at| ("CreateTable", table(&format!("more-{at}")))),
+        ),
+    ];
+    for (list, member, next, there, length, make) in lists {
+        let page = || {
+            let answer = twin.ok(list, &json!({}));
+            (answer[member].as_array().unwrap().len(), answer.get(next).is_some())
+        };
+        for at in there..length {
+            let (operation, body) = make(at);
+            twin.ok(operation, &body);
+        }
+        if there < length {
+            assert_eq!(page(), (length, false), "{list}");
+        }
+        let (operation, body) = make(length);
+        twin.ok(operation, &body);
+        assert_eq!(page(), (length, true), "{list}");
+    }
 }
 
 /// An item and its entries in local indexes have 400 KB together.
