@@ -498,6 +498,51 @@ mod tests {
     use super::*;
 
     #[test]
+    fn operations_have_the_latency_of_their_class() {
+        let Latency {
+            read,
+            write,
+            query,
+            transaction,
+            control,
+            ..
+        } = Latency::AWS;
+        for (operations, expect) in [
+            (&["GetItem", "BatchGetItem", "GetRecords", "GetShardIterator"][..], read),
+            (&["PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"], write),
+            (
+                &[
+                    "Query",
+                    "Scan",
+                    "SearchVectors",
+                    "ExecuteStatement",
+                    "BatchExecuteStatement",
+                ],
+                query,
+            ),
+            (
+                &["TransactGetItems", "TransactWriteItems", "ExecuteTransaction"],
+                transaction,
+            ),
+            (
+                &[
+                    "CreateTable",
+                    "DescribeTable",
+                    "ListTables",
+                    "DescribeStream",
+                    "ListStreams",
+                    "UpdateTimeToLive",
+                ],
+                control,
+            ),
+        ] {
+            for operation in operations {
+                assert_eq!(Latency::AWS.of_operation(operation), expect, "{operation}");
+            }
+        }
+    }
+
+    #[test]
     fn a_long_tail_has_its_quantiles() {
         let lag = long_tailed(4, 12, 1000);
         let mut lengths: Vec<Duration> = (0..100_000)

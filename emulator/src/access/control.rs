@@ -403,4 +403,41 @@ mod tests {
         control.restore();
         assert!(control.is_configured() && control.find("AKIAANN").unwrap().credential.is_some());
     }
+
+    #[test]
+    fn issued_sessions_are_forgotten_with_their_configuration() {
+        let configure: fn(&AccessControl) = |control| {
+            let directory = Directory::read(CONFIGURATION, Moment::START);
+            control.configure(Some(directory.unwrap()));
+        };
+        let changes: [fn(&AccessControl); 2] = [AccessControl::restore, configure];
+        for change in changes {
+            let control = control();
+            control.keep();
+            let request = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
+            let issue = || control.issue(&request, 7, Moment::START).unwrap().access_key_id;
+            let known = |id: &str| control.find(id).unwrap().credential.is_some();
+            let id = issue();
+            assert!(known(&id));
+            change(&control);
+            assert!(!known(&id) && known("AKIAANN"));
+            assert_eq!(issue(), id, "the sessions of a seed begin again");
+        }
+    }
+
+    #[test]
+    fn the_session_that_expires_first_makes_room() {
+        let control = control();
+        let issue = |hours: u64| {
+            let mut request = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
+            request.duration = Duration::from_hours(hours);
+            control.issue(&request, 7, Moment::START).unwrap().access_key_id
+        };
+        let known = |id: &str| control.find(id).unwrap().credential.is_some();
+        let [long, short] = [9, 1].map(issue);
+        let others: Vec<_> = (2..MOST_SESSIONS).map(|_| issue(5)).collect();
+        assert!(known(&long) && known(&short));
+        let new = issue(3);
+        assert!(known(&long) && !known(&short) && others.iter().all(|id| known(id)) && known(&new));
+    }
 }

@@ -288,7 +288,46 @@ fn deciding(attached: &AttachedPolicy, at: usize) -> DecidingStatement {
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::ConditionKeys;
+    use super::super::principal::Subject;
     use super::*;
+
+    /// Of several policies that allow as closely, the first decides.
+    #[test]
+    fn the_first_statement_that_allows_decides() {
+        let attached = |label: &str, text: &str| AttachedPolicy {
+            label: label.to_owned(),
+            arn: None,
+            policy: PolicyDocument::parse(text, PolicyKind::Identity).unwrap(),
+        };
+        let allows = r#"{"Version": "2012-10-17", "Statement": [
+            {"Effect": "Allow", "Action": "dynamodb:PutItem", "Resource": "*"},
+            {"Sid": "One", "Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"},
+            {"Sid": "Two", "Effect": "Allow", "Action": "*", "Resource": "*"}]}"#;
+        let other = allows.replace("dynamodb:*", "dynamodb:PutItem");
+        let identity = [
+            attached(
+                "other",
+                &other.replace("\"*\", \"Resource\"", "\"dynamodb:PutItem\", \"Resource\""),
+            ),
+            attached("first", allows),
+            attached("second", allows),
+        ];
+        let policies = PolicySet {
+            identity: &identity,
+            resource_account: "123456789012",
+            ..PolicySet::default()
+        };
+        let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+        let decision = policies.decide(&StatementInput {
+            subject: &ann,
+            action: "dynamodb:GetItem",
+            resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders",
+            keys: &keys,
+        });
+        let statement = decision.statement.unwrap();
+        assert_eq!((statement.policy.as_str(), statement.place), ("first", 2));
+    }
 
     #[test]
     fn a_denial_names_the_kind_of_policy() {

@@ -359,6 +359,55 @@ mod tests {
     }
 
     #[test]
+    fn a_denial_elsewhere_removes_a_warning() {
+        let attributes = r#"{"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*",
+            "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": "a"}}}"#;
+        let select = |effect: &str| {
+            format!(
+                r#"{attributes}, {{"Effect": "{effect}", "Action": "dynamodb:GetItem", "Resource": "*",
+                "Condition": {{"StringEquals": {{"dynamodb:Select": "ALL_ATTRIBUTES"}}}}}}"#
+            )
+        };
+        assert!(!codes(&select("Deny")).contains(&"AttributesWithoutSelect"));
+        assert!(codes(&select("Allow")).contains(&"AttributesWithoutSelect"));
+    }
+
+    #[test]
+    fn a_policy_of_a_table_that_leaves_out_its_indexes_gets_a_warning() {
+        let table = "arn:aws:dynamodb:us-east-1:123456789012:table/Tab";
+        let not_named = &["IndexesNotNamed"][..];
+        for (effect, action, element, resources, expect) in [
+            ("Allow", "dynamodb:Query", "Resource", format!("{table:?}"), not_named),
+            ("Allow", "dynamodb:*", "Resource", format!("{table:?}"), not_named),
+            (
+                "Allow",
+                "dynamodb:Scan",
+                "Resource",
+                format!("[{table:?}, \"{table}/stream/1\"]"),
+                not_named,
+            ),
+            ("Allow", "dynamodb:GetItem", "Resource", format!("{table:?}"), &[]),
+            ("Allow", "dynamodb:Query", "Resource", format!("\"{table}*\""), &[]),
+            (
+                "Allow",
+                "dynamodb:Query",
+                "Resource",
+                format!("[{table:?}, \"{table}/index/by-a\"]"),
+                &[],
+            ),
+            ("Allow", "dynamodb:Query", "NotResource", format!("{table:?}"), &[]),
+            ("Deny", "dynamodb:Query", "Resource", format!("{table:?}"), &[]),
+        ] {
+            let text = format!(
+                r#"{{"Version": "2012-10-17", "Statement": {{"Effect": "{effect}", "Principal": "*", "Action": "{action}", "{element}": {resources}}}}}"#
+            );
+            let policy = PolicyDocument::parse(&text, PolicyKind::Resource).unwrap();
+            let found: Vec<_> = policy.warnings().into_iter().map(|warning| warning.code).collect();
+            assert_eq!(found, expect, "{text}");
+        }
+    }
+
+    #[test]
     fn a_scan_that_leading_keys_should_limit_gets_a_warning() {
         let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*",
             "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "ann"}}}}"#;

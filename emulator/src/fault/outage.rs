@@ -114,3 +114,25 @@ impl OutageRule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of an outage ends with the outage, and not later than it would by itself.
+    #[test]
+    fn parts_last_no_longer_than_their_outage() {
+        let seconds = |scope: &Rule| -> Vec<Option<u64>> {
+            let parts = Outage::AzLoss.rules(scope).into_iter();
+            parts
+                .map(|rule| rule.window.lasting.map(|length| length.as_secs()))
+                .collect()
+        };
+        let scope = Rule::new(Verdict::Reset);
+        assert_eq!(seconds(&scope), [Some(60), Some(60), Some(10), Some(300)]);
+        for (lasting, expect) in [(5, [5, 5, 5, 5]), (30, [30, 30, 10, 30]), (3600, [60, 60, 10, 300])] {
+            let scope = scope.clone().lasting(Duration::from_secs(lasting));
+            assert_eq!(seconds(&scope), expect.map(Some), "{lasting}");
+        }
+    }
+}

@@ -304,3 +304,31 @@ impl ItemAction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An injected error belongs to the first entry that has failed with it.
+    #[test]
+    fn injected_errors_belong_to_the_entries_that_have_them() {
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let mut recorder = RequestRecorder::new(caller.clone(), caller, "BatchGetItem", Moment::START);
+        recorder.inject(Injected::Rule(3), ErrorKind::ProvisionedThroughputExceeded);
+        for error in [
+            None,
+            Some(ErrorKind::ConditionalCheckFailed),
+            Some(ErrorKind::ProvisionedThroughputExceeded),
+            Some(ErrorKind::ProvisionedThroughputExceeded),
+        ] {
+            let mut access = RecordedAccess::new(ItemAction::Get, Name::new("tab"));
+            access.error = error;
+            recorder.accessed(access);
+        }
+        let injected = recorder.request.accesses.iter().map(|access| access.injected.is_some());
+        assert_eq!(injected.collect::<Vec<_>>(), [false, false, true, false]);
+    }
+}

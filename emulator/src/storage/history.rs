@@ -248,6 +248,17 @@ mod tests {
     }
 
     #[test]
+    fn the_age_of_a_state_is_counted_from_its_replacement() {
+        let mut history = history(60);
+        for seconds in [10, 20, 30] {
+            record(&mut history, 0, None, at(seconds));
+        }
+        for (state, age) in [(0, 25), (1, 15), (2, 5), (3, 0)] {
+            assert_eq!(history.age(state, at(35)), Duration::from_secs(age), "{state}");
+        }
+    }
+
+    #[test]
     fn memory_is_bounded_though_time_stands_still() {
         let mut history = history(2);
         (0..30_000).for_each(|token| record(&mut history, token, None, at(0)));

@@ -1,5 +1,7 @@
 //! Random bodies for the controls: no body causes a panic, and the twin keeps answering.
 
+use std::time::Duration;
+
 use crate::common::settings;
 use dynatwin_engine::controls::{CONTROLS, Takes};
 use dynatwin_engine::http::{Answer, HttpRequest};
@@ -304,6 +306,18 @@ fn counters_are_listed_for_accounts_with_requests_or_tables() {
         .map(|scope| &scope["accessKey"])
         .collect();
     assert_eq!(access_keys, ["me", "you"]);
+}
+
+/// The clock goes back to its start: an answer that was to be delivered when the control began would wait for it.
+#[test]
+fn the_answer_to_a_complete_reset_does_not_wait() {
+    let engine = shared();
+    engine.advance(Duration::from_hours(24 * 8));
+    for (body, waits_until) in [("{}", engine.clock().now()), (r#"{"all": true}"#, Moment::START)] {
+        let answer = ask(&engine, "POST", "/_dynatwin/reset", body);
+        assert_eq!((answer.status, answer.at), (200, waits_until), "{body}");
+        assert_eq!(engine.clock().now(), waits_until, "{body}");
+    }
 }
 
 /// A client in real time advances a clock that stands still by its backoff.

@@ -114,6 +114,45 @@ fn a_filter_on_a_key_could_be_a_query() {
     }
 }
 
+/// The attributes of a sort key are used from the left, up to one that is not compared for equality.
+#[test]
+fn a_sort_key_of_several_attributes_is_used_from_the_left() {
+    let twin = Twin::new(7);
+    let names = ["id", "status", "date", "amount"];
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+            "KeySchema": [key("id", "HASH")],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-status", "Projection": {"ProjectionType": "ALL"},
+                "KeySchema": [key("status", "HASH"), key("date", "RANGE"), key("amount", "RANGE")]}],
+        }),
+    );
+    twin.engine.watch(true);
+    for (filter, expect) in [
+        ("#s = :a", "Query by-status status"),
+        ("#s = :a AND #d = :a", "Query by-status status+date"),
+        ("#s = :a AND #d > :a", "Query by-status status+date"),
+        ("#s = :a AND #d = :a AND #a > :a", "Query by-status status+date+amount"),
+        ("#s = :a AND #d > :a AND #a = :a", "Query by-status status+date"),
+        ("#s = :a AND #a = :a", "Query by-status status"),
+    ] {
+        let aliases: serde_json::Map<String, Value> = [("#s", "status"), ("#d", "date"), ("#a", "amount")]
+            .into_iter()
+            .filter(|(alias, _)| filter.contains(alias))
+            .map(|(alias, name)| (alias.to_owned(), json!(name)))
+            .collect();
+        twin.ok(
+            "Scan",
+            &json!({"TableName": "Orders", "FilterExpression": filter, "ExpressionAttributeNames": aliases,
+                "ExpressionAttributeValues": {":a": {"S": "x"}}}),
+        );
+        assert_eq!(better(&explained(&twin)), [expect], "{filter}");
+    }
+}
+
 #[test]
 fn a_query_that_filters_could_use_more_of_a_key() {
     let twin = watched();
@@ -215,6 +254,39 @@ fn explanations_have_the_reason_of_a_failure() {
         &json!({"TableName": "Orders", "Key": {"customer": {"S": "none"}, "order": {"S": "1"}}}),
     );
     assert_explained(&twin, "There is no item with this key");
+}
+
+/// The service spells the member of an error's text in two ways.
+#[test]
+fn explanations_have_the_text_of_the_error() {
+    let twin = watched();
+    let watch = twin.engine.handle(&HttpRequest {
+        method: "POST",
+        target: "/_dynatwin/watch",
+        headers: &[("host", "here"), ("content-type", "application/json")],
+        body: br#"{"bodies": true}"#,
+    });
+    assert_eq!(watch.status, 200);
+    let missing = json!({"TableName": "Missing", "Key": {"customer": {"S": "a"}}});
+    let check = json!({"ConditionCheck": {"TableName": "Orders", "Key": {"customer": {"S": "c1"}, "order": {"S": "1"}},
+        "ConditionExpression": "attribute_not_exists(customer)"}});
+    for (operation, body, sentence) in [
+        (
+            "GetItem",
+            missing,
+            "It failed with ResourceNotFoundException: Requested resource not found",
+        ),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [check]}),
+            "It failed with TransactionCanceledException: Transaction cancelled, please refer cancellation reasons for specific reasons [ConditionalCheckFailed]",
+        ),
+    ] {
+        assert_eq!(twin.send(operation, &body).0, 400);
+        let explained = explained(&twin);
+        let sentences = explained["sentences"].as_array().unwrap();
+        assert!(sentences.contains(&json!(sentence)), "{explained}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{Choice, Twin, create_table_with_ttl, setting};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
-use dynatwin_engine::monitoring::{ItemAction, Request};
+use dynatwin_engine::monitoring::{ItemAction, Request, Spent};
 use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
 
@@ -805,4 +805,31 @@ fn request(choice: &mut Choice) -> (&'static str, Value) {
     };
     body["ReturnConsumedCapacity"] = json!("TOTAL");
     (operation, body)
+}
+
+/// What a block spends is the difference of each table and each index.
+#[test]
+fn a_meter_counts_each_resource_from_its_own_beginning() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    twin.engine.watch(true);
+    let put = |pk: &str, more: Value| {
+        let mut item = json!({"pk": {"S": pk}});
+        item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    (0..3).for_each(|number| put(&number.to_string(), json!({})));
+    let units = |spent: &[Spent]| -> Vec<(Option<String>, f64)> {
+        let of = |spent: &Spent| (spent.index.as_ref().map(ToString::to_string), spent.write.as_f64());
+        spent.iter().map(of).collect()
+    };
+    let ((), spent) = twin.engine.spent_by(&twin.caller, || {
+        put("a", json!({"g": {"S": "x"}}));
+        put("b", json!({}));
+    });
+    assert_eq!(units(&spent), [(None, 2.0), (Some("by-g".to_owned()), 1.0)]);
+    let ((), spent) = twin
+        .engine
+        .spent_by(&twin.caller, || put("a", json!({"g": {"S": "y"}})));
+    assert_eq!(units(&spent), [(None, 1.0), (Some("by-g".to_owned()), 2.0)]);
 }

@@ -583,3 +583,25 @@ fn a_write_after_a_restart_is_newer_than_those_before_it() {
         }
     }
 }
+
+/// The writes that arrive from other regions are added to the table's own.
+#[test]
+fn arriving_writes_count_as_consumed() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine.watch(true);
+    let consumed = |region: &str| {
+        let metrics = twin.engine.metrics(&caller(region));
+        let of_table = metrics.iter().find(|metric| {
+            metric.name == "ConsumedWriteCapacityUnits"
+                && metric.dimensions.len() == 1
+                && metric.dimension("TableName") == Some("tab")
+        });
+        of_table.map_or(0.0, |metric| metric.value)
+    };
+    let (us, eu) = (consumed(US), consumed(EU));
+    twin.put(US, "a", "1");
+    let (own, arrived) = (consumed(US) - us, consumed(EU) - eu);
+    assert!(own > 0.0 && arrived > 0.0, "{own} {arrived}");
+    twin.put(EU, "b", "1");
+    assert_eq!((consumed(US) - us, consumed(EU) - eu), (own + arrived, own + arrived));
+}

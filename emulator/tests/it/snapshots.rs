@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::common::commits::{self, Recorder};
 use crate::common::{Twin, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
-use dynatwin_engine::{Conditions, RestoreError, StateSnapshot};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Caller, Conditions, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
 
 fn put(pk: &str) -> Value {
@@ -47,6 +48,39 @@ fn a_restored_state_is_in_the_log() {
     commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
     twin.engine.reset().unwrap();
     commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+}
+
+/// The conditions of a table are part of the state, also of one that does not exist.
+#[test]
+fn a_restored_table_has_its_own_conditions() {
+    let (twin, _) = logged();
+    let account = || twin.engine.account(&twin.caller);
+    for table in ["tab", "later"] {
+        account().set_table_conditions(table, Conditions::STORM).unwrap();
+    }
+    let Caller { access_key, region } = &twin.caller;
+    let authorization = format!("AWS4-HMAC-SHA256 Credential={access_key}/20260101/{region}/dynamodb/aws4_request");
+    let snapshot = twin.engine.snapshot();
+    let bytes = StateSnapshot::from_bytes(&snapshot.to_bytes()).unwrap();
+    for snapshot in [snapshot, bytes] {
+        let other = Twin::new(2);
+        other.engine.restore(&snapshot).unwrap();
+        for (table, own) in [("tab", true), ("later", true), ("another", false)] {
+            let answer = other.engine.handle(&HttpRequest {
+                method: "GET",
+                target: &format!("/_dynatwin/tables/{table}/conditions"),
+                headers: &[("host", "localhost"), ("authorization", &authorization)],
+                body: b"",
+            });
+            let conditions: Value = serde_json::from_slice(&answer.body).unwrap();
+            assert_eq!(conditions["own"] == true, own, "{table}: {conditions}");
+            assert_eq!(
+                conditions["conditions"]["throttles"] == 0.05,
+                own,
+                "{table}: {conditions}"
+            );
+        }
+    }
 }
 
 struct Full(AtomicBool);

@@ -181,6 +181,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn requests_have_the_session_token_of_the_environment() {
+        for token in [None, Some("the token")] {
+            let variable = |name: &str| match name {
+                "AWS_SESSION_TOKEN" => token.map(str::to_owned),
+                name => Some(name.to_owned()),
+            };
+            let endpoint = Endpoint::new("https://dynamodb.eu-west-1.amazonaws.com", variable).unwrap();
+            let request = endpoint.signed("ListTables", "{}").unwrap();
+            let sent = request.headers().get("x-amz-security-token");
+            assert_eq!(sent.map(|value| value.to_str().unwrap()), token);
+            let authorization = request.headers()["authorization"].to_str().unwrap();
+            assert!(authorization.contains("=AWS_ACCESS_KEY_ID/"), "{authorization}");
+            assert!(
+                authorization.contains("/eu-west-1/dynamodb/aws4_request"),
+                "{authorization}"
+            );
+        }
+    }
+
+    #[test]
     fn regions_of_hosts() {
         for (host, region) in [
             ("dynamodb.eu-west-1.amazonaws.com", Some("eu-west-1")),

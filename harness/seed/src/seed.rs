@@ -218,14 +218,10 @@ fn drop_description(members: &mut Map<String, Json>, on_demand: bool) {
         members.remove("ProvisionedThroughput");
     }
     members.remove("WarmThroughput");
-    let unlimited = |limits: &Json| {
-        let limits = limits.as_object();
-        limits.is_none_or(|limits| {
-            limits
-                .values()
-                .all(|limit| limit.as_i64().is_none_or(|limit| limit < 0))
-        })
-    };
+    if let Some(limits) = members.get_mut("OnDemandThroughput").and_then(Json::as_object_mut) {
+        limits.retain(|_, limit| limit.as_i64().is_some_and(|limit| limit >= 0));
+    }
+    let unlimited = |limits: &Json| limits.as_object().is_none_or(Map::is_empty);
     if members.get("OnDemandThroughput").is_some_and(unlimited) {
         members.remove("OnDemandThroughput");
     }

@@ -83,7 +83,7 @@ fn a_copy_is_complete() {
     assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
 }
 
-/// Lists one table at a time, and is still enabling time to live.
+/// Lists one table and seven tags at a time, and is still enabling time to live.
 struct OneByOne<'d>(InProcess<'d>);
 
 impl Database for OneByOne<'_> {
@@ -92,7 +92,19 @@ impl Database for OneByOne<'_> {
         if operation == "ListTables" {
             body["Limit"] = 1.into();
         }
+        let from = body["NextToken"].as_str().map_or(0, |token| token.parse().unwrap());
+        if operation == "ListTagsOfResource" {
+            body.as_object_mut().unwrap().remove("NextToken");
+        }
         let mut answer = self.0.call(operation, &body)?;
+        if let Some(tags) = answer.get_mut("Tags").and_then(Value::as_array_mut) {
+            let next = from + 7;
+            let more = next < tags.len();
+            *tags = tags.iter().skip(from).take(7).cloned().collect();
+            if more {
+                answer["NextToken"] = next.to_string().into();
+            }
+        }
         if let Some(status) = answer.pointer_mut("/TimeToLiveDescription/TimeToLiveStatus")
             && *status == "ENABLED"
         {
@@ -272,4 +284,52 @@ fn unprocessed_items_are_retried() {
         Ok(ITEMS)
     );
     assert!(throttled.longest.lock().unwrap().get() > Duration::ZERO);
+}
+
+/// Items that stay unprocessed end the copy.
+#[test]
+fn items_that_stay_unprocessed_are_an_error() {
+    struct Refusing<'d>(InProcess<'d>);
+    impl Database for Refusing<'_> {
+        fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+            if operation == "BatchWriteItem" {
+                return Ok(json!({"UnprocessedItems": body["RequestItems"]}));
+            }
+            self.0.call(operation, body)
+        }
+
+        fn pause(&self, _: Duration) {}
+    }
+    let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
+    let to = Refusing(InProcess::new(&to, &caller));
+    assert_eq!(
+        copy(&InProcess::new(&from, &caller), &to, &options(), &|_| ()).unwrap_err(),
+        "Orders: ProvisionedThroughputExceededException: items stay unprocessed"
+    );
+}
+
+/// A copy continues with the segments that it began with, whatever the options are now.
+#[test]
+fn a_resumed_copy_has_the_segments_of_its_beginning() {
+    let (from, caller) = (filled(), caller());
+    let state = std::env::temp_dir().join(format!("dynatwin-segments-{}.json", std::process::id()));
+    let copied = [r#"{"Orders": ["done", null]}"#, r#"{"Orders": [null, "done"]}"#].map(|saved| {
+        std::fs::write(&state, saved).unwrap();
+        let options = CopyOptions {
+            state: Some(state.clone()),
+            segments: 5,
+            verify: false,
+            ..CopyOptions::default()
+        };
+        let to = engine(&Conditions::CALM);
+        copy(
+            &InProcess::new(&from, &caller),
+            &InProcess::new(&to, &caller),
+            &options,
+            &|_| (),
+        )
+        .unwrap()
+    });
+    assert!(copied.iter().all(|items| *items > 0), "{copied:?}");
+    assert_eq!(copied.iter().sum::<u64>(), ITEMS);
 }

@@ -198,6 +198,109 @@ fn a_description_creates_an_identical_table() {
     }
 }
 
+/// A setting of a table in a template or description, and its value in the created table.
+#[test]
+fn settings_that_follow_from_others() {
+    const KEY: &str = "AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      \
+                       KeySchema: [{AttributeName: id, KeyType: HASH}]";
+    let resource = |kind: &str, properties: &str| {
+        format!(
+            "Parameters:\n  Names: {{Type: CommaDelimitedList, Default: 'a, b'}}\nResources:\n  Tab:\n    Type: AWS::DynamoDB::{kind}\n    \
+             Properties:\n      {KEY}\n{properties}"
+        )
+    };
+    let index = "      BillingMode: PAY_PER_REQUEST\n      GlobalSecondaryIndexes:\n      - IndexName: by-id\n        \
+                 KeySchema: [{AttributeName: id, KeyType: HASH}]\n        \
+                 Projection: {ProjectionType: INCLUDE, NonKeyAttributes: !Ref Names}\n";
+    let scaling = "      BillingMode: PROVISIONED\n      WriteProvisionedThroughputSettings:\n        \
+                   WriteCapacityAutoScalingSettings: {MinCapacity: 3, SeedCapacity: 7, MaxCapacity: 9}\n      \
+                   Replicas:\n      - Region: us-east-1\n        ReadProvisionedThroughputSettings:\n          \
+                   ReadCapacityAutoScalingSettings: {MinCapacity: 4, MaxCapacity: 9}\n";
+    let limited = |limits: &str| {
+        format!(
+            r#"{{"Table": {{"TableName": "Tab", "BillingModeSummary": {{"BillingMode": "PAY_PER_REQUEST"}},
+                "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}], "OnDemandThroughput": {limits}}}}}"#
+        )
+    };
+    for (name, text, pointer, expected) in [
+        (
+            "list.yaml",
+            resource("Table", index),
+            "/GlobalSecondaryIndexes/0/Projection/NonKeyAttributes",
+            json!(["a", "b"]),
+        ),
+        (
+            "scaling.yaml",
+            resource("GlobalTable", scaling),
+            "/ProvisionedThroughput/WriteCapacityUnits",
+            json!(7),
+        ),
+        (
+            "scaling.yaml",
+            resource("GlobalTable", scaling),
+            "/ProvisionedThroughput/ReadCapacityUnits",
+            json!(4),
+        ),
+        (
+            "half-limited.json",
+            limited(r#"{"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 5}"#),
+            "/OnDemandThroughput/MaxWriteRequestUnits",
+            json!(5),
+        ),
+        (
+            "unlimited.json",
+            limited(r#"{"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1}"#),
+            "/OnDemandThroughput",
+            Value::Null,
+        ),
+    ] {
+        let seed = Seed::parse(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let table = seed.tables[0].name.clone();
+        let table = Filled::with(Ok(seed)).table(&table);
+        let found = table.pointer(pointer).cloned().unwrap_or_default();
+        assert_eq!(found, expected, "{name}: {pointer} of {table}");
+    }
+}
+
+/// The members of an object replace those that are merged into it.
+#[test]
+fn merged_tables() {
+    let yaml = "
+tables:
+- &first
+  TableName: First
+  BillingMode: PAY_PER_REQUEST
+  AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+  KeySchema: [{AttributeName: id, KeyType: HASH}]
+- <<: *first
+  TableName: Second
+";
+    let seed = Seed::parse("tables.yaml", yaml.as_bytes()).unwrap();
+    let names: Vec<&str> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["First", "Second"]);
+}
+
+/// Time to live is off in Terraform unless it is enabled.
+#[test]
+fn time_to_live_in_terraform() {
+    for (block, attribute) in [
+        (r#"[{"attribute_name": "expires"}]"#, None),
+        (r#"[{"attribute_name": "expires", "enabled": null}]"#, None),
+        (r#"[{"attribute_name": "expires", "enabled": false}]"#, None),
+        (r#"[{"attribute_name": "expires", "enabled": true}]"#, Some("expires")),
+        ("[]", None),
+    ] {
+        let plan = format!(
+            r#"{{"terraform_version": "1", "planned_values": {{"root_module": {{"resources": [
+                {{"type": "aws_dynamodb_table", "values": {{"name": "T", "billing_mode": "PAY_PER_REQUEST", "hash_key": "id",
+                "attribute": [{{"name": "id", "type": "S"}}], "ttl": {block}}}}}]}}}}}}"#
+        );
+        let seed = Seed::parse("plan.json", plan.as_bytes()).unwrap();
+        assert_eq!(seed.tables[0].time_to_live.as_deref(), attribute, "{block}");
+    }
+}
+
 #[test]
 fn files_that_only_have_items() {
     let record = r#"{"Item":{"id":{"S":"a"},"at":{"N":"1"}}}"#;
@@ -407,4 +510,14 @@ fn an_export_is_loaded_again() {
     }
     let refused = dynatwin_seed::export(&InProcess::new(&first.0, &caller), &[], &folder.0, &|_| ());
     assert!(refused.unwrap_err().contains("there is an export already"));
+    let summary = folder.0.join("Bin/manifest-summary.json");
+    let whole = fs::read_to_string(&summary).unwrap();
+    for (right, wrong, message) in [
+        ("FULL_EXPORT", "INCREMENTAL_EXPORT", "only full exports can be loaded"),
+        ("DYNAMODB_JSON", "ION", "only exports in DYNAMODB_JSON can be loaded"),
+    ] {
+        fs::write(&summary, whole.replace(right, wrong)).unwrap();
+        let error = Seed::read(&folder.0.display().to_string()).unwrap_err();
+        assert_eq!(error.message(), message);
+    }
 }

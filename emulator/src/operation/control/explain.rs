@@ -4,7 +4,7 @@ use super::ControlRequest;
 use crate::error::{ErrorKind, Exceeded};
 use crate::journal::{BetterRead, Injected, ItemAction, RecordedAccess, Request};
 use crate::value::Name;
-use crate::wire::control::{ControlResult, write_number};
+use crate::wire::control::{ControlResult, Json, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
 use crate::wire::object::Object;
@@ -92,7 +92,10 @@ fn summary(request: &Request) -> Vec<String> {
     }
     if let Some(error) = request.error {
         let message = request.bodies.as_deref().and_then(|[_, answered]| {
-            let named = |name| member_text(&answered.bytes, name);
+            let named = |name| match Json::read(member_text(&answered.bytes, name)?.as_bytes()) {
+                Ok(Json::Text(text)) => Some(text),
+                _ => None,
+            };
             named("message").or_else(|| named("Message"))
         });
         sentences.push(match message {
@@ -243,4 +246,23 @@ fn suggestion(access: &RecordedAccess, read: &BetterRead) -> String {
         sentence.push_str(" It is eventually consistent.");
     }
     sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_counted_with_the_first_and_the_last() {
+        let mut access = RecordedAccess::new(ItemAction::Scan, Name::new("tab"));
+        for (partitions, expect) in [
+            (None, ""),
+            (Some((2, 2)), ", from partition 2"),
+            (Some((2, 3)), ", from 2 partitions"),
+            (Some((0, 4)), ", from 5 partitions"),
+        ] {
+            access.partitions = partitions;
+            assert_eq!(across(&access), expect);
+        }
+    }
 }

@@ -373,6 +373,21 @@ mod tests {
     }
 
     #[test]
+    fn changes_settle_after_a_pause() {
+        let (inbox, source) = (Inbox::default(), Name::new("a"));
+        assert_eq!(inbox.settled_at("a"), Moment::FIRST);
+        push(&inbox, "a", 1, 1, 10);
+        push(&inbox, "a", 2, 2, 20);
+        assert_eq!(inbox.settled_at("a"), at(22));
+        inbox.set_paused(&source, true, at(3));
+        assert_eq!(inbox.settled_at("a"), Moment::NEVER);
+        inbox.set_paused(&source, false, at(50));
+        assert_eq!(inbox.settled_at("a"), at(50));
+        assert_eq!(drain(&inbox, 60), [(50, 1), (50, 2)]);
+        assert_eq!(inbox.settled_at("a"), Moment::FIRST);
+    }
+
+    #[test]
     fn a_change_that_is_deferred_stays_before_those_of_its_item() {
         let inbox = Inbox::default();
         push(&inbox, "a", 1, 1, 9);

@@ -247,6 +247,10 @@ async fn a_fault_that_never_occurred_is_reported() {
     drop(twin.faults().add(rule().operation("PutItem").caller("somebody")));
     crate::put(&client, "a").await.unwrap();
     throttle.assert_fired(2);
+    for times in [1, 3] {
+        let asserts = std::panic::AssertUnwindSafe(|| throttle.assert_fired(times));
+        assert!(std::panic::catch_unwind(asserts).is_err(), "{times}");
+    }
     assert_eq!(throttle.matched(), 3, "the third attempt passes");
     let idle = twin.faults().never_fired();
     assert_eq!(idle.len(), 1);

@@ -275,3 +275,25 @@ async fn a_change_that_cannot_be_stored_is_an_error() {
     }
     assert_eq!((twin.conditions(), twin.tables()), (before, vec![TABLE.to_owned()]));
 }
+
+#[tokio::test]
+async fn a_fork_has_the_settings_of_its_twin() {
+    let second = Duration::from_secs(1);
+    for (watched, moves) in [(true, true), (true, false), (false, true), (false, false)] {
+        let builder = Twin::builder().seed(7).clock(Clock::settable(Moment::START));
+        let twin = builder.watch(watched).sleep_moves_clock(moves).build();
+        let fork = twin.fork();
+        assert_eq!((fork.seed(), fork.is_watched()), (7, watched));
+        let sleeper = tokio::spawn(fork.clock().sleep(second));
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(sleeper.is_finished(), moves);
+        if !moves {
+            fork.clock().advance(second);
+        }
+        sleeper.await.unwrap();
+        assert_eq!(fork.clock().now(), Moment::START.plus(second));
+        assert_eq!(twin.clock().now(), Moment::START);
+    }
+}
