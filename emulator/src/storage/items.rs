@@ -277,7 +277,7 @@ impl Chunk {
     #[cold]
     fn count_gone(&mut self) {
         self.gone += 1;
-        if self.gone as usize >= (self.entries.len() / 4).max(16) {
+        if self.gone as usize >= (self.entries.len() / 8).max(16) {
             self.gone = 0;
             value::repack(self.entries.iter_mut().map(|(_, item)| item));
         }
