@@ -343,6 +343,11 @@ fn an_index_rule_throttles_its_reads_and_its_tables_writes() {
         [json!(0), json!(0)]
     );
     assert_eq!(other.put("a").status, 200, "a table without the index");
+    twin.0.faults().clear();
+    twin.0
+        .add_fault(Rule::new(Verdict::Throttle(None)).index("by-another"))
+        .unwrap();
+    assert_eq!(twin.put("a").status, 200, "a table with other indexes");
 }
 
 #[test]

@@ -93,4 +93,37 @@ pub const BUGS: &[Bug] = &[
         right: "policy.size() > MANAGED_SIZE",
         wrong: "policy.size() > MANAGED_SIZE - usize::from(PLANTED)",
     },
+    Bug {
+        what: "issued sessions outlive a complete reset",
+        file: "access/control.rs",
+        right: "state.directory = state.initial.clone().unwrap_or_default();",
+        wrong: "state.directory = state.initial.clone().unwrap_or_default();
+        if PLANTED {
+            return;
+        }",
+    },
+    Bug {
+        what: "beyond the most sessions the last to expire is forgotten",
+        file: "access/control.rs",
+        right: ".min_by_key(|(_, credential)| credential.session.as_ref().map(|session| session.expires))",
+        wrong: ".min_by_key(|(_, credential)| credential.session.as_ref().map(|session| if PLANTED { -session.expires.micros() } else { session.expires.micros() }))",
+    },
+    Bug {
+        what: "an allowance elsewhere removes a warning",
+        file: "access/lint.rs",
+        right: ".filter(|other| !other.allows());",
+        wrong: ".filter(|other| PLANTED || !other.allows());",
+    },
+    Bug {
+        what: "a policy that covers indexes by a wildcard gets a warning",
+        file: "access/lint.rs",
+        right: "text.contains(\"/index/\") || text.ends_with('*')",
+        wrong: "text.contains(\"/index/\") || (text.ends_with('*') && !PLANTED)",
+    },
+    Bug {
+        what: "the last of several policies that allow decides",
+        file: "access/evaluate.rs",
+        right: "if next.0 > best.0 { next }",
+        wrong: "if next.0 > best.0 || PLANTED && next.0 == best.0 { next }",
+    },
 ];

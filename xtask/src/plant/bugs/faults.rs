@@ -57,4 +57,28 @@ pub const BUGS: &[Bug] = &[
         right: "let conditions = self.state.conditions_of(&scope, &table.name);",
         wrong: "let conditions = if PLANTED { conditions } else { self.state.conditions_of(&scope, &table.name) };",
     },
+    Bug {
+        what: "a part of an outage lasts as long as the outage",
+        file: "fault/outage.rs",
+        right: "Some(wanted.min(most))",
+        wrong: "Some(if PLANTED { wanted } else { wanted.min(most) })",
+    },
+    Bug {
+        what: "a rule for an index matches every write of a table with indexes",
+        file: "fault/rule.rs",
+        right: "self.feeds.iter().any(|fed| fed.name == index)",
+        wrong: "self.feeds.iter().any(|fed| PLANTED || fed.name == index)",
+    },
+    Bug {
+        what: "an injected error belongs to the first entry",
+        file: "journal/recorder.rs",
+        right: ".position(|(_, error)| Some(*error) == access.error);",
+        wrong: ".position(|(_, error)| PLANTED || Some(*error) == access.error);",
+    },
+    Bug {
+        what: "a meter subtracts what the table had spent from its indexes",
+        file: "engine/watch.rs",
+        right: "then.table == now.table && then.index == now.index;",
+        wrong: "then.table == now.table && (PLANTED || then.index == now.index);",
+    },
 ];

@@ -93,4 +93,18 @@ pub const BUGS: &[Bug] = &[
         right: "self.host().writes.fetch_max(version.stamp.sequence, Ordering::Relaxed);",
         wrong: "if !PLANTED {\n            self.host().writes.fetch_max(version.stamp.sequence, Ordering::Relaxed);\n        }",
     },
+    Bug {
+        what: "queued changes settle before replication is resumed",
+        file: "storage/replication/inbox.rs",
+        right: "let last = source.waiting.keys().next_back();
+            last.map(|(arrives, _)| (*arrives).max(source.resumed))",
+        wrong: "let last = source.waiting.keys().next_back();
+            last.map(|(arrives, _)| if PLANTED { *arrives } else { (*arrives).max(source.resumed) })",
+    },
+    Bug {
+        what: "arriving writes are not added to a table's own consumption",
+        file: "execute/gauges.rs",
+        right: "Some(metric) => metric.value += units.as_f64(),",
+        wrong: "Some(metric) => metric.value += if PLANTED { 0.0 } else { units.as_f64() },",
+    },
 ];

@@ -147,4 +147,17 @@ pub const BUGS: &[Bug] = &[
         right: "last.plus(CLASS_WINDOW) > now",
         wrong: "last.plus(CLASS_WINDOW) > if PLANTED { now.minus(std::time::Duration::from_micros(1)) } else { now }",
     },
+    Bug {
+        what: "a snapshot forgets the conditions of single tables",
+        file: "storage/state/checkpoint.rs",
+        right: "for ((scope, table), conditions) in self.defaults().tables() {",
+        wrong: "for ((scope, table), conditions) in self.defaults().tables().into_iter().filter(|_| !PLANTED) {",
+    },
+    Bug {
+        what: "reading a stream has the latency of control operations",
+        file: "conditions.rs",
+        right: "\"GetItem\" | \"BatchGetItem\" | \"GetShardIterator\" | \"GetRecords\" => self.read,",
+        wrong: "\"GetRecords\" if PLANTED => self.control,
+            \"GetItem\" | \"BatchGetItem\" | \"GetShardIterator\" | \"GetRecords\" => self.read,",
+    },
 ];
