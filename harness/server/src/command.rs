@@ -1,7 +1,10 @@
 //! The command line: from arguments to a server that runs until it is signaled.
 
+use std::future::pending;
 use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use dynatwin_engine::Engine;
 
@@ -15,6 +18,9 @@ use crate::server::{Options, serve};
 use crate::start::{configure_access, engine, load, signing_keys, start_line};
 
 const SUCCESS: u8 = 0;
+
+/// The error of a server that a signal stops before it serves.
+const STOPPED: &str = "stopped by a signal while it started";
 
 /// The exit code for an invalid command line.
 const USAGE: u8 = 2;
@@ -118,7 +124,7 @@ fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
         return print_error(&sentence, USAGE);
     }
     // Before the start line, so that a process that has read it can send a signal.
-    let signals = match Signals::listen() {
+    let mut signals = match Signals::listen() {
         Ok(signals) => signals,
         Err(error) => return print_error(&format!("cannot install signal handlers: {error}"), 1),
     };
@@ -126,7 +132,11 @@ fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
         let engine = Arc::new(engine(flags));
         return serve_from(Arc::clone(&engine), engine, flags, limit_memory, signals);
     };
-    match database::open(flags, path) {
+    let opened = signals.unless_stopped({
+        let (flags, path) = (flags.clone(), path.clone());
+        move || database::open(&flags, &path)
+    });
+    match opened.unwrap_or_else(|| Err(STOPPED.into())) {
         Ok(database) => {
             let database = Arc::new(database);
             let engine = Arc::clone(database.engine());
@@ -143,7 +153,7 @@ fn serve_from<D: Backend>(
     engine: Arc<Engine>,
     flags: &Flags,
     limit_memory: LimitMemory,
-    signals: Signals,
+    mut signals: Signals,
 ) -> u8 {
     let warnings = match configure_access(flags, &engine) {
         Ok(warnings) => warnings,
@@ -157,9 +167,13 @@ fn serve_from<D: Backend>(
         allowed_hosts: flags.allowed_hosts.clone(),
         ..Options::port(flags.port)
     };
-    let loaded = match load(flags, &engine) {
+    let loaded = signals.unless_stopped({
+        let (flags, engine) = (flags.clone(), Arc::clone(&engine));
+        move || load(&flags, &engine).map_err(|error| error.to_string())
+    });
+    let loaded = match loaded.unwrap_or_else(|| Err(STOPPED.into())) {
         Ok(loaded) => loaded,
-        Err(error) => return print_error(&error.to_string(), 1),
+        Err(sentence) => return print_error(&sentence, 1),
     };
     let limited = flags.max_memory.map(|bytes| limit_memory(engine, bytes));
     if let Some(Err(sentence)) = limited {
@@ -206,19 +220,43 @@ impl Signals {
         Ok(Signals { runtime })
     }
 
-    #[cfg(unix)]
-    fn wait(mut self) {
-        let [interrupt, terminate] = &mut self.wanted;
-        self.runtime.block_on(async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+    /// Runs `work` on another thread and returns its result, or `None` if a signal arrives first; the thread then ends
+    /// with the process.
+    fn unless_stopped<T: Send + 'static>(&mut self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let (running, ended) = tokio::sync::oneshot::channel::<()>();
+        let thread = thread::spawn(move || {
+            let _running = running;
+            work()
         });
+        let stopped = self.wait_or(ended);
+        (!stopped).then(|| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    #[cfg(not(unix))]
-    fn wait(self) {
-        let _ = self.runtime.block_on(tokio::signal::ctrl_c());
+    fn wait(mut self) {
+        self.wait_or(pending::<()>());
+    }
+
+    /// Waits for a signal or for `other`, and returns whether it was a signal.
+    fn wait_or(&mut self, other: impl Future) -> bool {
+        #[cfg(unix)]
+        let signal = {
+            let [interrupt, terminate] = &mut self.wanted;
+            async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+        };
+        #[cfg(not(unix))]
+        let signal = async {
+            let _ = tokio::signal::ctrl_c().await;
+        };
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = signal => true,
+                _ = other => false,
+            }
+        })
     }
 }

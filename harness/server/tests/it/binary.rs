@@ -378,6 +378,26 @@ fn it_prints_its_address_and_stops_on_a_signal() {
 }
 
 #[test]
+fn a_signal_stops_a_server_that_is_loading() {
+    let folder = std::env::temp_dir().join(format!("dynatwin-loading-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("tables.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for directory in [None, Some(folder.join("store"))] {
+        let mut command = dynatwin(&["--port", "0", "--load", pipe.to_str().unwrap()]);
+        if let Some(directory) = &directory {
+            command.arg("--db-path").arg(directory);
+        }
+        let mut server = Running(command.spawn().unwrap(), String::new(), 0);
+        // It is open once the server reads it, which then waits for its end.
+        let written = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        assert_eq!(server.signal("TERM"), Some(1), "{directory:?}");
+        drop(written);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn health_checks_are_answered_like_the_replaced_servers() {
     for (words, expect) in [
         (&["--port", "0"][..], "HTTP/1.1 200 "),
