@@ -18,7 +18,7 @@ use super::{AttributeValue, Map, Name};
 pub use packing::{pack, repack, size_class};
 
 /// A stored item: immutable and cheap to clone. It is stored as its JSON on the wire, together with its size, so that it is
-/// small and sent by copying; single attributes are decoded on access. A new item has an allocation of its own; [`pack`] moves
+/// small and sent by copying; single attributes are decoded on access. A new item has an allocation of its own; `pack` moves
 /// items to one that they share.
 ///
 /// ```
