@@ -384,6 +384,22 @@ fn due_work_is_never_observed() {
 }
 
 #[test]
+fn a_hidden_item_is_not_observed_again() {
+    explore(|| {
+        let twin = Twin::with(TABLE);
+        twin.ok("UpdateTimeToLive", LIVING);
+        let expires = Moment::START.seconds() + 10;
+        twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#));
+        let put = r#"{"TableName":"tab","Item":{"pk":{"S":"a"}},"ReturnValues":"ALL_OLD"}"#;
+        let writer = twin.spawn(move |twin| twin.ok("PutItem", put));
+        twin.0.clock().set(Moment::from_seconds(expires + 1));
+        let was_hidden = twin.get("a") == "{}";
+        let old = writer.join().unwrap();
+        assert!(!was_hidden || old == "{}", "hidden, and then replaced: {old}");
+    });
+}
+
+#[test]
 fn an_index_shows_nothing_due() {
     explore(|| {
         let twin = Twin::with(INDEXED);

@@ -160,12 +160,17 @@ pub(super) fn visible<'c>(
     now: Moment,
 ) -> Option<&'c Item> {
     let item = contents.get(key)?;
-    (!partition.is_due(now) || !is_hidden(table, contents, key, now)).then_some(item)
+    let now = partition.deleted_by(now);
+    (!partition.is_due(now) || !hides(table, (partition, contents), key, now)).then_some(item)
 }
 
 #[cold]
-fn is_hidden(table: &Table, contents: &Contents, key: &Key, now: Moment) -> bool {
-    !table.is_sliced() && contents.due_deletion(&table.shape(), key, now).is_some()
+fn hides(table: &Table, (partition, contents): (&Partition, &Contents), key: &Key, now: Moment) -> bool {
+    let hides = !table.is_sliced() && contents.due_deletion(&table.shape(), key, now).is_some();
+    if hides {
+        partition.hide(now);
+    }
+    hides
 }
 
 /// Locks a partition for reading a range of keys, after the work that is due by `now` has run. If the range has few keys,

@@ -134,9 +134,10 @@ fn lock<'w>(
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
-        if partition.is_due(context.now) {
+        let deleted_by = partition.deleted_by(context.now);
+        if partition.is_due(deleted_by) {
             let keys = writes.iter().map(|(_, write)| &write.key);
-            due::run_for(table, &shape, (partition, &mut contents), keys, context.now);
+            due::run_for(table, &shape, (partition, &mut contents), keys, deleted_by);
         }
         locked.push(LockedPartition {
             place,

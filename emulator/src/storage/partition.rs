@@ -30,6 +30,8 @@ pub struct Partition {
     next_due: AtomicI64,
     /// When the next transaction is executed.
     next_transaction_end: AtomicI64,
+    /// The latest moment at which a read hid an item whose deletion was due.
+    hidden_at: AtomicI64,
     /// Queued changes from other regions.
     pub inbox: Inbox,
 }
@@ -90,6 +92,7 @@ impl Partition {
             contents: RwLock::new(contents),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
             next_transaction_end: AtomicI64::new(Moment::NEVER.micros()),
+            hidden_at: AtomicI64::new(i64::MIN),
             inbox: Inbox::default(),
         }
     }
@@ -106,6 +109,17 @@ impl Partition {
     /// Whether work is due by `now`.
     pub fn is_due(&self, now: Moment) -> bool {
         self.next_due.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
+    }
+
+    /// Records that a read at `now` hid an item whose deletion is due. The caller holds the lock.
+    pub fn hide(&self, now: Moment) {
+        self.hidden_at.fetch_max(now.micros(), Ordering::AcqRel);
+    }
+
+    /// The moment by which deletions are due for a request at `now`. It is later than `now` if a read of a later moment was
+    /// faster and hid an item, which may not be observed again. The caller holds the lock.
+    pub fn deleted_by(&self, now: Moment) -> Moment {
+        now.max(Moment::from_micros(self.hidden_at.load(Ordering::Acquire)))
     }
 
     /// Whether a transaction is due by `now` and has not been executed, or a change of another region has arrived.
