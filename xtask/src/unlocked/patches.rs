@@ -59,7 +59,7 @@ pub const PATCHES: &[Patch] = &[
         models: &["transactions_in_opposite_order_do_not_block_each_other"],
     },
     Patch {
-        what: "the lock of the client tokens, between looking and taking",
+        what: "the lock of the client tokens, between lookup and insertion",
         file: "src/storage/tokens.rs",
         locked: "        if remembered.records.len() >= self.most {",
         unlocked: "        drop(remembered);\n        let mut remembered = self.remembered.lock();\n        if remembered.records.len() >= self.most {",
@@ -77,14 +77,14 @@ pub const PATCHES: &[Patch] = &[
         ],
     },
     Patch {
-        what: "the word of what is due, before the partition is unlocked",
+        what: "the publication of due work, before the partition is unlocked",
         file: "src/storage/partition.rs",
         locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n        self.publish_due(contents);\n",
         unlocked: "        contents.apply(shape, change, now);\n",
         models: &["due_work_is_never_observed"],
     },
     Patch {
-        what: "the word of what comes to be due, before an index can show it",
+        what: "the publication of due work, before an index can return its items",
         file: "src/storage/partition.rs",
         locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n",
         unlocked: "        contents.apply(shape, change, now);\n",
@@ -112,6 +112,13 @@ pub const PATCHES: &[Patch] = &[
         models: &["due_work_is_never_observed"],
     },
     Patch {
+        what: "the moment at which a read hid an item",
+        file: "src/execute/due.rs",
+        locked: "    if hides {\n        partition.hide(now);\n    }\n",
+        unlocked: "",
+        models: &["a_hidden_item_is_not_observed_again"],
+    },
+    Patch {
         what: "the epoch, by which a write notices that its table has changed since it was planned",
         file: "src/execute/write.rs",
         locked: "    if guard.epoch != shape.epoch {",
@@ -119,7 +126,7 @@ pub const PATCHES: &[Patch] = &[
         models: &["a_write_planned_before_time_to_live_was_enabled_expires"],
     },
     Patch {
-        what: "the lock of a region's tables, between looking and making one",
+        what: "the lock of a region's tables, between looking up and creating one",
         file: "src/operation/tables/create_table.rs",
         locked: "    tables.insert(&table, context.now)?;\n",
         unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(&table, context.now)?;\n",
@@ -133,7 +140,7 @@ pub const PATCHES: &[Patch] = &[
         models: &["no_unit_of_capacity_is_spent_twice"],
     },
     Patch {
-        what: "the lock of the fault rules, between counting and judging",
+        what: "the lock of the fault rules, between counting and deciding",
         file: "src/fault.rs",
         locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let InstalledRules { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
         unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut OrdinalCounts::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n",
@@ -157,7 +164,7 @@ pub const PATCHES: &[Patch] = &[
         models: &["a_sequence_number_is_used_once"],
     },
     Patch {
-        what: "the partition's lock, while a change and what takes it back are entered",
+        what: "the partition's lock, while a change and its inverse are recorded",
         file: "src/execute/write.rs",
         locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
         unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
@@ -167,14 +174,14 @@ pub const PATCHES: &[Patch] = &[
         ],
     },
     Patch {
-        what: "the lock of what callers have seen, between looking and remembering",
+        what: "the lock of the moments that callers have observed, between reading and recording",
         file: "src/context/readers.rs",
         locked: "        let entry = seen.entry(reader).or_insert((state, now));\n        *entry = (entry.0.max(state).min(present), entry.1.max(now));\n        entry.0\n",
         unlocked: "        let (before, _) = *seen.entry(reader).or_insert((state, now));\n        drop(seen);\n        let after = before.max(state).min(present);\n        self.0.lock().insert(reader, (after, now));\n        after\n",
         models: &["monotonic_reads_never_go_back"],
     },
     Patch {
-        what: "the lock of an index's queue, between asking whether it is paused and what arrives",
+        what: "the lock of an index's queue, between checking whether it is paused and the arrival of changes",
         file: "src/storage/index.rs",
         locked: "        self.arrive(&mut self.queue.lock(), now);\n    }\n",
         unlocked: "        if self.queue.lock().paused {\n            return;\n        }\n        let mut queue = self.queue.lock();\n        let paused = std::mem::replace(&mut queue.paused, false);\n        self.arrive(&mut queue, now);\n        queue.paused = paused;\n    }\n",
@@ -188,7 +195,7 @@ pub const PATCHES: &[Patch] = &[
         models: &["transactions_on_two_ledgers_do_not_block_each_other"],
     },
     Patch {
-        what: "the lock of an inbox, between a change of it and what is known of the next arrival",
+        what: "the lock of an inbox, between its change and the publication of the next arrival",
         file: "src/storage/replication/inbox.rs",
         locked: "        let result = change(sources.get_or_default(source));\n        self.publish(&sources);\n        result\n",
         unlocked: "        let result = change(sources.get_or_default(source));\n        let next = sources.values().map(RegionQueue::next).min().unwrap_or(Moment::NEVER);\n        drop(sources);\n        self.next.store(next.micros(), Ordering::Release);\n        result\n",
