@@ -11,9 +11,9 @@ use crate::storage::{
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// The number of deletions that are made under one lock: some 0.1 ms.
+/// The number of deletions that are applied under one lock, which takes about 0.1 ms.
 const SLICE: usize = 128;
-/// The number of deletions that a request makes on its way, where it leaves others for later.
+/// The number of deletions that a request applies in a partition if it may leave others for later.
 const FEW: usize = 16;
 /// A read of more keys than this applies all due deletions of their partition.
 const MANY: usize = 1024;
@@ -27,7 +27,8 @@ pub fn run_due(table: &Table, now: Moment) {
     drain(table, now);
 }
 
-/// Runs the work of a table that is due by `now`, in the amount that a request does on its way, and drains its index queues.
+/// Runs the work of a table that is due by `now` as a request does, which may leave deletions for later, and drains its index
+/// queues.
 pub fn notice_due(table: &Table, now: Moment) {
     let _batch = table.events().batch();
     run_partitions(table, now);
