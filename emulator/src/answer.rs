@@ -1,11 +1,12 @@
 //! Requests and responses: an HTTP request without a socket, and an [`Answer`] with the time and form of its
 //! delivery. The engine never sleeps and closes no connection: the transport does what the answer prescribes.
 
+mod headers;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
-use compact_str::CompactString;
-use smallvec::SmallVec;
+pub use headers::AnswerHeaders;
 
 use crate::clock::Moment;
 
@@ -67,9 +68,6 @@ impl Headers for Vec<(String, String)> {
     }
 }
 
-/// The headers of an answer: lower-case names and values.
-pub type AnswerHeaders = SmallVec<[(&'static str, CompactString); 6]>;
-
 /// How an answer is delivered.
 ///
 /// ```
@@ -121,6 +119,9 @@ pub struct StillDelay {
     pub latency: Duration,
 }
 
+/// The header with the CRC-32 of the body.
+pub const CHECKSUM: &str = "x-amz-crc32";
+
 /// An answer, whether success or error.
 ///
 /// ```
@@ -153,18 +154,15 @@ pub struct Answer {
 impl Answer {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(candidate, _)| *candidate == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.get(name)
     }
 
     /// Makes the checksum one that is not the body's.
     pub(crate) fn corrupt_checksum(&mut self) {
-        let checksum = self.headers.iter_mut().find(|(name, _)| *name == "x-amz-crc32");
-        if let Some((_, value)) = checksum {
-            let right: u32 = value.parse().unwrap_or_default();
-            *value = compact_str::format_compact!("{}", !right);
+        if let Some(right) = self.headers.get(CHECKSUM) {
+            let right: u32 = right.parse().unwrap_or_default();
+            self.headers.remove(CHECKSUM);
+            self.headers.push(CHECKSUM, &(!right).to_string());
         }
     }
 }

@@ -8,8 +8,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use compact_str::CompactString;
-
 pub use crate::caller::Caller;
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 
@@ -314,7 +312,7 @@ impl Engine {
             Err(refusal) => {
                 let mut answer = envelope::close(&call.form, refusal.status(), refusal.body(), &self.ids, now);
                 if let Some(methods) = refusal.allow() {
-                    answer.headers.push(("allow", CompactString::new(methods)));
+                    answer.headers.push("allow", methods);
                 }
                 answer
             }
@@ -332,8 +330,7 @@ impl Engine {
             Ok(authenticated) => self.carry_out(authenticated, found, name, body, now),
             Err(error) => refused(&error),
         };
-        let mut headers = AnswerHeaders::new();
-        headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
+        let headers = AnswerHeaders::from([("content-type", "application/x-amz-json-1.0")]);
         Answer {
             status: outcome.status,
             headers,

@@ -55,7 +55,7 @@ extern "C" {
 /// Returns `{ status, headers, body, at, still, delivery, note }`; `still` and `note` are omitted if they are empty.
 pub fn object(answer: &Answer) -> Object {
     let headers: Headers = Object::new().unchecked_into();
-    for (name, value) in &answer.headers {
+    for (name, value) in answer.headers.iter() {
         headers.set(name, value);
     }
     let object: AnswerObject = Object::new().unchecked_into();

@@ -162,10 +162,10 @@ fn http_response(answer: Answer) -> Result<HttpResponse, ConnectorError> {
     };
     let status = StatusCode::try_from(answer.status).map_err(unreadable)?;
     let mut response = HttpResponse::new(status, body);
-    for (name, value) in answer.headers {
+    for (name, value) in answer.headers.iter() {
         response
             .headers_mut()
-            .try_append(name, value.into_string())
+            .try_append(name.to_owned(), value.to_owned())
             .map_err(unreadable)?;
     }
     Ok(response)

@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 /// delivered bytes if it is `truncated`.
 type Reply<'py> = (
     u16,
-    Vec<(&'static str, String)>,
+    Vec<(String, String)>,
     Bound<'py, PyBytes>,
     i64,
     &'static str,
@@ -253,7 +253,7 @@ impl Headers for RequestHeaders {
 fn catch_panic(engine: &Engine, request: impl FnOnce(&Engine) -> Answer) -> Answer {
     catch_unwind(AssertUnwindSafe(|| request(engine))).unwrap_or_else(|_| Answer {
         status: 500,
-        headers: AnswerHeaders::from_iter([("content-type", "application/x-amz-json-1.0".into())]),
+        headers: AnswerHeaders::from([("content-type", "application/x-amz-json-1.0")]),
         body: INTERNAL_ERROR.into(),
         at: engine.clock().now(),
         still: StillDelay::default(),
@@ -271,8 +271,8 @@ fn reply(py: Python<'_>, answer: Answer) -> Reply<'_> {
     };
     let headers = answer
         .headers
-        .into_iter()
-        .map(|(name, value)| (name, value.into_string()));
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let body = PyBytes::new(py, &answer.body);
     (
         answer.status,

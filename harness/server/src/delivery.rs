@@ -181,7 +181,7 @@ pub(crate) fn response(answer: Answer, sending: Sending, watch: &Arc<Watch>) -> 
     }
     let mut response = Response::new(payload);
     *response.status_mut() = status;
-    put_headers(response.headers_mut(), answer.headers);
+    put_headers(response.headers_mut(), &answer.headers);
     if last {
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
@@ -192,13 +192,13 @@ pub(crate) fn response(answer: Answer, sending: Sending, watch: &Arc<Watch>) -> 
 pub(crate) fn streamed(answer: Answer, pages: impl Pages + 'static, budget: &Arc<Budget>) -> Response<Payload> {
     let mut headers = answer.headers;
     // The checksum covers the whole body, which is not known yet.
-    headers.retain(|(name, _)| *name != "x-amz-crc32");
-    headers.push(("cache-control", "no-cache".into()));
+    headers.remove("x-amz-crc32");
+    headers.push("cache-control", "no-cache");
     let mut response = Response::new(Payload {
         pages: Some((Box::new(pages), Arc::clone(budget))),
         ..Payload::whole(Vec::new(), None)
     });
-    put_headers(response.headers_mut(), headers);
+    put_headers(response.headers_mut(), &headers);
     response
 }
 
@@ -212,9 +212,8 @@ fn truncate(payload: &mut Payload, kept: usize, watch: &Arc<Watch>) {
     }
 }
 
-fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
-    headers.reserve(given.len() + 2);
-    for (name, value) in given {
+fn put_headers(headers: &mut HeaderMap, given: &AnswerHeaders) {
+    for (name, value) in given.iter() {
         let name = match name {
             "content-type" => CONTENT_TYPE,
             "x-amzn-requestid" => REQUEST_ID.clone(),
@@ -225,10 +224,10 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
                 Err(_) => continue,
             },
         };
-        let value = match value.as_str() {
+        let value = match value {
             "application/x-amz-json-1.0" => HeaderValue::from_static("application/x-amz-json-1.0"),
             "Server" => HeaderValue::from_static("Server"),
-            _ => match HeaderValue::try_from(value.into_string()) {
+            _ => match HeaderValue::try_from(value) {
                 Ok(value) => value,
                 Err(_) => continue,
             },
@@ -240,12 +239,12 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
 /// Returns an answer of the server itself: the request does not reach the engine.
 pub(crate) fn refusal(status: StatusCode, body: Vec<u8>) -> Answer {
     let mut headers = AnswerHeaders::new();
-    headers.push(("server", "Server".into()));
+    headers.push("server", "Server");
     if body.is_empty() {
         // The checksum of an empty body.
-        headers.push(("x-amz-crc32", "0".into()));
+        headers.push("x-amz-crc32", "0");
     } else {
-        headers.push(("content-type", "application/x-amz-json-1.0".into()));
+        headers.push("content-type", "application/x-amz-json-1.0");
     }
     own_answer(status.as_u16(), headers, body)
 }
@@ -267,7 +266,7 @@ fn own_answer(status: u16, headers: AnswerHeaders, body: Vec<u8>) -> Answer {
 pub(crate) fn file(page: Page) -> Response<Payload> {
     let mut response = Response::new(Payload::whole(page.body.to_vec(), None));
     *response.status_mut() = page.status;
-    put_headers(response.headers_mut(), page.headers);
+    put_headers(response.headers_mut(), &page.headers);
     response
 }
 
@@ -280,7 +279,6 @@ pub(crate) fn unavailable(sentence: &str) -> Vec<u8> {
 pub(crate) fn internal_error() -> Answer {
     let body =
         br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
-    let mut headers = AnswerHeaders::new();
-    headers.push(("content-type", "application/x-amz-json-1.0".into()));
+    let headers = AnswerHeaders::from([("content-type", "application/x-amz-json-1.0")]);
     own_answer(500, headers, body.to_vec())
 }

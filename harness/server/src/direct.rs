@@ -287,9 +287,7 @@ fn write_head(head: &mut Vec<u8>, answer: &Answer, last: bool) {
                 .for_each(&mut add);
         }
     }
-    for (name, value) in &answer.headers {
-        [name, ": ", value, "\r\n"].into_iter().for_each(&mut add);
-    }
+    add(answer.headers.lines());
     if last {
         add("connection: close\r\n");
     }

@@ -28,8 +28,7 @@ const MOST_STREAMS: usize = 256;
 
 /// Returns whether an answer is a page of server-sent events.
 pub(crate) fn is_event_page(answer: &Answer) -> bool {
-    let mut headers = answer.headers.iter();
-    answer.status == 200 && headers.any(|(name, value)| *name == "content-type" && value == EVENT_STREAM)
+    answer.status == 200 && answer.header("content-type") == Some(EVENT_STREAM)
 }
 
 /// Returns the number of the last event of a page, and whether the page contains any.

@@ -44,7 +44,7 @@ fn answer(files: &'static [(&'static str, &'static [u8])], method: &Method, path
     if rest.is_empty() {
         // The page refers to its files by relative paths. A relative redirect also works behind a proxy's path.
         let mut page = text(StatusCode::PERMANENT_REDIRECT, "");
-        page.headers.push(("location", "ui/".into()));
+        page.headers.push("location", "ui/");
         return Some(page);
     }
     let name = if rest == "/" { "index.html" } else { &rest[1..] };
@@ -58,7 +58,7 @@ fn answer(files: &'static [(&'static str, &'static [u8])], method: &Method, path
     } else {
         "no-cache"
     };
-    page.headers.push(("cache-control", keep.into()));
+    page.headers.push("cache-control", keep);
     Some(page)
 }
 
@@ -67,11 +67,12 @@ fn text(status: StatusCode, body: &'static str) -> Page {
 }
 
 fn with_type(status: StatusCode, content_type: &'static str, body: &'static [u8]) -> Page {
-    let mut headers = AnswerHeaders::new();
-    headers.push(("content-type", content_type.into()));
-    headers.push(("content-security-policy", POLICY.into()));
-    headers.push(("x-content-type-options", "nosniff".into()));
-    headers.push(("referrer-policy", "no-referrer".into()));
+    let headers = AnswerHeaders::from([
+        ("content-type", content_type),
+        ("content-security-policy", POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+    ]);
     Page { status, headers, body }
 }
 
@@ -135,10 +136,9 @@ mod tests {
         ] {
             let page = answer(BUILT, &method, path);
             let seen = page.as_ref().map(|page| {
-                let (_, content_type) = &page.headers[0];
                 (
                     page.status.as_u16(),
-                    content_type.as_str(),
+                    page.headers.get("content-type").unwrap(),
                     std::str::from_utf8(page.body).unwrap(),
                 )
             });

@@ -131,19 +131,19 @@ impl WebAccess {
             return;
         }
         let allowed = if self.origins.any { "*" } else { origin };
-        headers.push(("access-control-allow-origin", allowed.into()));
-        headers.push(("access-control-expose-headers", EXPOSED.into()));
+        headers.push("access-control-allow-origin", allowed);
+        headers.push("access-control-expose-headers", EXPOSED);
         if !self.origins.any {
-            headers.push(("vary", "Origin".into()));
+            headers.push("vary", "Origin");
         }
         if method == Method::OPTIONS {
-            headers.push(("access-control-max-age", PREFLIGHT_AGE.into()));
+            headers.push("access-control-max-age", PREFLIGHT_AGE);
             for (asks, allows) in [
                 (ACCESS_CONTROL_REQUEST_METHOD, "access-control-allow-methods"),
                 (ACCESS_CONTROL_REQUEST_HEADERS, "access-control-allow-headers"),
             ] {
                 if let Some(value) = requested.get(asks).and_then(|value| value.to_str().ok()) {
-                    headers.push((allows, value.into()));
+                    headers.push(allows, value);
                 }
             }
         }

@@ -44,7 +44,7 @@ impl PageEngine {
         let sent: Array = answer
             .headers
             .iter()
-            .flat_map(|(name, value)| [JsValue::from(*name), JsValue::from(value.as_str())])
+            .flat_map(|(name, value)| [JsValue::from(name), JsValue::from(value)])
             .collect();
         let (delivery, bytes) = match answer.delivery {
             Delivery::Whole => ("whole", 0),

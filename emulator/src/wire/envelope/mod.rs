@@ -12,12 +12,12 @@ mod signature;
 
 use std::borrow::Cow;
 
-use compact_str::{CompactString, ToCompactString};
+use compact_str::ToCompactString;
 
 use super::decode::not_json;
 use super::error::{encode_error, status};
 use super::reader::check_syntax;
-use crate::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
+use crate::answer::{Answer, AnswerHeaders, CHECKSUM, Delivery, HttpRequest, StillDelay};
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::digest::crc32;
@@ -231,16 +231,16 @@ pub fn close_health_check(form: &AnswerFormat<'_>, check: HealthCheck, ids: &Req
 
 /// Puts an answer into its envelope: compressed if the request accepts that, with checksum and request id.
 pub fn close(form: &AnswerFormat<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, now: Moment) -> Answer {
-    let mut headers = AnswerHeaders::new();
+    let mut headers = AnswerHeaders::with_room();
     let encoding = compress(&mut body, form.accept_encoding);
-    headers.push(("server", CompactString::const_new("Server")));
+    headers.push_valid("server", "Server");
     if let Some(content_type) = form.content_type {
-        headers.push(("content-type", CompactString::const_new(content_type)));
+        headers.push_valid("content-type", content_type);
     }
-    headers.push(("x-amzn-requestid", ids.next()));
-    headers.push(("x-amz-crc32", crc32(&body).to_compact_string()));
+    headers.push_valid("x-amzn-requestid", ids.next().as_str());
+    headers.push_valid(CHECKSUM, &crc32(&body).to_compact_string());
     if let Some(encoding) = encoding {
-        headers.push(("content-encoding", CompactString::const_new(encoding)));
+        headers.push_valid("content-encoding", encoding);
     }
     Answer {
         status,

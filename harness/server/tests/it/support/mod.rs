@@ -23,7 +23,7 @@ pub struct Echo {
 impl Backend for Echo {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         let mut headers = AnswerHeaders::new();
-        headers.push(("content-type", "application/x-amz-json-1.0".into()));
+        headers.push("content-type", "application/x-amz-json-1.0");
         let mut answer = Answer {
             status: 200,
             headers,
