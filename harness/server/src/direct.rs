@@ -4,9 +4,11 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::mem::{self, MaybeUninit};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dynatwin_engine::http::{Answer, Delivery, Headers, HttpRequest};
@@ -191,19 +193,44 @@ pub(crate) async fn serve<D: Backend>(state: &Arc<ConnectionState<D>>, socket: &
         if socket.read_buf(&mut received).await.map_err(|_| Ended::Closed)? == 0 {
             return Err(Ended::Closed);
         }
+        // A server that stops waits for it.
+        state.watch.enter(Phase::Busy);
+        await_others().await;
         let started = (state.shared.log == Log::Requests).then(Instant::now);
         let (mut answer, durability) = loop {
             match attempt(state, &received, |backend, request| !backend.may_take_long(request)) {
                 Ok(handled) => break handled,
                 Err(Unhandled::Long) => break answer_aside(state, &mut received).await,
                 Err(Unhandled::Incomplete(length)) => complete(state, socket, &mut received, length).await?,
-                Err(Unhandled::Uncommon) => return Ok(received),
+                Err(Unhandled::Uncommon) => {
+                    state.watch.enter(Phase::Head);
+                    return Ok(received);
+                }
             }
         };
+        await_others().await;
         state.settle(&mut answer, durability).await;
         state.report(|| name(&received), &answer, started);
         send(state, socket, &mut head, &mut answer).await?;
     }
+}
+
+/// Lets the other connections of this thread that are ready reach the same stage.
+///
+/// Several requests are received, then handled, then answered. The processor executes one stage for all of them before the
+/// next, whose code and the kernel's would otherwise replace each other in its caches for each request, and the clients are
+/// woken less often.
+async fn await_others() {
+    let mut is_queued = false;
+    poll_fn(|cx| {
+        if mem::replace(&mut is_queued, true) {
+            return Poll::Ready(());
+        }
+        // Puts the task at the end of the thread's queue.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Receives the rest of a request that has `length` bytes.
@@ -328,7 +355,28 @@ fn name(received: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
     use super::*;
+
+    #[test]
+    fn connections_that_are_ready_pass_the_stages_together() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let tasks = tokio::task::LocalSet::new();
+        let passed = Rc::new(RefCell::new(Vec::new()));
+        for connection in ["a", "b", "c"] {
+            let passed = Rc::clone(&passed);
+            tasks.spawn_local(async move {
+                for stage in 1..=3 {
+                    passed.borrow_mut().push(format!("{connection}{stage}"));
+                    await_others().await;
+                }
+            });
+        }
+        runtime.block_on(tasks);
+        assert_eq!(passed.borrow().join(" "), "a1 b1 c1 a2 b2 c2 a3 b3 c3");
+    }
 
     #[test]
     fn common_requests() {
