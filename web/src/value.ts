@@ -41,7 +41,8 @@ export function plain(value: AttributeValue): unknown {
     case 'L':
       return (inner as AttributeValue[]).map(plain);
     case 'M':
-      return plainItem(inner as Attributes);
+      // A map that would be taken for another value keeps its type.
+      return isLikeTyped(inner as Attributes) ? value : plainItem(inner as Attributes);
     default:
       return value;
   }
@@ -50,7 +51,18 @@ export function plain(value: AttributeValue): unknown {
 export const plainItem = (item: Attributes): Record<string, unknown> =>
   Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plain(value)]));
 
-const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);
+/** The types whose values plain JSON writes as in DynamoDB JSON. */
+const TYPED = new Set(['N', 'B', 'SS', 'NS', 'BS']);
+
+/** Whether an object has one member, called as one of these types. */
+const isLikeTyped = (object: object): boolean => Object.keys(object).length === 1 && TYPED.has(Object.keys(object)[0] ?? '');
+
+/** Whether an object is a map in DynamoDB JSON whose only member is called as one of these types. */
+function isTypedMap(object: object): boolean {
+  const [[type, map] = ['', undefined], ...others] = Object.entries(object) as [string, unknown][];
+  if (type !== 'M' || others.length > 0 || typeof map !== 'object' || map === null) return false;
+  return isLikeTyped(map) && Object.values(map).every((inner) => typeof inner === 'object' && !Array.isArray(inner));
+}
 
 /** Plain JSON as an attribute value. */
 export function typed(value: unknown): AttributeValue {
@@ -59,10 +71,8 @@ export function typed(value: unknown): AttributeValue {
   if (typeof value === 'number') return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
   if (Array.isArray(value)) return { L: value.map(typed) };
-  const members = Object.entries(value as object);
-  const [only] = members;
-  // A set, a binary value, or a number of more digits than JavaScript has.
-  if (members.length === 1 && only && TYPES.has(only[0]) && !['S', 'BOOL', 'NULL', 'L', 'M'].includes(only[0])) return value as AttributeValue;
+  // A set, a binary value, a number of more digits than JavaScript has, or a map that looks like one of these.
+  if (isLikeTyped(value as object) || isTypedMap(value as object)) return value as AttributeValue;
   return { M: typedItem(value as Record<string, unknown>) };
 }
 

@@ -65,7 +65,11 @@ function showError(error: Error, depth: number, above: Set<object>): string {
 
 const member = (key: string) => (/^[A-Za-z_$][\w$]*$/.test(key) ? key : quote(key));
 
-const quote = (text: string) => (text.includes("'") && !text.includes('"') ? `"${text}"` : `'${text.replace(/[\\']/g, '\\$&').replace(/\n/g, '\\n')}'`);
+function quote(text: string): string {
+  const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll(mark, `\\${mark}`);
+  return mark + escaped + mark;
+}
 
 function few(parts: string[], most = 100): string[] {
   return parts.length <= most ? parts : [...parts.slice(0, most), `… ${parts.length - most} more`];
