@@ -73,6 +73,36 @@ test('session policies and endpoints limit', async () => {
   await assert.rejects(inside.send(get('blue')), refused('GetItem', 'VPC endpoint policy'));
 });
 
+test('a principal sends requests from its region and origin', async () => {
+  const allow = (Condition) => ({ policies: [{ Statement: { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*', Condition } }] });
+  const twin = await start();
+  twin.setAccess({
+    accounts: {
+      [ACCOUNT]: {
+        roles: {
+          Plain: allow({ Bool: { 'aws:SecureTransport': 'false' } }),
+          Near: allow({ IpAddress: { 'aws:SourceIp': '10.0.0.0/8' } }),
+          There: allow({ StringEquals: { 'aws:RequestedRegion': 'eu-west-1' } }),
+        },
+      },
+    },
+  });
+  const role = (name, options) => client(twin.asRole(`arn:aws:iam::${ACCOUNT}:role/${name}`, options));
+  for (const [name, options, refusal] of [
+    ['Plain', { secureTransport: false }, undefined],
+    ['Plain', { secureTransport: true }, 'AccessDeniedException'],
+    ['Near', { sourceIp: '10.1.2.3' }, undefined],
+    ['Near', { sourceIp: '11.1.2.3' }, 'AccessDeniedException'],
+    // The table is in another region.
+    ['There', { region: 'eu-west-1' }, 'ResourceNotFoundException'],
+    ['There', {}, 'AccessDeniedException'],
+  ]) {
+    const outcome = await role(name, options).send(get('a')).then(() => undefined, (error) => error.name);
+    assert.equal(outcome, refusal, `${name} ${JSON.stringify(options)}`);
+  }
+  assert.equal(await role('There', { region: 'eu-west-1' }).config.region(), 'eu-west-1');
+});
+
 test('federated users, and keys of a session', async () => {
   const twin = await start();
   const allow = { Version: '2012-10-17', Statement: { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' } };

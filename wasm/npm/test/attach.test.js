@@ -72,6 +72,7 @@ test('of several twins the latest attached answers', async () => {
   third.detach();
   assert.deepEqual(await tables(client), ['Tasks'], 'the second answers again');
   first.detach();
+  first.detach();
   assert.deepEqual(await tables(client), ['Tasks']);
   second.detach();
   await assert.rejects(tables(client), { code: 'ECONNREFUSED' });
@@ -104,6 +105,14 @@ test('a disposed twin detaches its clients', async () => {
   twin[Symbol.dispose]();
   assert.equal(await client.config.region(), 'eu-west-1');
   assert.throws(() => twin.tables(), /has been disposed/);
+});
+
+test('a client gets back the settings that it had before its latest attachment', async () => {
+  const client = application(own);
+  withTable().attach(client).detach();
+  client.config.region = async () => 'ap-south-1';
+  withTable().attach(client).detach();
+  assert.equal(await client.config.region(), 'ap-south-1');
 });
 
 test('an attachment is disposable', async () => {

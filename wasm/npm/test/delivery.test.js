@@ -1,5 +1,6 @@
 // How `carry` delivers an answer: when, in whole or in part, and when the client gives up.
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { Dynatwin } from 'dynatwin';
 
@@ -32,6 +33,24 @@ test('a lost answer is waited for as long as the client waits', async () => {
   const lost = answerOf(twin, { delivery: { kind: 'lost' } });
   await assert.rejects(twin.carry(lost, { requestTimeout: 700 }), { name: 'TimeoutError', code: 'ETIMEDOUT' });
   assert.equal(twin.clock.now().getTime() - start, 700);
+});
+
+test('without a timeout a lost answer is waited for until the request is aborted', { timeout: 60_000 }, async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const abort = new AbortController();
+  const lost = answerOf(twin, { delivery: { kind: 'lost' } });
+  const carried = twin.carry(lost, { requestTimeout: 0, abortSignal: abort.signal }).then(() => 'answered', ({ name }) => name);
+  assert.equal(await Promise.race([carried, new Promise((resolve) => setTimeout(resolve, 20, 'waits'))]), 'waits');
+  abort.abort();
+  assert.equal(await carried, 'AbortError');
+});
+
+test('a request that has ended no longer listens to its signal', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const { signal } = new AbortController();
+  await twin.carry(answerOf(twin, { at: twin.clock.now().getTime() + 5 }), { abortSignal: signal });
+  await new Promise(setImmediate);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
 test('a truncated answer announces all of its bytes', async () => {
@@ -95,4 +114,6 @@ test('a request handler encodes the query', async () => {
     assert.deepEqual(await get('/_dynatwin/tables/tab/place', { key }), expected, text);
     assert.deepEqual(await get('/_dynatwin/tables/tab/place', { key: [key] }), expected, text);
   }
+  const [, twice] = await get('/_dynatwin/requests', { limit: ['1', '2'], after: null });
+  assert.equal(twice, (await get('/_dynatwin/requests?limit=1&limit=2&after'))[1]);
 });

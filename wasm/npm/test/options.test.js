@@ -42,6 +42,17 @@ test('sleeping on a settable clock moves it and takes no time', async () => {
   assert.equal(clock.now().toISOString(), '2026-01-01T01:00:00.000Z');
 });
 
+test('sleeping on a clock that runs fast takes less real time, and half a millisecond counts', async () => {
+  const fast = new Dynatwin({ clock: { start: '2030-01-01T00:00:00Z', speed: 1000 } }).clock;
+  const before = Date.now();
+  await fast.sleep(20_000);
+  assert.ok(fast.now() >= new Date('2030-01-01T00:00:20Z') && Date.now() - before < 15_000);
+  const { clock } = new Dynatwin({ clock: 'settable' });
+  await clock.sleep(0.5);
+  await clock.sleep(0.5);
+  assert.equal(clock.now().toISOString(), '2026-01-01T00:00:00.001Z');
+});
+
 test('conditions have names, and members that replace them', () => {
   const twin = new Dynatwin({ conditions: { base: 'storm', throttles: 0 } });
   assert.equal(twin.conditions.throttles, 0);
@@ -77,6 +88,45 @@ test('sleeping does not advance a frozen clock', async () => {
     await clock.sleep(2);
     assert.ok(clock.now().getTime() >= stood + 1001);
   }
+});
+
+test('what wakes a sleeper on a frozen clock', { timeout: 60_000 }, async () => {
+  for (const wake of [
+    ({ clock }) => clock.advance(1),
+    ({ clock }) => clock.set('2026-01-01T00:00:01Z'),
+    ({ clock }) => clock.unfreeze(),
+  ]) {
+    const twin = new Dynatwin({ clock: 'settable' });
+    twin.clock.freeze();
+    const sleeper = twin.clock.sleep(1000);
+    wake(twin);
+    await sleeper;
+    assert.equal(twin.clock.now().toISOString(), '2026-01-01T00:00:01.000Z', String(wake));
+  }
+});
+
+test('methods act on the tables of their caller', () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const caller = { accessKey: 'another', region: 'eu-west-1' };
+  const keys = (name) => [{ AttributeName: name, KeyType: 'HASH' }];
+  const table = {
+    TableName: 'tab',
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: ['pk', 'g'].map((name) => ({ AttributeName: name, AttributeType: 'S' })),
+    KeySchema: keys('pk'),
+    GlobalSecondaryIndexes: [{ IndexName: 'by-g', KeySchema: keys('g'), Projection: { ProjectionType: 'ALL' } }],
+  };
+  assert.equal(twin.dispatch('CreateTable', JSON.stringify(table), caller).status, 200);
+  for (const [method, ...words] of [
+    ['pauseIndex', 'tab', 'by-g'], ['resumeIndex', 'tab', 'by-g'], ['setIndexLag', 'tab', 'by-g', 1], ['setIndexLag', 'tab', 'by-g', undefined],
+    ['indexes', 'tab'], ['replication', 'tab'], ['expireNow', 'tab'], ['splitShards', 'tab'], ['watchHeat', 'tab', true], ['heat', 'tab'],
+  ]) {
+    twin[method](...words, caller);
+    assert.throws(() => twin[method](...words), /There is no table tab/, method);
+    assert.throws(() => twin[method](...words, { ...caller, region: 'us-east-1' }), /There is no table tab/, method);
+  }
+  assert.deepEqual([twin.tables(caller), twin.tables()], [['tab'], []]);
+  assert.deepEqual([twin.items('tab', caller), twin.items('tab')], [[], undefined]);
 });
 
 test('an index can be paused, and what has expired deleted now', () => {
@@ -169,7 +219,7 @@ test('unknown options are refused with a sentence', () => {
   refused({ clock: 'noon' }, /"noon" is not a time/);
   refused({ clock: { speed: 0 } }, /clock\.speed/);
   refused({ clock: [] }, /clock must be an object with some of start, speed/);
-  refused({ seed: -1 }, /seed must be a whole number/);
+  for (const seed of [-1, 1.5, 2 ** 53, -1n, 2n ** 64n]) refused({ seed }, /seed must be a whole number/);
   refused({ seeds: 1 }, /no option "seeds"/);
   assert.equal(new Dynatwin({ seed: 2n ** 64n - 1n }).seed, 2n ** 64n - 1n);
 });
@@ -188,7 +238,10 @@ test('fault rules are counted, reported and removed', () => {
     'internalServerErrorAfterApply', { wait: { typical: 0.1, longest: 2 } }]) {
     faults.remove(faults.add({ verdict, region: 'us-east-1', after: new Date('2030-01-01'), for: 60 }));
   }
-  faults.startOutage('az-loss', { table: 'Orders' }).forEach((rule) => faults.remove(rule));
+  const outage = faults.startOutage('az-loss', { table: 'Orders' });
+  const ofOutage = faults.report().filter(({ id }) => outage.includes(id));
+  assert.ok(ofOutage.length > 0 && ofOutage.every(({ definition }) => definition.table === 'Orders'));
+  outage.forEach((rule) => faults.remove(rule));
   assert.equal(faults.remove(id).id, id);
   assert.equal(faults.remove(id), undefined);
   faults.clear();

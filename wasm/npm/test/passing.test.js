@@ -22,10 +22,11 @@ async function throttling() {
   return { advances, server, endpoint: `http://127.0.0.1:${server.address().port}` };
 }
 
-test('each further attempt records the pause before it', async () => {
+for (const cacheMiddleware of [false, true]) test(`each further attempt records the pause before it, with cacheMiddleware ${cacheMiddleware}`, async () => {
   const { advances, server, endpoint } = await throttling();
   const client = passPauses(new DynamoDBClient({
     endpoint,
+    cacheMiddleware,
     region: 'us-east-1',
     credentials: { accessKeyId: 'example', secretAccessKey: 'example' },
     retryStrategy: new ConfiguredRetryStrategy(3, () => 20),

@@ -53,6 +53,19 @@ test('one request is recorded, however long the transition takes', async () => {
   await describe(client);
   assert.deepEqual(twin.requests().map(({ operation }) => operation), ['CreateTable', 'DescribeTable']);
   assert.equal(twin.watched, true);
+  await describe(client);
+  assert.equal(twin.requests().length, 3, 'later requests are recorded');
+});
+
+test('an answer that does not arrive is not repeated', async () => {
+  for (const verdict of ['reset', { truncate: 300 }]) {
+    const { twin, client } = start({ conditions: { tableStatus: 5 } });
+    await client.send(create);
+    const id = twin.faults.add({ verdict, operation: 'DescribeTable', first: 1 });
+    const once = new DynamoDBClient({ ...twin.clientConfig(), maxAttempts: 1 });
+    await assert.rejects(describe(once));
+    assert.deepEqual([twin.faults.remove(id).matched, twin.clock.now().toISOString()], [1, '2026-01-01T00:00:00.000Z']);
+  }
 });
 
 test('a state that never changes is returned as it is', async () => {

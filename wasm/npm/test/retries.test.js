@@ -153,3 +153,22 @@ test('one strategy serves the clients of several twins, even if it is wrapped re
   }
   assert.equal(shared.retryBackoffStrategy.computeNextBackoffDelay(0), 2000, 'elsewhere it pauses as it did');
 });
+
+test('the default strategy has steady pauses for every client that it serves', async () => {
+  const shared = new StandardRetryStrategy({ maxAttempts: 3 });
+  for (let run = 0; run < 3; run += 1) {
+    const { twin, client } = await start(() => ({ retryStrategy: shared }));
+    twin.faults.add({ verdict: 'throttle', operation: 'PutItem', first: 2 });
+    const { ours, theirs } = await timed(twin, () => put(client));
+    assert.equal(theirs, 3000, `run ${run}`);
+    assert.ok(ours < 1000, `${ours} ms`);
+  }
+});
+
+test('the pauses of the adaptive strategy are the twin\'s too', async () => {
+  const { twin, client } = await start(() => ({ retryMode: 'adaptive', maxAttempts: 3 }));
+  twin.faults.add({ verdict: 'internalServerError', operation: 'PutItem', first: 2 });
+  const { result, theirs } = await timed(twin, () => put(client));
+  assert.equal(result.$metadata.attempts, 3);
+  assert.ok(theirs > 0 && theirs === result.$metadata.totalRetryDelay, `${theirs} ms`);
+});

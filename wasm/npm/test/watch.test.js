@@ -82,6 +82,7 @@ test('counters have the names and dimensions of CloudWatch', () => {
   assert.equal(twin.metric('ReturnedItemCount', { ...table, Operation: 'Query' }), 1);
   assert.equal(twin.metric('TimeToLiveDeletedItemCount', table), 1);
   assert.equal(twin.metric('UserErrors'), 1);
+  assert.equal(twin.metric('ConsumedWriteCapacityUnits'), 0, 'exactly these dimensions');
   assert.deepEqual(twin.metrics({ region: 'eu-west-1' }), []);
 });
 
@@ -172,6 +173,24 @@ test('capacity is metered over a block, even if the twin is not watched', async 
   const [, nothing] = await twin.capacitySpentBy(() => {});
   assert.equal(String(nothing), 'nothing');
   await assert.rejects(twin.capacitySpentBy(() => Promise.reject(new Error('mine'))), /mine/);
+  twin.forgetRequests();
+  put('c');
+  assert.deepEqual(twin.requests(), [], 'recording ends with the block, also if it fails');
+});
+
+test('a block is metered to its end, whatever it does to the recording', async () => {
+  for (const change of [
+    (twin) => twin.watch(false),
+    (twin) => twin.restore(twin.snapshot()),
+    async (twin) => void (await twin.capacitySpentBy(() => {})),
+  ]) {
+    const { twin, put } = watched({ watch: false });
+    const [, spent] = await twin.capacitySpentBy(async () => {
+      await change(twin);
+      put('a');
+    });
+    assert.deepEqual([spent.write('tab'), twin.watched], [1, false], String(change));
+  }
 });
 
 test('what a table\'s capacity was spent on is shown by partition and key', () => {
@@ -189,17 +208,21 @@ test('what a table\'s capacity was spent on is shown by partition and key', () =
   assert.deepEqual([partitions[0].first, partitions.at(-1).last], ['0000000000000000', 'ffffffffffffffff']);
   assert.equal(partitions.reduce((sum, partition) => sum + partition.write.units, 0), 3);
   twin.watchHeat('tab', false);
+  put('b');
+  assert.deepEqual(twin.heat('tab').keys, [], 'it is no longer recorded');
   assert.throws(() => twin.heat('none'), /There is no table none/);
 });
 
-test('heat has binary keys as bytes', () => {
-  const { twin, send } = watched({ watch: false });
+test('binary keys are bytes', () => {
+  const { twin, send } = watched();
   const AttributeDefinitions = [{ AttributeName: 'pk', AttributeType: 'B' }];
   const KeySchema = [{ AttributeName: 'pk', KeyType: 'HASH' }];
   send('CreateTable', { TableName: 'bin', BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions, KeySchema });
   twin.watchHeat('bin');
   send('PutItem', { TableName: 'bin', Item: { pk: { B: 'AH//' } } });
-  assert.deepEqual(twin.heat('bin').keys, [{ key: { B: new Uint8Array([0, 127, 255]) }, units: 1 }]);
+  const key = { B: new Uint8Array([0, 127, 255]) };
+  assert.deepEqual(twin.heat('bin').keys, [{ key, units: 1 }]);
+  assert.deepEqual(twin.requests().at(-1).accesses[0].key, { pk: key });
 });
 
 test('the state of an index is shown', () => {
