@@ -423,12 +423,13 @@ impl DiskFile for SimFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let half = |state: &mut State| state.files[self.file].write(&bytes[..bytes.len() / 2], offset as usize);
         let is_reserved = offset as usize + bytes.len() <= self.disk.0.lock().files[self.file].reserved;
-        let mut state = self.disk.operate(!is_reserved, half)?;
-        state.files[self.file].write(bytes, offset as usize);
-        drop(state);
+        let written = self
+            .disk
+            .operate(!is_reserved, half)
+            .map(|mut state| state.files[self.file].write(bytes, offset as usize));
         let during = self.disk.1.lock().write.take();
         during.into_iter().for_each(|call| call());
-        Ok(bytes.len())
+        written.map(|()| bytes.len())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Every failure of a disk at every operation of a short history.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{open, record, snapshot};
@@ -304,6 +305,25 @@ fn a_failed_write_of_buffered_records_is_repaired_by_a_snapshot() {
     store.sync().unwrap();
     let (_, found, report) = open(&disk.after_power_failure(None)).unwrap();
     assert_eq!((found.concat(), report.cut), (b"writtenlostlater".to_vec(), None));
+}
+
+/// Records that are buffered during a write are lost if it fails: their file would have a gap before them.
+#[test]
+fn records_buffered_during_a_failed_write_are_lost_with_it() {
+    let disk = SimDisk::new();
+    let store = Arc::new(open(&disk).unwrap().0);
+    store.buffer(b"lost").unwrap();
+    let during = Arc::clone(&store);
+    disk.during_next_write(move || {
+        during.buffer(b"later").unwrap();
+    });
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    let failed = store.flush().unwrap_err();
+    assert_eq!((store.flush(), store.sync()), (Err(failed.clone()), Err(failed)));
+    assert_eq!(open(&disk.after_kill()).unwrap().1.len(), 0);
+    snapshot(&store, &[b"lost".to_vec(), b"later".to_vec()]).unwrap();
+    assert_eq!((store.flush(), store.has_pending()), (Ok(()), false));
+    assert_eq!(open(&disk.after_kill()).unwrap().1.concat(), b"lostlater");
 }
 
 #[test]

@@ -139,6 +139,99 @@ fn a_snapshot_is_due_once_the_log_is_longer() {
 }
 
 #[test]
+fn a_snapshot_is_due_after_many_openings() {
+    let disk = SimDisk::new();
+    for number in 1..=65 {
+        let (store, ..) = open(&disk).unwrap();
+        assert_eq!(store.wants_snapshot(u64::MAX), number > 64, "opening {number}");
+        store.append(b"x").unwrap();
+        store.close();
+    }
+}
+
+#[test]
+fn appended_records_follow_the_buffered_ones() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    assert_eq!(store.buffer(b"one "), Ok(0));
+    assert_eq!(store.append(b"two "), Ok(1));
+    assert!(!store.has_pending());
+    assert_eq!(store.buffer(b"three "), Ok(2));
+    snapshot(&store, &[b"one two three ".to_vec()]).unwrap();
+    assert_eq!(store.buffer(b"four "), Ok(3));
+    assert_eq!(store.append(b"five"), Ok(4));
+    let (_, found, report) = open(&disk.after_kill()).unwrap();
+    assert_eq!(
+        (found.concat(), report.cut),
+        (b"one two three four five".to_vec(), None)
+    );
+}
+
+/// A waiter is woken by a failed sync, and by the snapshot that repairs the log.
+#[test]
+fn waiters_are_woken_whatever_the_outcome() {
+    let woken = Arc::new(Woken::default());
+    let poll = |future: &mut crate::sync::UntilSynced| {
+        let waker = Arc::clone(&woken).into();
+        std::pin::Pin::new(future).poll(&mut std::task::Context::from_waker(&waker))
+    };
+    for fails in [false, true] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        let sequence = store.append(b"record").unwrap();
+        let mut waiter = store.until_synced(sequence);
+        assert!(poll(&mut waiter).is_pending());
+        if fails {
+            disk.fail_at(disk.operations() + 1, Fault::Error);
+            assert!(store.sync().is_err());
+        } else {
+            snapshot(&store, &[b"record".to_vec()]).unwrap();
+        }
+        assert_eq!(
+            woken.0.swap(0, std::sync::atomic::Ordering::SeqCst),
+            1,
+            "fails: {fails}"
+        );
+        let outcome = poll(&mut waiter);
+        assert!(
+            matches!(outcome, std::task::Poll::Ready(result) if result.is_err() == fails),
+            "fails: {fails}"
+        );
+    }
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Woken(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_directory_names_the_process_that_holds_it() {
+    let path = std::env::temp_dir().join(format!("dynatwin-store-lock-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    // An earlier process with a longer id.
+    std::fs::write(path.join("LOCK"), "123456789012\n").unwrap();
+    let open = || Store::open(crate::Directory::at(&path), &mut |_| Ok(()), &mut |_| ());
+    let first = open().unwrap();
+    let refused = open().err().unwrap().to_string();
+    drop(first);
+    std::fs::remove_dir_all(&path).unwrap();
+    assert_eq!(
+        refused,
+        format!(
+            "{} is in use by another process ({}); stop it, or choose another directory",
+            path.display(),
+            std::process::id()
+        )
+    );
+}
+
+#[test]
 fn one_snapshot_at_a_time() {
     let disk = SimDisk::new();
     let (store, ..) = open(&disk).unwrap();
@@ -170,7 +263,7 @@ fn waiters_share_a_sync() {
         for waiter in waiters {
             waiter.join().unwrap();
         }
-        store.shared.waiters.stop();
+        store.close();
     });
     let disk = disk.after_power_failure(None);
     assert_eq!(open(&disk).unwrap().1.len(), 400);
