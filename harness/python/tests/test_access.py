@@ -113,6 +113,46 @@ def test_session_policies_endpoints_and_expiry(guarded: Twin) -> None:
     assert code(refused) == "ExpiredTokenException"
 
 
+def test_a_principal_sends_requests_from_its_region_and_origin(guarded: Twin) -> None:
+    def allow(condition: dict[str, Any]) -> dict[str, Any]:
+        statement = {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*", "Condition": condition}
+        return {"policies": [{"Statement": statement}]}
+
+    roles = {
+        "Plain": allow({"Bool": {"aws:SecureTransport": "false"}}),
+        "Near": allow({"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}),
+        "There": allow({"StringEquals": {"aws:RequestedRegion": "eu-west-1"}}),
+    }
+    guarded.set_access({"accounts": {ACCOUNT: {"roles": roles}}})
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("Plain", {"secure_transport": False}, ""),
+        ("Plain", {"secure_transport": True}, "AccessDeniedException"),
+        ("Near", {"source_ip": "10.1.2.3"}, ""),
+        ("Near", {"source_ip": "11.1.2.3"}, "AccessDeniedException"),
+        # The table is in another region.
+        ("There", {"region": "eu-west-1"}, "ResourceNotFoundException"),
+        ("There", {}, "AccessDeniedException"),
+    ]
+    for role, options, expected in cases:
+        client = guarded.as_role(f"arn:aws:iam::{ACCOUNT}:role/{role}", **options).client()
+        try:
+            client.get_item(TableName="Items", Key=key("a"))
+            refused = ""
+        except ClientError as error:
+            refused = error.response["Error"]["Code"]
+        assert refused == expected, (role, options)
+
+
+def test_a_session_lasts_as_long_as_it_was_requested(guarded: Twin) -> None:
+    client = guarded.as_role(TENANT, duration=900).client()
+    guarded.clock.advance(899)
+    client.put_item(TableName="Items", Item=key("green"))
+    guarded.clock.advance(1)
+    with pytest.raises(ClientError) as refused:
+        client.put_item(TableName="Items", Item=key("green"))
+    assert code(refused) == "ExpiredTokenException"
+
+
 def test_federated_users_and_context_keys(guarded: Twin) -> None:
     allow = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}}
     own = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "${www.amazon.com:user_id}"}}

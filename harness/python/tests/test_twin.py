@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import time
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -65,6 +68,42 @@ def test_access_keys_and_regions_have_tables_of_their_own(twin: Twin) -> None:
     assert shared.client(region_name="eu-central-1", aws_access_key_id="other").list_tables()["TableNames"] == ["Users"]
 
 
+def test_methods_act_on_the_tables_of_their_caller() -> None:
+    twin = Twin(seed=7)
+    caller: dict[str, Any] = {"region": "eu-central-1", "access_key": "other"}
+    twin.create_table("Users", "id", global_indexes={"by-date": "date"}, **caller)
+    calls: list[tuple[Any, ...]] = [
+        (twin.items, "Users"),
+        (twin.item, "Users", A),
+        (twin.expire_now, "Users"),
+        (twin.split_shards, "Users"),
+        (twin.indexes, "Users"),
+        (twin.pause_index, "Users", "by-date"),
+        (twin.resume_index, "Users", "by-date"),
+        (twin.set_index_lag, "Users", "by-date", 1),
+        (twin.set_index_lag, "Users", "by-date", None),
+        (twin.replication, "Users"),
+        (twin.watch_heat, "Users"),
+        (twin.heat, "Users"),
+        (twin.hottest_keys, "Users"),
+    ]
+    for method, *arguments in calls:
+        method(*arguments, **caller)
+        for wrong in ({}, {"region": "eu-central-1"}, {"access_key": "other"}):
+            with pytest.raises(KeyError, match="Users"):
+                method(*arguments, **wrong)
+    twin.set_table_conditions("Users", {"throttles": 1.0}, **caller)
+    twin.create_table("Users", "id")
+    put = json.dumps({"TableName": "Users", "Item": A})
+    assert [twin.dispatch("PutItem", put, **of).status for of in ({}, caller)] == [200, 400]
+    twin.set_table_conditions("Users", None)
+    assert twin.dispatch("PutItem", put, **caller).status == 400
+    twin.set_table_conditions("Users", None, **caller)
+    with twin.capacity_spent(**caller) as spent:
+        assert [twin.dispatch("PutItem", put, **of).status for of in ({}, caller)] == [200, 200]
+    assert spent.write("Users") == 1
+
+
 def test_two_twins_share_nothing(twin: Twin) -> None:
     other = Twin(seed=7)
     client, others = twin.client(), other.client()
@@ -122,6 +161,14 @@ def test_the_clock_moves_only_forward(twin: Twin) -> None:
     clock.advance(1)
     clock.unfreeze()
     assert not clock.frozen and clock.now() == START + timedelta(days=2, seconds=61)
+
+
+async def test_sleeping_on_a_fast_clock_takes_less_real_time() -> None:
+    clock = Twin(clock={"start": START, "speed": 1000}).clock
+    began = time.monotonic()
+    clock.sleep(10)
+    await clock.async_sleep(10)
+    assert clock.now() >= START + timedelta(seconds=20) and time.monotonic() - began < 15
 
 
 def test_time_to_live_deletes_by_the_clock() -> None:
@@ -187,6 +234,18 @@ def test_tables_of_every_shape() -> None:
     assert table["ProvisionedThroughput"]["WriteCapacityUnits"] == 6
     with pytest.raises(ValueError, match="CreateTable: ResourceInUseException: Table already exists: Orders"):
         twin.create_table("Orders", "id")
+
+
+def test_units_and_types_of_tables_and_indexes() -> None:
+    twin = Twin(seed=7)
+    indexes: Any = {"global_indexes": {"by-total": ["day", ("total", "N")]}, "local_indexes": {"by-size": ("size", "B")}}
+    table = twin.create_table("Orders", "id", "at", throughput=(5, 6), **indexes)
+    for units in (table["ProvisionedThroughput"], table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]):
+        assert (units["ReadCapacityUnits"], units["WriteCapacityUnits"]) == (5, 6)
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    assert types == {"id": "S", "at": "S", "day": "S", "total": "N", "size": "B"}
+    keys = [[key["AttributeName"], key["KeyType"]] for key in table["LocalSecondaryIndexes"][0]["KeySchema"]]
+    assert keys == [["id", "HASH"], ["size", "RANGE"]]
 
 
 def test_conditions(twin: Twin) -> None:
@@ -296,6 +355,25 @@ def test_faults(twin: Twin) -> None:
         twin.faults.add({"exception": "TransactionConflictException"}, operation="GetItem")
 
 
+def test_a_fault_rule_has_the_scope_that_it_is_given(twin: Twin) -> None:
+    moment = datetime(2026, 1, 1, 0, 0, 1, 500_000, tzinfo=timezone.utc)
+    scopes: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"operation": "Query", "table": "Orders", "index": "by-date"}, {}),
+        ({"caller": "other", "region": "eu-west-1", "partition": "a"}, {}),
+        ({"partition_prefix": "a", "until": moment}, {"partitionPrefix": "a", "until": "2026-01-01T00:00:01.500Z"}),
+        ({"after": timedelta(seconds=2), "lasting": 3}, {"after": 2, "for": 3}),
+        ({"first": 1}, {}),
+        ({"nth": 2}, {}),
+        ({"every_nth": 3}, {"everyNth": 3}),
+        ({"share": 0.5}, {}),
+    ]
+    for scope, words in scopes:
+        twin.faults.clear()
+        twin.faults.add("reset", **scope)
+        (rule,) = twin.control(controls.list_faults())["rules"]
+        assert rule["definition"] == {"verdict": "reset", **(words or scope)}, scope
+
+
 def test_the_request_log(twin: Twin) -> None:
     client = twin.client()
     client.scan(TableName="Orders")
@@ -320,6 +398,61 @@ def test_the_request_log(twin: Twin) -> None:
     assert twin.requests() == [] and twin.watched
     twin.watch(False)
     assert not twin.watched
+
+
+def test_what_a_recorded_request_cost(twin: Twin) -> None:
+    twin.create_table("Indexed", "id", global_indexes={"by-date": "date"})
+    client = twin.client()
+    for number in range(3):
+        client.put_item(TableName="Indexed", Item={"id": {"S": str(number)}, "date": {"S": "1"}})
+    twin.watch()
+    filters: Any = {"FilterExpression": "id = :a", "ExpressionAttributeValues": {":a": {"S": "1"}}}
+    client.scan(TableName="Indexed", IndexName="by-date", **filters)
+    client.scan(TableName="Indexed", IndexName="by-date", Limit=1)
+    client.put_item(TableName="Indexed", Item={**A, "date": {"S": "1"}})
+    filtered, _, put = twin.requests()
+    assert (filtered.number, filtered.scanned, filtered.returned) == (1, 3, 1)
+    assert (filtered.read_units, filtered.write_units, filtered.accesses[0].index) == (0.5, 0, "by-date")
+    assert (filtered.accesses[0].read_units, filtered.accesses[0].write_units) == (0.5, 0)
+    assert (put.read_units, put.write_units, put.accesses[0].read_units, put.accesses[0].write_units) == (0, 2, 0, 2)
+    (scan,) = twin.scans()
+    assert (scan.table, scan.index, scan.times, scan.scanned) == ("Indexed", "by-date", 2, 4)
+    assert (scan.access_key, scan.region, scan.first) == ("dynatwin", "us-east-1", START)
+    with pytest.raises(AssertionError) as reported:
+        twin.assert_no_scans()
+    for text in [
+        "- Scan of index by-date of Indexed by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00+00:00: "
+        "4 items read in 2 pages.",
+        "A Query reads only the items of one partition key: "
+        'IndexName "by-date" and KeyConditionExpression "date = :value", or KeyConditionExpression "id = :value".',
+    ]:
+        assert text in str(reported.value)
+    twin.forget_requests()
+    client.execute_statement(Statement='SELECT * FROM "Indexed"')
+    with pytest.raises(AssertionError, match='FROM "Indexed" WHERE "id" = ., or FROM "Indexed"."by-date" WHERE "date" = .'):
+        twin.assert_no_scans()
+    twin.faults.add("reset", operation="GetItem", first=1)
+    client.get_item(TableName="Indexed", Key=A)
+    assert "-> 500, reset InternalServerError" in str(twin.requests()[-2])
+
+
+def test_heat_has_reads_writes_and_throttles() -> None:
+    twin = Twin(seed=7, conditions={"capacity": {"burst": 0}})
+    twin.create_table("Orders", "id", throughput=(1, 2))
+    client = twin.client(config=Config(retries={"total_max_attempts": 1}))
+    for attempts, request in [
+        (4, lambda: client.put_item(TableName="Orders", Item=A)),
+        (2, lambda: client.get_item(TableName="Orders", Key=A, ConsistentRead=True)),
+    ]:
+        for _ in range(attempts):
+            with contextlib.suppress(ClientError):
+                request()
+    (heat,) = twin.heat("Orders").resources
+    (partition,) = (each for each in heat.partitions if each.write_units)
+    assert (heat.read_units, heat.write_units, partition.read_units, partition.write_units) == (1, 2, 1, 2)
+    assert (sum(heat.read_throttles.values()), sum(heat.write_throttles.values())) == (1, 2)
+    assert (heat.read_left, heat.write_left, partition.bytes > 0) == (0, 0, True)
+    assert int(heat.partitions[0].first, 16) == 0 and int(heat.partitions[-1].last, 16) == 2**64 - 1
 
 
 def test_metrics_and_heat(twin: Twin) -> None:
