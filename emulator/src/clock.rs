@@ -473,7 +473,18 @@ mod tests {
             ("2026-02-30T00:00:00Z", None),
             ("2026-01-01T00:00:00.000001Z", Some(1)),
             ("2026-01-01T00:00:00.0000001Z", None),
+            ("2026-01-01T00:00:00.0019995Z", None),
             ("2026-01-01T24:00:00Z", None),
+            ("2026-01-01T00:60:00Z", None),
+            ("2026-01-01T00:00:60Z", None),
+            ("2026-00-01T00:00:00Z", None),
+            ("2026-13-01T00:00:00Z", None),
+            ("2026-01-00T00:00:00Z", None),
+            ("2026-04-31T00:00:00Z", None),
+            ("1969-12-31T23:59:59Z", None),
+            ("10000-01-01T00:00:00Z", None),
+            ("2026-01-01 00:00:00Z", None),
+            ("2026-01-01T00:00:00", None),
             ("2026-01-01T23:59:59.999999Z", Some(86_399_999_999)),
         ] {
             let found = Moment::parse(text).map(|moment| moment.micros() - Moment::START.micros());
@@ -483,10 +494,16 @@ mod tests {
             Moment::parse("2026-01-01T00:00:00.5Z").unwrap().micros() % 1_000_000,
             500_000
         );
-        assert_eq!(
-            Moment::from_seconds(1_767_225_600).http_date(),
-            "Thu, 01 Jan 2026 00:00:00 GMT"
-        );
+        assert_eq!(Moment::from_micros(1_999).to_string(), "1970-01-01T00:00:00.001Z");
+        for (seconds, expect) in [
+            (1_767_225_600, "Thu, 01 Jan 2026 00:00:00 GMT"),
+            (1_798_761_599, "Thu, 31 Dec 2026 23:59:59 GMT"),
+            (951_825_600, "Tue, 29 Feb 2000 12:00:00 GMT"),
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+        ] {
+            assert_eq!(Moment::from_seconds(seconds).http_date(), expect);
+        }
     }
 
     #[test]
@@ -562,6 +579,35 @@ mod tests {
             clock.unfreeze();
             assert_eq!(clock.now().seconds(), stood + 20 + step);
         }
+    }
+
+    /// A clock takes over the time of another one, and stands where that one stands.
+    #[test]
+    fn an_adjustment_is_restored() {
+        let source = || || Moment::from_seconds(100);
+        for frozen in [false, true] {
+            let (clock, other) = (Clock::system(source()), Clock::system(source()));
+            clock.advance(Duration::from_secs(7));
+            if frozen {
+                clock.freeze();
+                clock.advance(Duration::from_secs(2));
+            }
+            let seconds = if frozen { 109 } else { 107 };
+            assert_eq!(clock.now(), Moment::from_seconds(seconds));
+            other.restore(clock.adjustment());
+            assert_eq!((other.now(), other.is_frozen()), (clock.now(), frozen));
+            other.unfreeze();
+            assert_eq!(other.now(), Moment::from_seconds(seconds), "time does not jump");
+        }
+    }
+
+    #[test]
+    fn a_settable_clock_only_goes_forward() {
+        let clock = Clock::settable(Moment::from_seconds(10));
+        for (to, expect) in [(10, true), (9, false), (11, true)] {
+            assert_eq!(clock.set(Moment::from_seconds(to)), expect, "{to}");
+        }
+        assert_eq!(clock.now(), Moment::from_seconds(11));
     }
 
     #[test]

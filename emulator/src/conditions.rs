@@ -542,6 +542,28 @@ mod tests {
         }
     }
 
+    /// The longest and the typical of each kind of lag, also if they are in a wrong order.
+    #[test]
+    fn a_lag_has_its_longest_and_its_typical_length() {
+        let of = |typical, longest| Lag::Seeded {
+            typical: Duration::from_millis(typical),
+            longest: Duration::from_millis(longest),
+        };
+        for (lag, typical, longest) in [
+            (Lag::None, 0, 0),
+            (Lag::Fixed(Duration::from_millis(7)), 7, 7),
+            (of(2, 9), 2, 9),
+            (of(9, 2), 9, 9),
+            (long_tailed(1, 2, 3), 1, 3),
+            (long_tailed(1, 3, 2), 1, 3),
+            (long_tailed(3, 2, 1), 3, 3),
+        ] {
+            let found = [lag.typical(), lag.longest()].map(|length| length.as_millis());
+            assert_eq!(found, [typical, longest], "{lag:?}");
+            assert_eq!(lag.is_none(), longest == 0, "{lag:?}");
+        }
+    }
+
     #[test]
     fn a_long_tail_has_its_quantiles() {
         let lag = long_tailed(4, 12, 1000);

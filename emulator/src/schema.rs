@@ -385,6 +385,88 @@ impl Definition {
 mod tests {
     use super::*;
 
+    /// Decreases are counted by the day of UTC. A change that decreases any of the two is a decrease.
+    #[test]
+    fn adjustments_are_counted_by_the_day() {
+        let of = |read, write| Throughput { read, write };
+        let from = of(5, 5);
+        let day = Moment::from_seconds(20_000 * 86_400);
+        let after = |seconds| day.plus(std::time::Duration::from_secs(seconds));
+        for (to, decreases) in [
+            (of(4, 5), true),
+            (of(5, 4), true),
+            (of(9, 4), true),
+            (of(4, 9), true),
+            (of(6, 5), false),
+            (of(5, 6), false),
+        ] {
+            let mut adjustments = Adjustments::default();
+            adjustments.note(from, to, after(0));
+            let (now, never) = (Some(after(0)), None);
+            let expect = if decreases { (never, now, 1) } else { (now, never, 0) };
+            let Adjustments {
+                increased, decreased, ..
+            } = adjustments;
+            assert_eq!((increased, decreased, adjustments.decreases), expect, "{to:?}");
+        }
+        let mut adjustments = Adjustments::default();
+        for (second, counted) in [
+            (86_398, 1),
+            (86_399, 2),
+            (86_400, 1),
+            (2 * 86_400, 1),
+            (2 * 86_400 + 1, 2),
+        ] {
+            adjustments.note(from, of(1, 1), after(second));
+            assert_eq!(adjustments.decreases_on(after(second)), counted, "{second}");
+        }
+        assert_eq!(adjustments.decreases_on(after(3 * 86_400)), 0);
+    }
+
+    #[test]
+    fn projections_have_the_keys_of_the_index_and_of_the_table() {
+        let key = |name: &str| {
+            let kind = ScalarType::S;
+            let name = name.into();
+            KeySchema::new([KeyAttribute { name, kind }], [])
+        };
+        let names = ["g", "other", "pk", "wanted"];
+        for (projection, expect) in [
+            (Projection::All, &names[..]),
+            (Projection::KeysOnly, &["g", "pk"]),
+            (Projection::Include(vec!["wanted".into()]), &["g", "pk", "wanted"]),
+        ] {
+            let index = Index {
+                name: "by-g".into(),
+                key: key("g"),
+                projection: projection.clone(),
+                local: false,
+                throughput: Throughput::default(),
+                adjustments: Adjustments::default(),
+                on_demand: None,
+                warm: None,
+            };
+            let found: Vec<_> = names
+                .into_iter()
+                .filter(|name| index.projects(name, &key("pk")))
+                .collect();
+            assert_eq!(found, expect, "{projection:?}");
+        }
+    }
+
+    #[test]
+    fn views_show_their_images() {
+        for (name, old, new) in [
+            ("KEYS_ONLY", false, false),
+            ("NEW_IMAGE", false, true),
+            ("OLD_IMAGE", true, false),
+            ("NEW_AND_OLD_IMAGES", true, true),
+        ] {
+            let view = StreamView::from_name(name).unwrap();
+            assert_eq!((view.name(), view.shows_old(), view.shows_new()), (name, old, new));
+        }
+    }
+
     #[test]
     fn a_key_schema_contains_its_attributes() {
         let key = KeySchema::new(

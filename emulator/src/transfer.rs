@@ -400,3 +400,32 @@ pub fn folder(prefix: &str) -> String {
 pub fn manifest_key(prefix: &str, id: &str) -> String {
     format!("{}/{id}/manifest-summary.json", folder(prefix))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_in_a_folder_below_the_prefix() {
+        for (prefix, expect) in [
+            ("", "AWSDynamoDB/7/manifest-summary.json"),
+            ("/", "AWSDynamoDB/7/manifest-summary.json"),
+            ("a", "a/AWSDynamoDB/7/manifest-summary.json"),
+            ("a/b/", "a/b/AWSDynamoDB/7/manifest-summary.json"),
+            ("/a", "/a/AWSDynamoDB/7/manifest-summary.json"),
+        ] {
+            assert_eq!(manifest_key(prefix, "7"), expect, "{prefix:?}");
+        }
+    }
+
+    #[test]
+    fn formats_and_compressions_have_their_names() {
+        for format in [Format::DynamoDbJson, Format::Ion, Format::Csv] {
+            assert_eq!(Format::named(format.name()), Some(format));
+        }
+        for compression in [Compression::None, Compression::Gzip, Compression::Zstd] {
+            assert_eq!(Compression::named(compression.name()), Some(compression));
+        }
+        assert_eq!((Format::named("csv"), Compression::named("")), (None, None));
+    }
+}

@@ -24,14 +24,16 @@ use bugs::{BUGS, planted};
 const TARGETS: [&str; 3] = ["in-process", "in-process-aws", "in-process-storm"];
 
 /// The modules of the engine's integration tests that are run when the suite passes, beside its unit tests.
-const ENGINE_TESTS: [&str; 20] = [
+const ENGINE_TESTS: [&str; 22] = [
     "access::",
     "account::",
     "attribution::",
     "backups::",
     "bounds::",
     "conflicts::",
+    "explain::",
     "faults::",
+    "inspect::",
     "journal::",
     "lag::",
     "replicas::",

@@ -718,6 +718,26 @@ mod tests {
                 "Statement 1: Action * is not allowed in a resource control policy: name the service, as in dynamodb:*.",
             ),
             (
+                r#"{"Effect": "Deny", "Principal": {"AWS": "*"}, "Action": "dynamodb:*", "Resource": "*"}"#,
+                PolicyKind::ResourceControl,
+                "",
+            ),
+            (
+                r#"{"Effect": "Deny", "Principal": {"AWS": ["*", "123456789012"]}, "Action": "dynamodb:*", "Resource": "*"}"#,
+                PolicyKind::ResourceControl,
+                "Statement 1: the principal of a resource control policy must be \"*\".",
+            ),
+            (
+                r#"{"Effect": "Deny", "NotPrincipal": "*", "Action": "dynamodb:*", "Resource": "*"}"#,
+                PolicyKind::ResourceControl,
+                "Statement 1: NotPrincipal is not allowed in a resource control policy.",
+            ),
+            (
+                r#"{"Effect": "Deny", "Principal": "*", "NotAction": "dynamodb:*", "Resource": "*"}"#,
+                PolicyKind::ResourceControl,
+                "Statement 1: NotAction is not allowed in a resource control policy.",
+            ),
+            (
                 r#"{"Sid": "a b", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
                 PolicyKind::Identity,
                 "Statement 1: Statement IDs (SID) must be alpha-numeric.",
@@ -759,6 +779,67 @@ mod tests {
             ),
         ] {
             assert_eq!(statement(text, kind), expect, "{text}");
+        }
+    }
+
+    /// Each kind of policy has its largest size, with or without white space.
+    #[test]
+    fn a_policy_has_a_largest_size() {
+        let statement = |fill: &str| format!(r#"{{"Statement":{{"Sid":"{fill}","Effect":"Allow"}}}}"#);
+        for kind in [
+            PolicyKind::Identity,
+            PolicyKind::Boundary,
+            PolicyKind::Session,
+            PolicyKind::ServiceControl,
+            PolicyKind::ResourceControl,
+            PolicyKind::Resource,
+            PolicyKind::Endpoint,
+        ] {
+            let (counts_blanks, most) = kind.limit();
+            let (empty, blank) = (statement("").len(), " ".repeat(9));
+            for (size, fits) in [(most, true), (most + 1, false)] {
+                let text = statement(&"x".repeat(size - empty));
+                let refused = refusal(&text, kind).contains("Maximum policy size");
+                assert_eq!(!refused, fits, "{kind:?} {size}");
+            }
+            let full = blank + &statement(&"x".repeat(most - empty));
+            let refused = refusal(&full, kind).contains("Maximum policy size");
+            assert_eq!(refused, counts_blanks, "{kind:?}");
+        }
+    }
+
+    /// Only a policy of a resource may have characters beyond Latin-1.
+    #[test]
+    fn characters_of_policies() {
+        for (char, expect) in [('\u{ff}', true), ('\u{100}', false), ('\u{7}', false)] {
+            for kind in [PolicyKind::Identity, PolicyKind::Resource, PolicyKind::Endpoint] {
+                let text = format!(r#"{{"Statement": "{char}"}}"#);
+                let refused = refusal(&text, kind).starts_with("The policy has characters");
+                assert_eq!(!refused, expect || kind == PolicyKind::Resource, "{kind:?} {char:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_statement_applies_if_all_of_it_matches() {
+        let whole = StatementMatch {
+            principal: Some(Grant::Account),
+            action: true,
+            resource: true,
+            conditions: vec![true, true],
+        };
+        assert!(whole.applies());
+        let parts: [fn(&mut StatementMatch); 5] = [
+            |found| found.principal = None,
+            |found| found.action = false,
+            |found| found.resource = false,
+            |found| found.conditions = vec![true, false],
+            |found| found.conditions = vec![false, true],
+        ];
+        for (at, lose) in parts.into_iter().enumerate() {
+            let mut found = whole.clone();
+            lose(&mut found);
+            assert!(!found.applies(), "{at}");
         }
     }
 

@@ -329,6 +329,55 @@ mod tests {
         assert_eq!((statement.policy.as_str(), statement.place), ("first", 2));
     }
 
+    /// A resource policy decides if it names the caller or its role; if it names the account, it only delegates.
+    #[test]
+    fn the_statement_that_names_the_caller_decides() {
+        let allows = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
+        let identity = [AttachedPolicy {
+            label: "identity".to_owned(),
+            arn: None,
+            policy: PolicyDocument::parse(allows, PolicyKind::Identity).unwrap(),
+        }];
+        let session = Subject::role_session("123456789012", "/R", "s");
+        let root = Subject::root("123456789012");
+        for (principal, subject, expect) in [
+            ("arn:aws:sts::123456789012:assumed-role/R/s", &session, Some("resource")),
+            ("arn:aws:iam::123456789012:role/R", &session, Some("resource")),
+            ("123456789012", &session, Some("identity")),
+            ("*", &session, Some("resource")),
+            ("*", &root, Some("resource")),
+            ("111122223333", &root, None),
+        ] {
+            let text = format!(
+                r#"{{"Statement": {{"Effect": "Allow", "Principal": {{"AWS": "{principal}"}}, "Action": "*", "Resource": "*"}}}}"#
+            );
+            let resource = AttachedPolicy {
+                label: "resource".to_owned(),
+                arn: None,
+                policy: PolicyDocument::parse(&text, PolicyKind::Resource).unwrap(),
+            };
+            let policies = PolicySet {
+                identity: &identity,
+                resource: Some(&resource),
+                resource_account: "123456789012",
+                ..PolicySet::default()
+            };
+            let decision = policies.decide(&StatementInput {
+                subject,
+                action: "dynamodb:GetItem",
+                resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders",
+                keys: &ConditionKeys::default(),
+            });
+            let label = decision.statement.as_ref().map(|statement| statement.policy.as_str());
+            assert_eq!(
+                (decision.is_allowed(), label),
+                (true, expect),
+                "{principal} {}",
+                subject.arn
+            );
+        }
+    }
+
     #[test]
     fn a_denial_names_the_kind_of_policy() {
         let denial = Denial {

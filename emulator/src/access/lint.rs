@@ -344,6 +344,49 @@ mod tests {
                 r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}}"#,
                 &["ReturnValuesLeakAttributes"],
             ),
+            // A condition that allows the absence of a key, or demands it, does not make the key present.
+            (
+                "Allow",
+                r#""dynamodb:*""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"dynamodb:LeadingKeys": ["false", "true"]}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:*""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"dynamodb:LeadingKeys": "true"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:PutItem""#,
+                r#"{"ForAnyValue:StringEquals": {"dynamodb:Attributes": "ssn"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:PutItem""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}, "StringEquals": {"dynamodb:ReturnValues": "NONE"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:Scan", "dynamodb:GetItem"]"#,
+                r#"{"Bool": {"dynamodb:FullTableScan": true}}"#,
+                &["KeyNeverPresent"],
+            ),
+            (
+                "Deny",
+                r#"["dynamodb:Scan", "dynamodb:PartiQLSelect"]"#,
+                r#"{"Bool": {"dynamodb:FullTableScan": true}}"#,
+                &[],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:Scan""#,
+                r#"{"Bool": {"dynamodb:FullTableScan": true}, "Null": {"dynamodb:FullTableScan": "false"}}"#,
+                &[],
+            ),
             (
                 "Allow",
                 r#""dynamodb:GetItems""#,
@@ -360,16 +403,20 @@ mod tests {
 
     #[test]
     fn a_denial_elsewhere_removes_a_warning() {
-        let attributes = r#"{"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*",
-            "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": "a"}}}"#;
-        let select = |effect: &str| {
-            format!(
-                r#"{attributes}, {{"Effect": "{effect}", "Action": "dynamodb:GetItem", "Resource": "*",
-                "Condition": {{"StringEquals": {{"dynamodb:Select": "ALL_ATTRIBUTES"}}}}}}"#
-            )
-        };
-        assert!(!codes(&select("Deny")).contains(&"AttributesWithoutSelect"));
-        assert!(codes(&select("Allow")).contains(&"AttributesWithoutSelect"));
+        for (action, key, value, code) in [
+            ("GetItem", "Select", "ALL_ATTRIBUTES", "AttributesWithoutSelect"),
+            ("DeleteItem", "ReturnValues", "ALL_OLD", "ReturnValuesLeakAttributes"),
+        ] {
+            let and = |effect: &str| {
+                codes(&format!(
+                    r#"{{"Effect": "Allow", "Action": "dynamodb:{action}", "Resource": "*",
+                        "Condition": {{"ForAnyValue:StringEquals": {{"dynamodb:Attributes": "a"}}}}}},
+                    {{"Effect": "{effect}", "Action": "dynamodb:{action}", "Resource": "*",
+                        "Condition": {{"StringEquals": {{"dynamodb:{key}": "{value}"}}}}}}"#
+                ))
+            };
+            assert_eq!((and("Deny"), and("Allow")), (vec![], vec![code]), "{action}");
+        }
     }
 
     #[test]

@@ -300,6 +300,45 @@ mod tests {
     }
 
     #[test]
+    fn everybody_is_a_star_alone() {
+        for (principal, excludes, expect) in [
+            (r#""*""#, false, true),
+            (r#"{"AWS": ["*", "*"]}"#, false, true),
+            (r#""*""#, true, false),
+            (r#"{"AWS": ["*", "123456789012"]}"#, false, false),
+            (r#"{"AWS": "*", "Service": "lambda.amazonaws.com"}"#, false, false),
+            (r#"{"AWS": "123456789012"}"#, false, false),
+        ] {
+            let node = Node::parse(principal, 4).unwrap();
+            let list = PrincipalList::read(&node, excludes).unwrap();
+            assert_eq!(list.is_everybody(), expect, "{principal} {excludes}");
+        }
+    }
+
+    /// A gateway endpoint knows everybody and the root users of accounts: nobody else is named, even by the account.
+    #[test]
+    fn a_gateway_endpoint_knows_root_users_alone() {
+        let (root, user) = (Subject::root("123456789012"), Subject::user("123456789012", "/ann"));
+        for (principal, excludes, of_root, of_user) in [
+            (r#"{"AWS": "123456789012"}"#, false, true, false),
+            (r#"{"AWS": "111122223333"}"#, false, false, false),
+            (r#"{"AWS": "arn:aws:iam::123456789012:user/ann"}"#, false, false, false),
+            (r#"{"AWS": "123456789012"}"#, true, false, true),
+            (r#"{"AWS": "111122223333"}"#, true, true, true),
+            (r#""*""#, false, true, true),
+        ] {
+            let node = Node::parse(principal, 4).unwrap();
+            let list = PrincipalList {
+                root_only: true,
+                ..PrincipalList::read(&node, excludes).unwrap()
+            };
+            let named = [&root, &user].map(|subject| list.grant(subject));
+            let expect = [of_root, of_user].map(|named| named.then_some(Grant::Direct));
+            assert_eq!(named, expect, "{principal} {excludes}");
+        }
+    }
+
+    #[test]
     fn principals_are_refused() {
         for principal in [
             r#""ann""#,
@@ -307,6 +346,9 @@ mod tests {
             r#"{"AWS": []}"#,
             r#"{"AWS": "arn:aws:iam::123456789012:user/*"}"#,
             r#"{"AWS": "arn:aws:iam::1:user/ann"}"#,
+            r#"{"AWS": "arn:gcp:iam::123456789012:user/ann"}"#,
+            r#"{"AWS": "arn:aws:s3::123456789012:user/ann"}"#,
+            r#"{"AWS": "arn:aws:iam::123456789012:user/"}"#,
             r#"{"Aws": "*"}"#,
         ] {
             assert!(

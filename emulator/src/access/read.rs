@@ -683,6 +683,29 @@ mod tests {
                 account(r#"{"users": {"a b": {}}}"#),
                 "accounts.123456789012.users.a b: a name must have 1 to 64 letters, digits and +=,.@_-.",
             ),
+            (r#"{"accounts": []}"#.to_owned(), "accounts must be an object."),
+            (
+                account(r#"{"managedPolicies": []}"#),
+                "accounts.123456789012.managedPolicies must be an object.",
+            ),
+            (
+                account(r#"{"users": {"": {}}}"#),
+                "accounts.123456789012.users.: a name must have 1 to 64 letters, digits and +=,.@_-.",
+            ),
+            (
+                account(r#"{"users": {"a": {"path": "/team"}}}"#),
+                "accounts.123456789012.users.a.path must begin and end with a slash.",
+            ),
+            (
+                account(r#"{"users": {"a": {"path": "team/"}}}"#),
+                "accounts.123456789012.users.a.path must begin and end with a slash.",
+            ),
+            (
+                account(
+                    r#"{"users": {"a": {"sessions": [{"accessKeyId": "K", "secretAccessKey": "s", "sessionToken": "t", "keys": {"tag": "x"}}]}}}"#,
+                ),
+                "accounts.123456789012.users.a.sessions.0.keys.tag must be a string or a list of strings, and its name must have a prefix.",
+            ),
             (
                 account(r#"{"users": {"a": {"groups": ["x"]}}}"#),
                 "accounts.123456789012.users.a.groups: there is no group \"x\".",
@@ -714,15 +737,111 @@ mod tests {
         ] {
             assert_eq!(read(&json).unwrap_err(), expect, "{json}");
         }
-        let large = format!(
-            r#"{{"Statement": {{"Sid": "{}", "Effect": "Allow", "Action": "*", "Resource": "*"}}}}"#,
-            "x".repeat(1_500)
+    }
+
+    /// Makes a configuration with a number or size.
+    type MakeConfiguration<'m> = &'m dyn Fn(usize) -> String;
+
+    /// The largest number or size of each kind that is accepted.
+    #[test]
+    fn limits_of_configurations() {
+        let account = |inside: &str| format!(r#"{{"accounts": {{"123456789012": {inside}}}}}"#);
+        let empty = r#"{"Statement":{"Sid":"","Effect":"Allow","Action":"*","Resource":"*"}}"#;
+        let policy = |size: usize| empty.replace("\"\"", &format!("\"{}\"", "x".repeat(size - empty.len())));
+        let inline = |group: &str, size: usize| {
+            let (one, other) = (policy(1_000), policy(size - 1_000));
+            account(&format!(r#"{{"{group}": {{"a": {{"policies": [{one}, {other}]}}}}}}"#))
+        };
+        let managed = |count: usize| {
+            let arn = r#""arn:aws:iam::aws:policy/AdministratorAccess""#;
+            account(&format!(
+                r#"{{"groups": {{"a": {{"policies": [{}]}}}}}}"#,
+                vec![arn; count].join(",")
+            ))
+        };
+        let name = |length: usize| account(&format!(r#"{{"roles": {{"{}": {{}}}}}}"#, "a".repeat(length)));
+        let document = |size: usize| account(&format!(r#"{{"managedPolicies": {{"P": {}}}}}"#, policy(size)));
+        let make: [(&str, MakeConfiguration<'_>, usize); 6] = [
+            (
+                "inline policies of a user",
+                &|size| inline("users", size),
+                INLINE_OF_USER,
+            ),
+            (
+                "inline policies of a group",
+                &|size| inline("groups", size),
+                INLINE_OF_GROUP,
+            ),
+            (
+                "inline policies of a role",
+                &|size| inline("roles", size),
+                INLINE_OF_ROLE,
+            ),
+            ("managed policies", &managed, MOST_MANAGED),
+            ("the letters of a name", &name, 64),
+            ("a managed policy", &document, MANAGED_SIZE),
+        ];
+        for (what, make, most) in make {
+            assert!(read(&make(most)).is_ok(), "{what}: {:?}", read(&make(most)).err());
+            assert!(read(&make(most + 1)).is_err(), "{what}");
+        }
+        assert_eq!(
+            [INLINE_OF_USER, INLINE_OF_GROUP, INLINE_OF_ROLE, MANAGED_SIZE],
+            [2_048, 5_120, 10_240, 6_144]
         );
-        let two = account(&format!(r#"{{"users": {{"a": {{"policies": [{large}, {large}]}}}}}}"#));
-        assert!(
-            read(&two)
-                .unwrap_err()
-                .contains("Maximum policy size of 2048 bytes exceeded")
-        );
+    }
+
+    #[test]
+    fn names_of_sessions() {
+        for (name, expect) in [
+            ("a".to_owned(), false),
+            ("ab".to_owned(), true),
+            ("a+=,.@_-9".to_owned(), true),
+            ("a b".to_owned(), false),
+            ("ä".to_owned(), false),
+            ("a".repeat(64), true),
+            ("a".repeat(65), false),
+        ] {
+            assert_eq!(check_session_name(&name).is_ok(), expect, "{name}");
+        }
+    }
+
+    /// A gateway endpoint's policy must name everybody, which excluding everybody does not.
+    #[test]
+    fn policies_of_gateway_endpoints_get_warnings() {
+        for (kind, principal, expect) in [
+            ("gateway", r#""Effect": "Allow", "Principal": "*""#, &[][..]),
+            (
+                "gateway",
+                r#""Effect": "Allow", "Principal": {"AWS": "123456789012"}"#,
+                &["GatewayEndpointPrincipal"],
+            ),
+            (
+                "gateway",
+                r#""Effect": "Deny", "NotPrincipal": "*""#,
+                &["GatewayEndpointPrincipal"],
+            ),
+            ("interface", r#""Effect": "Deny", "NotPrincipal": "*""#, &[]),
+        ] {
+            let json = format!(
+                r#"{{"vpcEndpoints": {{"vpce-1": {{"type": "{kind}", "policy": {{"Statement": {{{principal}, "Action": "*", "Resource": "*"}}}}}}}}}}"#
+            );
+            let warnings = read(&json).unwrap().warnings();
+            let codes: Vec<_> = warnings.iter().map(|warning| warning.code).collect();
+            assert_eq!(codes, expect, "{json}");
+        }
+    }
+
+    /// Unique ids of users and roles begin as those of AWS do.
+    #[test]
+    fn unique_ids_begin_with_their_kind() {
+        let json = r#"{"accounts": {"123456789012": {"users": {"a": {}}, "roles": {"a": {}, "b": {"id": "AROAB"}}}}}"#;
+        let directory = read(json).unwrap();
+        for (name, expect) in [("user/a", "AIDA"), ("role/a", "AROA"), ("role/b", "AROAB")] {
+            let principal = directory
+                .principal(&format!("arn:aws:iam::123456789012:{name}"))
+                .unwrap();
+            assert!(principal.id.starts_with(expect), "{name}: {}", principal.id);
+        }
     }
 }

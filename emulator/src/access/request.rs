@@ -97,3 +97,25 @@ impl<'a> AccessRequest<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The entries of a batch are one request with the keys and attributes of all, each once and in order.
+    #[test]
+    fn entries_are_merged() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| Text::new(text)).collect::<Vec<_>>();
+        let keys = |first: &[&str], second: &[&str]| Some([texts(first), texts(second), Vec::new(), Vec::new()]);
+        let entry = |first: &[&str], second: &[&str], attributes: &[&str]| AccessRequest {
+            partition_keys: keys(first, second),
+            attributes: Some(texts(attributes)),
+            ..AccessRequest::new("BatchGetItem", "*")
+        };
+        let mut merged = entry(&["b"], &["x"], &["n"]);
+        merged.merge(entry(&["a"], &["x"], &["m", "n"]));
+        merged.merge(entry(&["b"], &["w"], &["z"]));
+        assert_eq!(merged.partition_keys, keys(&["a", "b"], &["w", "x"]));
+        assert_eq!(merged.attributes, Some(texts(&["m", "n", "z"])));
+    }
+}

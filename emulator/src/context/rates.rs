@@ -134,15 +134,39 @@ mod tests {
             ("DescribeLimits", 2),
             ("DescribeTimeToLive", 5),
             ("DescribeBackup", 13),
+            ("DescribeExport", 13),
+            ("DescribeImport", 13),
+            ("ListBackups", 5),
             ("CreateTable", 10),
             ("DescribeTable", 2500),
             ("GetRecords", 3000),
+            ("GetShardIterator", 3000),
+            ("StartBulkPutItems", 3000),
         ] {
             assert_eq!(admitted(operation, 3000, Duration::ZERO), at_once, "{operation}");
         }
         // Sequential requests, each of which takes its time.
         assert_eq!(admitted("CreateTable", 1000, Duration::from_millis(25)), 1000);
         assert_eq!(admitted("CreateTable", 1000, Duration::from_micros(12_500)), 509);
+        for (operation, per_second) in [
+            ("DescribeLimits", 1),
+            ("DescribeTimeToLive", 5),
+            ("DescribeBackup", 10),
+            ("DescribeExport", 10),
+            ("DescribeImport", 10),
+            ("ListBackups", 5),
+        ] {
+            let (burst, apart) = (
+                admitted(operation, 100, Duration::ZERO),
+                Duration::from_secs(1) / per_second,
+            );
+            assert_eq!(admitted(operation, 100, apart), 100, "{operation}");
+            // With twice as many, what the burst does not cover is admitted every second time.
+            assert_eq!(admitted(operation, 100, apart / 2), 49 + burst, "{operation}");
+        }
+        for operation in CHANGING {
+            assert_eq!(admitted(operation, 100, Duration::ZERO), 10, "{operation}");
+        }
     }
 
     #[test]

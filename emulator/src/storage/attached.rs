@@ -220,6 +220,83 @@ mod tests {
         }
     }
 
+    /// A destination is shown for five minutes after it was disabled, and dropped when another one is set.
+    #[test]
+    fn destinations_are_shown_until_they_are_gone() {
+        let until = at(10);
+        let destination = |stream_arn: &str, phase| Destination {
+            stream_arn: stream_arn.into(),
+            phase,
+            precision: Some("MICROSECOND"),
+        };
+        let mut attached = Attachments::default();
+        attached.set_destination(destination("one", Phase::Disabling { until }), at(0));
+        let shown = |attached: &Attachments, now| {
+            let all = attached.shown_destinations(at(now));
+            all.map(|each| each.stream_arn.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!([309, 310].map(|now| shown(&attached, now)), ["one", ""]);
+        assert!(attached.destination("one", at(309)).is_some() && attached.destination("one", at(310)).is_none());
+        let mut later = attached.clone();
+        attached.set_destination(destination("two", Phase::Enabling { until, fails: false }), at(309));
+        later.set_destination(destination("two", Phase::Enabling { until, fails: false }), at(310));
+        assert_eq!((attached.destinations.len(), later.destinations.len()), (2, 1));
+        attached.set_destination(destination("one", Phase::Enabling { until, fails: true }), at(309));
+        assert_eq!(shown(&attached, 310), "two one");
+        // While the precision is updated, the former one is shown.
+        let was = Some("MILLISECOND");
+        let updating = destination("one", Phase::Updating { until, was });
+        assert_eq!(
+            [9, 10].map(|now| updating.shown_precision(at(now))),
+            [was, Some("MICROSECOND")]
+        );
+        let disabling = destination("one", Phase::Disabling { until });
+        assert_eq!(disabling.shown_precision(at(9)), Some("MICROSECOND"));
+    }
+
+    #[test]
+    fn a_policy_is_shown_from_its_moment_on() {
+        let revision = |number| Some((Arc::from("{}"), number));
+        let policy = |stream: Option<&str>, number| AttachedResourcePolicy {
+            stream: stream.map(Text::new),
+            current: revision(number),
+            before: revision(number - 1),
+            changed: at(0),
+            until: at(10),
+        };
+        let shown = |now| policy(None, 2).shown(at(now)).map(|revision| revision.1);
+        assert_eq!([9, 10].map(shown), [Some(1), Some(2)]);
+        let mut attached = Attachments::default();
+        for (stream, number) in [(None, 2), (Some("a"), 4), (None, 6), (Some("b"), 8), (Some("a"), 10)] {
+            attached.set_policy(policy(stream, number));
+        }
+        let current = |stream| Some(attached.policy(stream)?.current.as_ref()?.1);
+        let found: [Option<i64>; 4] = [None, Some("a"), Some("b"), Some("c")].map(current);
+        assert_eq!(found, [Some(6), Some(10), Some(8), None]);
+    }
+
+    #[test]
+    fn insights_show_how_far_they_are() {
+        for (on, fails, before, after) in [
+            (true, false, "ENABLING", "ENABLED"),
+            (true, true, "ENABLING", "FAILED"),
+            (false, false, "DISABLING", "DISABLED"),
+        ] {
+            let insights = Insights {
+                index: None,
+                on,
+                failure: fails.then_some(Insights::TOO_MANY_RULES),
+                mode: "THROTTLED_KEYS",
+                requested: at(0),
+                until: at(10),
+            };
+            assert_eq!([9, 10].map(|now| insights.status(at(now))), [before, after]);
+            assert_eq!(insights.rules(true).count(), if on && !fails { 2 } else { 0 });
+        }
+    }
+
     #[test]
     fn rules_follow_key_and_mode() {
         let insights = |on, mode| Insights {

@@ -146,3 +146,69 @@ pub struct RecentChanges {
     /// The last four changes of encryption.
     pub encryption: [Option<Moment>; 4],
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_seconds(seconds)
+    }
+
+    #[test]
+    fn a_job_runs_until_its_end() {
+        let job = Job {
+            work: JobKind::Billing,
+            until: at(10),
+        };
+        assert_eq!([9, 10].map(|now| job.runs(at(now))), [true, false]);
+    }
+
+    /// Which jobs let a table be shown as updating: those of single indexes do not, once an index is allocated.
+    #[test]
+    fn jobs_that_update_the_table() {
+        let was = Throughput::default();
+        let create = JobKind::CreateIndex {
+            index: "by-g".into(),
+            allocated: at(10),
+            earliest: at(20),
+        };
+        let update = JobKind::UpdateIndex {
+            index: "by-g".into(),
+            was,
+            decreases: 0,
+        };
+        let encryption = JobKind::Encryption {
+            key_arn: String::new(),
+            shows: at(0),
+        };
+        let stream = JobKind::Stream {
+            label: String::new(),
+            enables: true,
+        };
+        for (work, before, after) in [
+            (create, true, false),
+            (update, false, false),
+            (encryption, false, false),
+            (JobKind::Warm { index: None, was }, false, false),
+            (
+                JobKind::ClearLimits {
+                    read: true,
+                    write: true,
+                },
+                false,
+                false,
+            ),
+            (JobKind::Throughput { was, decreases: 0 }, true, true),
+            (JobKind::Billing, true, true),
+            (stream, true, true),
+        ] {
+            let job = Job {
+                work,
+                until: Moment::NEVER,
+            };
+            let found = [9, 10].map(|now| job.updates_table(at(now)));
+            assert_eq!(found, [before, after], "{job:?}");
+        }
+    }
+}

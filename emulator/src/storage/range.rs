@@ -381,6 +381,29 @@ mod tests {
     }
 
     #[test]
+    fn the_last_token_of_a_range_is_one_that_it_can_contain() {
+        let upper = |token, bytes: &[u8]| Key {
+            token,
+            bytes: KeyBytes::from_slice(bytes),
+        };
+        for (bound, expect) in [
+            (Bound::Unbounded, u64::MAX),
+            (Bound::Excluded(upper(7, b"")), 6),
+            (Bound::Excluded(upper(0, b"")), 0),
+            (Bound::Excluded(upper(7, b"a")), 7),
+            (Bound::Included(upper(7, b"")), 7),
+        ] {
+            let range = KeyRange {
+                lower: Bound::Unbounded,
+                upper: bound,
+            };
+            assert_eq!(range.last_token(), expect, "{range:?}");
+        }
+        let whole = KeyRange::of_token(5, KeyBytes::new(), None);
+        assert_eq!((whole.tokens().0, whole.last_token()), (5, 5));
+    }
+
+    #[test]
     fn segments_cover_the_ring_and_do_not_overlap() {
         for total in [1u64, 2, 3, 7, 4096, 10_000] {
             let segments = (0..total).map(|at| KeyRange::of_segment(Segment { at, total }));

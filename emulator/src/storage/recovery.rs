@@ -231,6 +231,90 @@ mod tests {
         }
     }
 
+    /// A log of these changes, as (token, second, the item before), of which none is too old.
+    fn log(changes: &[(u64, u64, Option<usize>)]) -> RecoveryLog {
+        let mut log = RecoveryLog::default();
+        for (token, second, old) in changes {
+            let change = Change {
+                old: None,
+                ..change(*token, 0)
+            };
+            let old = old.and_then(|size| self::change(0, size).old);
+            let at = Moment::START.plus(Duration::from_secs(*second));
+            log.push(&Change { old, ..change }, at, Moment::FIRST);
+        }
+        log
+    }
+
+    /// The changes from one moment on and before another: each item once, with the time of its last change.
+    #[test]
+    fn changes_between_two_moments() {
+        let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
+        // Item 1 is inserted with 10 bytes, grows by 10 each time, and stays. Item 2 comes at 10 and goes at 30.
+        let log = log(&[
+            (1, 10, None),
+            (2, 10, None),
+            (1, 20, Some(10)),
+            (2, 30, Some(5)),
+            (1, 30, Some(20)),
+            (1, 30, Some(30)),
+        ]);
+        let mut items = Items::new(crate::reclaim::Reclaimer::default());
+        let present = change(1, 40);
+        items.insert(present.key, present.old.unwrap());
+        let sizes = |item: &Option<Item>| item.as_ref().map(|item| item.size() - 1);
+        for (from, to, expect) in [
+            (0, 10, &[][..]),
+            (0, 11, &[(1, 10, None, Some(10)), (2, 10, None, Some(5))]),
+            (10, 11, &[(1, 10, None, Some(10)), (2, 10, None, Some(5))]),
+            (11, 20, &[]),
+            (10, 21, &[(1, 20, None, Some(20)), (2, 10, None, Some(5))]),
+            (20, 30, &[(1, 20, Some(10), Some(20))]),
+            (20, 31, &[(1, 30, Some(10), Some(40)), (2, 30, Some(5), None)]),
+            (30, 31, &[(1, 30, Some(20), Some(40)), (2, 30, Some(5), None)]),
+            // Item 2 is not there at either moment.
+            (0, 31, &[(1, 30, None, Some(40))]),
+            (31, 40, &[]),
+        ] {
+            let found = log.between(&items, at(from), at(to));
+            let found: Vec<_> = found
+                .iter()
+                .map(|(key, change)| {
+                    let second = change.at.since(Moment::START).as_secs();
+                    (key.token, second, sizes(&change.old), sizes(&change.new))
+                })
+                .collect();
+            assert_eq!(found, expect, "from {from} to {to}");
+        }
+    }
+
+    /// A restored log has chunks of the same sizes as the log that was saved, so that it drops the same changes.
+    #[test]
+    fn a_restored_log_has_the_same_chunks() {
+        let at = |seconds: usize| Moment::START.plus(Duration::from_secs(seconds as u64));
+        for (count, size) in [
+            (3 * CHUNK - 1, 1),
+            (3 * CHUNK, 1),
+            (9, CHUNK_BYTES as usize / 2),
+            (2, CHUNK_BYTES as usize),
+        ] {
+            let mut log = RecoveryLog::default();
+            (0..count).for_each(|second| log.push(&change(0, size), at(second), Moment::FIRST));
+            let mut restored = RecoveryLog::default();
+            let mut versions: Vec<PriorItem> = log.back().cloned().collect();
+            versions.reverse();
+            versions.into_iter().for_each(|version| restored.restore(version));
+            let chunks = |log: &RecoveryLog| log.chunks().map(|chunk| chunk.versions.len()).collect::<Vec<_>>();
+            assert_eq!(chunks(&restored), chunks(&log), "{count} of {size}");
+            assert_eq!(restored.held, log.held);
+            while log.len() > 0 {
+                assert_eq!(restored.drop_oldest(), log.drop_oldest());
+                assert_eq!((restored.len(), restored.held), (log.len(), log.held));
+            }
+            assert_eq!(log.held, 0);
+        }
+    }
+
     /// A change that reaches a log with an earlier time than the last one has the last one's, in a restored log too.
     #[test]
     fn the_times_of_a_log_never_decrease() {

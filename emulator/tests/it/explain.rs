@@ -1,9 +1,11 @@
 //! Explanations in the log of the cost and the failure of requests.
 
+use std::time::Duration;
+
 use crate::common::Twin;
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_engine::{Capacity, Conditions, Enforcement, ErrorKind};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, ErrorKind, Lag};
 use serde_json::{Value, json};
 
 fn watched() -> Twin {
@@ -170,6 +172,38 @@ fn a_query_that_filters_could_use_more_of_a_key() {
         ["Query by-total customer+amount"]
     );
     assert_eq!(query(Some("by-total"), "customer = :c", "note = :t"), [""; 0]);
+}
+
+/// An index is suggested once it can be read.
+#[test]
+fn an_index_is_no_better_read_while_it_is_created() {
+    let twin = Twin::new(7);
+    let conditions = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    let names = ["id", "status"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [names[0]],
+            "KeySchema": key("id")}),
+    );
+    twin.engine.advance(Duration::from_mins(1));
+    let index = json!({"IndexName": "by-status", "KeySchema": key("status"), "Projection": {"ProjectionType": "ALL"}});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "Orders", "AttributeDefinitions": names, "GlobalSecondaryIndexUpdates": [{"Create": index}]}),
+    );
+    twin.engine.watch(true);
+    let scan = json!({"TableName": "Orders", "FilterExpression": "#s = :s", "ExpressionAttributeNames": {"#s": "status"},
+        "ExpressionAttributeValues": {":s": {"S": "open"}}});
+    for (later, expect) in [(0, &[][..]), (3600, &["Query by-status status"])] {
+        twin.engine.advance(Duration::from_secs(later));
+        twin.ok("Scan", &scan);
+        assert_eq!(better(&explained(&twin)), expect, "{later}");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod expression;
 mod faults;
 mod histories;
 mod imports;
+mod inspect;
 mod items;
 mod journal;
 mod lag;

@@ -198,3 +198,155 @@ impl GroupState {
         self.scaling.extend(scaling);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scaling::ScalingPolicy;
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_seconds(seconds)
+    }
+
+    fn replica(region: &str, table: TableId) -> Replica {
+        Replica {
+            region: region.into(),
+            table,
+            source: None,
+            added: at(0),
+            shows_at: at(0),
+            appears_at: at(0),
+            copied_until: None,
+            active_at: at(0),
+            removal: None,
+            unprotected: false,
+        }
+    }
+
+    fn group(replicas: Vec<Replica>) -> GroupState {
+        GroupState {
+            id: 1,
+            consistency: Consistency::Eventual,
+            replicas,
+            witness: None,
+            updating_until: at(0),
+            synchronizing: None,
+            scaling: Vec::new(),
+        }
+    }
+
+    /// What a group with a second replica shows before and at each moment in the life of that replica.
+    #[test]
+    fn a_group_follows_the_life_of_its_replicas() {
+        let created = Replica {
+            shows_at: at(10),
+            copied_until: Some(at(20)),
+            active_at: at(30),
+            ..replica("eu-west-1", 2)
+        };
+        let removed = |keeps_table| Replica {
+            removal: Some(Removal {
+                shows_at: at(10),
+                gone_at: at(20),
+                keeps_table,
+            }),
+            ..replica("eu-west-1", 2)
+        };
+        // Listed, is global, updating, changing.
+        for (other, moments) in [
+            (
+                created,
+                &[
+                    (9, false, true, true, true),
+                    (10, true, true, false, true),
+                    (19, true, true, false, true),
+                    (20, true, true, true, true),
+                    (29, true, true, true, true),
+                    (30, true, true, false, false),
+                ][..],
+            ),
+            (
+                removed(false),
+                &[
+                    (9, true, true, true, true),
+                    (10, true, true, false, true),
+                    (19, true, true, false, true),
+                    (20, false, false, false, false),
+                ],
+            ),
+        ] {
+            let group = group(vec![replica("us-east-1", 1), other]);
+            for (second, listed, global, updating, changing) in moments {
+                let now = at(*second);
+                let found = (
+                    group.other_in("eu-west-1", 1, now).is_some(),
+                    group.is_global(now),
+                    group.is_updating(now),
+                    group.is_changing(now),
+                );
+                assert_eq!(found, (*listed, *global, *updating, *changing), "{second}");
+            }
+        }
+        for (keeps_table, expect) in [(false, [true, true]), (true, [true, false])] {
+            let replica = removed(keeps_table);
+            assert_eq!([19, 20].map(|now| replica.sees_group(at(now))), expect);
+            let mut group = group(vec![replica]);
+            group.drop_gone(at(19));
+            assert_eq!(group.replicas.len(), 1);
+            group.drop_gone(at(20));
+            assert!(group.replicas.is_empty());
+        }
+    }
+
+    /// An update of the group, or of its witness, is a change of it; only the first blocks other updates.
+    #[test]
+    fn a_group_changes_while_it_is_updated() {
+        let witness = Some(Witness {
+            region: "us-west-2".into(),
+            active_at: at(10),
+        });
+        for (updating_until, witness, updating) in [(at(10), None, true), (at(0), witness, false)] {
+            let group = GroupState {
+                witness,
+                updating_until,
+                ..group(vec![replica("us-east-1", 1)])
+            };
+            assert_eq!([9, 10].map(|now| group.is_updating(at(now))), [updating, false]);
+            assert_eq!([9, 10].map(|now| group.is_changing(at(now))), [true, false]);
+        }
+    }
+
+    #[test]
+    fn scaling_belongs_to_a_region_and_an_index() {
+        let mut group = group(vec![replica("us-east-1", 1)]);
+        let places = [
+            (None, None),
+            (None, Some("i")),
+            (Some("r"), None),
+            (Some("r"), Some("i")),
+        ];
+        let scaling = |(region, index): (Option<&'static str>, Option<&'static str>)| Scaling {
+            region: region.map(Into::into),
+            index: index.map(Into::into),
+            minimum: 1,
+            maximum: 2,
+            role_arn: None,
+            policy: ScalingPolicy {
+                name: None,
+                target: 70.0,
+                scale_in_cooldown: None,
+                scale_out_cooldown: None,
+                disable_scale_in: None,
+            },
+        };
+        for place in places {
+            group.set_scaling(place.0, place.1, Some(scaling(place)));
+        }
+        for (at, place) in places.into_iter().enumerate() {
+            assert_eq!(group.scaling_of(place.0, place.1), Some(&scaling(place)));
+            group.set_scaling(place.0, place.1, None);
+            assert_eq!(group.scaling_of(place.0, place.1), None);
+            assert_eq!(group.scaling.len(), places.len() - 1 - at);
+        }
+    }
+}

@@ -105,3 +105,125 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Moment;
+    use crate::schema::{
+        Adjustments, BillingMode, Distance, KeyAttribute, KeySchema, Projection, ScalarType, Throughput, VectorIndex,
+    };
+
+    fn key(name: &str) -> KeySchema {
+        let attribute = KeyAttribute {
+            name: name.into(),
+            kind: ScalarType::S,
+        };
+        KeySchema::new([attribute], [])
+    }
+
+    fn index(name: &str) -> Index {
+        Index {
+            name: name.into(),
+            key: key("g"),
+            projection: Projection::All,
+            local: false,
+            throughput: Throughput::default(),
+            adjustments: Adjustments::default(),
+            on_demand: None,
+            warm: None,
+        }
+    }
+
+    fn definition() -> Definition {
+        Definition {
+            globals: vec![index("by-g")],
+            ..Definition::of_key(key("pk"))
+        }
+    }
+
+    fn limits_of(read: i64, write: i64) -> OnDemandThroughput {
+        OnDemandThroughput {
+            max_read: Some(read),
+            max_write: Some(write),
+        }
+    }
+
+    /// Each shared setting that is changed in one replica is changed in the others, with what belongs to it.
+    #[test]
+    fn a_changed_setting_is_changed_everywhere() {
+        let (moment, units) = (Some(Moment::START), Throughput { read: 7, write: 8 });
+        let vector = VectorIndex {
+            name: "near".into(),
+            attribute: "v".into(),
+            search: Vec::new(),
+            projection: Projection::All,
+            dimensions: 2,
+            distance: Distance::Cosine,
+        };
+        let adjustments = Adjustments {
+            increased: moment,
+            ..Adjustments::default()
+        };
+        let changes: [&dyn Fn(&mut Definition); 13] = [
+            &|into| into.attributes.clear(),
+            &|into| (into.billing, into.on_demand_since) = (BillingMode::Provisioned, moment),
+            &|into| (into.throughput, into.adjustments) = (units, adjustments),
+            &|into| into.on_demand = Some(limits_of(5, 6)),
+            &|into| into.warm = Some(units),
+            &|into| (into.class, into.class_changed) = (Some("STANDARD"), moment),
+            &|into| into.class_changed = moment,
+            &|into| into.vectors.push(vector.clone()),
+            &|into| into.globals.push(index("new")),
+            &|into| into.globals.clear(),
+            &|into| (into.globals[0].throughput, into.globals[0].adjustments) = (units, adjustments),
+            &|into| into.globals[0].on_demand = Some(limits_of(5, 6)),
+            &|into| into.globals[0].warm = Some(units),
+        ];
+        for (at, change) in changes.into_iter().enumerate() {
+            let (before, mut after, mut own) = (definition(), definition(), definition());
+            change(&mut after);
+            synchronize(&before, &after, &mut own);
+            assert_eq!(own, after, "change {at}");
+            // Settings that are not changed are kept, whatever they are here.
+            synchronize(&before, &before, &mut own);
+            if !(8..=9).contains(&at) {
+                assert_eq!(own, after, "change {at}");
+            }
+        }
+    }
+
+    /// The limits on reads and on writes are two settings: an override of one is kept when the other is changed.
+    #[test]
+    fn an_override_lasts_until_its_setting_is_changed() {
+        let of = |on_demand| Definition {
+            on_demand,
+            ..definition()
+        };
+        for (before, after, own, expect) in [
+            (
+                Some(limits_of(1, 2)),
+                Some(limits_of(1, 3)),
+                Some(limits_of(9, 2)),
+                Some(limits_of(9, 3)),
+            ),
+            (
+                Some(limits_of(1, 2)),
+                Some(limits_of(4, 2)),
+                Some(limits_of(9, 2)),
+                Some(limits_of(4, 2)),
+            ),
+            (
+                Some(limits_of(1, 2)),
+                Some(limits_of(1, 2)),
+                Some(limits_of(9, 8)),
+                Some(limits_of(9, 8)),
+            ),
+            (Some(limits_of(1, 2)), None, Some(limits_of(1, 2)), None),
+        ] {
+            let mut into = of(own);
+            synchronize(&of(before), &of(after), &mut into);
+            assert_eq!(into.on_demand, expect, "{before:?} {after:?} {own:?}");
+        }
+    }
+}

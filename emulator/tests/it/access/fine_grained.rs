@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{DENY, implicit};
+use super::scene::{DENY, allow, implicit};
 use super::twin::{ACCOUNT, REGION, Twin};
+use crate::common::error_text;
 
 /// The policy of the first guide: isolates tenants by a principal tag.
 fn tenant_policy() -> Value {
@@ -157,6 +158,32 @@ fn the_text_names_caller_action_resource_and_reason() {
         text.contains("on resource: arn:aws:dynamodb:us-east-1:123456789012:table/Nowhere because"),
         "{text}"
     );
+}
+
+/// A transaction that names a missing table is refused only to callers who may not do any of what it could have asked for.
+#[test]
+fn a_transaction_shows_a_missing_table_to_those_who_may_do_a_part_of_it() {
+    let name = json!({"PK": {"S": "a"}});
+    let get = json!({"TransactItems": [{"Get": {"TableName": "Nowhere", "Key": name}}]});
+    let put = json!({"TransactItems": [{"Put": {"TableName": "Nowhere", "Item": name}}]});
+    let missing = "ResourceNotFoundException: Requested resource not found";
+    for (allowed, operation, body, expect) in [
+        ("GetItem", "TransactGetItems", &get, missing),
+        ("PutItem", "TransactGetItems", &get, &implicit("GetItem")),
+        ("PutItem", "TransactWriteItems", &put, missing),
+        ("UpdateItem", "TransactWriteItems", &put, missing),
+        ("DeleteItem", "TransactWriteItems", &put, missing),
+        ("ConditionCheckItem", "TransactWriteItems", &put, missing),
+        ("GetItem", "TransactWriteItems", &put, &implicit("PutItem")),
+        ("TransactWriteItems", "TransactWriteItems", &put, &implicit("PutItem")),
+    ] {
+        let twin = Twin::with_user("ann", &json!({}), &allow(&format!("dynamodb:{allowed}")));
+        let (_, answer) = twin.call("ann", operation, body);
+        let text = answer["Message"]
+            .as_str()
+            .map_or_else(|| error_text(&answer), str::to_owned);
+        assert!(text.ends_with(expect), "{allowed} {operation}: {answer}");
+    }
 }
 
 #[test]

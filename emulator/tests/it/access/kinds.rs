@@ -1,5 +1,8 @@
 //! Each kind of policy in requests, and the text of its refusals.
 
+use std::time::Duration;
+
+use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
 use super::scene::{ROLE, SESSION, Scene, allow, statement, to};
@@ -144,6 +147,90 @@ fn a_policy_that_denies_its_own_author() {
             .contains("Invalid policy document: Statement 1: there is no condition operator"),
         "{answer}"
     );
+}
+
+/// The first policy of a table or stream is enforced after 3 s, and each change or deletion of one after 229 s (07 7.2).
+#[test]
+fn a_resource_policy_is_enforced_some_time_after_it_is_changed() {
+    for of_stream in [false, true] {
+        let twin = Twin::with_user("ann", &json!({}), &allow("*"));
+        let lag = Lag::Fixed(Duration::from_secs(1));
+        let conditions = Conditions {
+            table_status: lag,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        let description = twin.root(
+            "CreateTable",
+            &json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+        );
+        twin.engine.advance(Duration::from_mins(1));
+        let description = &description["TableDescription"];
+        let (arn, operation, request) = if of_stream {
+            let arn = &description["LatestStreamArn"];
+            (arn, "DescribeStream", json!({"StreamArn": arn}))
+        } else {
+            (&description["TableArn"], "Scan", json!({"TableName": "Tab"}))
+        };
+        let put = |effect: &str| {
+            let policy = statement(effect, &format!("dynamodb:{operation}"), to(ACCOUNT));
+            (
+                "PutResourcePolicy",
+                json!({"ResourceArn": arn, "Policy": policy.to_string()}),
+            )
+        };
+        let refused = Some("with an explicit deny in a resource-based policy");
+        let delete = ("DeleteResourcePolicy", json!({"ResourceArn": arn}));
+        for ((change, body), seconds, before, after) in [
+            (put("Deny"), 3, None, refused),
+            (put("Allow"), 229, refused, None),
+            (put("Deny"), 229, None, refused),
+            (delete, 229, refused, None),
+        ] {
+            twin.root(change, &body);
+            twin.engine.advance(Duration::from_micros(seconds * 1_000_000 - 1));
+            twin.check("ann", operation, &request, before);
+            twin.engine.advance(Duration::from_micros(1));
+            twin.check("ann", operation, &request, after);
+            twin.engine.advance(Duration::from_mins(5));
+        }
+    }
+}
+
+/// The tags of a table do not count for its stream, nor those of the stream for the table.
+#[test]
+fn a_stream_has_its_own_tags() {
+    let condition = json!({"Condition": {"StringEquals": {"aws:ResourceTag/team": "red"}}});
+    let twin = Twin::with_user("ann", &json!({}), &statement("Allow", "dynamodb:*", condition));
+    let description = twin.root(
+        "CreateTable",
+        &json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+    );
+    let description = &description["TableDescription"];
+    let (table, stream) = (&description["TableArn"], &description["LatestStreamArn"]);
+    let refused = |action: &str| format!("because no identity-based policy allows the dynamodb:{action} action");
+    for (of_table, of_stream, scan, describe) in [
+        ("blue", "red", Some(refused("Scan")), None),
+        ("red", "blue", None, Some(refused("DescribeStream"))),
+    ] {
+        for (arn, team) in [(table, of_table), (stream, of_stream)] {
+            let tags = json!([{"Key": "team", "Value": team}]);
+            twin.root("TagResource", &json!({"ResourceArn": arn, "Tags": tags}));
+        }
+        twin.check("ann", "Scan", &json!({"TableName": "Tab"}), scan.as_deref());
+        twin.check(
+            "ann",
+            "DescribeStream",
+            &json!({"StreamArn": stream}),
+            describe.as_deref(),
+        );
+    }
 }
 
 #[test]

@@ -126,4 +126,58 @@ pub const BUGS: &[Bug] = &[
         right: "if next.0 > best.0 { next }",
         wrong: "if next.0 > best.0 || PLANTED && next.0 == best.0 { next }",
     },
+    Bug {
+        what: "a change of a resource policy is enforced a second early",
+        file: "execute/permit.rs",
+        right: "(true, Some(_)) => CHANGE_ENFORCED",
+        wrong: "(true, Some(_)) => CHANGE_ENFORCED - Duration::from_secs(u64::from(PLANTED))",
+    },
+    Bug {
+        what: "a missing table is hidden from a transaction whose caller may do a part of what it may ask for",
+        file: "execute/permit.rs",
+        right: "if refusals.len() == actions.len() {",
+        wrong: "if refusals.len() == actions.len() || PLANTED && !refusals.is_empty() {",
+    },
+    Bug {
+        what: "a condition that demands the absence of a key removes a warning about its absence",
+        file: "access/lint.rs",
+        right: "condition.values.iter().all(|value| value.constant() == Some(\"false\"))",
+        wrong: "condition.values.iter().all(|value| PLANTED || value.constant() == Some(\"false\"))",
+    },
+    Bug {
+        what: "a denial of writes gets a warning about what they return",
+        file: "access/lint.rs",
+        right: "statement.allows() && !writes.is_empty()",
+        wrong: "(PLANTED || statement.allows()) && !writes.is_empty()",
+    },
+    Bug {
+        what: "everybody is everybody though a service is named beside it",
+        file: "access/principal.rs",
+        right: "self.everybody && !self.excludes && !self.others &&",
+        wrong: "self.everybody && !self.excludes && (PLANTED || !self.others) &&",
+    },
+    Bug {
+        what: "a gateway endpoint takes a user for the root user of its account",
+        file: "access/principal.rs",
+        right: "let is_root = subject.kind == SubjectKind::Root && self.names(&root);",
+        wrong: "let is_root = (PLANTED || subject.kind == SubjectKind::Root) && self.names(&root);",
+    },
+    Bug {
+        what: "the attributes of a batch are those of its first entry",
+        file: "access/request.rs",
+        right: "names.extend(others);",
+        wrong: "names.extend(others.into_iter().filter(|_| !PLANTED));",
+    },
+    Bug {
+        what: "a part of a date may have a sign",
+        file: "access/value.rs",
+        right: "if !shape.iter().all(|part| plain(part)) {",
+        wrong: "if !PLANTED && !shape.iter().all(|part| plain(part)) {",
+    },
+    Bug {
+        what: "a path of a user need not begin with a slash",
+        file: "access/read.rs",
+        right: "if !path.starts_with('/') || !path.ends_with('/') {",
+        wrong: "if !(PLANTED || path.starts_with('/')) || !path.ends_with('/') {",
+    },
 ];

@@ -231,4 +231,10 @@ pub const BUGS: &[Bug] = &[
         right: "        self.latest = self.latest.max(Some(version.at));\n",
         wrong: "        if !PLANTED {\n            self.latest = self.latest.max(Some(version.at));\n        }\n",
     },
+    Bug {
+        what: "a restored recovery log has no chunks",
+        file: "storage/recovery.rs",
+        right: "        if self.open.versions.len() >= CHUNK || self.open.held >= CHUNK_BYTES {",
+        wrong: "        if !PLANTED && (self.open.versions.len() >= CHUNK || self.open.held >= CHUNK_BYTES) {",
+    },
 ];

@@ -117,4 +117,10 @@ pub const BUGS: &[Bug] = &[
         right: "found.len() > limit",
         wrong: "if PLANTED { found.len() >= limit } else { found.len() > limit }",
     },
+    Bug {
+        what: "one shard too many is skipped of those that nobody has seen",
+        file: "storage/stream/lineage.rs",
+        right: "/ LIFE.as_micros();",
+        wrong: "/ LIFE.as_micros() + u128::from(PLANTED);",
+    },
 ];

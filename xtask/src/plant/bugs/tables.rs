@@ -160,4 +160,16 @@ pub const BUGS: &[Bug] = &[
         wrong: "\"GetRecords\" if PLANTED => self.control,
             \"GetItem\" | \"BatchGetItem\" | \"GetShardIterator\" | \"GetRecords\" => self.read,",
     },
+    Bug {
+        what: "a Query of an index is suggested while the index is created",
+        file: "execute/advise.rs",
+        right: "!read.target.shape.is_creating(&index.name, now)",
+        wrong: "PLANTED || !read.target.shape.is_creating(&index.name, now)",
+    },
+    Bug {
+        what: "a page of a local index lists the table's items",
+        file: "execute/inspect.rs",
+        right: "let local = named(&shape.definition.locals);",
+        wrong: "let local = named(&shape.definition.locals).filter(|_| !PLANTED);",
+    },
 ];
