@@ -153,6 +153,42 @@ fn a_region_and_its_witness_are_two_of_three() {
 }
 
 #[test]
+fn a_region_that_has_lost_the_others_is_a_table_of_its_own() {
+    let twin = Twin::strong(&ALL);
+    twin.put(US, "a", "1");
+    let deleted = |region: &str| json!({"Delete": {"RegionName": region}});
+    let update = |regions: &[&str]| {
+        let updates: Vec<Value> = regions.iter().map(|region| deleted(region)).collect();
+        twin.send(
+            US,
+            "UpdateTable",
+            &json!({"TableName": "tab", "ReplicaUpdates": updates}),
+        )
+    };
+    // One that is protected from deletion keeps all.
+    let protect = |on: bool| {
+        let protected = json!({"TableName": "tab", "DeletionProtectionEnabled": on});
+        twin.ok(OREGON, "UpdateTable", &protected);
+    };
+    protect(true);
+    assert_eq!(update(&[OHIO, OREGON]).0, 400);
+    twin.put(OHIO, "a", "2");
+    assert_eq!(twin.all(&ALL, "a"), "2 2 2");
+    protect(false);
+    assert_eq!(update(&[OHIO, OREGON]).0, 200);
+    twin.put(US, "a", "3");
+    assert_eq!(twin.get(US, "a"), "3");
+    twin.ok(
+        US,
+        "TransactWriteItems",
+        &json!({"TransactItems": [{"Put": put("a", "4")}]}),
+    );
+    for region in [OHIO, OREGON] {
+        assert!(twin.engine.tables(&caller(region)).is_empty(), "{region}");
+    }
+}
+
+#[test]
 fn transactions_are_refused() {
     let twin = Twin::strong(&ALL);
     let item = put("a", "1");

@@ -26,7 +26,12 @@ impl GroupUpdate<'_> {
         }
         self.check_sources()?;
         self.check_free()?;
+        self.check_unprotected()?;
         let mut group = self.group();
+        if self.is_strong() {
+            // All others are deleted at once.
+            group.witness = None;
+        }
         for action in &self.changes.replicas {
             self.remove(region_of(action), &mut group)?;
         }
@@ -37,6 +42,22 @@ impl GroupUpdate<'_> {
                 && let Some(region) = self.context.engine.catalog().region(&table.scope)
             {
                 region.forget_deleted(&table.name, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that no replica to delete is protected, before the first is deleted.
+    fn check_unprotected(&self) -> Result<(), ApiError> {
+        let tables = self.tables();
+        for action in &self.changes.replicas {
+            let region = region_of(action);
+            let found = tables.iter().find(|table| table.scope.region == region);
+            if let Some(table) = found.filter(|table| table.shape().definition.deletion_protection) {
+                let name = &table.name;
+                return Err(ApiError::validation(format!(
+                    "Cannot delete table {name} in region {region} because it has deletion protection enabled. Disable deletion protection first."
+                )));
             }
         }
         Ok(())
@@ -81,7 +102,6 @@ impl GroupUpdate<'_> {
         let Some(table) = tables.iter().find(|table| table.scope.region == region) else {
             return Err(self.not_members());
         };
-        let name = &self.table.name;
         let removal = if self.is_strong() {
             let gone_at = self.after("replica removal", "", DISSOLUTION);
             Removal {
@@ -106,19 +126,7 @@ impl GroupUpdate<'_> {
         if let Some(removed) = group.replica_mut(table.ordinal) {
             removed.removal = Some(removal);
         }
-        if self.is_strong()
-            && group
-                .others(self.table.ordinal, now)
-                .all(|other| other.removal.is_some())
-        {
-            group.witness = None;
-        }
         table.reshape_replica::<ApiError>(now, group, &tables, |settings| {
-            if settings.definition.deletion_protection {
-                return Err(ApiError::validation(format!(
-                    "Cannot delete table {name} in region {region} because it has deletion protection enabled. Disable deletion protection first."
-                )));
-            }
             settings.deleted_at = Some(forgotten);
             settings.recent.deletion = Some(now);
             settings.close_stream(now, forgotten);
