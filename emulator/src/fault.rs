@@ -263,7 +263,7 @@ impl Faults {
                 Trigger::Every => true,
                 Trigger::First(count) => report.matched <= count,
                 Trigger::Nth(number) => report.matched == number,
-                Trigger::EveryNth(number) => number > 0 && report.matched % number == 0,
+                Trigger::EveryNth(number) => report.matched.is_multiple_of(number),
                 Trigger::Share(share) => {
                     // By key, as for a condition: the interleaving of keys does not matter.
                     let id = subject.id(self.seed, "rule", report.id.0 - cleared);
@@ -394,6 +394,36 @@ mod tests {
         assert!((200..300).contains(&count), "{count}");
     }
 
+    /// Neither the rules before a removal of all nor the requests of others change what a rule decides.
+    #[test]
+    fn shares_and_waits_are_decided_for_each_owner_anew_after_a_removal() {
+        let faults = Faults::new(1);
+        let most = Duration::from_secs(1);
+        let about = Verdict::WaitAbout(crate::conditions::Lag::Seeded {
+            typical: most / 2,
+            longest: most,
+        });
+        let decide = |owner: u64| -> Vec<Option<Verdict>> {
+            let subject = FaultSubject {
+                owner,
+                ..subject("GetItem")
+            };
+            (0..20)
+                .map(|_| faults.evaluate(&subject).map(|decided| decided.verdict))
+                .collect()
+        };
+        let mut seen: Vec<Vec<Option<Verdict>>> = Vec::new();
+        for owners in [&[1][..], &[2, 1]] {
+            faults.clear();
+            faults.add(Rule::new(Verdict::Reset).share(0.5), Moment::START).unwrap();
+            faults.add(Rule::new(about), Moment::START).unwrap();
+            seen.extend(owners.iter().map(|owner| decide(*owner)));
+        }
+        assert!(seen[0].contains(&Some(Verdict::Reset)));
+        assert!(seen[0].iter().any(|verdict| *verdict != Some(Verdict::Reset)));
+        assert_eq!(seen[0], seen[2], "an owner's decisions are the same after others");
+    }
+
     #[test]
     fn the_first_rule_that_acts_decides_and_is_counted() {
         let faults = Faults::new(1);
@@ -451,7 +481,10 @@ mod tests {
         let idle: Vec<RuleId> = faults.never_fired().iter().map(|report| report.id).collect();
         assert_eq!(idle, [ids[0], ids[2]]);
         (0..2 * MOST_IDLE).for_each(|_| drop(faults.remove(faults.add(rule(), Moment::START).unwrap())));
-        assert_eq!(faults.never_fired().len(), MOST_IDLE + 1);
+        let idle: Vec<RuleId> = faults.never_fired().iter().map(|report| report.id).collect();
+        let first = RuleId(ids[2].0 + MOST_IDLE as u64 + 1);
+        // Those removed last, and the one that is still there.
+        assert_eq!((idle.len(), idle[0], idle[MOST_IDLE]), (MOST_IDLE + 1, first, ids[2]));
         faults.clear();
         assert!(faults.never_fired().is_empty());
     }

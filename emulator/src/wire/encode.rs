@@ -346,6 +346,28 @@ mod tests {
         }
     }
 
+    /// A Java `HashSet` has 16 buckets up to 12 members, and 32 up to 24. The hash of a small whole number is 31 times it.
+    #[test]
+    fn number_sets_are_in_the_order_of_their_buckets() {
+        let others = |count: i64| (2..2 + count).collect::<Vec<i64>>();
+        for (members, expect) in [
+            (vec![1, 9], vec![9, 1]),
+            (vec![1, 2, 3, 16], vec![16, 3, 2, 1]),
+            ([vec![1, 17], others(10)].concat(), vec![1, 17]),
+            ([vec![1, 17], others(11)].concat(), vec![17, 1]),
+        ] {
+            let mut numbers: Vec<Number> = members.iter().map(|number| Number::from(*number)).collect();
+            sort::sort(&mut numbers);
+            let order = by_hash(&numbers).into_iter();
+            let shown: Vec<Number> = order
+                .filter(|number| expect.iter().any(|shown| Number::from(*shown) == **number))
+                .copied()
+                .collect();
+            let expect: Vec<Number> = expect.iter().map(|number| Number::from(*number)).collect();
+            assert_eq!(shown, expect, "{members:?}");
+        }
+    }
+
     #[test]
     fn commas_separate_members() {
         let item = Item::new(&[("pk".into(), AttributeValue::string("a"))].into_iter().collect());

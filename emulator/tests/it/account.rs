@@ -198,3 +198,41 @@ fn bursts_are_throttled() {
         assert_eq!(at_once(&twin, "ListTables", &json!({})), "");
     }
 }
+
+/// A key without a sort key takes two rules of insights, one with a sort key four.
+#[test]
+fn insights_have_a_hundred_rules() {
+    let twin = Twin::new(1);
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let create = |name: &str, is_sorted: bool| {
+        let (mut attributes, mut schema) = (vec![attribute("pk")], vec![key("pk", "HASH")]);
+        if is_sorted {
+            attributes.push(attribute("sk"));
+            schema.push(key("sk", "RANGE"));
+        }
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+                "KeySchema": schema}),
+        );
+    };
+    let names: Vec<String> = (0..27).map(|number| format!("tab-{number:02}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        create(name, number < 24);
+    }
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_millis(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    for (number, name) in names.iter().enumerate() {
+        let enable = json!({"TableName": name, "ContributorInsightsAction": "ENABLE"});
+        twin.ok("UpdateContributorInsights", &enable);
+        twin.engine.advance(Duration::from_mins(10));
+        let described = twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
+        let expected = if number < 26 { "ENABLED" } else { "FAILED" };
+        assert_eq!(described["ContributorInsightsStatus"], expected, "{name}");
+    }
+}

@@ -101,6 +101,16 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
     let twin = twin_with_events(&lagging());
     put(&twin, "a", Some(twin.seconds() + 10));
     twin.engine.advance(Duration::from_mins(1));
+    let logged = events(&twin);
+    let tokens: Vec<&Value> = logged
+        .iter()
+        .filter(|event| event.get("key").is_some())
+        .map(|event| &event["token"])
+        .collect();
+    assert!(
+        tokens.len() > 5 && tokens.iter().all(|token| *token == tokens[0] && token.is_string()),
+        "{tokens:?}"
+    );
     assert_eq!(
         summaries(
             &twin,

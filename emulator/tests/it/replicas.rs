@@ -266,6 +266,10 @@ fn a_disassociated_replica_is_a_table_of_its_own() {
     twin.add_replica(us, sa);
     twin.put(us, "c");
     twin.put(ap, "d");
+    // The groups stay apart, also when they are restored.
+    twin.check();
+    let snapshot = twin.engine.snapshot();
+    twin.engine.restore(&snapshot).unwrap();
     assert_eq!(
         (regions(us), regions(sa), regions(ap)),
         (vec![sa.into()], vec![us.into()], vec![eu.into()])

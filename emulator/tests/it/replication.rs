@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
 use crate::common::settings;
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::monitoring::EventKind;
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Engine, Lag, Moment, TimeToLive};
 use serde_json::json;
 
@@ -238,6 +239,7 @@ fn a_deletion_is_remembered_until_older_writes_have_arrived() {
 #[test]
 fn an_expired_item_is_deleted_by_one_region_and_replicated_to_the_others() {
     let twin = Twin::new(&[US, EU]);
+    twin.engine.listen(true);
     let live = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
     twin.ok(US, "UpdateTimeToLive", &live);
     let now = twin.engine.clock().now().seconds();
@@ -251,6 +253,13 @@ fn an_expired_item_is_deleted_by_one_region_and_replicated_to_the_others() {
         .count();
     let replicated = removes.iter().filter(|records| records[1] == "REMOVE a").count();
     assert_eq!((by_service, replicated), (1, 1), "{removes:?}");
+    let mut logged = Vec::new();
+    for event in twin.engine.events_after(0, 1000).events {
+        if let EventKind::Replication(to, subject, _) = &event.kind {
+            logged.push((subject.action, *to != event.owner.region));
+        }
+    }
+    assert_eq!(logged, [("put", true), ("delete", true)]);
 }
 
 #[test]

@@ -267,6 +267,22 @@ fn expire_now_deletes_all_expired_items() {
     }
 }
 
+/// Some of the items are deleted when they are due, the others by the control.
+#[test]
+fn expire_now_counts_each_deletion_once() {
+    let (twin, micros) = running();
+    create_table_with_ttl(&twin);
+    put_expiring_items(&twin, 1000);
+    micros.fetch_add(20_000_000, Ordering::SeqCst);
+    twin.engine.account(&twin.caller).expire_now("tab").unwrap();
+    assert_eq!(scan(&twin, None).len(), 0);
+    let metrics = twin.engine.metrics(&twin.caller);
+    let deleted = metrics
+        .iter()
+        .find(|metric| metric.name == "TimeToLiveDeletedItemCount");
+    assert_eq!(deleted.map(|metric| metric.value), Some(1000.0));
+}
+
 #[test]
 fn a_backup_stays_as_it_was() {
     let twin = Twin::new(1);

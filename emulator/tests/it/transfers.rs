@@ -10,9 +10,9 @@ use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, Line
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
-/// An object store in memory with the last export.
+/// An object store in memory with the last export, and the reports of bulk operations.
 #[derive(Default)]
-pub struct MemoryStore(Mutex<Vec<Line>>);
+pub struct MemoryStore(Mutex<Vec<Line>>, Mutex<Vec<BulkReport>>);
 
 impl ObjectStore for MemoryStore {
     fn export(&self, export: &Export) -> Result<(), Failure> {
@@ -39,7 +39,8 @@ impl ObjectStore for MemoryStore {
         Ok(lines.len() as u64)
     }
 
-    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
+    fn report(&self, report: &BulkReport) -> Result<(), Failure> {
+        self.1.lock().unwrap().push(report.clone());
         Ok(())
     }
 }
@@ -329,4 +330,234 @@ fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     let bytes = parts.map(|part| part["BulkPutBytes"].as_u64().unwrap());
     assert!(bytes.iter().all(|bytes| *bytes > 0), "{usage}");
     assert_eq!(usage["BulkPutBytes"], bytes.iter().sum::<u64>(), "{usage}");
+}
+
+/// Starts a bulk operation on the table `copy`, and returns its description.
+fn start_bulk(twin: &Twin, types: &[&str], most: Option<u64>) -> Value {
+    let mut body = json!({"TableName": "copy", "InputS3Configuration": {"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"},
+        "OutputS3Configuration": {"OutputType": types}});
+    if let Some(most) = most {
+        body["MaxWriteRequestUnits"] = json!(most);
+    }
+    twin.ok("StartBulkPutItems", &body)["BulkOperationDescription"].clone()
+}
+
+#[test]
+fn a_report_has_the_kinds_of_records_that_were_requested() {
+    let (twin, shelf) = with_object_store();
+    export(&twin, json!({}));
+    let mut copy = table("copy");
+    copy["AttributeDefinitions"] = json!([{"AttributeName": "pk", "AttributeType": "N"}]);
+    twin.ok("CreateTable", &copy);
+    let error = "ERROR";
+    let unmet = "CONDITION_CHECK_FAILURE";
+    for (types, expected) in [
+        (&[][..], (None, None)),
+        (&[error], (Some(3), None)),
+        (&[unmet], (None, Some(0))),
+        (&[unmet, error], (Some(3), Some(0))),
+    ] {
+        start_bulk(&twin, types, None);
+        let report = shelf.1.lock().unwrap().pop().unwrap();
+        let counts = (
+            report.errors.map(|list| list.len()),
+            report.unmet.map(|list| list.len()),
+        );
+        assert_eq!(counts, expected, "{types:?}");
+        assert_eq!((report.bucket.as_str(), report.prefix), ("shelf", None));
+    }
+}
+
+#[test]
+fn a_rule_fails_a_bulk_operation() {
+    let (twin, shelf) = with_object_store();
+    export(&twin, json!({}));
+    twin.ok("CreateTable", &table("copy"));
+    twin.engine
+        .add_fault(Rule::new(Verdict::FailJob(JobFault::AccessDenied)).first(1))
+        .unwrap();
+    for (status, code, count) in [("FAILED", json!("S3AccessDenied"), 0), ("COMPLETED", Value::Null, 3)] {
+        let arn = start_bulk(&twin, &["ERROR"], None)["BulkOperationArn"].clone();
+        twin.engine.advance(Duration::from_hours(1));
+        let done = &twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}))["BulkOperationDescription"];
+        assert_eq!(
+            (&done["BulkOperationStatus"], &done["FailureCode"]),
+            (&json!(status), &code),
+            "{done}"
+        );
+        assert_eq!(twin.ok("Scan", &json!({"TableName": "copy"}))["Count"], count);
+    }
+    assert_eq!(shelf.1.lock().unwrap().len(), 1);
+}
+
+/// A bulk operation takes as long as its writes take at the requested rate, each at its own cost.
+#[test]
+fn a_bulk_operation_is_as_slow_as_its_rate() {
+    let (twin, _) = with_object_store();
+    for (key, size) in [("d", 200_000), ("e", 300_000)] {
+        let item = json!({"pk": {"S": key}, "v": {"S": "x".repeat(size)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    assert_eq!(export(&twin, json!({})), 5);
+    twin.ok("CreateTable", &table("copy"));
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_millis(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let arn = start_bulk(&twin, &["ERROR"], Some(1024))["BulkOperationArn"].clone();
+    let status = || {
+        let described = twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}));
+        described["BulkOperationDescription"]["BulkOperationStatus"].clone()
+    };
+    // Three writes of 1 unit, one of 196 and one of 293: 492 of 1024 units per second.
+    twin.engine.advance(Duration::from_millis(480));
+    assert_eq!(status(), "IN_PROGRESS");
+    twin.engine.advance(Duration::from_millis(1));
+    assert_eq!(status(), "COMPLETED");
+}
+
+/// Bucket contents that a test chooses: whole records, as the objects of a bulk operation have them.
+struct Records(Vec<ItemRecord>, Mutex<Vec<BulkReport>>);
+
+impl ObjectStore for Records {
+    fn export(&self, _: &Export) -> Result<(), Failure> {
+        Err(Failure::no_such_bucket())
+    }
+
+    fn read(&self, _: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        for (number, record) in (1..).zip(&self.0) {
+            take(Record {
+                object: "shelf".to_owned(),
+                number,
+                read: Ok(record.clone()),
+            });
+        }
+        Ok(0)
+    }
+
+    fn report(&self, report: &BulkReport) -> Result<(), Failure> {
+        self.1.lock().unwrap().push(report.clone());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_bulk_operation_checks_each_record() {
+    let record = |key: &str, size: usize, condition: Option<&str>, names: &[(&str, &str)]| {
+        let item = [
+            ("pk".into(), AttributeValue::string(key)),
+            ("v".into(), AttributeValue::string(&"x".repeat(size))),
+        ];
+        let names = names.iter().map(|(alias, name)| ((*alias).into(), (*name).into()));
+        let mut record = ItemRecord {
+            item: Some(item.into_iter().collect()),
+            condition_expression: condition.map(Into::into),
+            ..ItemRecord::default()
+        };
+        let names: Vec<_> = names.collect();
+        record.substitutions.names = (!names.is_empty()).then_some(names);
+        record
+    };
+    // The size of an item is that of its names and values.
+    let most = 400 * 1024 - "pk".len() - "v".len() - 1;
+    let absent = Some("attribute_not_exists(pk)");
+    let records = vec![
+        record("a", 1, absent, &[]),
+        record("a", 2, absent, &[]),
+        record("b", most, None, &[]),
+        record("c", most + 1, None, &[]),
+        record("d", 1, None, &[("#n", "v")]),
+        record("e", 1, Some("#n <> pk"), &[("#n", "v")]),
+        record("f", 1, Some("#n <> pk"), &[]),
+        ItemRecord::default(),
+    ];
+    let (mut twin, store) = (Twin::new(1), Arc::new(Records(records, Mutex::default())));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&store) as Arc<dyn ObjectStore>);
+    twin.ok("CreateTable", &table("copy"));
+    let arn = start_bulk(&twin, &["ERROR", "CONDITION_CHECK_FAILURE"], None)["BulkOperationArn"].clone();
+    let done = &twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}))["BulkOperationDescription"];
+    assert_eq!(
+        [&done["ProcessedItemCount"], &done["FailedItemCount"]],
+        [&json!(8), &json!(4)],
+        "{done}"
+    );
+    let report = store.1.lock().unwrap().pop().unwrap();
+    let errors: Vec<(u64, String)> = report
+        .errors
+        .unwrap()
+        .into_iter()
+        .map(|rejected| (rejected.number, rejected.why))
+        .collect();
+    let expected = [
+        (4, "Item size has exceeded the maximum allowed size"),
+        (
+            5,
+            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#n}",
+        ),
+        (
+            7,
+            "Invalid ConditionExpression: An expression attribute name used in the document path is not defined; attribute name: #n",
+        ),
+        (8, "Item is missing"),
+    ];
+    assert_eq!(errors, expected.map(|(number, why)| (number, why.to_owned())));
+    let unmet = report.unmet.unwrap();
+    let [rejected] = &unmet[..] else {
+        panic!("{unmet:?}");
+    };
+    let size =
+        |item: &Option<dynatwin_engine::attributes::Item>| item.as_ref().map(dynatwin_engine::attributes::Item::size);
+    assert_eq!(
+        (rejected.number, size(&rejected.item), size(&rejected.existing)),
+        (2, Some(6), Some(5))
+    );
+}
+
+#[test]
+fn a_bulk_operation_needs_a_table_at_rest() {
+    let (twin, _) = with_object_store();
+    twin.ok("CreateTable", &table("copy"));
+    let backup = twin.ok("CreateBackup", &json!({"TableName": "copy", "BackupName": "kept"}));
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let bulk = |name: &str| {
+        let (status, answer) = twin.send(
+            "StartBulkPutItems",
+            &json!({"TableName": name, "InputS3Configuration": {"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"},
+                "OutputS3Configuration": {"OutputType": ["ERROR"]}}),
+        );
+        let text = answer["message"].as_str().unwrap_or_default();
+        let state = text.strip_prefix("Attempt to change a resource which is still in use: ");
+        (status, state.unwrap_or(text).to_owned())
+    };
+    let done = (200, String::new());
+    let busy = |what: &str, name: &str| (400, format!("Table is being {what}: {name}"));
+    let arn = &backup["BackupDetails"]["BackupArn"];
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"TargetTableName": "restored", "BackupArn": arn}),
+    );
+    assert_eq!(bulk("restored"), busy("used", "restored"));
+    twin.engine.advance(Duration::from_mins(1));
+    assert_eq!(bulk("restored"), done);
+    let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "copy", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+            "GlobalSecondaryIndexUpdates": [{"Create": index}]}),
+    );
+    assert_eq!(bulk("copy"), busy("updated", "copy"));
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(bulk("copy"), done);
+    twin.ok("DeleteTable", &json!({"TableName": "copy"}));
+    assert_eq!(bulk("copy"), busy("deleted", "copy"));
 }

@@ -164,3 +164,32 @@ pub fn event_stream<'e>(page: &EventPage, shown: impl Iterator<Item = &'e Event>
     text.extend_from_slice(format!("id: {}\n\n", page.next).as_bytes());
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_names_what_its_reader_has_missed() {
+        for (missed, cleared, expected) in [
+            (0, false, ""),
+            (1, false, "event: missed\ndata: {\"missed\":1}\n\n"),
+            (7, false, "event: missed\ndata: {\"missed\":7}\n\n"),
+            (0, true, "event: cleared\ndata: {}\n\n"),
+            (
+                2,
+                true,
+                "event: cleared\ndata: {}\n\nevent: missed\ndata: {\"missed\":2}\n\n",
+            ),
+        ] {
+            let page = EventPage {
+                next: 9,
+                missed,
+                cleared,
+                ..EventPage::default()
+            };
+            let text = String::from_utf8(event_stream(&page, std::iter::empty())).unwrap();
+            assert_eq!(text, format!("{expected}id: 9\n\n"));
+        }
+    }
+}

@@ -253,6 +253,8 @@ mod tests {
             ("*, deflate", deflate),
             ("*, gzip;q=0.5", deflate),
             ("*;q=0", None),
+            ("*, *;q=0", gzip),
+            ("gzip;Q=0", None),
             ("identity", None),
             ("", None),
             ("br", None),
@@ -311,6 +313,8 @@ mod tests {
         assert_eq!(inflated(b"{}", Some(b" Identity ")).unwrap(), &b"{}"[..]);
         let mut short = vec![b'a'; LEAST_COMPRESSED - 1];
         assert_eq!(compress(&mut short, Some(b"gzip")), None);
+        short.push(b'a');
+        assert_eq!(compress(&mut short, Some(b"gzip")), Some("gzip"));
     }
 
     #[test]

@@ -216,12 +216,17 @@ mod tests {
         check("/", Some(WHOLE), true, "KEY eu-west-1");
         check("/?x=y", Some(&WHOLE.replace(", ", ",")), true, "KEY eu-west-1");
         check("/", Some(&WHOLE.replace(", ", " ")), true, "KEY eu-west-1");
-        check(
-            "/",
-            Some("AWS4- Signature=b,Credential=a"),
-            true,
-            "IncompleteSignature: Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b,Credential=a",
-        );
+        for (sent, missing) in [
+            ("AWS4- Signature=b,Credential=a", "SignedHeaders"),
+            ("AWS4- SignedHeaders=b,Credential=a", "Signature"),
+            ("AWS4- SignedHeaders=b,Signature=c", "Credential"),
+            ("AWS4- SignedHeaders=b,Signature=c Credential=", "Credential"),
+        ] {
+            let text = format!(
+                "IncompleteSignature: Authorization header requires '{missing}' parameter. Authorization={sent}"
+            );
+            check("/", Some(sent), true, &text);
+        }
         check(
             "/",
             Some("AWS4-"),
@@ -241,6 +246,7 @@ mod tests {
     #[test]
     fn query() {
         check(QUERY, None, false, "KEY eu-west-1");
+        check(&format!("{QUERY}&other=a?b"), None, false, "KEY eu-west-1");
         check(
             QUERY,
             Some("X"),
@@ -269,6 +275,7 @@ mod tests {
             ("/", Some(WHOLE), Some("KEY eu-west-1")),
             ("/", Some("AWS4-HMAC-SHA256 Credential=me"), Some("me us-east-1")),
             (QUERY, None, Some("KEY eu-west-1")),
+            (&format!("{QUERY}&other=a?b"), None, Some("KEY eu-west-1")),
         ] {
             let headers: Vec<_> = authorization
                 .map(|value| ("authorization".to_owned(), value.to_owned()))

@@ -338,7 +338,6 @@ fn is_region(name: &str) -> bool {
     known
         && name.split('-').count() >= 3
         && name.split('-').all(|part| !part.is_empty())
-        && !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_digit())
         && name
             .bytes()
@@ -698,10 +697,61 @@ mod tests {
             ("xx-east-1", false),
             ("us-East-1", false),
             ("us--1", false),
+            ("us--east-1", false),
+            ("us-1", false),
+            ("us-east-1a", false),
+            ("us-ea_st-1", false),
+            ("eusc-de-east-1", true),
             ("", false),
         ] {
             assert_eq!(is_region(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn dates() {
+        for (text, expected) in [
+            ("20260101T000100Z", Some(SIGNED)),
+            ("20260101t000100Z", None),
+            ("20260101T000100z", None),
+            ("2026010aT000100Z", None),
+            ("20260101T0001 0Z", None),
+            ("202601+1T000100Z", None),
+            ("202é101T000100Z", None),
+            ("20260101T00010Z", None),
+            ("20260101T0001000Z", None),
+            ("20260132T000100Z", None),
+            ("", None),
+        ] {
+            assert_eq!(basic_date(text), expected, "{text}");
+        }
+        assert_eq!(basic_text(SIGNED + 3599), "20260101T010059Z");
+        for (seconds, expected) in [
+            (300, "5 min"),
+            (60, "1 min"),
+            (59, "59 sec"),
+            (90, "90 sec"),
+            (1, "1 sec"),
+        ] {
+            assert_eq!(minutes(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn signatures_are_lowercase_digits() {
+        for (text, expected) in [
+            ("", Some(vec![])),
+            ("00ff7a", Some(vec![0, 255, 0x7a])),
+            ("00FF", None),
+            ("0g", None),
+            ("+1", None),
+            ("0", None),
+            ("00f", None),
+            ("é", None),
+        ] {
+            assert_eq!(unhex(text), expected, "{text}");
+        }
+        assert_eq!(hex(&[0, 255, 0x7a]), "00ff7a");
     }
 
     #[test]

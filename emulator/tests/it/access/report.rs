@@ -269,6 +269,21 @@ fn explained(twin: &Twin, action: &str) -> (bool, Value, Vec<String>) {
     (evaluation["allowed"] == true, decided, statements.map(short).collect())
 }
 
+/// A request is explained as a whole, also after an entry that is refused.
+#[test]
+fn every_entry_of_a_request_is_explained() {
+    let statement = json!({"Effect": "Allow", "Action": "dynamodb:PutItem", "Resource": "*"});
+    let twin = twin(&json!({"Version": "2012-10-17", "Statement": statement}));
+    let key = |key: &str| json!({"TableName": "Tab", "Key": {"pk": {"S": key}}});
+    let put = json!({"TableName": "Tab", "Item": {"pk": {"S": "b"}}});
+    let actions = json!([{"Delete": key("a")}, {"Put": put}, {"Delete": key("c")}]);
+    let question = json!({"principal": USER, "operation": "TransactWriteItems", "request": {"TransactItems": actions}});
+    let answer = twin.control("POST", "access/explain", &question);
+    let evaluations = answer["evaluations"].as_array().unwrap().iter();
+    let allowed: Vec<&Value> = evaluations.map(|evaluation| &evaluation["allowed"]).collect();
+    assert_eq!(allowed, [false, true, false], "{answer}");
+}
+
 #[test]
 fn an_explanation_numbers_the_statements_from_one() {
     let statement = |sid: &str, effect: &str, action: &str| json!({"Sid": sid, "Effect": effect, "Action": action, "Resource": "*"});
