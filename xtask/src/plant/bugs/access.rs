@@ -180,4 +180,10 @@ pub const BUGS: &[Bug] = &[
         right: "if !path.starts_with('/') || !path.ends_with('/') {",
         wrong: "if !(PLANTED || path.starts_with('/')) || !path.ends_with('/') {",
     },
+    Bug {
+        what: "an explanation ends with the first entry that is refused",
+        file: "execute/permit.rs",
+        right: "&& !context.is_explained() =>",
+        wrong: "&& (PLANTED || !context.is_explained()) =>",
+    },
 ];

@@ -237,4 +237,22 @@ pub const BUGS: &[Bug] = &[
         right: "        if self.open.versions.len() >= CHUNK || self.open.held >= CHUNK_BYTES {",
         wrong: "        if !PLANTED && (self.open.versions.len() >= CHUNK || self.open.held >= CHUNK_BYTES) {",
     },
+    Bug {
+        what: "the report of a bulk operation has kinds that were not requested",
+        file: "operation/transfers/start_bulk_put_items.rs",
+        right: "any(|each| each == word)",
+        wrong: "any(|each| PLANTED || each == word)",
+    },
+    Bug {
+        what: "a bulk operation takes as long as its last write",
+        file: "operation/transfers/start_bulk_put_items.rs",
+        right: "self.units += change",
+        wrong: "if PLANTED {\n            self.units = 0.0;\n        }\n        self.units += change",
+    },
+    Bug {
+        what: "a rule does not fail a bulk operation",
+        file: "operation/transfers/start_bulk_put_items.rs",
+        right: "self.context.job_failure()",
+        wrong: "self.context.job_failure().filter(|_| !PLANTED)",
+    },
 ];

@@ -81,4 +81,22 @@ pub const BUGS: &[Bug] = &[
         right: "then.table == now.table && then.index == now.index;",
         wrong: "then.table == now.table && (PLANTED || then.index == now.index);",
     },
+    Bug {
+        what: "of many removed rules that never acted the newest is forgotten",
+        file: "fault.rs",
+        right: "self.idle.pop_front();",
+        wrong: "if PLANTED {\n                    self.idle.pop_back();\n                } else {\n                    self.idle.pop_front();\n                }",
+    },
+    Bug {
+        what: "the share of a rule counts the requests of all callers together",
+        file: "fault.rs",
+        right: "happens(self.seed, \"rule\", id, shares.next(subject.owner, id), share)",
+        wrong: "happens(self.seed, \"rule\", id, shares.next(if PLANTED { 0 } else { subject.owner }, id), share)",
+    },
+    Bug {
+        what: "the share of a rule depends on the rules before a removal of all",
+        file: "fault.rs",
+        right: "subject.id(self.seed, \"rule\", report.id.0 - cleared)",
+        wrong: "subject.id(self.seed, \"rule\", report.id.0 - if PLANTED { 0 } else { cleared })",
+    },
 ];

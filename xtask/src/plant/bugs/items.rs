@@ -447,4 +447,16 @@ pub const BUGS: &[Bug] = &[
         right: "with_local_entries(definition, item) > limits::ITEM_SIZE",
         wrong: "with_local_entries(definition, item) > limits::ITEM_SIZE - usize::from(PLANTED)",
     },
+    Bug {
+        what: "expire_now counts deletions that were due a second time",
+        file: "execute/due.rs",
+        right: "let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));",
+        wrong: "let expired = PLANTED || contents.get(key).is_some_and(|item| shape.is_expired(item, now));",
+    },
+    Bug {
+        what: "number sets of few members are ordered by eight buckets",
+        file: "wire/encode.rs",
+        right: ".max(16)",
+        wrong: ".max(if PLANTED { 8 } else { 16 })",
+    },
 ];

@@ -107,4 +107,34 @@ pub const BUGS: &[Bug] = &[
         right: "Some(metric) => metric.value += units.as_f64(),",
         wrong: "Some(metric) => metric.value += if PLANTED { 0.0 } else { units.as_f64() },",
     },
+    Bug {
+        what: "a table that has lost its other regions is still strongly consistent",
+        file: "execute/strong.rs",
+        right: "&& !group.peers(table.ordinal).is_empty()",
+        wrong: "&& (PLANTED || !group.peers(table.ordinal).is_empty())",
+    },
+    Bug {
+        what: "the log leaves out that a deletion by time to live is replicated",
+        file: "execute/item_events.rs",
+        right: "replication_events(table, shape, change, |kind| events.record(at, kind));",
+        wrong: "if !PLANTED {\n        replication_events(table, shape, change, |kind| events.record(at, kind));\n    }",
+    },
+    Bug {
+        what: "a replica that leaves takes the number of its group with it",
+        file: "operation/tables/update_table/replicas/disassociate.rs",
+        right: "group.id = other.table;",
+        wrong: "group.id = if PLANTED { group.id } else { other.table };",
+    },
+    Bug {
+        what: "one of two replicas is deleted though the other is protected",
+        file: "operation/tables/update_table/replicas/delete.rs",
+        right: "found.filter(|table| table.shape().definition.deletion_protection)",
+        wrong: "found.filter(|table| !PLANTED && table.shape().definition.deletion_protection)",
+    },
+    Bug {
+        what: "the scaling of a removed replica is shown",
+        file: "operation/global_tables/auto_scaling.rs",
+        right: "replica.is_there(now) && now",
+        wrong: "(PLANTED || replica.is_there(now)) && now",
+    },
 ];

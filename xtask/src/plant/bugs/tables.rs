@@ -172,4 +172,22 @@ pub const BUGS: &[Bug] = &[
         right: "let local = named(&shape.definition.locals);",
         wrong: "let local = named(&shape.definition.locals).filter(|_| !PLANTED);",
     },
+    Bug {
+        what: "a key without a sort key takes four rules of insights",
+        file: "operation/insights/update_contributor_insights.rs",
+        right: "insights.rules(!key.range.is_empty())",
+        wrong: "insights.rules(PLANTED || !key.range.is_empty())",
+    },
+    Bug {
+        what: "a table that is gone counts for the quota until it is noticed",
+        file: "operation/tables/create_table.rs",
+        right: "!table.shape().is_gone(context.now);",
+        wrong: "PLANTED || !table.shape().is_gone(context.now);",
+    },
+    Bug {
+        what: "the name of a deleted replica stays taken",
+        file: "operation/tables/update_table/replicas/delete.rs",
+        right: "region.forget_deleted(&table.name, now);",
+        wrong: "if !PLANTED {\n                    region.forget_deleted(&table.name, now);\n                }",
+    },
 ];
