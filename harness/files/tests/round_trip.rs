@@ -2,17 +2,21 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 use dynatwin_files::Buckets;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
 const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
@@ -245,6 +249,68 @@ fn exports_can_be_imported() {
     }
 }
 
+fn md5(bytes: &[u8]) -> (String, String) {
+    let digest = Md5::digest(bytes);
+    let mut hex = String::new();
+    digest
+        .iter()
+        .for_each(|byte| write!(hex, "{byte:02x}").expect("a string takes all"));
+    (STANDARD.encode(digest), hex)
+}
+
+#[test]
+fn manifests_describe_their_files() {
+    let twin = Twin::new("manifests");
+    put_items(&twin);
+    twin.pass(1);
+    let from = twin.seconds();
+    for at in 0..200 {
+        twin.put(&json!({"pk": {"S": format!("later-{at}")}}));
+    }
+    twin.pass(3600);
+    let to = from + 1800;
+    let span = |view: &str| {
+        json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification":
+            {"ExportFromTime": from, "ExportToTime": to, "ExportViewType": view}})
+    };
+    let spans = ["exportFromTime", "exportToTime", "outputView", "exportType"];
+    let of_view = |view: &str| {
+        let times = ["2026-01-01T00:00:01.000Z", "2026-01-01T00:30:01.000Z"];
+        [times[0], times[1], view, "INCREMENTAL_EXPORT"].map(Value::from)
+    };
+    for (request, version, expected) in [
+        (json!({}), "2020-06-30", [const { Value::Null }; 4]),
+        (span("NEW_IMAGE"), "2023-08-01", of_view("NEW_IMAGE")),
+        (span("NEW_AND_OLD_IMAGES"), "2023-08-01", of_view("NEW_AND_OLD_IMAGES")),
+    ] {
+        let export = twin.export(request);
+        let key = export["ExportManifest"].as_str().unwrap();
+        let summary = twin.json(key);
+        assert_eq!(summary["version"], version);
+        assert_eq!(spans.map(|member| summary[member].clone()), expected);
+        let files = summary["manifestFilesS3Key"].as_str().unwrap();
+        for manifest in [key, files] {
+            let checksum = fs::read_to_string(twin.path(&manifest.replace(".json", ".checksum"))).unwrap();
+            assert_eq!(checksum, md5(&fs::read(twin.path(manifest)).unwrap()).0, "{manifest}");
+        }
+        let mut names = BTreeSet::new();
+        for line in fs::read_to_string(twin.path(files)).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let key = line["dataFileS3Key"].as_str().unwrap();
+            let (checksum, hex) = md5(&fs::read(twin.path(key)).unwrap());
+            assert_eq!(
+                (&line["md5Checksum"], &line["etag"]),
+                (&json!(checksum), &json!(format!("{hex}-1")))
+            );
+            let name = key.rsplit('/').next().unwrap().strip_suffix(".json.gz").unwrap();
+            let is_known = |char: char| matches!(char, 'a'..='z' | '2'..='7');
+            assert!(name.len() == 26 && name.chars().all(is_known), "{name}");
+            assert!(names.insert(name.to_owned()), "{name} occurs twice");
+        }
+        assert!(names.len() > 1, "an export has several files");
+    }
+}
+
 #[test]
 fn an_export_has_the_state_of_its_moment() {
     let twin = Twin::new("moment");
@@ -296,6 +362,30 @@ fn lines_are_written_as_the_service_writes_them() {
             r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.}}}"#.to_owned(),
         ])
     );
+}
+
+#[test]
+fn values_are_written_in_ion() {
+    let twin = Twin::new("ion");
+    let ion = |item: Value| {
+        twin.put(&with(item, json!({"pk": {"S": "a"}})));
+        twin.pass(1);
+        let lines = twin.lines(&twin.export(json!({"ExportFormat": "ION"})));
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        line.clone()
+    };
+    for (name, value, expected) in [
+        ("n", json!({"N": "-0.5"}), "n:-0.5"),
+        ("nan", json!({"BOOL": true}), "'nan':true"),
+        ("null", json!({"BOOL": false}), "'null':false"),
+        ("1st", json!({"L": []}), "'1st':[]"),
+        ("b1", json!({"BS": ["AQ=="]}), "b1:$dynamodb_BS::[{{AQ==}}]"),
+        ("c", json!({"S": "\u{1}\u{7f}\\\n'\""}), r#"c:"\u0001\u007f\\\n'\"""#),
+        ("it's", json!({"S": "x"}), r#"'it\'s':"x""#),
+    ] {
+        let line = ion(json!({name: value}));
+        assert!(line.contains(expected), "{expected} is not in {line}");
+    }
 }
 
 /// A full export with incremental ones applied to it yields the table.

@@ -184,6 +184,13 @@ mod tests {
             read.path(),
             "/_dynatwin/access/report?leadingKeys=true&attributes=true&principal=%61%72%6E%3A%78"
         );
+        for (flag, path) in [
+            ("--leading-keys", "leadingKeys=true&attributes=false"),
+            ("--attributes", "leadingKeys=false&attributes=true"),
+        ] {
+            let report = parse(flag, None).unwrap().unwrap();
+            assert_eq!(report.path(), format!("/_dynatwin/access/report?{path}"));
+        }
         assert_eq!(parse("--help", None), Ok(None));
         for (line, message) in [
             ("--port x", "--port: 'x' is not a port"),

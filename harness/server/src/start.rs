@@ -192,6 +192,8 @@ pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::flags::{Invocation, parse};
 
@@ -257,5 +259,10 @@ mod tests {
         let fast = given(&["--clock", "2030-01-01T00:00:00Z", "--speed", "3600"]).clock;
         assert_eq!(fast.speed(), Some(3600.0));
         assert!(fast.now() >= Moment::parse("2030-01-01T00:00:00Z").unwrap());
+        let started = given(&["--clock", "2030-01-01T00:00:00Z"]).clock;
+        assert_eq!(started.speed(), Some(1.0));
+        let fast = given(&["--speed", "60"]).clock;
+        assert_eq!(fast.speed(), Some(60.0));
+        assert!(fast.now() >= system_time().minus(Duration::from_hours(1)));
     }
 }

@@ -257,6 +257,8 @@ mod tests {
             ("127.1.2.3", true),
             ("[::1]:8000", true),
             ("[::1]", true),
+            ("::1", true),
+            ("fe80::1", false),
             ("[::ffff:127.0.0.1]:8000", true),
             ("twin", true),
             ("twin:9000", true),

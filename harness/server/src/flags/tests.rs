@@ -192,6 +192,35 @@ fn instead_of_running() {
 }
 
 #[test]
+fn sizes_and_switches_have_several_forms() {
+    for (size, expect) in [
+        ("7", 7),
+        ("7B", 7),
+        ("2k", 2 << 10),
+        ("2KB", 2 << 10),
+        ("2KiB", 2 << 10),
+        ("3m", 3 << 20),
+        ("3mb", 3 << 20),
+        ("3MiB", 3 << 20),
+        ("4G", 4 << 30),
+        ("4gb", 4 << 30),
+        ("4GiB", 4 << 30),
+    ] {
+        let line = format!("--max-memory {size} --db-path d --log-size {size}");
+        let flags = flags(&line);
+        assert_eq!((flags.max_memory, flags.log_size), (Some(expect), expect), "{line}");
+    }
+    for (words, expect) in [(["on", "true", "Yes", "1"], true), (["off", "FALSE", "no", "0"], false)] {
+        for word in words {
+            assert_eq!(flags(&format!("--shared-db={word}")).shared_db, expect, "{word}");
+        }
+    }
+    for (speed, is_known) in [("0.000001", true), ("1e9", true), ("9e-7", false), ("1.1e9", false)] {
+        assert_eq!(ask(&format!("--speed {speed}"), &[]).is_ok(), is_known, "{speed}");
+    }
+}
+
+#[test]
 fn unknown_input_is_reported() {
     for (line, expect) in [
         ("--prot 1", "--prot is not a flag; --help lists them"),
