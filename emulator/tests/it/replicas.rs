@@ -304,7 +304,20 @@ fn a_replica_is_not_disassociated_before_its_writes_have_arrived() {
         &json!({"TableName": "tab", "DisassociationProtectionEnabled": false}),
     );
     let leave = json!({"Disassociate": {"RegionName": "us-east-1", "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+    let conditions = |table_status| dynatwin_engine::Conditions {
+        table_status,
+        ..dynatwin_engine::Conditions::CALM
+    };
+    let minute = std::time::Duration::from_mins(1);
+    let busy = conditions(dynatwin_engine::Lag::Fixed(minute));
+    twin.engine.set_conditions(busy).unwrap();
     twin.update("us-east-1", &leave);
+    assert_eq!(twin.describe("us-east-1")["TableStatus"], "UPDATING");
+    twin.engine
+        .set_conditions(conditions(dynatwin_engine::Lag::None))
+        .unwrap();
+    twin.engine.advance(60 * minute);
+    assert_eq!(twin.describe("us-east-1")["TableStatus"], "ACTIVE");
     assert_eq!(twin.replicas("us-east-1").len(), 1);
     twin.engine.account(&caller).resume_replication("tab", None).unwrap();
     twin.update("us-east-1", &leave);
@@ -312,5 +325,35 @@ fn a_replica_is_not_disassociated_before_its_writes_have_arrived() {
         (twin.replicas("us-east-1"), twin.replicas("eu-west-1")),
         (vec![], vec![])
     );
+    twin.check();
+}
+
+/// A replica stays until the writes of the others have arrived, too.
+#[test]
+fn a_replica_that_leaves_waits_for_the_writes_of_the_others() {
+    let (us, eu) = ("us-east-1", "eu-west-1");
+    let twin = Twin::new();
+    twin.add_replica(us, eu);
+    let minute = std::time::Duration::from_mins(1);
+    let there = Caller {
+        region: eu.into(),
+        ..caller()
+    };
+    let lag = Some(dynatwin_engine::Lag::Fixed(minute));
+    twin.engine.account(&there).set_replication_lag("tab", us, lag).unwrap();
+    twin.put(eu, "a");
+    let unprotected = json!({"TableName": "tab", "DisassociationProtectionEnabled": false});
+    twin.must(us, "UpdateTable", &unprotected);
+    let leave = json!({"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+    twin.update(us, &leave);
+    let seen = || {
+        (
+            twin.replicas(us).len(),
+            twin.must(us, "Scan", &json!({"TableName": "tab"}))["Count"].clone(),
+        )
+    };
+    assert_eq!(seen(), (1, json!(0)));
+    twin.engine.advance(minute);
+    assert_eq!(seen(), (0, json!(1)));
     twin.check();
 }

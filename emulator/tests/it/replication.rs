@@ -390,6 +390,12 @@ fn copied_items_count_in_the_sizes_of_capacity_partitions() {
     };
     assert!(bytes(US) > 8 * 1500);
     assert_eq!(bytes(EU), bytes(US));
+    // So do writes that arrive.
+    twin.put(US, "8", &"x".repeat(1500));
+    twin.put(EU, "0", "x");
+    twin.engine.run_due();
+    assert!(bytes(US) > 8 * 1500);
+    assert_eq!(bytes(EU), bytes(US));
 }
 
 #[test]

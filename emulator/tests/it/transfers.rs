@@ -400,22 +400,42 @@ fn a_bulk_operation_is_as_slow_as_its_rate() {
     }
     assert_eq!(export(&twin, json!({})), 5);
     twin.ok("CreateTable", &table("copy"));
-    twin.engine
-        .set_conditions(Conditions {
-            table_status: Lag::Fixed(Duration::from_millis(1)),
-            ..Conditions::CALM
-        })
-        .unwrap();
-    let arn = start_bulk(&twin, &["ERROR"], Some(1024))["BulkOperationArn"].clone();
-    let status = || {
+    let status = |arn: &Value| {
         let described = twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}));
         described["BulkOperationDescription"]["BulkOperationStatus"].clone()
     };
+    let start = || start_bulk(&twin, &["ERROR"], Some(1024))["BulkOperationArn"].clone();
+    // Where nothing takes time, neither does it.
+    assert_eq!(status(&start()), "COMPLETED");
+    let conditions = Conditions {
+        table_status: Lag::Fixed(Duration::from_millis(1)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
     // Three writes of 1 unit, one of 196 and one of 293: 492 of 1024 units per second.
+    let arn = start();
     twin.engine.advance(Duration::from_millis(480));
-    assert_eq!(status(), "IN_PROGRESS");
+    assert_eq!(status(&arn), "IN_PROGRESS");
     twin.engine.advance(Duration::from_millis(1));
-    assert_eq!(status(), "COMPLETED");
+    assert_eq!(status(&arn), "COMPLETED");
+    // The table's own units are fewer.
+    let units = json!({"ReadCapacityUnits": 10, "WriteCapacityUnits": 10});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "copy", "BillingMode": "PROVISIONED", "ProvisionedThroughput": units}),
+    );
+    twin.engine.advance(Duration::from_hours(1));
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..conditions
+        })
+        .unwrap();
+    let arn = start();
+    twin.engine.advance(Duration::from_millis(49_199));
+    assert_eq!(status(&arn), "IN_PROGRESS");
+    twin.engine.advance(Duration::from_millis(1));
+    assert_eq!(status(&arn), "COMPLETED");
 }
 
 /// Bucket contents that a test chooses: whole records, as the objects of a bulk operation have them.

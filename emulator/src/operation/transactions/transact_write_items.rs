@@ -461,3 +461,35 @@ fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
     }
     transaction::fingerprint(&sorted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::decode::Decode;
+
+    #[test]
+    fn the_order_of_placeholders_does_not_distinguish_requests() {
+        let of = |action: &str, names: [&str; 2], values: [&str; 2]| {
+            let (names, values) = (names.join(","), values.join(","));
+            let body = format!(
+                r#"{{"TransactItems":[{{{action},"ConditionExpression":"c","ExpressionAttributeNames":{{{names}}},"ExpressionAttributeValues":{{{values}}}}}}}]}}"#
+            );
+            let request = TransactWriteItems::decode(body.as_bytes()).unwrap();
+            fingerprint(request.transact_items.as_deref().unwrap())
+        };
+        let (a, b, c) = (r##""#a":"a""##, r##""#b":"b""##, r##""#b":"c""##);
+        let (one, two, three) = (r#"":a":{"N":"1"}"#, r#"":b":{"N":"2"}"#, r#"":b":{"N":"3"}"#);
+        for action in [
+            r#""Put":{"TableName":"one","Item":{"pk":{"S":"a"}}"#,
+            r#""Update":{"TableName":"one","UpdateExpression":"u","Key":{"pk":{"S":"a"}}"#,
+            r#""Delete":{"TableName":"one","Key":{"pk":{"S":"a"}}"#,
+            r#""ConditionCheck":{"TableName":"one","Key":{"pk":{"S":"a"}}"#,
+        ] {
+            let first = of(action, [a, b], [one, two]);
+            assert_eq!(of(action, [b, a], [one, two]), first, "{action}");
+            assert_eq!(of(action, [a, b], [two, one]), first, "{action}");
+            assert_ne!(of(action, [a, c], [one, two]), first, "{action}");
+            assert_ne!(of(action, [a, b], [one, three]), first, "{action}");
+        }
+    }
+}

@@ -255,4 +255,10 @@ pub const BUGS: &[Bug] = &[
         right: "self.context.job_failure()",
         wrong: "self.context.job_failure().filter(|_| !PLANTED)",
     },
+    Bug {
+        what: "a bulk operation exceeds the units of its table",
+        file: "operation/transfers/start_bulk_put_items.rs",
+        right: "most.into_iter().chain(serves).min()",
+        wrong: "if PLANTED {\n        most.into_iter().chain(serves).max()\n    } else {\n        most.into_iter().chain(serves).min()\n    }",
+    },
 ];

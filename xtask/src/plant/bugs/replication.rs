@@ -114,6 +114,12 @@ pub const BUGS: &[Bug] = &[
         wrong: "&& (PLANTED || !group.peers(table.ordinal).is_empty())",
     },
     Bug {
+        what: "writes that arrive have no size in capacity partitions",
+        file: "execute/capacity.rs",
+        right: "resize(table, change, now);",
+        wrong: "if !PLANTED {\n        resize(table, change, now);\n    }",
+    },
+    Bug {
         what: "the log leaves out that a deletion by time to live is replicated",
         file: "execute/item_events.rs",
         right: "replication_events(table, shape, change, |kind| events.record(at, kind));",
@@ -136,5 +142,17 @@ pub const BUGS: &[Bug] = &[
         file: "operation/global_tables/auto_scaling.rs",
         right: "replica.is_there(now) && now",
         wrong: "(PLANTED || replica.is_there(now)) && now",
+    },
+    Bug {
+        what: "a replica leaves before the writes of the others have arrived",
+        file: "operation/tables/update_table/replicas/disassociate.rs",
+        right: "other.settled_at(own).max(table.settled_at(&other.scope.region))",
+        wrong: "other\n                .settled_at(own)\n                .max(if PLANTED { now } else { table.settled_at(&other.scope.region) })",
+    },
+    Bug {
+        what: "a change of the encryption stays in its region",
+        file: "operation/tables/update_table/replicas/shared_settings.rs",
+        right: "if encrypted(before) != encrypted(after) {",
+        wrong: "if encrypted(before) != encrypted(after) && !PLANTED {",
     },
 ];

@@ -87,4 +87,16 @@ pub const BUGS: &[Bug] = &[
         right: "ErrorKind::Throttling | ErrorKind::RequestLimitExceeded => \"ThrottlingError\"",
         wrong: "ErrorKind::Throttling => \"ThrottlingError\",\n        ErrorKind::RequestLimitExceeded => if PLANTED { \"ValidationError\" } else { \"ThrottlingError\" }",
     },
+    Bug {
+        what: "a repeated transaction must list its names in the same order",
+        file: "operation/transactions/transact_write_items.rs",
+        right: "sort::sort(names);",
+        wrong: "if !PLANTED {\n                    sort::sort(names);\n                }",
+    },
+    Bug {
+        what: "a repeated transaction must list its values in the same order",
+        file: "operation/transactions/transact_write_items.rs",
+        right: "sort::sort_by(values, |left, right| left.0.cmp(&right.0));",
+        wrong: "if !PLANTED {\n                    sort::sort_by(values, |left, right| left.0.cmp(&right.0));\n                }",
+    },
 ];
