@@ -1,6 +1,7 @@
 //! The emulator's clock. The engine reads no system clock: a [`TimeSource`] is passed in.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,14 +107,22 @@ impl Moment {
         )
     }
 
-    /// Reads `2026-01-01T00:00:00Z`, with or without a fraction of a second.
+    /// Reads `2026-01-01T00:00:00Z`, with or without a fraction of a second of up to six digits.
     pub fn parse(text: &str) -> Option<Moment> {
-        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-        let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-        let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-        let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
-        let mut time = time.split(':').map(|part| part.parse::<i64>().ok());
-        let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+        /// Each 0 is a digit.
+        const FORM: &[u8; 19] = b"0000-00-00T00:00:00";
+        let text = text.strip_suffix('Z')?;
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let is_like = |(byte, form): (u8, &u8)| match form {
+            b'0' => byte.is_ascii_digit(),
+            mark => byte == *mark,
+        };
+        if whole.len() != FORM.len() || !whole.bytes().zip(FORM).all(is_like) {
+            return None;
+        }
+        let number = |at: Range<usize>| whole[at].parse::<i64>().ok();
+        let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+        let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
         let fits = (1970..=9999).contains(&year)
             && (1..=12).contains(&month)
             && (1..=31).contains(&day)
@@ -482,6 +491,13 @@ mod tests {
             ("2026-01-00T00:00:00Z", None),
             ("2026-04-31T00:00:00Z", None),
             ("1969-12-31T23:59:59Z", None),
+            ("2026-+3-04T05:06:07Z", None),
+            ("2026-3-04T05:06:07Z", None),
+            ("+2026-03-04T05:06:07Z", None),
+            ("2026-03-04T05:06:7Z", None),
+            ("2026-03-04T05:06:07:08Z", None),
+            ("2026-03-04-05T05:06:07Z", None),
+            ("2026-03-04T05:06:07.+5Z", None),
             ("10000-01-01T00:00:00Z", None),
             ("2026-01-01 00:00:00Z", None),
             ("2026-01-01T00:00:00", None),
