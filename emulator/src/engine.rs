@@ -330,7 +330,7 @@ impl Engine {
             Ok(authenticated) => self.carry_out(authenticated, found, name, body, now),
             Err(error) => refused(&error),
         };
-        let headers = AnswerHeaders::from([("content-type", "application/x-amz-json-1.0")]);
+        let headers = AnswerHeaders::of_lines("content-type: application/x-amz-json-1.0\r\n");
         Answer {
             status: outcome.status,
             headers,

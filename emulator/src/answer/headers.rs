@@ -1,5 +1,6 @@
 //! The headers of answers.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The end of a line in HTTP/1.
@@ -23,19 +24,28 @@ const ROOM: usize = 192;
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AnswerHeaders {
-    lines: String,
+    lines: Cow<'static, str>,
 }
 
 impl AnswerHeaders {
     /// No headers.
     pub const fn new() -> AnswerHeaders {
-        AnswerHeaders { lines: String::new() }
+        AnswerHeaders {
+            lines: Cow::Borrowed(""),
+        }
     }
 
     /// No headers, with room for those of most answers.
     pub(crate) fn with_room() -> AnswerHeaders {
         AnswerHeaders {
-            lines: String::with_capacity(ROOM),
+            lines: Cow::Owned(String::with_capacity(ROOM)),
+        }
+    }
+
+    /// The headers of these lines, each with its line end.
+    pub(crate) const fn of_lines(lines: &'static str) -> AnswerHeaders {
+        AnswerHeaders {
+            lines: Cow::Borrowed(lines),
         }
     }
 
@@ -52,8 +62,9 @@ impl AnswerHeaders {
     /// Adds a header whose value has no control characters.
     #[inline]
     pub(crate) fn push_valid(&mut self, name: &str, value: &str) {
+        let lines = self.lines.to_mut();
         for part in [name, SEPARATOR, value, LINE_END] {
-            self.lines.push_str(part);
+            lines.push_str(part);
         }
     }
 
