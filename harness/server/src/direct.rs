@@ -193,7 +193,7 @@ pub(crate) async fn serve<D: Backend>(state: &Arc<ConnectionState<D>>, socket: &
         if socket.read_buf(&mut received).await.map_err(|_| Ended::Closed)? == 0 {
             return Err(Ended::Closed);
         }
-        // A server that stops waits for it.
+        // A server that stops waits for busy connections.
         state.watch.enter(Phase::Busy);
         await_others().await;
         let started = (state.shared.log == Log::Requests).then(Instant::now);
@@ -217,9 +217,8 @@ pub(crate) async fn serve<D: Backend>(state: &Arc<ConnectionState<D>>, socket: &
 
 /// Lets the other connections of this thread that are ready reach the same stage.
 ///
-/// Several requests are received, then handled, then answered. The processor executes one stage for all of them before the
-/// next, whose code and the kernel's would otherwise replace each other in its caches for each request, and the clients are
-/// woken less often.
+/// Several requests are received, then handled, then answered. A request executes more code than the processor's instruction
+/// cache holds; a stage that runs for several requests in a row finds its code there. Clients are woken less often, too.
 async fn await_others() {
     let mut is_queued = false;
     poll_fn(|cx| {

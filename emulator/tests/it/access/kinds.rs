@@ -149,6 +149,15 @@ fn a_policy_that_denies_its_own_author() {
     );
 }
 
+/// Creates a table with a stream, and returns its description.
+fn create_with_stream(twin: &Twin) -> Value {
+    let table = json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}});
+    twin.root("CreateTable", &table)["TableDescription"].take()
+}
+
 /// The first policy of a table or stream is enforced after 3 s, and each change or deletion of one after 229 s (07 7.2).
 #[test]
 fn a_resource_policy_is_enforced_some_time_after_it_is_changed() {
@@ -160,15 +169,8 @@ fn a_resource_policy_is_enforced_some_time_after_it_is_changed() {
             ..Conditions::CALM
         };
         twin.engine.set_conditions(conditions).unwrap();
-        let description = twin.root(
-            "CreateTable",
-            &json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-                "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
-        );
+        let description = create_with_stream(&twin);
         twin.engine.advance(Duration::from_mins(1));
-        let description = &description["TableDescription"];
         let (arn, operation, request) = if of_stream {
             let arn = &description["LatestStreamArn"];
             (arn, "DescribeStream", json!({"StreamArn": arn}))
@@ -205,14 +207,7 @@ fn a_resource_policy_is_enforced_some_time_after_it_is_changed() {
 fn a_stream_has_its_own_tags() {
     let condition = json!({"Condition": {"StringEquals": {"aws:ResourceTag/team": "red"}}});
     let twin = Twin::with_user("ann", &json!({}), &statement("Allow", "dynamodb:*", condition));
-    let description = twin.root(
-        "CreateTable",
-        &json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
-    );
-    let description = &description["TableDescription"];
+    let description = create_with_stream(&twin);
     let (table, stream) = (&description["TableArn"], &description["LatestStreamArn"]);
     let refused = |action: &str| format!("because no identity-based policy allows the dynamodb:{action} action");
     for (of_table, of_stream, scan, describe) in [
