@@ -569,6 +569,29 @@ fn a_sequence_number_is_used_once() {
     });
 }
 
+#[test]
+fn a_reader_of_a_stream_finds_a_due_deletion() {
+    explore(|| {
+        let twin = Twin::with_stream(4);
+        twin.ok("UpdateTimeToLive", LIVING);
+        let expires = Moment::START.seconds() + 10;
+        twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#));
+        let shard = twin.shard_of("a");
+        twin.0.clock().set(Moment::from_seconds(expires + 1));
+        let writer = twin.spawn(|twin| twin.put("a", ""));
+        let read = || {
+            let text = twin.records(&shard);
+            let names = text.split(r#""eventName":""#).skip(1);
+            names.map(|rest| rest[..6].to_owned()).collect::<Vec<_>>()
+        };
+        let seen = read();
+        writer.join().unwrap();
+        let all = read();
+        assert_eq!(all, ["INSERT", "REMOVE", "INSERT"]);
+        assert!(seen.len() >= 2 && all.starts_with(&seen), "{seen:?}");
+    });
+}
+
 /// Returns a twin whose reads are stale by a second, with further conditions.
 fn stale(monotonic: bool) -> Twin {
     let twin = Twin::empty();

@@ -4,7 +4,8 @@
 use super::{capacity, item_events};
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
-use crate::key::Key;
+use crate::key::{Key, KeyBytes};
+use crate::sort;
 use crate::storage::{
     Contents, DueWork, Expiry, KeyRange, Mutation, Partition, PendingTransaction, ReplicatedChange, Shape, Table,
 };
@@ -79,15 +80,11 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 }
 
 /// Whether a change of one item may precede due deletions of others: where deletions are made in slices, and where nothing
-/// shows the order of the changes of different items, neither records nor events, nor earlier states, nor sizes of
-/// item collections.
+/// has to show changes of different items in the order of their times, as events, earlier states and replicas do. Records of a
+/// stream are in the order in which the changes are applied.
 fn defers_deletions(table: &Table, shape: &Shape) -> bool {
     table.is_sliced()
-        || shape.stream.is_none()
-            && shape.definition.locals.is_empty()
-            && shape.conditions.read_staleness.is_none()
-            && !table.is_replica()
-            && !table.events().has_subscribers()
+        || shape.conditions.read_staleness.is_none() && !table.is_replica() && !table.events().has_subscribers()
 }
 
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
@@ -174,18 +171,48 @@ fn hides(table: &Table, (partition, contents): (&Partition, &Contents), key: &Ke
     hides
 }
 
-/// Locks a partition for reading a range of keys, after the work that is due by `now` has run. If the range has few keys,
-/// only the deletions of these need to have run.
+/// Reads records under the locks of all these partitions, after the transactions that are due by `now` have run in them, and
+/// as many deletions as the page has room for. `read` returns the page, and whether later records would not change it.
+pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Moment, read: impl Fn() -> (R, bool)) -> R {
+    if table.is_sliced() {
+        partitions
+            .iter()
+            .for_each(|partition| run_partition(table, partition, now));
+    }
+    loop {
+        let locked: Vec<_> = partitions.iter().map(Partition::read).collect();
+        let precedes = |partition: &&Partition| partition.has_transaction_or_arrival_due(now);
+        let mut next = partitions.iter().find(precedes);
+        if next.is_none() {
+            let (page, is_final) = read();
+            let is_left = |partition: &&Partition| !is_final && precedes_reads(table, partition, now);
+            next = partitions.iter().find(is_left);
+            if next.is_none() {
+                return page;
+            }
+        }
+        // Others may write between two slices.
+        drop(locked);
+        if let Some(partition) = next {
+            run_slice(table, partition, SLICE, now);
+        }
+    }
+}
+
+/// Locks a partition for reading a range of keys, of the table or of a local index, after the work that is due by `now` has
+/// run. If the range has few keys, only the deletions of these need to have run.
 pub(super) fn read_range<'p>(
     table: &Table,
     partition: &'p Partition,
-    range: &KeyRange,
+    (range, is_local): (&KeyRange, bool),
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
     let (first, last) = range.tokens();
     while first == last && partition.is_due(now) && !table.is_sliced() && defers_deletions(table, &table.shape()) {
         let guard = read_items(table, partition, now);
         let shape = table.shape();
+        // The keys of a local index have another order.
+        let range = &if is_local { collection(first) } else { range.clone() };
         let keys = guard.by_key().range((range.lower.as_ref(), range.upper.as_ref()));
         let keys: Vec<&Key> = keys.take(MANY).map(|(key, _)| key).collect();
         if keys.len() == MANY {
@@ -208,8 +235,58 @@ pub(super) fn read_range<'p>(
     read(table, partition, now)
 }
 
+/// The keys of an item collection, by its token.
+fn collection(token: u64) -> KeyRange {
+    KeyRange::of_token(token, KeyBytes::new(), None)
+}
+
+/// Makes all deletions that are due by `now` in a partition, slice by slice, before a caller locks it to change items under
+/// these keys of a table with local indexes, if the item collection of one has many items.
+#[cold]
+pub(super) fn run_collections<'k>(
+    table: &Table,
+    partition: &Partition,
+    mut keys: impl Iterator<Item = &'k Key>,
+    now: Moment,
+) {
+    let now = partition.deleted_by(now);
+    if !partition.is_due(now) || table.is_sliced() {
+        return;
+    }
+    let guard = partition.read();
+    let is_large = |key: &Key| {
+        let KeyRange { lower, upper } = collection(key.token);
+        guard
+            .by_key()
+            .range((lower.as_ref(), upper.as_ref()))
+            .take(MANY)
+            .count()
+            == MANY
+    };
+    let any_is_large = keys.any(is_large);
+    drop(guard);
+    if any_is_large {
+        run_all(table, partition, now);
+    }
+}
+
+/// The deletions that are due by `now`, and precede a change of the item under `key`: that of the item, and in a table with
+/// local indexes, where the size of an item collection is limited, those of its collection.
+fn deletions_before(contents: &Contents, shape: &Shape, key: &Key, now: Moment) -> Vec<Expiry> {
+    if shape.definition.locals.is_empty() {
+        return contents.due_deletion(shape, key, now).into_iter().collect();
+    }
+    let KeyRange { lower, upper } = collection(key.token);
+    let keys = contents.by_key().range((lower.as_ref(), upper.as_ref()));
+    let mut deletions: Vec<Expiry> = keys
+        .filter_map(|(key, _)| contents.due_deletion(shape, key, now))
+        .collect();
+    sort::sort(&mut deletions);
+    deletions
+}
+
 /// Runs the work that is due by `now`, for a caller that holds the partition's lock and will change the items under these
-/// keys: all of it, or few deletions besides those of these items.
+/// keys: all of it, or few deletions besides those of these items and, with local indexes, of their item collections.
 #[cold]
 pub(super) fn run_for<'k>(
     table: &Table,
@@ -229,7 +306,7 @@ pub(super) fn run_for<'k>(
     }
     let mut count = 0;
     for key in keys {
-        if let Some(Expiry { due, key }) = contents.due_deletion(shape, key, now) {
+        for Expiry { due, key } in deletions_before(contents, shape, key, now) {
             contents.take_deletion(&Expiry { due, key: key.clone() });
             let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
             change(table, shape, place, (key, None), cause, (due, now), true);

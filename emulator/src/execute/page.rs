@@ -135,7 +135,7 @@ fn read_page_items(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) 
                 None
             };
             let look = |at| {
-                let contents = due::read_range(table, table.partition(at), walk.range, context.now);
+                let contents = due::read_range(table, table.partition(at), (walk.range, local.is_some()), context.now);
                 let state = contents
                     .history()
                     .and_then(|history| stale::state_of_page(context, table, at, history, walk, read.consistent));

@@ -36,7 +36,7 @@ fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
 
 /// Reads a shard from a sequence number on, for the reader of this number (0: no particular reader). The partitions
 /// with its records are locked meanwhile: a reader that sees one record of a transaction finds all the others, in every
-/// shard.
+/// shard. Due deletions are made until the page is full.
 pub fn read_stream(
     context: &Context<'_>,
     stream: &Arc<Stream>,
@@ -46,22 +46,19 @@ pub fn read_stream(
 ) -> Result<ShardPage, ShardReadError> {
     let now = context.now;
     let place = stream.place_of_shard(shard, now).ok_or(ShardReadError::NoShard)?;
-    let there = table_of(context, stream);
-    let partitions = there.iter().flat_map(|table| {
-        let (first, last) = stream.tokens_of_place(place);
-        let partitions = table.partition_of(first)..=table.partition_of(last);
-        table.partitions()[partitions]
-            .iter()
-            .map(move |partition| (table, partition))
-    });
-    let locked: Vec<_> = partitions
-        .map(|(table, partition)| due::read(table, partition, now))
-        .collect();
     let reader = ShardReader {
         number: reader,
         most: readers(context, stream),
     };
-    let slice = stream.read(place, shard, from, most, reader, now);
-    drop(locked);
-    slice
+    let read = || stream.read(place, shard, from, most, reader, now);
+    let Some(table) = table_of(context, stream) else {
+        return read();
+    };
+    let (first, last) = stream.tokens_of_place(place);
+    let partitions = &table.partitions()[table.partition_of(first)..=table.partition_of(last)];
+    due::read_records(&table, partitions, now, || {
+        let page = read();
+        let is_final = page.as_ref().map_or(true, |page| page.is_full || page.next.is_none());
+        (page, is_final)
+    })
 }

@@ -120,6 +120,12 @@ fn lock<'w>(
 ) -> Result<Vec<LockedPartition<'w>>, ApiError> {
     let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
     sort::sort_by_key(&mut places, |(place, _)| *place);
+    for ((_, at), write) in &places {
+        let table = &write.target.table;
+        if !write.target.shape.definition.locals.is_empty() {
+            due::run_collections(table, table.partition(*at), std::iter::once(&write.key), context.now);
+        }
+    }
     let mut locked = Vec::with_capacity(places.len());
     for writes in places.chunk_by(|(one, _), (other, _)| one == other) {
         let (place, write) = writes[0];

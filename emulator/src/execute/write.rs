@@ -201,6 +201,9 @@ pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError
 fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
+    if !write.target.shape.definition.locals.is_empty() {
+        due::run_collections(table, partition, std::iter::once(&write.key), context.now);
+    }
     // Before the lock is taken, so that others wait less for it.
     let names = write.names();
     let mut guard = partition.write();

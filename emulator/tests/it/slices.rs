@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use crate::common::commits::Recorder;
-use crate::common::{Choice, Twin, create_table_with_ttl, replay, setting};
+use crate::common::commits::{self, Recorder};
+use crate::common::{Choice, Twin, create_table_with_ttl, replay, setting, settings};
 use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
@@ -203,7 +203,7 @@ fn put_expiring_items(twin: &Twin, count: usize) {
     let keys: Vec<usize> = (0..count).collect();
     for keys in keys.chunks(25) {
         let puts = keys.iter().map(
-            |at| json!({"PutRequest": {"Item": {"pk": {"S": at.to_string()}, "g": {"S": "x"}, "ttl": {"N": ttl}}}}),
+            |at| json!({"PutRequest": {"Item": {"pk": {"S": at.to_string()}, "sk": {"S": "x"}, "g": {"S": "x"}, "ttl": {"N": ttl}}}}),
         );
         twin.ok(
             "BatchWriteItem",
@@ -362,8 +362,8 @@ fn a_backfill_shares_the_write_units_of_its_index() {
 }
 
 /// Two twins with the same table and clock: one applies due deletions as its clock moves, the other leaves them to its
-/// requests.
-struct Pair([Twin; 2]);
+/// requests, and has a recorder of its commits.
+struct Pair([Twin; 2], Arc<Recorder>);
 
 impl Pair {
     fn new(seed: u64, more: &Value, transaction_time: u64) -> Pair {
@@ -373,7 +373,10 @@ impl Pair {
             longest: Duration::from_secs(5),
         });
         conditions.transaction_time = Lag::Fixed(Duration::from_secs(transaction_time));
-        let pair = Pair([Twin::new(seed), Twin::new(seed)]);
+        conditions.item_collection_size = 400;
+        let twins = [Twin::new(seed), Twin::new(seed)];
+        let recorder = Recorder::of(&twins[1].engine);
+        let pair = Pair(twins, recorder);
         let attributes = ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
         let mut create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": attributes,
@@ -410,6 +413,61 @@ impl Pair {
     }
 }
 
+/// A reader of a stream's first shard, which reads between other requests.
+struct Follower {
+    shard: Value,
+    next: Value,
+    records: Vec<Value>,
+}
+
+impl Follower {
+    fn new(twin: &Twin) -> Follower {
+        let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+        let arn = table["Table"]["LatestStreamArn"].clone();
+        let described = twin.ok("DescribeStream", &json!({"StreamArn": arn}));
+        let mut shard = json!({"StreamArn": arn, "ShardIteratorType": "TRIM_HORIZON"});
+        shard["ShardId"] = described["StreamDescription"]["Shards"][0]["ShardId"].clone();
+        let next = twin.ok("GetShardIterator", &shard)["ShardIterator"].clone();
+        let records = Vec::new();
+        Follower { shard, next, records }
+    }
+
+    /// Reads pages until one has fewer records than its limit: this one was at the end of the shard.
+    fn read(&mut self, twin: &Twin, limit: usize) {
+        loop {
+            let page = twin.ok("GetRecords", &json!({"ShardIterator": self.next, "Limit": limit}));
+            let found = page["Records"].as_array().unwrap();
+            self.records.extend(found.iter().cloned());
+            self.next = page["NextShardIterator"].clone();
+            if found.len() < limit {
+                return;
+            }
+        }
+    }
+
+    /// What was read bit by bit is what is read at once.
+    fn finish(&mut self, twin: &Twin) {
+        self.read(twin, 1000);
+        let read = std::mem::take(&mut self.records);
+        self.next = twin.ok("GetShardIterator", &self.shard)["ShardIterator"].clone();
+        self.read(twin, 1000);
+        assert!(read.len() > 100 && read == self.records, "{}", read.len());
+    }
+}
+
+/// What records show, in order for each item: the order of the changes of different items depends on when due deletions are
+/// applied.
+fn by_key(mut records: Vec<Value>) -> Vec<[Value; 4]> {
+    records.sort_by_key(|record| record["dynamodb"]["Keys"].to_string());
+    let parts = |record: &Value| {
+        let change = &record["dynamodb"];
+        let [old, new, created] =
+            ["OldImage", "NewImage", "ApproximateCreationDateTime"].map(|name| change[name].clone());
+        [record["eventName"].clone(), created, old, new]
+    };
+    records.iter().map(parts).collect()
+}
+
 fn any_key(choice: &mut Choice) -> Value {
     json!({"pk": {"S": choice.below(40).to_string()}, "sk": {"S": choice.below(30).to_string()}})
 }
@@ -426,13 +484,13 @@ fn any_expiring_item(choice: &mut Choice, now: i64) -> Value {
     item
 }
 
-fn any_request(choice: &mut Choice, now: i64) -> (&'static str, Value) {
+fn any_request(choice: &mut Choice, now: i64, has_local_index: bool) -> (&'static str, Value) {
     let key = any_key(choice);
     let query = |index: Value| {
-        let (name, value) = if index.is_null() {
-            ("pk", &key["pk"])
-        } else {
+        let (name, value) = if index == "by-g" {
             ("g", &json!({"S": "1"}))
+        } else {
+            ("pk", &key["pk"])
         };
         let mut query = json!({"TableName": "tab", "ExpressionAttributeValues": {":v": value},
             "KeyConditionExpression": format!("{name} = :v"), "ReturnConsumedCapacity": "INDEXES"});
@@ -441,7 +499,7 @@ fn any_request(choice: &mut Choice, now: i64) -> (&'static str, Value) {
         }
         query
     };
-    match choice.below(11) {
+    match choice.below(if has_local_index { 12 } else { 11 }) {
         0 => ("GetItem", json!({"TableName": "tab", "Key": key})),
         1 => {
             let keys: Vec<Value> = (0..20)
@@ -486,6 +544,7 @@ fn any_request(choice: &mut Choice, now: i64) -> (&'static str, Value) {
                 json!({"Statement": statement, "Parameters": [key["pk"], key["sk"]]}),
             )
         }
+        11 => ("Query", query(json!("local"))),
         _ => (
             "PutItem",
             json!({"TableName": "tab", "Item": any_expiring_item(choice, now)}),
@@ -499,11 +558,21 @@ fn any_request(choice: &mut Choice, now: i64) -> (&'static str, Value) {
 fn due_deletions_are_not_observed_before_they_are_applied() {
     let seed = setting("DYNATWIN_SEED").unwrap_or(11);
     println!("DYNATWIN_SEED={seed}");
-    let stream = json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}});
-    let local = json!({"LocalSecondaryIndexes": [{"IndexName": "local", "Projection": {"ProjectionType": "ALL"},
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "g", "KeyType": "RANGE"}]}]});
-    for (more, transaction_time) in [(json!({}), 0), (json!({}), 20), (stream, 20), (local, 0)] {
+    let (none, mut both) = (json!({}), with_stream());
+    let members = both.as_object_mut().unwrap();
+    members.extend(with_local_index().as_object().cloned().unwrap());
+    let cases = [
+        (none.clone(), 0),
+        (none, 20),
+        (with_stream(), 20),
+        (with_local_index(), 0),
+        (both, 20),
+    ];
+    for (more, transaction_time) in cases {
         let (pair, mut choice) = (Pair::new(seed, &more, transaction_time), Choice(seed));
+        let has_local_index = more["LocalSecondaryIndexes"].is_array();
+        let mut followers = Vec::new();
+        let mut refused = 0;
         for _ in 0..12 {
             let now = pair.0[0].seconds();
             for _ in 0..10 {
@@ -513,33 +582,34 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
                     .collect();
                 pair.same("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
             }
+            if more["StreamSpecification"].is_object() && followers.is_empty() {
+                followers = pair.0.each_ref().map(Follower::new).into();
+            }
             pair.pass(10 + choice.below(40));
             for _ in 0..40 {
-                let (operation, body) = any_request(&mut choice, now);
-                pair.same(operation, &body);
+                let (operation, body) = any_request(&mut choice, now, has_local_index);
+                let answer = pair.same(operation, &body);
+                refused += usize::from(answer.to_string().contains("ItemCollectionSizeLimitExceeded"));
+                if choice.one_in(10) {
+                    let limit = 1 + choice.below(8) as usize;
+                    for (follower, twin) in followers.iter_mut().zip(&pair.0) {
+                        follower.read(twin, limit);
+                    }
+                    let mut records = followers.iter().map(|follower| by_key(follower.records.clone()));
+                    assert!(records.next() == records.next(), "what is due has been read");
+                }
             }
+        }
+        assert_eq!(refused > 0, has_local_index, "{refused}");
+        for (follower, twin) in followers.iter_mut().zip(&pair.0) {
+            follower.finish(twin);
         }
         let latest = pair.0[0].seconds();
         pair.pass(3600);
         pair.same("Scan", &json!({"TableName": "tab"}));
         pair.same("Scan", &json!({"TableName": "tab", "IndexName": "by-g"}));
         if more["StreamSpecification"].is_object() {
-            // The records of a shard come from several partitions, whose order depends on the requests.
-            let by_key = |twin: &Twin| {
-                let mut records = replay::records(twin, "tab");
-                records.sort_by_key(|record| record["dynamodb"]["Keys"].to_string());
-                let parts = |record: &Value| {
-                    let change = &record["dynamodb"];
-                    let images = (change["OldImage"].clone(), change["NewImage"].clone());
-                    (
-                        record["eventName"].clone(),
-                        change["ApproximateCreationDateTime"].clone(),
-                        images,
-                    )
-                };
-                records.iter().map(parts).collect::<Vec<_>>()
-            };
-            let [one, other] = pair.0.each_ref().map(by_key);
+            let [one, other] = pair.0.each_ref().map(|twin| by_key(replay::records(twin, "tab")));
             assert!(one.len() > 1000, "{}", one.len());
             assert!(one == other, "the records of each item");
         }
@@ -551,27 +621,199 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
             );
             pair.same("Scan", &json!({"TableName": name}));
         }
+        commits::check(&pair.0[1].engine, &pair.1, || settings(seed)).unwrap();
     }
+}
+
+/// The records of different items are in the same order each time, although requests apply due deletions among others.
+#[test]
+fn one_script_gives_one_stream() {
+    let seed = setting("DYNATWIN_SEED").unwrap_or(12);
+    println!("DYNATWIN_SEED={seed}");
+    let (pair, mut choice) = (Pair::new(seed, &with_stream(), 20), Choice(seed));
+    for _ in 0..6 {
+        let now = pair.0[0].seconds();
+        for _ in 0..200 {
+            let item = any_expiring_item(&mut choice, now);
+            pair.same("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        let by = Duration::from_secs(10 + choice.below(40));
+        pair.0.iter().for_each(|twin| twin.engine.clock().advance(by));
+        for _ in 0..40 {
+            let (operation, body) = any_request(&mut choice, now, false);
+            pair.same(operation, &body);
+        }
+    }
+    let [one, other] = pair.0.each_ref().map(|twin| replay::records(twin, "tab"));
+    assert!(one.len() > 1000 && one == other, "{}", one.len());
+}
+
+/// Creates a table with a global index, time to live and `more`, and with a sort key if that has a local index.
+fn create_expiring(twin: &Twin, more: &Value) {
+    let keys = if more["LocalSecondaryIndexes"].is_array() { 2 } else { 1 };
+    let (attributes, types) = (["pk", "sk", "g"], ["HASH", "RANGE"]);
+    let schema: Vec<Value> = (0..keys)
+        .map(|at| json!({"AttributeName": attributes[at], "KeyType": types[at]}))
+        .collect();
+    let defined = attributes.iter().filter(|name| keys == 2 || **name != "sk");
+    let defined: Vec<Value> = defined
+        .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
+        .collect();
+    let mut members = json!({"KeySchema": schema, "AttributeDefinitions": defined,
+        "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}}]});
+    let all = members.as_object_mut().unwrap();
+    all.extend(more.as_object().cloned().unwrap_or_default());
+    create(twin, members);
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
+    );
+}
+
+fn with_stream() -> Value {
+    json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}})
+}
+
+fn with_local_index() -> Value {
+    json!({"LocalSecondaryIndexes": [{"IndexName": "local", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "g", "KeyType": "RANGE"}]}]})
 }
 
 #[test]
 fn a_write_applies_few_of_many_due_deletions() {
+    let cases = [
+        (json!({}), "an index"),
+        (with_stream(), "a stream"),
+        (with_local_index(), "a local index"),
+    ];
+    for (more, why) in cases {
+        let twin = Twin::new(1);
+        let recorder = Recorder::of(&twin.engine);
+        create_expiring(&twin, &more);
+        put_expiring_items(&twin, 2000);
+        twin.engine.clock().advance(Duration::from_secs(20));
+        let before = recorder.commits().len();
+        let applied = || recorder.commits().len() - before;
+        let mut key = json!({"pk": {"S": "7"}});
+        if more["LocalSecondaryIndexes"].is_array() {
+            key["sk"] = json!({"S": "x"});
+        }
+        let mut item = key.clone();
+        item["g"] = json!({"S": "new"});
+        let condition = "attribute_not_exists(pk)";
+        let put = json!({"TableName": "tab", "Item": item, "ConditionExpression": condition});
+        twin.ok("PutItem", &put);
+        key["pk"] = json!({"S": "8"});
+        let read = twin.ok("GetItem", &json!({"TableName": "tab", "Key": key}));
+        assert!(read.get("Item").is_none(), "{why}");
+        let query = json!({"TableName": "tab", "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": "9"}}});
+        assert_eq!(twin.ok("Query", &query)["Count"], 0, "{why}");
+        if more["LocalSecondaryIndexes"].is_array() {
+            for (pk, count) in [("10", 0), ("7", 1)] {
+                let mut query = query.clone();
+                query["IndexName"] = json!("local");
+                query["ExpressionAttributeValues"][":pk"] = json!({"S": pk});
+                assert_eq!(twin.ok("Query", &query)["Count"], count, "{why}");
+            }
+        }
+        assert!((1..50).contains(&applied()), "{why}: {}", applied());
+        let writes = json!([{"Delete": {"TableName": "tab", "Key": key}}]);
+        twin.ok("TransactWriteItems", &json!({"TransactItems": writes}));
+        assert!((1..80).contains(&applied()), "{why}: {}", applied());
+        assert_eq!(scan(&twin, Some("by-g")), std::slice::from_ref(&item), "{why}");
+        assert_eq!(scan(&twin, None), [item], "{why}");
+        assert_eq!(applied(), 2002, "{why}");
+    }
+}
+
+/// A reader of a shard makes the deletions of its page, not all that are due, and none is missed or repeated.
+#[test]
+fn a_reader_of_a_stream_applies_few_of_many_due_deletions() {
     let twin = Twin::new(1);
     let recorder = Recorder::of(&twin.engine);
-    create_table_with_ttl(&twin);
-    put_expiring_items(&twin, 2000);
+    create_expiring(&twin, &with_stream());
+    put_expiring_items(&twin, 4000);
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+    let latest = || {
+        let shards = twin.ok("DescribeStream", &json!({"StreamArn": arn}))["StreamDescription"]["Shards"].clone();
+        let iterator = |shard: &Value| {
+            let body = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "LATEST"});
+            twin.ok("GetShardIterator", &body)["ShardIterator"].clone()
+        };
+        shards.as_array().unwrap().iter().map(iterator).collect::<Vec<_>>()
+    };
+    let mut iterators = latest();
     twin.engine.clock().advance(Duration::from_secs(20));
     let before = recorder.commits().len();
-    let item = json!({"pk": {"S": "7"}, "g": {"S": "new"}});
-    let condition = "attribute_not_exists(pk)";
-    let put = json!({"TableName": "tab", "Item": item, "ConditionExpression": condition});
-    twin.ok("PutItem", &put);
-    let key = json!({"pk": {"S": "8"}});
-    let read = twin.ok("GetItem", &json!({"TableName": "tab", "Key": key}));
-    assert!(read.get("Item").is_none());
-    let commits = recorder.commits().len() - before;
-    assert!((1..50).contains(&commits), "{commits}");
-    assert_eq!(scan(&twin, Some("by-g")), std::slice::from_ref(&item));
-    assert_eq!(scan(&twin, None), [item]);
-    assert_eq!(recorder.commits().len() - before, 2001);
+    let applied = || recorder.commits().len() - before;
+    let mut records = Vec::new();
+    let mut read = |iterator: &mut Value, limit: usize| {
+        let page = twin.ok("GetRecords", &json!({"ShardIterator": iterator, "Limit": limit}));
+        let page_records = page["Records"].as_array().unwrap().clone();
+        *iterator = page["NextShardIterator"].clone();
+        records.extend(page_records.iter().cloned());
+        page_records.len()
+    };
+    for iterator in &mut iterators {
+        assert_eq!(read(iterator, 100), 100);
+    }
+    assert!((100..1000).contains(&applied()), "{}", applied());
+    let item = json!({"pk": {"S": "3999"}, "g": {"S": "new"}});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    assert!((100..1000).contains(&applied()), "{}", applied());
+    for iterator in &mut iterators {
+        while read(iterator, 900) > 0 {}
+    }
+    assert_eq!(applied(), 4001);
+    let of_key = |name: &str| -> Vec<Value> {
+        let here = |record: &&Value| record["dynamodb"]["Keys"]["pk"]["S"] == name;
+        records
+            .iter()
+            .filter(here)
+            .map(|record| record["eventName"].clone())
+            .collect()
+    };
+    assert_eq!(records.len(), 4001);
+    for at in 0..3999 {
+        assert_eq!(of_key(&at.to_string()), ["REMOVE"], "{at}");
+    }
+    assert_eq!(of_key("3999"), ["REMOVE", "INSERT"]);
+    // The end of a shard is behind everything that is due.
+    put_expiring_items(&twin, 1000);
+    twin.engine.clock().advance(Duration::from_secs(20));
+    for iterator in latest() {
+        let page = twin.ok("GetRecords", &json!({"ShardIterator": iterator}));
+        assert_eq!(page["Records"], json!([]));
+    }
+}
+
+/// The deletions of an item collection precede its next write, however many they are.
+#[test]
+fn a_write_finds_its_item_collection_without_due_deletions() {
+    for count in [100, 3000] {
+        let twin = Twin::new(1);
+        let mut conditions = Conditions::CALM;
+        conditions.item_collection_size = count * 100;
+        twin.engine.set_conditions(conditions).unwrap();
+        create_expiring(&twin, &with_local_index());
+        let item = |at: u64, more: Value| {
+            let mut item = json!({"pk": {"S": "one"}, "sk": {"S": format!("{at:04}")}, "g": {"S": "x"}});
+            item.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+            item
+        };
+        let ttl = json!({"ttl": {"N": (Moment::START.seconds() + 10).to_string()}});
+        for at in 0..count {
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item(at, ttl.clone())}));
+        }
+        let large = json!({"v": {"S": "v".repeat(count as usize * 40)}});
+        let large = json!({"TableName": "tab", "Item": item(count, large)});
+        let (refused, answer) = twin.send("PutItem", &large);
+        assert_eq!(refused, 400, "{answer}");
+        twin.engine.clock().advance(Duration::from_secs(20));
+        let writes = json!({"TransactItems": [{"Put": large}]});
+        assert_eq!(twin.send("TransactWriteItems", &writes).0, 200, "{count}");
+        twin.ok("PutItem", &large);
+    }
 }

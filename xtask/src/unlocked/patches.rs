@@ -148,9 +148,9 @@ pub const PATCHES: &[Patch] = &[
     },
     Patch {
         what: "the partitions' locks, while a shard of the stream is read",
-        file: "src/execute/stream.rs",
-        locked: "        .map(|(table, partition)| due::read(table, partition, now))\n",
-        unlocked: "        .map(|(table, partition)| due::run_partition(table, partition, now))\n",
+        file: "src/execute/due.rs",
+        locked: "        let locked: Vec<_> = partitions.iter().map(Partition::read).collect();\n",
+        unlocked: "        let locked = Vec::<RwLockReadGuard<'_, Contents>>::new();\n",
         models: &[
             "a_stream_has_all_records_of_a_transaction_or_none",
             "a_shard_of_two_partitions_has_all_records_of_a_transaction_or_none",

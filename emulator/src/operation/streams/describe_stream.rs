@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Refusals};
+use crate::execute::Refusals;
 use crate::limits;
 use crate::operation::arn::ArnResource;
 use crate::operation::streams;
@@ -50,7 +50,6 @@ impl Stages for Operation {
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let (resource, request) = plan;
         let stream = streams::find(context, resource.arn)?;
-        execute::settle_stream(context, &stream);
         let mut shards = stream.shards(context.now);
         if let Some(filter) = &request.shard_filter {
             shards.retain(|shard| shard.parent.as_deref() == filter.shard_id.as_deref());

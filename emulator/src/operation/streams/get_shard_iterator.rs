@@ -55,7 +55,9 @@ impl Stages for Operation {
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
         let stream = streams::find(context, plan.stream.arn)?;
-        execute::settle_stream(context, &stream);
+        if plan.position != Some(Position::TrimHorizon) {
+            execute::settle_stream(context, &stream);
+        }
         let place = stream.place_of_shard(plan.shard, context.now);
         let place = place.ok_or_else(|| streams::unreadable(ShardReadError::NoShard))?;
         let position = plan

@@ -57,6 +57,8 @@ const READS: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct ShardPage {
     pub records: Vec<Record>,
+    /// Whether it has as many records, or bytes, as a page may have.
+    pub is_full: bool,
     /// The position of the next read; `None` at the end of a closed shard.
     pub next: Option<Sequence>,
 }
@@ -459,17 +461,21 @@ impl Lineage {
         let first = shard.records.partition_point(|record| record.sequence < from);
         let mut bytes = 0;
         let mut records = Vec::new();
+        let mut is_full = false;
         for record in shard.records.range(first.min(readable)..readable).take(most) {
             bytes += record.size();
             if bytes > limits::STREAM_PAGE_SIZE && !records.is_empty() {
+                is_full = true;
                 break;
             }
             records.push(record.clone());
         }
+        is_full |= records.len() == most;
         let next = records.last().map_or(from, |record| record.sequence.next());
         let ended = shard.end.is_some() && next >= shard.after_last();
         Ok(ShardPage {
             records,
+            is_full,
             next: (!ended).then_some(next),
         })
     }
