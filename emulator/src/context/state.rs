@@ -14,7 +14,7 @@ use crate::journal::Journal;
 use crate::partiql::StatementCache;
 use crate::reclaim::Reclaimer;
 use crate::storage::{AppendError, Catalog, RestoreError, Scope, StateSnapshot, Tokens};
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, Counter, Ordering};
 use crate::transfer::ObjectStore;
 
 /// Caches of parsed texts, which requests repeat.
@@ -37,6 +37,17 @@ pub struct EngineState {
     full: AtomicBool,
     rates: Rates,
     access: AccessControl,
+    /// The number of steps of a settable clock whose due work is being applied.
+    steps: Counter,
+}
+
+/// A step of a settable clock whose due work is being applied, until it is dropped.
+pub struct ClockStep<'s>(&'s Counter);
+
+impl Drop for ClockStep<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl EngineState {
@@ -61,7 +72,19 @@ impl EngineState {
             full: AtomicBool::new(false),
             rates: Rates::default(),
             access: AccessControl::default(),
+            steps: Counter::default(),
         }
+    }
+
+    /// Begins a step of a settable clock, before the clock moves.
+    pub fn begin_step(&self) -> ClockStep<'_> {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        ClockStep(&self.steps)
+    }
+
+    /// Whether work that is due after a step of a settable clock is being applied.
+    pub fn is_stepping(&self) -> bool {
+        self.steps.load(Ordering::Relaxed) > 0
     }
 
     pub fn seed(&self) -> u64 {

@@ -73,10 +73,29 @@ const LONG: &[&[u8]] = &[
     b"UpdateTimeToLive",
 ];
 
+/// Operations that apply all deletions by time to live that are due before they read.
+const SETTLED: &[&[u8]] = &[
+    b"DescribeTable",
+    b"ExecuteStatement",
+    b"GetRecords",
+    b"GetShardIterator",
+    b"Query",
+    b"Scan",
+];
+
+fn name_of(target: &[u8]) -> &[u8] {
+    target.rsplit(|byte| *byte == b'.').next().unwrap_or_default()
+}
+
 /// Whether the duration of the operation in an `X-Amz-Target` depends on the size of a table or of a transfer.
 pub fn may_take_long(target: &[u8]) -> bool {
-    let name = target.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-    is_long(name)
+    is_long(name_of(target))
+}
+
+/// Whether the duration of the operation in an `X-Amz-Target` depends on the number of due deletions.
+#[cold]
+pub fn may_await_due_work(target: &[u8]) -> bool {
+    SETTLED.contains(&name_of(target))
 }
 
 /// Whether the duration of the operation of this name depends on the size of a table or of a transfer.
