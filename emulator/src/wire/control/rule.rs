@@ -263,6 +263,14 @@ mod tests {
                 "verdict.wait must be a number of seconds from 0, not -1.".to_owned(),
             ),
             (
+                r#"{"verdict": {"truncate": 1.5}}"#,
+                "verdict.truncate must be a whole number of bytes from 0.".to_owned(),
+            ),
+            (
+                r#"{"verdict": {"truncate": -1}}"#,
+                "verdict.truncate must be a whole number of bytes from 0.".to_owned(),
+            ),
+            (
                 r#"{"verdict": {"throttle": "Mood"}}"#,
                 "\"Mood\" is not a reason for a throttle: ProvisionedThroughput, KeyRangeThroughput, AccountLimit or MaxOnDemandThroughput.".to_owned(),
             ),

@@ -104,10 +104,10 @@ pub(super) fn read_verdict(sent: &Json) -> ControlResult<Verdict> {
         "exception" => read_exception(text()?)?,
         "wait" => read_wait(members.get("wait").unwrap_or(&Json::Null))?,
         _ => match members.number("truncate")? {
-            Some(bytes) if bytes >= 0.0 => Verdict::Truncate(bytes as usize),
+            Some(bytes) if bytes >= 0.0 && bytes.fract() == 0.0 => Verdict::Truncate(bytes as usize),
             _ => {
                 return Err(ControlError::malformed(
-                    "verdict.truncate must be a number of bytes from 0.",
+                    "verdict.truncate must be a whole number of bytes from 0.",
                 ));
             }
         },
