@@ -47,8 +47,8 @@ fn run_all(table: &Table, partition: &Partition, now: Moment) {
     }
 }
 
-/// Runs the work that is due by `now` in a partition, with at most this many deletions.
-fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) {
+/// Runs the work that is due by `now` in a partition, with at most this many deletions; returns their number.
+fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) -> u64 {
     let mut guard = partition.write();
     // The partition lock keeps the settings unchanged.
     let shape = table.shape();
@@ -56,11 +56,12 @@ fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) {
         most,
         in_order: !defers_deletions(table, &shape),
     };
-    run.apply(table, &shape, (partition, &mut guard), now);
+    let deleted = run.apply(table, &shape, (partition, &mut guard), now);
     drop(guard);
     if !run.in_order {
         shape.queues().for_each(|queue| queue.drain_if_full(now));
     }
+    deleted
 }
 
 /// Runs the work that is due by `now` in all partitions: all of it, or few deletions of each.
@@ -286,7 +287,8 @@ fn deletions_before(contents: &Contents, shape: &Shape, key: &Key, now: Moment) 
 }
 
 /// Runs the work that is due by `now`, for a caller that holds the partition's lock and will change the items under these
-/// keys: all of it, or few deletions besides those of these items and, with local indexes, of their item collections.
+/// keys: all of it, or few deletions besides those of these items and, with local indexes, of their item collections. Returns
+/// the number of deletions.
 #[cold]
 pub(super) fn run_for<'k>(
     table: &Table,
@@ -294,15 +296,15 @@ pub(super) fn run_for<'k>(
     (partition, contents): (&Partition, &mut Contents),
     keys: impl Iterator<Item = &'k Key>,
     now: Moment,
-) {
+) -> u64 {
     if !partition.is_due(now) {
-        return;
+        return 0;
     }
     let in_order = !defers_deletions(table, shape);
     let most = if in_order { usize::MAX } else { FEW };
-    Run { most, in_order }.apply(table, shape, (partition, contents), now);
+    let deleted = Run { most, in_order }.apply(table, shape, (partition, contents), now);
     if table.is_sliced() || in_order {
-        return;
+        return deleted;
     }
     let mut count = 0;
     for key in keys {
@@ -315,6 +317,7 @@ pub(super) fn run_for<'k>(
     }
     partition.publish_due(contents);
     table.count_expired(count);
+    deleted + count
 }
 
 /// How much due work runs under one lock.
@@ -327,8 +330,15 @@ struct Run {
 }
 
 impl Run {
-    /// Runs work that is due by `now`, each at its own time. The caller holds the partition's lock.
-    fn apply(&self, table: &Table, shape: &Shape, (partition, contents): (&Partition, &mut Contents), now: Moment) {
+    /// Runs work that is due by `now`, each at its own time; returns the number of deletions. The caller holds the partition's
+    /// lock.
+    fn apply(
+        &self,
+        table: &Table,
+        shape: &Shape,
+        (partition, contents): (&Partition, &mut Contents),
+        now: Moment,
+    ) -> u64 {
         let mut count = 0;
         let mut deleted = Vec::new();
         while count < self.most || !self.in_order {
@@ -361,22 +371,27 @@ impl Run {
         partition.publish_due(contents);
         contents.reclaim(deleted);
         table.count_expired(count as u64);
+        count as u64
     }
 }
 
 /// Deletes every item of a table that is expired by `now`, without the lag of time to live; returns their number. Items
-/// locked by running transactions are kept.
+/// locked by running transactions are kept. Due deletions count where requests may observe their items, which is where
+/// deletions are made in slices.
 pub fn expire_now(table: &Table, now: Moment) -> u64 {
     let mut count = 0;
     for partition in table.partitions() {
-        run_partition(table, partition, now);
+        if table.is_sliced() {
+            count += run_slice(table, partition, FEW, now);
+        } else {
+            run_all(table, partition, now);
+        }
         let keys = expired(table, partition, now);
         count += keys
             .chunks(SLICE)
             .map(|keys| expire(table, partition, keys, now))
             .sum::<u64>();
     }
-    table.count_expired(count);
     count
 }
 
@@ -393,7 +408,7 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
     let mut guard = partition.write();
     let shape = table.shape();
     let contents = &mut guard;
-    run_for(table, &shape, (partition, contents), keys.iter(), now);
+    let due = run_for(table, &shape, (partition, contents), keys.iter(), now);
     let mut count = 0;
     for key in keys {
         let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));
@@ -403,7 +418,8 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
             count += 1;
         }
     }
-    count
+    table.count_expired(count);
+    due + count
 }
 
 /// Replaces an item by `new`, or removes it, without spending capacity: a transaction has paid already. The change was

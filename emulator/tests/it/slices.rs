@@ -274,7 +274,7 @@ fn expire_now_counts_each_deletion_once() {
     create_table_with_ttl(&twin);
     put_expiring_items(&twin, 1000);
     micros.fetch_add(20_000_000, Ordering::SeqCst);
-    twin.engine.account(&twin.caller).expire_now("tab").unwrap();
+    assert_eq!(twin.engine.account(&twin.caller).expire_now("tab").unwrap(), 1000);
     assert_eq!(scan(&twin, None).len(), 0);
     let metrics = twin.engine.metrics(&twin.caller);
     let deleted = metrics
