@@ -113,6 +113,19 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
     Ok(warnings.collect())
 }
 
+/// Returns a warning if the folder of `--s3-dir` does not exist. It may still be created while the server runs.
+pub(crate) fn warn_of_buckets(flags: &Flags) -> Option<String> {
+    let folder = flags.s3_dir.as_ref()?;
+    let problem = match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => return None,
+        Ok(_) => "it is not a directory".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Some(format!(
+        "--s3-dir {folder}: {problem}; until it is a directory, no bucket exists"
+    ))
+}
+
 /// Reads a file of at most the size of a request's body.
 fn read(file: &str) -> std::io::Result<String> {
     let most = REQUEST_BODY as u64;

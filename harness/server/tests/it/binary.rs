@@ -342,6 +342,26 @@ fn failed_loads_and_copies_exit_with_a_sentence() {
 }
 
 #[test]
+fn a_missing_folder_of_buckets_is_reported() {
+    let file = Scratch::new("buckets.json", "{}");
+    let missing = format!("{}.d", file.path());
+    for (folder, warning) in [
+        (missing.as_str(), Some("No such file or directory (os error 2)")),
+        (file.path(), Some("it is not a directory")),
+        (env!("CARGO_MANIFEST_DIR"), None),
+    ] {
+        let mut server = Running::start(&["--port", "0", "--s3-dir", folder]);
+        let mut stderr = server.0.stderr.take().unwrap();
+        assert_eq!(server.signal("TERM"), Some(0));
+        let mut printed = String::new();
+        stderr.read_to_string(&mut printed).unwrap();
+        let expected = warning
+            .map(|why| format!("dynatwin: --s3-dir {folder}: {why}; until it is a directory, no bucket exists\n"));
+        assert_eq!(printed, expected.unwrap_or_default());
+    }
+}
+
+#[test]
 fn a_port_in_use_exits_with_1() {
     let first = Running::start(&["--port", "0"]);
     let (code, out, err) = finished(&["-port", &first.2.to_string()]);
