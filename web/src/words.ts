@@ -41,5 +41,6 @@ export const PRICE = { read: 0.125, write: 0.625 };
 export function dollars(amount: number): string {
   if (amount === 0) return '$0';
   if (amount >= 0.01) return `$${amount.toFixed(2)}`;
-  return `$${amount.toPrecision(2).replace(/e-(\d+)/, '·10⁻$1')}`;
+  const superscript = (digits: string) => digits.replace(/\d/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]!);
+  return `$${amount.toPrecision(2).replace(/e-(\d+)/, (_, digits: string) => `·10⁻${superscript(digits)}`)}`;
 }

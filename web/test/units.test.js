@@ -72,6 +72,7 @@ test('numbers, lengths and prices are put into words', async () => {
     [count(1, 'item'), '1 item'], [count(0, 'item'), '0 items'], [count(1_234, 'entry', 'entries'), '1,234 entries'],
     [units(2_000), '2,000'], [units(0.5), '0.5'],
     [dollars(0), '$0'], [dollars(0.01), '$0.01'], [dollars(12.345), '$12.35'], [dollars(0.005), '$0.0050'],
+    [dollars(1.25e-7), '$1.2·10⁻⁷'], [dollars(3.1e-12), '$3.1·10⁻¹²'],
     [moment(Date.UTC(2026, 0, 2, 3, 4, 5, 6)), '2026-01-02 03:04:05'], [timeOfDay(Date.UTC(2026, 0, 2, 3, 4, 5, 6)), '03:04:05.006'],
   ]) assert.equal(said, wanted);
 });
