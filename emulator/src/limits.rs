@@ -8,6 +8,8 @@ pub const HASH_KEY_SIZE: usize = 2048;
 pub const RANGE_KEY_SIZE: usize = 1024;
 /// Nesting depth of maps and lists around a value (Developer Guide says 32 levels; 31 pass, 32 fail).
 pub const NESTING: usize = 31;
+/// Nesting depth beyond which the older framework checks PutItem, UpdateItem and DeleteItem (measured in us-east-1: about 62).
+pub const NESTING_OF_CURRENT_FRAMEWORK: usize = 62;
 /// Levels of a value that are decoded; deeper ones are skipped, and only their presence is recorded.
 pub const NESTING_KEPT: usize = 64;
 /// Bytes of items that a page of Query or Scan reads (Developer Guide).

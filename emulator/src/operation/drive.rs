@@ -20,6 +20,11 @@ pub trait Stages {
     /// How the rejection of one entry affects the others.
     const REFUSAL: RefusalScope = RefusalScope::Request;
 
+    /// Returns the error of a body that cannot be decoded, given that of decoding.
+    fn undecodable(_body: &[u8], error: ApiError) -> ApiError {
+        error
+    }
+
     /// Runs every check that needs only the request.
     fn check<'r>(request: &'r mut Self::Request, caches: &'r Caches) -> Result<Self::Checked<'r>, ApiError>;
 
@@ -37,7 +42,10 @@ pub trait Stages {
 
 /// Runs a request: reads its body, writes the response body.
 pub fn drive<O: Stages>(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let mut request = O::Request::decode(body)?;
+    let mut request = match O::Request::decode(body) {
+        Ok(request) => request,
+        Err(error) => return Err(O::undecodable(body, error)),
+    };
     let checked = O::check(&mut request, context.engine.caches())?;
     let plan = O::plan(context, checked).map_err(|error| execute::unplanned(context, error))?;
     let refusals = execute::authorize(context, O::REFUSAL, |each| O::access(&plan, each))?;

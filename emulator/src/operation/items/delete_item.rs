@@ -7,10 +7,11 @@ use crate::execute::{self, Refusals};
 use crate::expression::Bindings;
 use crate::operation::check;
 use crate::operation::drive::Stages;
-use crate::operation::items::single_write::{self, CheckedWrite, ReturnMembers, WritePlan};
+use crate::operation::items::single_write::{self, CheckedWrite, OlderMembers, ReturnMembers, WritePlan};
 use crate::plan::{self, Access, WriteAction, WriteCondition};
 use crate::request::DeleteItem;
 use crate::value::Map;
+use crate::wire::decode::DecodeOverlyNested;
 use crate::wire::encode::Writer;
 
 pub struct Operation;
@@ -20,6 +21,21 @@ impl Stages for Operation {
     type Checked<'r> = CheckedWrite<'r, &'r Map>;
     type Plan<'r> = WritePlan<'r>;
     type Outcome = Change;
+
+    fn undecodable(body: &[u8], error: ApiError) -> ApiError {
+        let request = DeleteItem::decode_overly_nested(body);
+        let checked = request.map_or(Ok(()), |request| {
+            let members = OlderMembers {
+                table: request.table_name.as_ref(),
+                capacity: request.return_consumed_capacity.as_ref(),
+                values: request.return_values.as_ref(),
+                operator: request.conditional_operator.as_ref(),
+                missing: request.key.is_none().then_some("key"),
+            };
+            members.check_with_old_values()
+        });
+        checked.err().unwrap_or(error)
+    }
 
     fn check<'r>(request: &'r mut DeleteItem, caches: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;

@@ -1,9 +1,9 @@
 //! Shared by PutItem, UpdateItem and DeleteItem.
 
 use crate::change::Change;
-use crate::error::{ApiError, Violations};
+use crate::error::{ApiError, Violations, constraint};
 use crate::expression::{Bindings, Condition, ExpressionKind, legacy};
-use crate::operation::check::{self, CapacityReport, ReturnValues};
+use crate::operation::check::{self, CapacityReport, ReturnValues, words};
 use crate::operation::output::{self, Collection};
 use crate::plan::{Access, ItemAccess, Write, WriteAction, WriteCondition};
 use crate::request::{Expected, Substitutions};
@@ -72,12 +72,50 @@ impl ReturnMembers<'_> {
     }
 }
 
+/// The members that the older framework checks, all at once: those of an UpdateItem without a key, and those of a write with a value
+/// that is nested too deeply, before that value.
+pub struct OlderMembers<'r> {
+    pub table: Option<&'r Text>,
+    pub capacity: Option<&'r Text>,
+    pub values: Option<&'r Text>,
+    pub operator: Option<&'r Text>,
+    /// The key or item, if it is missing.
+    pub missing: Option<&'static str>,
+}
+
+impl OlderMembers<'_> {
+    pub fn check(&self) -> Result<(), ApiError> {
+        let mut violations = Violations::new();
+        check::return_consumed_capacity(&mut violations, self.capacity);
+        check::echoed_table_name(&mut violations, self.table, "tableName");
+        if let (None, Some(word)) = (check::return_values(self.values), self.values) {
+            violations.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
+        }
+        check::echoed_conditional_operator(&mut violations, self.operator);
+        if let Some(missing) = self.missing {
+            violations.missing(missing);
+        }
+        violations.finish()
+    }
+
+    /// Checks the members of a PutItem or DeleteItem.
+    pub fn check_with_old_values(&self) -> Result<(), ApiError> {
+        self.check()?;
+        match check::return_values(self.values) {
+            Some(ReturnValues::None | ReturnValues::AllOld) | None => Ok(()),
+            Some(_) => Err(ApiError::validation(OLD_OR_NONE)),
+        }
+    }
+}
+
+const OLD_OR_NONE: &str = "ReturnValues can only be ALL_OLD or NONE";
+
 /// `ReturnValues` of PutItem and DeleteItem: the old item or nothing.
 pub fn old_or_none(word: Option<&Text>) -> Result<ReturnValues, ApiError> {
     match check::return_values(word) {
         None => Ok(ReturnValues::None),
         Some(values @ (ReturnValues::None | ReturnValues::AllOld)) => Ok(values),
-        Some(_) => Err(ApiError::validation("ReturnValues can only be ALL_OLD or NONE").enveloped()),
+        Some(_) => Err(ApiError::validation(OLD_OR_NONE).enveloped()),
     }
 }
 

@@ -2,15 +2,16 @@
 
 use crate::change::Change;
 use crate::context::{Caches, Context};
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::{self, Refusals};
 use crate::expression::{Bindings, ExpressionKind, Update, legacy};
-use crate::operation::check::{self, words};
+use crate::operation::check;
 use crate::operation::drive::Stages;
-use crate::operation::items::single_write::{self, CheckedWrite, ReturnOptions, WritePlan};
+use crate::operation::items::single_write::{self, CheckedWrite, OlderMembers, ReturnOptions, WritePlan};
 use crate::plan::{self, Access, WriteAction, WriteCondition};
 use crate::request::UpdateItem;
 use crate::value::Map;
+use crate::wire::decode::DecodeOverlyNested;
 use crate::wire::encode::Writer;
 
 pub struct Operation;
@@ -20,6 +21,12 @@ impl Stages for Operation {
     type Checked<'r> = CheckedWrite<'r, (Option<Update<'r>>, &'r Map)>;
     type Plan<'r> = WritePlan<'r>;
     type Outcome = Change;
+
+    fn undecodable(body: &[u8], error: ApiError) -> ApiError {
+        let request = UpdateItem::decode_overly_nested(body);
+        let checked = request.map_or(Ok(()), |request| older_members(&request).check());
+        checked.err().unwrap_or(error)
+    }
 
     fn check<'r>(request: &'r mut UpdateItem, caches: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
@@ -81,22 +88,24 @@ impl Stages for Operation {
     }
 }
 
+fn older_members(request: &UpdateItem) -> OlderMembers<'_> {
+    OlderMembers {
+        table: request.table_name.as_ref(),
+        capacity: request.return_consumed_capacity.as_ref(),
+        values: request.return_values.as_ref(),
+        operator: request.conditional_operator.as_ref(),
+        missing: request.key.is_none().then_some("key"),
+    }
+}
+
 /// Without a key the older layer reports all violations at once; with one the newer layer reports one at a time.
 fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let capacity = request.return_consumed_capacity.as_ref();
     let on_failure = request.return_values_on_condition_check_failure.as_ref();
     let failure_path = "returnValuesOnConditionCheckFailure";
     let values = check::return_values(request.return_values.as_ref());
-    let mut violations = Violations::new();
     if request.key.is_none() {
-        check::return_consumed_capacity(&mut violations, capacity);
-        check::echoed_table_name(&mut violations, request.table_name.as_ref(), "tableName");
-        if let (None, Some(word)) = (values, &request.return_values) {
-            violations.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
-        }
-        check::echoed_conditional_operator(&mut violations, request.conditional_operator.as_ref());
-        violations.missing("key");
-        violations.finish()?;
+        older_members(request).check()?;
     }
     let mut violations = Violations::new();
     check::table_name(&mut violations, request.table_name.as_ref())?;

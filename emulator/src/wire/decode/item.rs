@@ -2,7 +2,7 @@
 
 use super::shape::{requests, structures};
 use super::value_errors::{RequestPart, ValueErrorRank, ValueLayer};
-use super::{Decoder, Read, ValuePosition};
+use super::{DecodeOverlyNested, Decoder, Read, ValuePosition, decode_overly_nested};
 use crate::request::{
     AttributeUpdate, DeleteItem, Expected, GetItem, LegacyCondition, NameSubstitutions, PutItem, UpdateItem,
 };
@@ -16,6 +16,24 @@ requests! {
     UpdateItem: ENVELOPED,
     DeleteItem: ENVELOPED,
     GetItem: BARE,
+}
+
+impl DecodeOverlyNested for PutItem {
+    fn decode_overly_nested(body: &[u8]) -> Option<PutItem> {
+        decode_overly_nested::<PutItem>(body, ENVELOPED)
+    }
+}
+
+impl DecodeOverlyNested for UpdateItem {
+    fn decode_overly_nested(body: &[u8]) -> Option<UpdateItem> {
+        decode_overly_nested::<UpdateItem>(body, ENVELOPED)
+    }
+}
+
+impl DecodeOverlyNested for DeleteItem {
+    fn decode_overly_nested(body: &[u8]) -> Option<DeleteItem> {
+        decode_overly_nested::<DeleteItem>(body, ENVELOPED)
+    }
 }
 
 structures! {

@@ -35,6 +35,12 @@ pub trait Decode: Sized {
     fn decode(body: &[u8]) -> Result<Self, ApiError>;
 }
 
+/// A request that the older framework checks if a value is nested too deeply for the current one.
+pub trait DecodeOverlyNested: Decode {
+    /// Decodes such a request; `None` if the body is another one.
+    fn decode_overly_nested(body: &[u8]) -> Option<Self>;
+}
+
 /// The error of a body that is not a JSON object: the one without a text.
 pub fn not_json() -> ApiError {
     ApiError::without_message(ErrorKind::Serialization)
@@ -90,6 +96,19 @@ fn decode<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, 
     let mut request = S::Into::default();
     read_body(body, layer, &mut |decoder, name| S::member(&mut request, name, decoder))?;
     Ok(request)
+}
+
+/// Reads the members of a body with a value that is nested so deeply that the older framework checks the request; `None` for all
+/// other bodies. The deepest levels of its values are lost.
+fn decode_overly_nested<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Option<S::Into> {
+    let mut request = S::Into::default();
+    let mut decoder = Decoder {
+        reader: Reader::new(body).ok()?,
+        value_errors: ValueErrors::new(layer),
+        numbers: None,
+    };
+    let read = decoder.document(&mut |decoder, name| S::member(&mut request, name, decoder));
+    (read.is_ok() && decoder.value_errors.exceed_current_framework()).then_some(request)
 }
 
 /// Reads a whole body, member by member. Compiled once for all requests.

@@ -241,7 +241,7 @@ impl<'a> Decoder<'a> {
             _ => self.expect_list()?,
         }
         if depth > self.most_nested() {
-            self.refuse(BrokenRule::Content, ApiError::NESTING);
+            self.value_errors.note_depth(depth);
         }
         if depth > limits::NESTING_KEPT {
             self.reader.skip()?;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::ApiError;
+use crate::limits;
 use crate::request::ValueViolations;
 
 /// Which generation of the service's value checks a request meets.
@@ -60,6 +61,8 @@ pub(super) struct ValueErrors {
     /// The most_important of the expression values.
     in_substitutions: Option<Box<ValueError>>,
     part: RequestPart,
+    /// Whether a value is nested so deeply that the older framework checks the request.
+    exceed_current_framework: bool,
 }
 
 /// The errors noted before an expression's value.
@@ -78,7 +81,19 @@ impl ValueErrors {
             in_attributes: None,
             in_substitutions: None,
             part: RequestPart::Item,
+            exceed_current_framework: false,
         }
+    }
+
+    /// Notes a list or map that is nested too deeply.
+    pub(super) fn note_depth(&mut self, depth: usize) {
+        self.note(BrokenRule::Content, ValueErrorRank::Value, ApiError::NESTING);
+        self.exceed_current_framework |= depth > limits::NESTING_OF_CURRENT_FRAMEWORK;
+    }
+
+    /// Whether a value is nested so deeply that the older framework checks the request.
+    pub(super) fn exceed_current_framework(&self) -> bool {
+        self.exceed_current_framework
     }
 
     pub(super) fn older(&self) -> bool {
