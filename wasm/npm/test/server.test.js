@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { get } from 'node:http';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get, request } from 'node:http';
+import { connect } from 'node:net';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
@@ -108,10 +111,85 @@ test('web pages are refused', async () => {
   }
 });
 
-test('a body beyond the limit is refused', async () => {
+// Sends a body of this many bytes; `headers` decide between a content length and chunks.
+const post = (url, bytes, headers) =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', headers }, async (response) => {
+      let text = '';
+      for await (const chunk of response) text += chunk;
+      resolve([response.statusCode, text]);
+    });
+    // The server may close the connection before it has read the rest.
+    sent.on('error', (error) => (error.code === 'EPIPE' || error.code === 'ECONNRESET' ? undefined : reject(error)));
+    sent.end(new Uint8Array(bytes));
+  });
+
+test('a body of 48 MiB is passed to the engine, and a larger one is refused', async () => {
+  const seen = [];
+  const { server } = await start({}, { onRequest: ({ status }) => seen.push(status) });
+  const refusal = 'The body is larger than 48 MiB.\n';
+  for (const headers of [{ 'content-length': 48 << 20 }, { 'transfer-encoding': 'chunked' }]) {
+    const [status, text] = await post(server.url, 48 << 20, headers);
+    assert.notEqual(text, refusal);
+    assert.deepEqual(seen.splice(0), [status]);
+  }
+  for (const headers of [{ 'content-length': (48 << 20) + 1 }, { 'transfer-encoding': 'chunked' }]) {
+    assert.deepEqual(await post(server.url, (48 << 20) + 1, headers), [413, refusal]);
+    assert.deepEqual(seen, []);
+  }
+});
+
+// Sends raw bytes, and returns what was received, and how the connection ended.
+const raw = (port, bytes) =>
+  new Promise((resolve) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (data) => (text += data));
+    socket.on('error', ({ code }) => resolve([text, code]));
+    socket.on('end', () => resolve([text, 'end']));
+  });
+
+test('a reset connection is reset, not closed', async () => {
+  const { twin, server } = await start();
+  const asked = 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
+  const [answered, ended] = await raw(server.port, asked);
+  assert.match(answered, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.equal(ended, 'end');
+  twin.faults.add({ verdict: 'reset', operation: 'ListTables' });
+  const target = 'x-amz-target: DynamoDB_20120810.ListTables\r\ncontent-type: application/x-amz-json-1.0\r\n';
+  const credentials = 'authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=b\r\nx-amz-date: 20260101T000000Z\r\n';
+  const list = `POST / HTTP/1.1\r\nhost: localhost\r\n${target}${credentials}content-length: 2\r\n\r\n{}`;
+  assert.deepEqual(await raw(server.port, list), ['', 'ECONNRESET']);
+});
+
+test('HEAD is answered without a body', async () => {
   const { server } = await start();
-  const response = await fetch(server.url, { method: 'POST', body: new Uint8Array((48 << 20) + 1) });
-  assert.equal(response.status, 413);
+  const [answered, ended] = await raw(server.port, 'HEAD /_dynatwin/clock HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  const [head, body] = answered.split('\r\n\r\n');
+  const announced = Number(/^content-length: (\d+)$/im.exec(head)[1]);
+  assert.ok(announced > 0, head);
+  assert.deepEqual([body, ended], ['', 'end']);
+});
+
+test('the latency of a held answer does not prolong its wait', { timeout: 60_000 }, async () => {
+  const { twin, server, list } = await start({ conditions: { latency: { control: 1800 } } });
+  twin.faults.add({ verdict: { wait: 3600 } });
+  const waiting = list();
+  while (twin.faults.report()[0].fired === 0) await new Promise(setImmediate);
+  const advance = (seconds) => fetch(`${server.url}/_dynatwin/clock/advance`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ seconds }),
+  });
+  assert.equal(await Promise.race([waiting, advance(3599).then(() => 'still waiting')]), 'still waiting');
+  await advance(1);
+  assert.deepEqual((await waiting).TableNames, []);
+  assert.equal(twin.clock.now().toISOString(), '2026-01-01T01:00:00.000Z');
+});
+
+test('the URL of an IPv6 address has brackets', async () => {
+  const { server, list } = await start({}, { host: '::1' });
+  assert.equal(server.url, `http://[::1]:${server.port}`);
+  assert.deepEqual((await list()).TableNames, []);
+  assert.equal(await status(server.url, { 'user-agent': 'Mozilla/5.0', host: `[::1]:${server.port}` }), 200);
 });
 
 test('a disposed server no longer listens', async () => {
@@ -120,8 +198,10 @@ test('a disposed server no longer listens', async () => {
   await assert.rejects(fetch(server.url));
 });
 
-async function command(...words) {
-  const child = spawn(process.execPath, [CLI, ...words], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DYNATWIN_ENGINE: 'wasm' } });
+const command = (...words) => started(words, { DYNATWIN_ENGINE: 'wasm' });
+
+function started(words, environment) {
+  const child = spawn(process.execPath, [CLI, ...words], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } });
   let output = '';
   child.stdout.on('data', (data) => (output += data));
   child.stderr.on('data', (data) => (output += data));
@@ -195,5 +275,32 @@ for (const [words, message] of STARTED) {
     assert.match(await line(), message);
     child.kill('SIGTERM');
     assert.equal((await ended())[0], 0);
+  });
+}
+
+// The native server is a script of this package.
+const NATIVE = mkdtempSync(join(tmpdir(), 'dynatwin-native-'));
+after(() => rmSync(NATIVE, { recursive: true }));
+
+function native(code) {
+  const folder = join(NATIVE, '@dynatwin', `${process.platform}-${process.arch}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'dynatwin'), `#!${process.execPath}\n${code}\nconsole.log('ready', ...process.argv.slice(2));`, { mode: 0o755 });
+  return started(['--port', '0'], { NODE_PATH: NATIVE, DYNATWIN_ENGINE: '' });
+}
+
+const EXITS = [
+  ['process.exitCode = 3;', undefined, 3],
+  ["process.on('exit', () => process.kill(process.pid, 'SIGKILL'));", undefined, 128 + constants.signals.SIGKILL],
+  ['setInterval(() => {}, 1e6);', 'SIGTERM', 128 + constants.signals.SIGTERM],
+  ['setInterval(() => {}, 1e6);', 'SIGHUP', 128 + constants.signals.SIGHUP],
+  ["setInterval(() => {}, 1e6); process.on('SIGINT', () => process.exit(0));", 'SIGINT', 0],
+];
+for (const [code, signal, exit] of EXITS) {
+  test(`the command ends like the native server: ${code} ${signal}`, { skip: process.platform === 'win32' }, async () => {
+    const { child, line, ended } = native(code);
+    assert.equal(await line(), 'ready --port 0\n');
+    if (signal) child.kill(signal);
+    assert.equal((await ended())[0], exit);
   });
 }
