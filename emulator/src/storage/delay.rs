@@ -38,7 +38,7 @@ pub(super) struct Delays(pub(super) BTreeMap<u64, u64>);
 impl Delays {
     /// The delay of the next change of an item, by [its hash](Propagation::item).
     pub(super) fn next(&mut self, item: u64, propagation: &Propagation<'_>) -> Duration {
-        if !matches!(propagation.lag, Lag::Seeded { .. }) {
+        if let Lag::None | Lag::Fixed(_) = propagation.lag {
             return propagation.lag.longest();
         }
         if self.0.len() >= MOST_ITEMS {
@@ -48,5 +48,39 @@ impl Delays {
         *ordinal += 1;
         let decision = chance::decide(propagation.seed, "propagation", &item.to_le_bytes(), *ordinal);
         propagation.lag.of(decision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn delays_follow_the_distribution_of_their_lag() {
+        let [typical, p99, longest] = [1, 10, 100].map(Duration::from_secs);
+        for (lag, least, most) in [
+            (Lag::None, Duration::ZERO, Duration::ZERO),
+            (Lag::Fixed(typical), typical, typical),
+            (Lag::Seeded { typical, longest }, Duration::ZERO, longest),
+            (Lag::LongTail { typical, p99, longest }, typical / 2, longest),
+        ] {
+            let mut delays = Delays::default();
+            let propagation = Propagation {
+                seed: 1,
+                place: "by-g",
+                lag,
+            };
+            let found: BTreeSet<Duration> = (0..100).map(|_| delays.next(7, &propagation)).collect();
+            assert!(found.iter().all(|delay| (least..=most).contains(delay)), "{lag:?}");
+            let varies = !matches!(lag, Lag::None | Lag::Fixed(_));
+            assert_eq!(found.len() > 90, varies, "{lag:?}: {found:?}");
+            let within = found.iter().filter(|delay| **delay <= typical).count();
+            assert!(
+                !varies || (35..=65).contains(&within),
+                "{lag:?}: {within} of 100 are typical"
+            );
+        }
     }
 }
