@@ -372,6 +372,35 @@ fn an_item_shares_its_limit_with_its_local_entries() {
     assert_eq!((update(204_800 - 9), update(204_800 - 8)), (true, false));
 }
 
+/// A page of a local index that fetches whole items ends at a megabyte of entries and items together.
+#[test]
+fn a_page_counts_entries_and_fetched_items() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "sk", "l"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key =
+        |range: &str| json!([{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes, "KeySchema": key("sk"),
+            "LocalSecondaryIndexes": [{"IndexName": "local", "KeySchema": key("l"), "Projection": {"ProjectionType": "KEYS_ONLY"}}]}),
+    );
+    // An entry has 3 + (2 + 900) + (1 + 1000) bytes, and its item 2000 + 1 more.
+    let count = 400;
+    for at in 0..count {
+        let item = json!({"pk": {"S": "p"}, "sk": {"S": format!("{at:0900}")}, "l": {"S": "l".repeat(1000)},
+            "v": {"S": "x".repeat(2000)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let (entry, item) = (3 + 902 + 1001, 3 + 902 + 1001 + 2001);
+    let megabyte = 1 << 20;
+    for (select, bytes) in [("ALL_ATTRIBUTES", entry + item), ("ALL_PROJECTED_ATTRIBUTES", entry)] {
+        let query = json!({"TableName": "tab", "IndexName": "local", "KeyConditionExpression": "pk = :p", "Select": select,
+            "ExpressionAttributeValues": {":p": {"S": "p"}}});
+        let expect = count.min((megabyte + bytes - 1) / bytes);
+        assert_eq!(twin.ok("Query", &query)["Count"], expect, "{select}");
+    }
+}
+
 /// A table's state can be restored from the second in which recovery was enabled to the latest restorable moment.
 #[test]
 fn restores_reach_the_latest_moment() {

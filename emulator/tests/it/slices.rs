@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{Choice, Twin, create_table_with_ttl, replay, setting, settings};
+use crate::common::{Choice, Twin, caller, create_table_with_ttl, replay, setting, settings};
 use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
@@ -819,5 +819,74 @@ fn a_write_finds_its_item_collection_without_due_deletions() {
         let writes = json!({"TransactItems": [{"Put": large}]});
         assert_eq!(twin.send("TransactWriteItems", &writes).0, 200, "{count}");
         twin.ok("PutItem", &large);
+    }
+}
+
+/// Whether the table's index is active at this second.
+fn is_active(engine: &Engine, at: u64) -> bool {
+    let caller = caller();
+    engine.clock().set(Moment::START.plus(Duration::from_secs(at)));
+    let answer = engine.dispatch(&caller, "DescribeTable", br#"{"TableName": "tab"}"#);
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    answer["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+}
+
+/// A table with this number of items and one write unit for an index, whose tables take `seconds` to be created.
+fn with_index(items: usize, seconds: u64) -> (Twin, Arc<Recorder>) {
+    let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
+    let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+    create(
+        &twin,
+        json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": given}),
+    );
+    fill(&twin, items);
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(seconds)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.ok("UpdateTable", &create_index(given));
+    (twin, recorder)
+}
+
+#[test]
+fn a_backfill_takes_a_unit_for_each_entry_and_a_least_time() {
+    // Six times as long as a table for the allocation, then a second for each entry; 85 times as long at least.
+    for (items, seconds, end) in [
+        (0, 1, 85),
+        (79, 1, 85),
+        (80, 1, 86),
+        (3000, 1, 3006),
+        (3000, 10, 3060),
+        (3000, 50, 4250),
+    ] {
+        let (twin, _) = with_index(items, seconds);
+        let active = [end - 1, end].map(|at| is_active(&twin.engine, at));
+        assert_eq!(active, [false, true], "{items} items, {seconds} s");
+    }
+}
+
+/// An engine that stops while it fills an index has it after a replay, and not before its time.
+#[test]
+fn an_index_whose_backfill_was_interrupted_is_active_after_its_least_time() {
+    let (_, recorder) = with_index(10, 1);
+    let commits = recorder.commits();
+    for end in [commits.len() - 1, commits.len()] {
+        let engine = Engine::new(settings(1));
+        let mut replay = engine.replay();
+        commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
+        replay.finish(Moment::START);
+        assert_eq!(
+            [84, 85].map(|at| is_active(&engine, at)),
+            [false, true],
+            "{end} commits"
+        );
+        let twin = Twin {
+            engine,
+            caller: caller(),
+        };
+        assert_eq!(scan(&twin, Some("by-g")).len(), 10, "{end} commits");
     }
 }

@@ -1,7 +1,7 @@
 //! Control-plane operations, end to end through `dispatch`.
 
 use crate::common::Twin;
-use dynatwin_engine::{Conditions, Moment};
+use dynatwin_engine::{Conditions, Lag, Moment};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -806,6 +806,35 @@ fn encryption_is_described() {
     let answer = twin.update(json!({"SSESpecification": {"Enabled": false}}));
     assert_eq!(answer["SSEDescription"]["KMSMasterKeyArn"], key);
     assert_eq!(twin.describe()["SSEDescription"], Value::Null);
+    // While it changes, the old key shows for two fifths of the time, which is 3.6 times that of a table.
+    twin.ok(
+        "UpdateTable",
+        &update(json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key}})),
+    );
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let other = "arn:aws:kms:us-east-1:000000000000:key/other";
+    let change = json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": other}});
+    let begin = twin.engine.clock().now();
+    twin.update(change);
+    for (micros, shown, status) in [
+        (14_400_000, key, "UPDATING"),
+        (14_400_001, other, "UPDATING"),
+        (35_999_999, other, "UPDATING"),
+        (36_000_000, other, "ENABLED"),
+    ] {
+        twin.engine.clock().set(begin.plus(Duration::from_micros(micros)));
+        let description = twin.describe()["SSEDescription"].clone();
+        assert_eq!(
+            (&description["KMSMasterKeyArn"], &description["Status"]),
+            (&json!(shown), &json!(status)),
+            "{micros}"
+        );
+    }
 }
 
 #[test]
@@ -844,6 +873,60 @@ fn warm_throughput_only_rises() {
         twin.describe()["GlobalSecondaryIndexes"][0]["WarmThroughput"],
         shown(20_000, "ACTIVE")
     );
+    // Each of two indexes shows its own value until it is raised.
+    twin.ok("UpdateTable", &create_index("by-h", json!({})));
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
+    for (name, read) in [("by-g", 30_000), ("by-h", 25_000)] {
+        let raise = json!({"Update": {"IndexName": name, "WarmThroughput": {"ReadUnitsPerSecond": read}}});
+        twin.update(json!({"GlobalSecondaryIndexUpdates": [raise]}));
+    }
+    let both = || [0, 1].map(|at| twin.describe()["GlobalSecondaryIndexes"][at]["WarmThroughput"].clone());
+    assert_eq!(both(), [shown(20_000, "UPDATING"), shown(12_000, "UPDATING")]);
+    advance(&twin, 600);
+    assert_eq!(both(), [shown(30_000, "ACTIVE"), shown(25_000, "ACTIVE")]);
+}
+
+/// A new table becomes known to one request after the other.
+#[test]
+fn a_new_table_appears_step_by_step() {
+    let twin = Twin::new(1);
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(3)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.ok(
+        "CreateTable",
+        &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    let time_to_live = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "t"}});
+    let tags = json!({"ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab"});
+    let answer = |operation: &str, body: &Value| {
+        let (status, answer) = twin.send(operation, body);
+        let kind = answer["__type"].as_str().and_then(|kind| kind.split_once('#'));
+        assert_eq!(status == 200, kind.is_none(), "{answer}");
+        kind.map_or("", |(_, kind)| kind).to_owned()
+    };
+    let (missing, busy) = ("ResourceNotFoundException", "ResourceInUseException");
+    for (micros, expect) in [
+        (0, [missing, missing]),
+        (999_999, [missing, missing]),
+        (1_000_000, [busy, missing]),
+        (1_999_999, [busy, missing]),
+        (2_000_000, [busy, ""]),
+        (2_999_999, [busy, ""]),
+        (3_000_000, ["", ""]),
+    ] {
+        twin.engine
+            .clock()
+            .set(Moment::START.plus(Duration::from_micros(micros)));
+        let found = [
+            answer("UpdateTimeToLive", &time_to_live),
+            answer("ListTagsOfResource", &tags),
+        ];
+        assert_eq!(found, expect, "after {micros} microseconds");
+    }
 }
 
 /// Each request finds the table until the moment at which its deletion ends, and not from then on. Each on a table of its
