@@ -431,6 +431,8 @@ mod tests {
         log.append((10..10 + MOST_EVENTS as u64).map(|token| split(0, token)));
         let page = log.after(3, 2);
         assert_eq!((tokens(&page), page.next, page.missed), (vec![10, 11], 12, 7));
+        let page = log.after(3, 0);
+        assert_eq!((tokens(&page).len(), page.next, page.missed), (0, 10, 7));
         // A cursor from before the log was cleared starts again.
         log.clear();
         log.append([split(0, 77)]);

@@ -212,6 +212,25 @@ mod tests {
     }
 
     #[test]
+    fn a_replayed_token_is_kept_for_the_time_of_its_last_use() {
+        let tokens = Tokens::default();
+        let here = scope("here");
+        let committed = Committed::replayed(Moment::START);
+        for used in [0.0, 700.0] {
+            tokens.keep(&committed, ClientToken::new(&here, "t", 1, after(used)));
+        }
+        // Another token's request removes those that have expired.
+        assert_eq!(tokens.begin(&here, "another", 1, after(700.0)), TokenStatus::New);
+        for (seconds, expect) in [
+            (700.0, TokenStatus::Done),
+            (1299.9, TokenStatus::Done),
+            (1300.0, TokenStatus::New),
+        ] {
+            assert_eq!(tokens.begin(&here, "t", 1, after(seconds)), expect, "{seconds}");
+        }
+    }
+
+    #[test]
     fn tokens_are_kept_for_their_time() {
         let tokens = Tokens::default();
         let here = scope("here");

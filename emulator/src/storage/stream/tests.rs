@@ -270,6 +270,26 @@ fn records_older_than_a_day_are_dropped() {
 
 /// The sequence numbers at the borders of an open, a closed and a trimmed shard.
 #[test]
+fn records_of_a_shard_arrive_in_their_order() {
+    let stream = stream(StreamView::NewImage);
+    let lag = Lag::Seeded {
+        typical: Duration::from_secs(1),
+        longest: Duration::from_secs(10),
+    };
+    for at in 0..50 {
+        let now = Moment::START.plus(Duration::from_millis(at));
+        stream.record(&change(0, None, Some("v")), &delayed(lag), None, now);
+    }
+    // They are listed by their arrival.
+    let records = stream.unreadable(Moment::START);
+    assert_eq!(records.len(), 50);
+    assert!(
+        records.is_sorted_by(|one, other| one.sequence < other.sequence),
+        "{records:?}"
+    );
+}
+
+#[test]
 fn a_position_is_within_its_shard() {
     let stream = stream(StreamView::NewImage);
     let now = Moment::START;

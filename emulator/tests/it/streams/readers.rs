@@ -192,9 +192,12 @@ fn a_third_reader_of_a_shard_is_throttled() {
             assert_eq!(may, [true, true, !throttled]);
             twin.engine.advance(Duration::from_millis(250));
         }
-        // A reader that pauses for a second no longer counts.
-        twin.engine.advance(Duration::from_millis(750));
+        // Each read counts for a second, not only the first one of a reader.
+        twin.engine.advance(Duration::from_millis(500));
         let [first, second, third] = &mut readers;
+        assert_eq!(read(third), !throttled);
+        // A reader that pauses for a second no longer counts.
+        twin.engine.advance(Duration::from_millis(250));
         assert!(read(third) && read(second));
         assert_eq!(read(first), !throttled);
     }
