@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_table_with_ttl, setting};
+use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
 use dynatwin_engine::Conditions;
 use serde_json::{Value, json};
 
@@ -323,5 +323,44 @@ fn recovery_respects_its_limit_in_bytes() {
                 .ends_with("InvalidRestoreTimeException"),
             "{limit:?}: {refused}"
         );
+    }
+}
+
+/// The backup of a deleted table is in checkpoints until it expires.
+#[test]
+fn an_expired_backup_is_in_no_checkpoint() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    recovery(&twin, 35);
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    for (wait, there) in [(0, true), (35 * 24 * 3600 - 1, true), (1, false)] {
+        twin.engine.advance(Duration::from_secs(wait));
+        let commits = format!("{:?}", commits::dump(&twin.engine));
+        assert_eq!(commits.contains("tab$DeletedTableBackup"), there, "{wait} s later");
+    }
+}
+
+#[test]
+fn a_backup_describes_a_stream_that_is_on() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    for (stream, expect) in [
+        (Value::Null, Value::Null),
+        (
+            json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
+            json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
+        ),
+        (json!({"StreamEnabled": false}), Value::Null),
+    ] {
+        if !stream.is_null() {
+            twin.ok(
+                "UpdateTable",
+                &json!({"TableName": "tab", "StreamSpecification": stream}),
+            );
+        }
+        let arn = backup(&twin, "backup");
+        let described = twin.ok("DescribeBackup", &json!({ "BackupArn": arn }));
+        let features = &described["BackupDescription"]["SourceTableFeatureDetails"];
+        assert_eq!(features["StreamDescription"], expect, "{stream}");
     }
 }

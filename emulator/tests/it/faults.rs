@@ -131,6 +131,34 @@ fn throttles_name_the_exhausted_resource() {
     }
 }
 
+/// A local index shares the capacity of its table, so a throttle names the table.
+#[test]
+fn throttles_of_reads_name_the_table_or_the_global_index() {
+    let attributes = ["pk", "sk", "x"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let index = |name: &str, key: Value| json!([{"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}]);
+    let twin = Twin::new(
+        json!({"BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes, "KeySchema": key("pk", "sk"),
+        "LocalSecondaryIndexes": index("local", key("pk", "x")), "GlobalSecondaryIndexes": index("global", key("x", "pk"))}),
+    );
+    twin.0
+        .add_fault(Rule::new(Verdict::Throttle(None)).operation("Scan"))
+        .unwrap();
+    for (index, resource, reason) in [
+        (None, "", "TableReadKeyRangeThroughputExceeded"),
+        (Some("local"), "", "TableReadKeyRangeThroughputExceeded"),
+        (Some("global"), "/index/global", "IndexReadKeyRangeThroughputExceeded"),
+    ] {
+        let mut scan = json!({"TableName": "tab"});
+        if let Some(index) = index {
+            scan["IndexName"] = index.into();
+        }
+        let resource = format!("arn:aws:dynamodb:us-east-1:000000000000:table/tab{resource}");
+        let expect = json!([{"reason": reason, "resource": resource}]);
+        assert_eq!(json(&twin.send("Scan", scan))["throttlingReasons"], expect, "{index:?}");
+    }
+}
+
 #[test]
 fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
     let twin = Twin::on_demand();

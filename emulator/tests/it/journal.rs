@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, create_table_with_ttl, setting};
+use crate::common::commits::Recorder;
+use crate::common::{Choice, Twin, create_table_with_ttl, setting, settings};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
 use dynatwin_engine::monitoring::{ItemAction, Request, Spent};
-use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
+use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, Engine, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
 
 fn watched() -> Twin {
@@ -467,6 +468,7 @@ fn transaction_conflicts_are_counted_by_item() {
 #[test]
 fn ttl_deletions_are_counted_while_unwatched() {
     let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
     create_table_with_ttl(&twin);
     let put = |key: &str, after: i64| {
         let ttl = (twin.seconds() + after).to_string();
@@ -493,6 +495,20 @@ fn ttl_deletions_are_counted_while_unwatched() {
     put("d", -1);
     assert_eq!(twin.engine.account(&twin.caller).expire_now("tab").unwrap(), 1);
     assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 3"]);
+    // A replay counts them again.
+    let engine = Engine::new(settings(1));
+    let mut replay = engine.replay();
+    recorder
+        .commits()
+        .iter()
+        .for_each(|commit| replay.apply(commit).unwrap());
+    replay.finish(twin.engine.clock().now());
+    engine.clock().set(twin.engine.clock().now());
+    let caller = twin.caller;
+    assert_eq!(
+        metrics(&Twin { engine, caller }),
+        ["TimeToLiveDeletedItemCount{TableName=tab} 3"]
+    );
 }
 
 #[test]

@@ -220,6 +220,22 @@ fn a_region_that_is_cut_off_catches_up_both_ways() {
     assert_eq!(error.to_string(), "Table tab has no replica in us-west-2.");
 }
 
+/// Of two regions that are cut off, the first to be reconnected has no connection to the other.
+#[test]
+fn a_region_that_is_resumed_has_no_connection_to_one_that_is_cut_off() {
+    let twin = Twin::new(&[US, EU, AP]);
+    twin.pause(EU, None);
+    twin.pause(US, None);
+    twin.resume(US, None);
+    twin.put(US, "a", "1");
+    twin.put(EU, "b", "2");
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "1 - 1");
+    assert_eq!(twin.all(&[US, EU, AP], "b"), "- 2 -");
+    twin.resume(EU, None);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "1 1 1");
+    assert_eq!(twin.all(&[US, EU, AP], "b"), "2 2 2");
+}
+
 #[test]
 fn a_deletion_is_remembered_until_older_writes_have_arrived() {
     let twin = Twin::new(&[US, EU, AP]);

@@ -83,6 +83,45 @@ fn a_restored_table_has_its_own_conditions() {
     }
 }
 
+/// A reset and a snapshot without conditions of single tables both remove those that are there.
+#[test]
+fn conditions_of_tables_are_removed_with_the_rest_of_the_state() {
+    let (twin, recorder) = logged();
+    let snapshot = twin.engine.snapshot();
+    let account = || twin.engine.account(&twin.caller);
+    let is_stormy = || {
+        create_other(&twin);
+        let (status, answer) = twin.send(
+            "UpdateTable",
+            &json!({"TableName": "other", "DeletionProtectionEnabled": true}),
+        );
+        status != 200 && answer.to_string().contains("Table is being created")
+    };
+    type Remove = fn(&Twin, &StateSnapshot);
+    let ways: [(&str, Remove); 2] = [
+        ("reset", |twin, _| twin.engine.reset().unwrap()),
+        ("restore", |twin, snapshot| twin.engine.restore(snapshot).unwrap()),
+    ];
+    for (way, remove) in ways {
+        account().set_table_conditions("other", Conditions::STORM).unwrap();
+        remove(&twin, &snapshot);
+        assert!(!is_stormy(), "{way}");
+        remove(&twin, &snapshot);
+        commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+    }
+    account().set_table_conditions("other", Conditions::STORM).unwrap();
+    assert!(is_stormy());
+}
+
+fn create_other(twin: &Twin) {
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+}
+
 struct Full(AtomicBool);
 
 impl CommitSink for Full {

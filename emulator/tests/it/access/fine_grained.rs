@@ -61,6 +61,31 @@ fn tenant_twin(policy: &Value) -> Twin {
     twin
 }
 
+/// A leading key is a string as it is, a number in its canonical form, and a binary value in base64.
+#[test]
+fn leading_keys_of_each_type() {
+    for (kind, text, own, other) in [
+        ("S", "a", "a", "A"),
+        ("N", "1.5", "1.50", "15"),
+        ("B", "YQA=", "YQA=", "YQ=="),
+    ] {
+        let policy = json!({"Version": "2012-10-17", "Statement": {
+            "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*",
+            "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": text}, "Null": {"dynamodb:LeadingKeys": "false"}}}});
+        let twin = Twin::with_user("alice", &json!({}), &policy);
+        let attributes = json!([{"AttributeName": "pk", "AttributeType": kind}]);
+        let schema = json!([{"AttributeName": "pk", "KeyType": "HASH"}]);
+        twin.root(
+            "CreateTable",
+            &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes, "KeySchema": schema}),
+        );
+        for (value, expect) in [(own, None), (other, Some("GetItem"))] {
+            let get = json!({"TableName": "tab", "Key": {"pk": {kind: value}}});
+            twin.check("alice", "GetItem", &get, expect.map(implicit).as_deref());
+        }
+    }
+}
+
 #[test]
 fn a_tenant_by_principal_tag() {
     let twin = tenant_twin(&tenant_policy());
