@@ -141,6 +141,43 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
     );
 }
 
+/// A change of an index names the entry that comes, or the one that goes where none comes.
+#[test]
+fn changes_of_an_index_have_the_key_of_the_entry() {
+    let twin = twin_with_events(&Conditions::CALM);
+    let text = |text: &str| json!({"S": text});
+    let update = |expression: &str| {
+        let mut body = json!({"TableName": "tab", "Key": {"pk": text("a")}, "UpdateExpression": expression});
+        if expression.contains(":g") {
+            body["ExpressionAttributeValues"] = json!({":g": text("y")});
+        }
+        twin.ok("UpdateItem", &body);
+    };
+    put(&twin, "a", None);
+    update("SET g = :g");
+    update("REMOVE g");
+    update("SET g = :g");
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": text("a")}}));
+    let logged = events(&twin);
+    let changes = logged.iter().filter(|event| event["kind"] == "indexChange");
+    let changes: Vec<(&str, &str)> = changes
+        .map(|event| {
+            (
+                event["action"].as_str().unwrap(),
+                event["key"]["g"]["S"].as_str().unwrap_or("none"),
+            )
+        })
+        .collect();
+    let expected = [
+        ("put", "x"),
+        ("put", "y"),
+        ("delete", "y"),
+        ("put", "y"),
+        ("delete", "y"),
+    ];
+    assert_eq!(changes, expected);
+}
+
 #[test]
 fn without_lag_no_change_is_pending() {
     let twin = twin_with_events(&Conditions::CALM);

@@ -413,6 +413,48 @@ fn staleness_starts_when_the_condition_is_set() {
     assert_eq!(read(false), 4);
 }
 
+/// Items whose deletion is due for longer than reads are stale are in no state that is read, however many they are.
+#[test]
+fn expired_items_are_in_no_stale_state() {
+    let twin = Twin::new(7);
+    // The order of deletions does not matter to the table for any other reason, such as a local index.
+    let names = [("pk", "S", "HASH"), ("sk", "N", "RANGE")];
+    let attributes = names.map(|(name, kind, _)| json!({"AttributeName": name, "AttributeType": kind}));
+    let keys = names.map(|(name, _, kind)| json!({"AttributeName": name, "KeyType": kind}));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes, "KeySchema": keys}),
+    );
+    let time_to_live = json!({"Enabled": true, "AttributeName": "dies"});
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": time_to_live}),
+    );
+    twin.engine
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(1)), false))
+        .unwrap();
+    let key = |at: usize| json!({"pk": {"S": "a"}, "sk": {"N": at.to_string()}});
+    let put = |at: usize, dies: Option<i64>| {
+        let mut item = key(at);
+        if let Some(dies) = dies {
+            item["dies"] = json!({"N": dies.to_string()});
+        }
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    let expired = 1..100;
+    let dies = twin.seconds() + 10;
+    put(0, None);
+    expired.clone().for_each(|at| put(at, Some(dies)));
+    twin.engine.clock().advance(Duration::from_secs(15));
+    // A write makes the state a second ago another one than the present one.
+    put(0, None);
+    let read = |at| twin.ok("GetItem", &json!({"TableName": "tab", "Key": key(at)}))["Item"].clone();
+    assert_ne!(read(0), Value::Null);
+    for at in expired.rev() {
+        assert_eq!(read(at), Value::Null, "{at}");
+    }
+}
+
 #[test]
 fn monotonic_reads_are_separate_for_each_table() {
     let twin = Twin::new(7);

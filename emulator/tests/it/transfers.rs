@@ -6,17 +6,18 @@ use std::time::Duration;
 use crate::common::Twin;
 use dynatwin_engine::attributes::{AttributeValue, ItemRecord};
 use dynatwin_engine::faults::{JobFault, Rule, Verdict};
-use dynatwin_engine::transfers::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
+use dynatwin_engine::transfers::{BulkReport, Export, ExportRange, Failure, ImportSource, Line, ObjectStore, Record};
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
-/// An object store in memory with the last export, and the reports of bulk operations.
+/// An object store in memory with the last export, the reports of bulk operations, and the range of each export.
 #[derive(Default)]
-pub struct MemoryStore(Mutex<Vec<Line>>, Mutex<Vec<BulkReport>>);
+pub struct MemoryStore(Mutex<Vec<Line>>, Mutex<Vec<BulkReport>>, Mutex<Vec<ExportRange>>);
 
 impl ObjectStore for MemoryStore {
     fn export(&self, export: &Export) -> Result<(), Failure> {
         *self.0.lock().unwrap() = export.parts.concat();
+        self.2.lock().unwrap().push(export.span);
         Ok(())
     }
 
@@ -70,13 +71,18 @@ fn with_object_store() -> (Twin, Arc<MemoryStore>) {
 
 /// Exports the table, and returns the number of items.
 fn export(twin: &Twin, more: Value) -> Value {
+    describe_export(twin, more)["ItemCount"].clone()
+}
+
+/// The description of an export after its end.
+fn describe_export(twin: &Twin, more: Value) -> Value {
     let mut body = json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "shelf"});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let export = twin.ok("ExportTableToPointInTime", &body);
     let export = json!({"ExportArn": export["ExportDescription"]["ExportArn"]});
-    let export = &twin.ok("DescribeExport", &export)["ExportDescription"];
+    let export = twin.ok("DescribeExport", &export)["ExportDescription"].clone();
     assert_eq!(export["ExportStatus"], "COMPLETED");
-    export["ItemCount"].clone()
+    export
 }
 
 #[test]
@@ -120,6 +126,57 @@ fn an_incremental_export_has_exactly_the_changes() {
     assert!(
         matches!(&lines[..], [Line::Change { keys, old: None, new: None, .. }] if keys.get("pk") == Some(&AttributeValue::string("c"))),
         "{lines:?}"
+    );
+}
+
+/// An export is billed for all that it looks at, whatever its filter leaves.
+#[test]
+fn a_filter_makes_no_export_cheaper() {
+    let (twin, _) = with_object_store();
+    twin.engine.advance(Duration::from_mins(20));
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    twin.engine.advance(Duration::from_mins(20));
+    let now = twin.seconds();
+    let span = json!({"ExportFromTime": now - 1800, "ExportToTime": now, "ExportViewType": "NEW_IMAGE"});
+    let incremental = json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span});
+    // Each item has three bytes.
+    for (kind, bytes, count) in [(json!({}), 6, 2), (incremental, 3, 1)] {
+        for (filter, left) in [("attribute_exists(pk)", count), ("attribute_exists(v)", 0)] {
+            let mut more = kind.clone();
+            more["FilterSpecification"] = json!({"FilterExpression": filter});
+            let export = describe_export(&twin, more);
+            assert_eq!(export["ItemCount"], left, "{kind} {filter}");
+            assert_eq!(export["BilledSizeBytes"], bytes, "{kind} {filter}");
+        }
+    }
+}
+
+/// An export that begins in the second in which recovery was enabled has no moment before it.
+#[test]
+fn an_export_begins_with_recovery_at_the_earliest() {
+    let (twin, shelf) = with_object_store();
+    let switch = |on: bool| {
+        let recovery = json!({ "PointInTimeRecoveryEnabled": on });
+        twin.ok(
+            "UpdateContinuousBackups",
+            &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+        );
+    };
+    switch(false);
+    twin.engine.advance(Duration::from_millis(5500));
+    let enabled = twin.engine.clock().now();
+    switch(true);
+    twin.engine.advance(Duration::from_mins(20));
+    let full = json!({"ExportTime": enabled.seconds()});
+    let span = json!({"ExportFromTime": enabled.seconds(), "ExportToTime": twin.seconds()});
+    let incremental = json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span});
+    export(&twin, full);
+    export(&twin, incremental);
+    let spans = shelf.2.lock().unwrap();
+    assert!(matches!(spans[0], ExportRange::Full(at) if at == enabled), "{spans:?}");
+    assert!(
+        matches!(spans[1], ExportRange::Incremental { from, .. } if from == enabled),
+        "{spans:?}"
     );
 }
 
@@ -365,6 +422,29 @@ fn a_report_has_the_kinds_of_records_that_were_requested() {
         );
         assert_eq!(counts, expected, "{types:?}");
         assert_eq!((report.bucket.as_str(), report.prefix), ("shelf", None));
+    }
+    for (place, bucket, prefix) in [
+        (json!({"S3Bucket": "reports"}), "reports", None),
+        (
+            json!({"S3Bucket": "reports", "S3KeyPrefix": "daily"}),
+            "reports",
+            Some("daily"),
+        ),
+        (json!({"S3KeyPrefix": "daily"}), "shelf", Some("daily")),
+    ] {
+        let mut output = place.clone();
+        output["OutputType"] = json!([error]);
+        let input = json!({"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"});
+        twin.ok(
+            "StartBulkPutItems",
+            &json!({"TableName": "copy", "InputS3Configuration": input, "OutputS3Configuration": output}),
+        );
+        let report = shelf.1.lock().unwrap().pop().unwrap();
+        assert_eq!(
+            (report.bucket.as_str(), report.prefix.as_deref()),
+            (bucket, prefix),
+            "{place}"
+        );
     }
 }
 
