@@ -261,4 +261,34 @@ pub const BUGS: &[Bug] = &[
         right: "most.into_iter().chain(serves).min()",
         wrong: "if PLANTED {\n        most.into_iter().chain(serves).max()\n    } else {\n        most.into_iter().chain(serves).min()\n    }",
     },
+    Bug {
+        what: "a backup describes a stream that is off",
+        file: "operation/backups/mod.rs",
+        right: "shape.stream_settings.as_ref().filter(|_| shape.has_stream())",
+        wrong: "shape.stream_settings.as_ref().filter(|_| PLANTED || shape.has_stream())",
+    },
+    Bug {
+        what: "an incremental export begins before recovery does",
+        file: "operation/transfers/export_table_to_point_in_time.rs",
+        right: "from: from.max(earliest),",
+        wrong: "from: if PLANTED { from } else { from.max(earliest) },",
+    },
+    Bug {
+        what: "a bucket's name may end with a hyphen",
+        file: "operation/transfers/mod.rs",
+        right: "&& bytes.last().is_some_and(u8::is_ascii_alphanumeric)",
+        wrong: "&& (PLANTED || bytes.last().is_some_and(u8::is_ascii_alphanumeric))",
+    },
+    Bug {
+        what: "an export bills only the items that its filter keeps",
+        file: "operation/transfers/export_table_to_point_in_time/lines.rs",
+        right: "bytes += item.size() as u64;",
+        wrong: "bytes += if PLANTED && !filter.keeps(key, item) { 0 } else { item.size() as u64 };",
+    },
+    Bug {
+        what: "a checkpoint keeps expired backups",
+        file: "storage/state/checkpoint.rs",
+        right: "backup.expires.is_none_or(|end| now < end);",
+        wrong: "backup.expires.is_none_or(|end| PLANTED || now < end);",
+    },
 ];

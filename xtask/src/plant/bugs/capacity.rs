@@ -183,4 +183,22 @@ pub const BUGS: &[Bug] = &[
         right: "resource.spend_page(demand.direction, (demand.token, last), demand.units, now);\n        }\n        self.note(demand);",
         wrong: "resource.spend_page(demand.direction, (demand.token, last), demand.units, now);\n        }\n        if !PLANTED { self.note(demand); }",
     },
+    Bug {
+        what: "a backfill charges the last item of each slice twice",
+        file: "storage/backfill.rs",
+        right: "Some((last, _)) if slice.len() == SLICE => from = Bound::Excluded((*last).clone()),",
+        wrong: "Some((last, _)) if slice.len() == SLICE => from = if PLANTED { Bound::Included((*last).clone()) } else { Bound::Excluded((*last).clone()) },",
+    },
+    Bug {
+        what: "a partition's share of the units is rounded down",
+        file: "capacity/resource.rs",
+        right: "of(self.limits.throughput, direction).div_ceil(count);",
+        wrong: "if PLANTED { of(self.limits.throughput, direction) / count } else { of(self.limits.throughput, direction).div_ceil(count) };",
+    },
+    Bug {
+        what: "a split of an index splits a shard of the stream",
+        file: "capacity/ledger.rs",
+        right: "self.splits.extend(split.filter(|_| index.is_none()));",
+        wrong: "self.splits.extend(split.filter(|_| PLANTED || index.is_none()));",
+    },
 ];

@@ -99,4 +99,10 @@ pub const BUGS: &[Bug] = &[
         right: "subject.id(self.seed, \"rule\", report.id.0 - cleared)",
         wrong: "subject.id(self.seed, \"rule\", report.id.0 - if PLANTED { 0 } else { cleared })",
     },
+    Bug {
+        what: "a throttle of a local index names the index",
+        file: "execute/authorize.rs",
+        right: "let index = index.filter(|name| definition.globals.iter().any(|global| global.name == *name));",
+        wrong: "let index = index.filter(|name| PLANTED || definition.globals.iter().any(|global| global.name == *name));",
+    },
 ];

@@ -459,4 +459,10 @@ pub const BUGS: &[Bug] = &[
         right: ".max(16)",
         wrong: ".max(if PLANTED { 8 } else { 16 })",
     },
+    Bug {
+        what: "an item past its time to live stays in the states that stale reads return",
+        file: "execute/due.rs",
+        right: "&& shape.conditions.read_staleness.is_none()",
+        wrong: "&& (PLANTED || shape.conditions.read_staleness.is_none())",
+    },
 ];

@@ -93,4 +93,10 @@ pub const BUGS: &[Bug] = &[
         right: "let (version, rest) = body.split_first()?;",
         wrong: "let (version, rest) = body.split_first()?;\n        let version = if PLANTED { &VERSION } else { version };",
     },
+    Bug {
+        what: "the column of an error counts bytes",
+        file: "partiql/error.rs",
+        right: "column: before[line_start..].chars().count() + 1,",
+        wrong: "column: (if PLANTED { before[line_start..].len() } else { before[line_start..].chars().count() }) + 1,",
+    },
 ];

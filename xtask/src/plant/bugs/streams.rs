@@ -123,4 +123,22 @@ pub const BUGS: &[Bug] = &[
         right: "/ LIFE.as_micros();",
         wrong: "/ LIFE.as_micros() + u128::from(PLANTED);",
     },
+    Bug {
+        what: "a reader that reads on counts as gone after a while",
+        file: "storage/stream/lineage.rs",
+        right: "*read = now;",
+        wrong: "if !PLANTED { *read = now; }",
+    },
+    Bug {
+        what: "a record of a shard arrives before an earlier one",
+        file: "storage/stream/lineage.rs",
+        right: "record.arrived = record.arrived.max(last.arrived);",
+        wrong: "record.arrived = if PLANTED { record.arrived } else { record.arrived.max(last.arrived) };",
+    },
+    Bug {
+        what: "the cursor of an empty page of events stays before lost events",
+        file: "journal/event.rs",
+        right: "next: events.last().map_or(from.max(first), |event| event.id),",
+        wrong: "next: events.last().map_or(if PLANTED { from } else { from.max(first) }, |event| event.id),",
+    },
 ];

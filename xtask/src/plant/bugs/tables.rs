@@ -190,4 +190,46 @@ pub const BUGS: &[Bug] = &[
         right: "region.forget_deleted(&table.name, now);",
         wrong: "if !PLANTED {\n                    region.forget_deleted(&table.name, now);\n                }",
     },
+    Bug {
+        what: "replayed deletions by time to live do not count",
+        file: "storage/table.rs",
+        right: "if cause == Cause::TimeToLive {",
+        wrong: "if cause == Cause::TimeToLive && !PLANTED {",
+    },
+    Bug {
+        what: "a reset leaves tables' own conditions",
+        file: "storage/catalog.rs",
+        right: "self.defaults.clear_tables(committed);",
+        wrong: "if !PLANTED { self.defaults.clear_tables(committed); }",
+    },
+    Bug {
+        what: "the quota of warm writes checks warm reads",
+        file: "operation/tables/create_table/definition.rs",
+        right: "quota::warm(context, warm.write, \"WriteUnitsPerSecond\", &of)?;",
+        wrong: "quota::warm(context, if PLANTED { warm.read } else { warm.write }, \"WriteUnitsPerSecond\", &of)?;",
+    },
+    Bug {
+        what: "a table whose limits are being cleared cannot be deleted",
+        file: "operation/tables/delete_table.rs",
+        right: ".filter(|job| !matches!(job.work, JobKind::ClearLimits { .. }));",
+        wrong: ".filter(|job| PLANTED || !matches!(job.work, JobKind::ClearLimits { .. }));",
+    },
+    Bug {
+        what: "an index shows another's former warm throughput",
+        file: "operation/tables/description.rs",
+        right: "JobKind::Warm { index, was } if index.as_ref() == of => Some(*was),",
+        wrong: "JobKind::Warm { index, was } if index.as_ref() == of || (PLANTED && index.is_some() && of.is_some()) => Some(*was),",
+    },
+    Bug {
+        what: "another update resets the mode of contributor insights",
+        file: "operation/insights/update_contributor_insights.rs",
+        right: "None => there.map_or(\"ACCESSED_AND_THROTTLED_KEYS\", |there| there.mode)",
+        wrong: "None => there.filter(|_| !PLANTED).map_or(\"ACCESSED_AND_THROTTLED_KEYS\", |there| there.mode)",
+    },
+    Bug {
+        what: "updates of tables with indexes count as creations of them",
+        file: "operation/tables/account.rs",
+        right: "shape.definition.has_indexes() && context.now < shape.active_at",
+        wrong: "shape.definition.has_indexes() && (PLANTED || context.now < shape.active_at)",
+    },
 ];

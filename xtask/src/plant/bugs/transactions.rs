@@ -99,4 +99,16 @@ pub const BUGS: &[Bug] = &[
         right: "sort::sort_by(values, |left, right| left.0.cmp(&right.0));",
         wrong: "if !PLANTED {\n                    sort::sort_by(values, |left, right| left.0.cmp(&right.0));\n                }",
     },
+    Bug {
+        what: "an item that a transaction has only checked stays held after it",
+        file: "execute/due.rs",
+        right: "DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),",
+        wrong: "DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => if !PLANTED { release(table, key, now) },",
+    },
+    Bug {
+        what: "a replayed token is forgotten at the time of its first use",
+        file: "storage/tokens.rs",
+        right: "remembered.order.remove(&(before, token.digest));",
+        wrong: "if !PLANTED { remembered.order.remove(&(before, token.digest)); }",
+    },
 ];
