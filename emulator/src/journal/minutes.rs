@@ -115,6 +115,7 @@ mod tests {
         let at = |minute: i64| Moment::from_seconds(minute * 60 + 59);
         for minute in 0..MOST_MINUTES as i64 + 7 {
             minutes.add(&owner("me"), at(minute), &errors(1));
+            assert!(minutes.minutes.len() <= MOST_MINUTES, "minute {minute}");
             minutes.add(&owner("me"), at(minute), &errors(2));
         }
         let points = minutes.of(&owner("me"));

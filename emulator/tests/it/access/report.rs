@@ -1,8 +1,9 @@
 //! Least-privilege policies of recorded requests.
 
-use serde_json::{Value, json};
-
 use crate::access::twin::{ACCOUNT, REGION, Twin};
+use dynatwin_engine::ErrorKind;
+use dynatwin_engine::faults::{Rule, Verdict};
+use serde_json::{Value, json};
 
 fn control(twin: &Twin, method: &str, path: &str) -> Value {
     twin.control(method, path, &Value::Null)
@@ -187,6 +188,58 @@ fn refused_requests_have_used_no_permission() {
         statements[0]["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"],
         json!(["a"])
     );
+}
+
+/// A transaction that is refused for one of its actions has used no permission for the others.
+#[test]
+fn refused_transactions_have_used_no_permission() {
+    let twin = twin(
+        &json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:PutItem",
+            "Resource": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab")}}),
+    );
+    control(&twin, "POST", "watch");
+    let put = |table: &str| json!({"Put": {"TableName": table, "Item": key("a")}});
+    for tables in [["Tab", "Other"], ["Other", "Tab"]] {
+        let body = json!({"TransactItems": tables.map(put)});
+        assert_eq!(twin.call("ann", "TransactWriteItems", &body).0, 400);
+    }
+    let report = control(&twin, "GET", "access/report");
+    assert_eq!(policy_of(&report, USER), Value::Null, "{report:#}");
+}
+
+/// A rule that denies access leaves no permission that was used, though the policies allow the request.
+#[test]
+fn requests_that_a_rule_denies_have_used_no_permission() {
+    let twin = twin(&everything());
+    control(&twin, "POST", "watch");
+    let rule = Rule::new(Verdict::Exception(ErrorKind::AccessDenied)).first(1);
+    twin.engine.add_fault(rule).unwrap();
+    let get = json!({"TableName": "Tab", "Key": key("a")});
+    for (status, statements) in [(400, 0), (200, 1)] {
+        assert_eq!(twin.call("ann", "GetItem", &get).0, status);
+        let policy = policy_of(&control(&twin, "GET", "access/report"), USER);
+        assert_eq!(
+            policy["Statement"].as_array().map_or(0, Vec::len),
+            statements,
+            "{policy:#}"
+        );
+    }
+}
+
+/// A transaction that is repeated with its token needs no other permissions than the first time.
+#[test]
+fn a_repeated_transaction_has_used_the_same_permissions() {
+    let twin = twin(&everything());
+    control(&twin, "POST", "watch");
+    let check = json!({"TableName": "Tab", "Key": key("z"), "ConditionExpression": "attribute_not_exists(pk)"});
+    let actions = json!([{"Put": {"TableName": "Tab", "Item": key("a")}}, {"ConditionCheck": check}]);
+    let body = json!({"ClientRequestToken": "again", "TransactItems": actions});
+    let reports = [0, 1].map(|_| {
+        send(&twin, "ann", vec![("TransactWriteItems", body.clone())]);
+        policy_of(&control(&twin, "GET", "access/report"), USER)
+    });
+    assert_eq!(reports[0], reports[1]);
+    assert_ne!(reports[0], Value::Null);
 }
 
 /// Restricted to attributes, the policy allows the run, and no other attributes, not even by returning whole items.

@@ -52,6 +52,22 @@ fn hot_partitions_use_capacity_that_others_leave() {
 }
 
 #[test]
+fn a_share_that_does_not_divide_evenly_is_rounded_up() {
+    // A unit of reads needs a small part of a partition.
+    for (units, partitions, share) in [(6, 3, 2), (9, 4, 3), (10, 4, 3), (11, 4, 3), (12, 5, 3)] {
+        let twin = enforced(Enforcement {
+            adaptive: false,
+            burst: Duration::ZERO,
+            partition_write: 3,
+            ..Enforcement::AWS
+        });
+        create(&twin, &provisioned(1, units));
+        assert_eq!(heat(&twin).resources[0].partitions.len(), partitions, "{units} units");
+        assert_eq!(write(&twin, "hot", 10, 1), share, "{units} units");
+    }
+}
+
+#[test]
 fn a_hot_key_is_throttled_while_the_table_is_idle() {
     let twin = enforced(Enforcement::AWS);
     create(&twin, &on_demand());
@@ -387,6 +403,74 @@ fn heat_that_splits_a_partition_splits_its_shard() {
         }
         assert_ne!(place(&keys[0]), place(&keys[1]), "{name}");
     }
+}
+
+#[test]
+fn accesses_name_a_partition_of_what_they_use() {
+    let twin = enforced(Enforcement::AWS);
+    let units = |writes: u64| json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": writes});
+    let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(3999)});
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    create(
+        &twin,
+        &json!({"ProvisionedThroughput": units(1), "AttributeDefinitions": attributes, "GlobalSecondaryIndexes": [index]}),
+    );
+    let resources = heat(&twin).resources;
+    let counts: Vec<usize> = resources.iter().map(|resource| resource.partitions.len()).collect();
+    assert_eq!(counts, [1, 4]);
+    twin.engine.watch(true);
+    for key in (0..20).map(|at| format!("k{at}")) {
+        let quarter = (token_of(&key) >> 62) as usize;
+        for (index, name, partition) in [(None, "pk", 0), (Some("by-g"), "g", quarter)] {
+            let mut query = json!({"TableName": "tab", "KeyConditionExpression": format!("{name} = :k"),
+                "ExpressionAttributeValues": {":k": {"S": key}}});
+            if let Some(index) = index {
+                query["IndexName"] = json!(index);
+            }
+            seconds(&twin, 1);
+            twin.ok("Query", &query);
+            let requests = twin.engine.requests();
+            let access = &requests.last().unwrap().accesses[0];
+            assert_eq!(access.partitions, Some((partition, partition)), "{index:?} {key}");
+        }
+    }
+}
+
+/// A partition of an index has no shard: its heat splits it alone.
+#[test]
+fn heat_of_an_index_splits_no_shard() {
+    let hot = keys_of_the_first_quarter(2);
+    let twin = enforced(Enforcement {
+        heat_split: Some(Duration::from_secs(5)),
+        partition_write: 20,
+        ..Enforcement::AWS
+    });
+    let units = |writes: u64| json!({"ReadCapacityUnits": 100, "WriteCapacityUnits": writes});
+    let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(60)});
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    create(
+        &twin,
+        &json!({"ProvisionedThroughput": units(100), "AttributeDefinitions": attributes, "GlobalSecondaryIndexes": [index],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+    );
+    let partitions = || {
+        let resources = heat(&twin).resources;
+        [0, 1].map(|at: usize| resources[at].partitions.len())
+    };
+    let (before, there) = (shards(&twin).len(), partitions());
+    for round in 0..200 {
+        for (at, g) in hot.iter().cycle().take(8).enumerate() {
+            let item = json!({"pk": {"S": format!("{round}.{at}")}, "g": {"S": g}});
+            twin.send("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        // A longer pause would let it cool down.
+        twin.engine.advance(Duration::from_millis(300));
+    }
+    let found = partitions();
+    assert_eq!((found[0], shards(&twin).len()), (there[0], before));
+    assert!(found[1] > there[1], "{found:?}");
 }
 
 #[test]
