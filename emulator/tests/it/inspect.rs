@@ -1,7 +1,10 @@
-//! The pages of items and index entries that controls list.
+//! The pages of items and index entries that controls list, and the work that waits.
+
+use std::time::Duration;
 
 use crate::common::Twin;
 use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Conditions, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
 
 /// A table with an index of each kind, four partitions of capacity, and time to live on `ttl`.
@@ -37,14 +40,19 @@ fn orders() -> Twin {
 }
 
 fn page(twin: &Twin, query: &str) -> Value {
+    get(twin, &format!("items?{query}"))
+}
+
+/// Returns what a control says about the table.
+fn get(twin: &Twin, control: &str) -> Value {
     let answer = twin.engine.handle(&HttpRequest {
         method: "GET",
-        target: &format!("/_dynatwin/tables/Orders/items?{query}"),
+        target: &format!("/_dynatwin/tables/Orders/{control}"),
         headers: &[("host", "here")],
         body: b"",
     });
     let body = String::from_utf8_lossy(&answer.body).into_owned();
-    assert_eq!(answer.status, 200, "{query}: {body}");
+    assert_eq!(answer.status, 200, "{control}: {body}");
     serde_json::from_str(&body).unwrap()
 }
 
@@ -54,11 +62,30 @@ fn walk(twin: &Twin, query: &str) -> Vec<Value> {
     loop {
         let page = page(twin, &format!("limit=3{query}{after}"));
         items.extend(page["items"].as_array().unwrap().iter().cloned());
+        assert!(items.len() < 1000, "the listing does not end: {query}{after}");
         match page["next"].as_str() {
             Some(next) => after = format!("&after={next}"),
             None => return items,
         }
     }
+}
+
+/// A page goes on after an item with a key of any length.
+#[test]
+fn pages_go_on_after_long_keys() {
+    let twin = orders();
+    let there = walk(&twin, "").len();
+    for at in 0..6 {
+        let customer = "c".repeat(1024);
+        let order = format!("{}{at}", "o".repeat(1023));
+        let item = json!({"customer": {"S": customer}, "order": {"S": order}});
+        twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
+    }
+    let scanned = twin.ok("Scan", &json!({"TableName": "Orders"}))["Items"].clone();
+    let found = walk(&twin, "");
+    let found: Vec<Value> = found.iter().map(|stored| stored["item"].clone()).collect();
+    assert_eq!(found.len(), there + 6);
+    assert_eq!(json!(found), scanned);
 }
 
 /// The pages of a table and of each kind of index have what a Scan has, in its order, once each.
@@ -118,4 +145,57 @@ fn pages_have_no_expired_items() {
         twin.engine.advance(std::time::Duration::from_secs(61));
         assert_eq!(listed(), 0, "{index}");
     }
+}
+
+/// Each kind of work that waits is the next event in its turn, except that for a paused index.
+#[test]
+fn the_next_event_is_the_first_of_all_work() {
+    let twin = orders();
+    let fixed = |seconds| Lag::Fixed(Duration::from_secs(seconds));
+    twin.engine
+        .set_conditions(Conditions {
+            index_propagation: fixed(5),
+            stream_lag: fixed(7),
+            transaction_time: fixed(9),
+            time_to_live: TimeToLive::Deletes(fixed(100)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let account = twin.engine.account(&twin.caller);
+    account.pause_index("Orders", "global").unwrap();
+    let item = json!({"customer": {"S": "c"}, "order": {"S": "o"}, "date": {"S": "d"}});
+    let put = json!({"TransactItems": [{"Put": {"TableName": "Orders", "Item": item}}]});
+    let update = |change: Value| {
+        let mut update = json!({"TableName": "Orders"});
+        update
+            .as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
+        twin.ok("UpdateTable", &update);
+    };
+    update(json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}));
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: fixed(40),
+            ..twin.engine.conditions()
+        })
+        .unwrap();
+    // Warm throughput takes sixty times as long as a table, a class three quarters.
+    update(json!({"WarmThroughput": {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8000}}));
+    update(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}));
+    twin.ok("TransactWriteItems", &put);
+
+    let mut seen = Vec::new();
+    loop {
+        let pending = get(&twin, "pending");
+        let Some(next) = pending["next"].as_str() else { break };
+        let next = Moment::parse(next).unwrap();
+        seen.push(next.since(Moment::START).as_secs());
+        twin.engine.clock().set(next);
+    }
+    // The transaction, the class, the stream record of the transaction, the deletion, its record, and warm throughput.
+    assert_eq!(seen, [9, 16, 30, 160, 167, 2400]);
+    assert_eq!(get(&twin, "pending")["indexes"][0]["count"], 2);
+    account.resume_index("Orders", "global").unwrap();
+    assert_eq!(get(&twin, "pending")["indexes"][0]["count"], 0);
 }
