@@ -1,29 +1,17 @@
 //! The items of a partition, in order: in chunks shared with snapshots, so that the first write after a snapshot copies
 //! one chunk and not the partition.
 
-use std::cmp::Ordering;
-use std::hint;
+mod chunk;
+
 use std::ops::Bound;
 use std::sync::Arc;
 
+use self::chunk::Chunk;
 use crate::change::ItemPosition;
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
 use crate::sort;
-use crate::value::{self, Item};
-
-/// A chunk with this many entries is split. Copying one takes some microseconds.
-const CHUNK: usize = 256;
-
-/// Entries sorted by key: a binary search in one allocation takes half the instructions of a search in a B-tree. Items are
-/// packed when their chunk is split. An item that replaces another has an allocation of its own until the next split, so
-/// that items that are often replaced are not packed each time.
-#[derive(Clone, Debug, Default)]
-struct Chunk {
-    entries: Vec<(Key, Item)>,
-    /// The number of packed items that were replaced or removed since items were last packed again.
-    gone: u32,
-}
+use crate::value::Item;
 
 /// Items by their keys. A clone shares all chunks until one of the two is written to.
 #[derive(Clone, Debug, Default)]
@@ -61,10 +49,10 @@ impl Items {
         self.bounds.partition_point(|bound| bound <= key)
     }
 
-    fn chunk(&self, place: usize) -> &[(Key, Item)] {
+    fn chunk(&self, place: usize) -> &Chunk {
         match place.checked_sub(1) {
-            None => &self.first.entries,
-            Some(at) => &self.rest[at].entries,
+            None => &self.first,
+            Some(at) => &self.rest[at],
         }
     }
 
@@ -85,12 +73,12 @@ impl Items {
     pub fn find(&self, key: &Key) -> Option<(&Item, ItemPosition)> {
         let place = self.place(key);
         let chunk = self.chunk(place);
-        let at = position(chunk, key).ok()?;
+        let at = chunk.find(key)?;
         let position = ItemPosition {
             chunk: place as u32,
             entry: at as u32,
         };
-        Some((&chunk[at].1, position))
+        Some((&chunk.entries()[at].1, position))
     }
 
     /// Puts an item. It is not searched for if it is still at the position where it was found.
@@ -99,13 +87,9 @@ impl Items {
         if let Some(found) = found
             && found.chunk as usize <= self.rest.len()
             && let chunk = self.chunk_mut(found.chunk as usize)
-            && let Some((other, there)) = chunk.entries.get_mut(found.entry as usize)
-            && other == key
+            && chunk.has_at(found.entry as usize, key)
         {
-            let before = std::mem::replace(there, item);
-            if before.is_packed() {
-                chunk.count_gone();
-            }
+            chunk.replace(found.entry as usize, item);
             return;
         }
         self.insert(key.clone(), item);
@@ -115,67 +99,42 @@ impl Items {
     pub fn insert(&mut self, key: Key, item: Item) -> Option<Item> {
         let place = self.place(&key);
         let chunk = self.chunk_mut(place);
-        match position(&chunk.entries, &key) {
-            Ok(at) => {
-                let before = std::mem::replace(&mut chunk.entries[at].1, item);
-                if before.is_packed() {
-                    chunk.count_gone();
-                }
-                Some(before)
-            }
-            Err(at) => {
-                if chunk.entries.len() == chunk.entries.capacity() {
-                    chunk.grow();
-                }
-                chunk.entries.insert(at, (key, item));
-                if chunk.entries.len() >= CHUNK {
-                    self.split(place);
-                }
-                self.len += 1;
-                None
-            }
+        if let Some(at) = chunk.find(&key) {
+            return Some(chunk.replace(at, item));
         }
+        chunk.insert(key, item);
+        if chunk.is_full() {
+            self.split(place);
+        }
+        self.len += 1;
+        None
     }
 
     #[cold]
     fn split(&mut self, place: usize) {
-        let chunk = self.chunk_mut(place);
-        let entries = chunk.entries.split_off(CHUNK / 2);
-        chunk.entries.shrink_to_fit();
-        chunk.pack();
-        let Some((middle, _)) = entries.first() else { return };
-        let middle = middle.clone();
-        let mut upper = Chunk {
-            entries,
-            gone: chunk.gone,
+        let upper = self.chunk_mut(place).split();
+        let Some((middle, _)) = upper.entries().first() else {
+            return;
         };
-        upper.pack();
+        self.bounds.insert(place, middle.clone());
         self.rest.insert(place, Arc::new(upper));
-        self.bounds.insert(place, middle);
     }
 
     /// Removes and returns the item under a key. It is not searched for if it is still at the position where it was found.
     pub fn remove(&mut self, key: &Key, found: Option<ItemPosition>) -> Option<Item> {
         let found = found.filter(|found| {
             let place = found.chunk as usize;
-            place <= self.rest.len()
-                && self
-                    .chunk(place)
-                    .get(found.entry as usize)
-                    .is_some_and(|(other, _)| other == key)
+            place <= self.rest.len() && self.chunk(place).has_at(found.entry as usize, key)
         });
         let (place, at) = if let Some(found) = found {
             (found.chunk as usize, found.entry as usize)
         } else {
             let place = self.place(key);
-            (place, position(self.chunk(place), key).ok()?)
+            (place, self.chunk(place).find(key)?)
         };
         let chunk = self.chunk_mut(place);
-        let (_, gone) = chunk.entries.remove(at);
-        if gone.is_packed() {
-            chunk.count_gone();
-        }
-        if chunk.entries.is_empty() {
+        let gone = chunk.remove(at);
+        if chunk.entries().is_empty() {
             self.remove_chunk(place);
         }
         self.len -= 1;
@@ -193,10 +152,10 @@ impl Items {
                 continue;
             }
             let chunk = self.chunk_mut(place);
-            let before = chunk.entries.len();
+            let before = chunk.entries().len();
             chunk.remove_found(of_chunk);
-            let removed = before - chunk.entries.len();
-            if chunk.entries.is_empty() {
+            let removed = before - chunk.entries().len();
+            if chunk.entries().is_empty() {
                 self.remove_chunk(place);
             }
             self.len -= removed;
@@ -213,9 +172,7 @@ impl Items {
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Item)> {
         let chunks = std::iter::once(&self.first).chain(&self.rest);
-        chunks
-            .flat_map(|chunk| chunk.entries.iter())
-            .map(|(key, item)| (key, item))
+        chunks.flat_map(|chunk| chunk.entries()).map(|(key, item)| (key, item))
     }
 
     /// The items of a range that is not empty.
@@ -236,106 +193,12 @@ impl Items {
             Bound::Unbounded => self.rest.len(),
         };
         let entries = (first..=last).flat_map(move |place| {
-            let chunk = self.chunk(place);
-            let start = if place == first { start(chunk, lower) } else { 0 };
-            let end = if place == last {
-                end(chunk, start, upper)
-            } else {
-                chunk.len()
-            };
-            chunk.get(start..end).unwrap_or_default()
+            let lower = if place == first { lower } else { Bound::Unbounded };
+            let upper = if place == last { upper } else { Bound::Unbounded };
+            self.chunk(place).range(lower, upper)
         });
         entries.map(|(key, item)| (key, item))
     }
-}
-
-impl Chunk {
-    /// Removes the entries at these positions, which are in order.
-    fn remove_found(&mut self, found: &[ItemPosition]) {
-        if let [one] = found
-            && (one.entry as usize) < self.entries.len()
-        {
-            self.entries.remove(one.entry as usize);
-        } else {
-            let mut gone = found.iter().map(|found| found.entry as usize).peekable();
-            let mut at = 0;
-            self.entries.retain(|_| {
-                let stays = gone.next_if_eq(&at).is_none();
-                at += 1;
-                stays
-            });
-        }
-        self.gone += found.len() as u32 - 1;
-        self.count_gone();
-    }
-
-    fn pack(&mut self) {
-        value::pack(self.entries.iter_mut().map(|(_, item)| item));
-    }
-
-    /// Counts an item that has left its block. Once these are many, the others of their blocks are packed again.
-    #[cold]
-    fn count_gone(&mut self) {
-        self.gone += 1;
-        if self.gone as usize >= (self.entries.len() / 8).max(16) {
-            self.gone = 0;
-            value::repack(self.entries.iter_mut().map(|(_, item)| item));
-        }
-    }
-
-    /// Makes room for more entries: not for twice as many, of which half would stay empty, but as an allocator does.
-    #[cold]
-    fn grow(&mut self) {
-        let size = size_of::<(Key, Item)>();
-        let capacity = value::size_class((self.entries.len() + 1) * size) / size;
-        self.entries.reserve_exact(capacity.max(4) - self.entries.len());
-    }
-}
-
-/// The position of a key in a chunk, or where it would be inserted.
-fn position(chunk: &[(Key, Item)], key: &Key) -> Result<usize, usize> {
-    let (mut start, mut length) = (0, chunk.len());
-    while length > 1 {
-        let middle = start + length / 2;
-        length -= length / 2;
-        // Reads both entries that the next step may compare. Most are not in the processor's cache, and a step that began
-        // to read its entry only after the one before would wait for each of them.
-        for next in [start, middle] {
-            hint::black_box(chunk[next + length / 2].0.token);
-        }
-        start = hint::select_unpredictable(chunk[middle].0 <= *key, middle, start);
-    }
-    match chunk.get(start).map(|(other, _)| other.cmp(key)) {
-        Some(Ordering::Equal) => Ok(start),
-        Some(Ordering::Less) => Err(start + 1),
-        Some(Ordering::Greater) | None => Err(start),
-    }
-}
-
-/// The position of the first entry within a lower bound.
-fn start(chunk: &[(Key, Item)], lower: Bound<&Key>) -> usize {
-    match lower {
-        Bound::Included(key) => position(chunk, key).unwrap_or_else(|at| at),
-        Bound::Excluded(key) => position(chunk, key).map_or_else(|at| at, |at| at + 1),
-        Bound::Unbounded => 0,
-    }
-}
-
-/// The position after the last entry within an upper bound, from `start` on. Most ranges are short, and the processor's
-/// cache has the entries near their start: the search looks there first, in steps that double.
-fn end(chunk: &[(Key, Item)], start: usize, upper: Bound<&Key>) -> usize {
-    let is_within = |(other, _): &(Key, Item)| match upper {
-        Bound::Included(key) => other <= key,
-        Bound::Excluded(key) => other < key,
-        Bound::Unbounded => true,
-    };
-    let (mut within, mut step) = (start, 1);
-    while chunk.get(within + step - 1).is_some_and(is_within) {
-        within += step;
-        step *= 2;
-    }
-    let rest = chunk.get(within..).unwrap_or_default();
-    within + rest[..rest.len().min(step - 1)].partition_point(is_within)
 }
 
 #[cfg(test)]
