@@ -243,6 +243,8 @@ pub(super) enum Body {
 pub(super) struct PassedBinding {
     pub names: SmallVec<[Name; 4]>,
     pub types: SmallVec<[Type; 8]>,
+    /// The attributes that the expression uses with these names, and whether it reads their values, if there are few.
+    pub attributes: Option<SmallVec<[(Name, bool); 4]>>,
 }
 
 /// A parsed expression, before placeholders are bound.
@@ -316,8 +318,8 @@ impl Parsed {
         };
         let lists = [
             size_of::<Parsed>(),
-            // The text, and at most as much again in names too long to be stored inline.
-            2 * self.text.len(),
+            // The text, and at most twice as much again in names too long to be stored inline.
+            3 * self.text.len(),
             bytes(&self.literals),
             bytes(&self.names),
             bytes(&self.values),

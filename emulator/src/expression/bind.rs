@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::ast::{Grammar, Operand, Operator, Parsed, PassedBinding};
+use super::ast::{Body, Grammar, Operand, Operator, Parsed, PassedBinding};
 use super::cache::Cache;
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
@@ -38,6 +38,8 @@ pub(super) struct Bound<'r> {
     pub parsed: Arc<Parsed>,
     pub names: SmallVec<[Option<&'r str>; 4]>,
     pub values: SmallVec<[Option<&'r AttributeValue>; 4]>,
+    /// Whether names and types of values are those of the expression's [`PassedBinding`].
+    pub is_passed: bool,
 }
 
 static NOTHING: AttributeValue = AttributeValue::Null;
@@ -62,9 +64,19 @@ impl<'r> Bound<'r> {
         }
     }
 
-    /// Whether the static checks have passed with the same names and types of values: all else that they depend on is the
-    /// text.
-    pub(super) fn has_passed(&self) -> bool {
+    /// Makes the static checks, unless they have passed with the same names and types of values: all else that they depend
+    /// on is the text.
+    pub(super) fn check(&mut self) -> Result<(), String> {
+        self.is_passed = self.has_passed();
+        if self.is_passed {
+            return Ok(());
+        }
+        check::all(self)?;
+        self.keep_passed();
+        Ok(())
+    }
+
+    fn has_passed(&self) -> bool {
         let Some(passed) = self.parsed.passed.get() else {
             return false;
         };
@@ -77,7 +89,7 @@ impl<'r> Bound<'r> {
     }
 
     /// Keeps names and types that have passed the static checks, if there are few.
-    pub(super) fn keep_passed(&self) {
+    fn keep_passed(&self) {
         if self.parsed.passed.get().is_some() || self.names.len() > FEW_NAMES || self.values.len() > FEW {
             return;
         }
@@ -97,13 +109,31 @@ impl<'r> Bound<'r> {
             .map(|name| name.map(Name::new).filter(|name| !name.is_heap_allocated()));
         let types = self.values.iter().map(|value| value.map(AttributeValue::kind));
         if let (Some(names), Some(types)) = (names.collect(), types.collect()) {
+            let attributes = self.few_attributes();
             // Another request may have been faster.
-            let _ = self.parsed.passed.set(PassedBinding { names, types });
+            let _ = self.parsed.passed.set(PassedBinding {
+                names,
+                types,
+                attributes,
+            });
         }
     }
 
-    /// Adds the attributes that operators and functions read.
+    /// The attributes that the expression uses, and whether it reads their values; `None` if there are many.
+    fn few_attributes(&self) -> Option<SmallVec<[(Name, bool); 4]>> {
+        let mut names = AttributeNames::new();
+        self.add_names(&mut names);
+        let attributes = names.iter().zip(&names.read);
+        (names.len() <= FEW).then(|| attributes.map(|(name, read)| (Name::new(name), *read)).collect())
+    }
+
+    /// Adds the attributes that operators and functions read, and those that an update changes.
     pub(super) fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
+        let passed = self.parsed.passed.get().filter(|_| self.is_passed);
+        if let Some(attributes) = passed.and_then(|passed| passed.attributes.as_ref()) {
+            attributes.iter().for_each(|(name, read)| names.insert(name, *read));
+            return;
+        }
         let applications = &self.parsed.applications;
         let added = applications.iter().flat_map(|application| {
             let tests = matches!(
@@ -115,6 +145,11 @@ impl<'r> Bound<'r> {
             paths.map(move |path| (path.name(), !tests || path.is_nested()))
         });
         names.extend(applications.len(), added);
+        if let Body::Update(actions) = &self.parsed.body {
+            let targets = actions.iter().map(|action| Path::new(self, action.target));
+            let sources = actions.iter().filter_map(|action| self.path(action.value?));
+            names.extend(actions.len(), targets.chain(sources).map(|path| (path.name(), true)));
+        }
     }
 }
 
@@ -337,11 +372,8 @@ impl<'r> Bindings<'r> {
             return Err(error::too_large(kind, text.len()));
         }
         let invalid = |rest: String| error::invalid(kind, rest);
-        let bound = self.substitute(self.cache.parse(text, grammar(kind)).map_err(invalid)?);
-        if !bound.has_passed() {
-            check::all(&bound).map_err(invalid)?;
-            bound.keep_passed();
-        }
+        let mut bound = self.substitute(self.cache.parse(text, grammar(kind)).map_err(invalid)?);
+        bound.check().map_err(invalid)?;
         Ok(bound)
     }
 
@@ -367,6 +399,7 @@ impl<'r> Bindings<'r> {
             names: names.map(|key| self.names.take(key).map(Name::as_str)).collect(),
             values: values.map(|key| self.values.take(key)).collect(),
             parsed,
+            is_passed: false,
         }
     }
 }

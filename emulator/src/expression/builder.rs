@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::ast::{Body, CheckStep, Clause, Element, Grammar, Node, Op, Operand, Operator, Parsed, Span, UpdateAction};
 use super::bind::Bound;
-use super::check;
 use super::condition::Condition;
 use super::path::{self, PathElement};
 use super::projection::Projection;
@@ -226,14 +225,12 @@ impl BuiltExpression {
             parsed: Arc::clone(&self.parsed),
             names: SmallVec::new(),
             values: SmallVec::new(),
+            is_passed: false,
         };
         for value in values.into_iter().take(self.values) {
             bound.values.push(Some(value));
         }
-        if !bound.has_passed() {
-            check::all(&bound).map_err(ApiError::validation)?;
-            bound.keep_passed();
-        }
+        bound.check().map_err(ApiError::validation)?;
         Ok(bound)
     }
 

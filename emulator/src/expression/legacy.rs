@@ -131,6 +131,7 @@ impl<'r> Lowering<'r> {
             parsed: Arc::new(Parsed { body, ..self.parsed }),
             names: self.names,
             values: self.values,
+            is_passed: false,
         }
     }
 

@@ -244,13 +244,6 @@ impl<'r> Update<'r> {
     /// Adds the attributes that the update reads or changes.
     pub fn add_names<'a>(&'a self, names: &mut AttributeNames<'a>) {
         self.bound.add_names(names);
-        let actions = self.actions();
-        let targets = actions.iter().map(|action| self.path(action.target));
-        let sources = actions.iter().filter_map(|action| match action.value {
-            Some(Operand::Path(span)) => Some(self.path(span)),
-            _ => None,
-        });
-        names.extend(actions.len(), targets.chain(sources).map(|path| (path.name(), true)));
     }
 
     /// The part of the old or the new item that the update's paths address: UPDATED_OLD and UPDATED_NEW.

@@ -510,3 +510,59 @@ fn a_text_that_has_passed_is_checked_again_with_other_names_and_types() {
         }
     }
 }
+
+#[test]
+fn the_attributes_of_a_cached_text_are_those_of_its_names() {
+    let cache = Cache::new();
+    let long = "n".repeat(40);
+    // Those of which only the existence is read are followed by a question mark.
+    let used = |kind, text: &str, alias: &str| {
+        let substitutions = Substitutions {
+            names: Some(vec![("#a".into(), alias.into())]),
+            values: text.contains(":v").then(|| vec![(":v".into(), value("1"))]),
+        };
+        let mut bindings = Bindings::new(&substitutions, &cache).unwrap();
+        let (update, condition);
+        let mut names = AttributeNames::new();
+        if kind == Update {
+            update = bindings.update(text).unwrap();
+            update.add_names(&mut names);
+        } else {
+            condition = bindings.condition(kind, text).unwrap();
+            condition.add_names(&mut names);
+        }
+        let shown = |(at, name): (usize, &&str)| format!("{name}{}", if names.is_read(at) { "" } else { "?" });
+        names.iter().enumerate().map(shown).collect::<Vec<_>>().join(" ")
+    };
+    let many = (0..9).map(|at| format!("c{at} = :v")).collect::<Vec<_>>().join(" AND ");
+    for (kind, text, by_alias) in [
+        (
+            Update,
+            "SET #a = if_not_exists(z, :v), y = x REMOVE b.c",
+            vec![
+                ("d", "b d x y z"),
+                ("w", "b w x y z"),
+                (&long, "b LONG x y z"),
+                ("d", "b d x y z"),
+            ],
+        ),
+        (
+            Condition,
+            "attribute_exists(#a) AND attribute_not_exists(a.b) AND e = :v",
+            vec![("d", "a d? e"), ("f", "a e f?"), ("e", "a e"), ("d", "a d? e")],
+        ),
+        (
+            Condition,
+            &format!("attribute_exists(#a) AND {many}"),
+            vec![
+                ("d", "c0 c1 c2 c3 c4 c5 c6 c7 c8 d?"),
+                ("b", "b? c0 c1 c2 c3 c4 c5 c6 c7 c8"),
+            ],
+        ),
+    ] {
+        for (alias, expected) in by_alias {
+            let expected = expected.replace("LONG", &long);
+            assert_eq!(used(kind, text, alias), expected, "{text} {alias}");
+        }
+    }
+}
