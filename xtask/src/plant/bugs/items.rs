@@ -462,7 +462,7 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item past its time to live stays in the states that stale reads return",
         file: "execute/due.rs",
-        right: "&& shape.conditions.read_staleness.is_none()",
-        wrong: "&& (PLANTED || shape.conditions.read_staleness.is_none())",
+        right: "|| shape.conditions.read_staleness.is_none() && !table.is_replica()",
+        wrong: "|| (PLANTED || shape.conditions.read_staleness.is_none()) && !table.is_replica()",
     },
 ];

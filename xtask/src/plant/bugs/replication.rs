@@ -161,10 +161,4 @@ pub const BUGS: &[Bug] = &[
         right: "None => is_strong || paused || !peer.is_cut_off()",
         wrong: "None => is_strong || paused || PLANTED || !peer.is_cut_off()",
     },
-    Bug {
-        what: "an index whose backfill was interrupted is active before its least time",
-        file: "storage/state/replay.rs",
-        right: "table.replay_end_backfill(&Committed::replayed(now), index, earliest.max(now));",
-        wrong: "table.replay_end_backfill(&Committed::replayed(now), index, if PLANTED { now } else { earliest.max(now) });",
-    },
 ];

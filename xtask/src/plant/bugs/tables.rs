@@ -232,4 +232,10 @@ pub const BUGS: &[Bug] = &[
         right: "shape.definition.has_indexes() && context.now < shape.active_at",
         wrong: "shape.definition.has_indexes() && (PLANTED || context.now < shape.active_at)",
     },
+    Bug {
+        what: "an index whose backfill was interrupted is active before its least time",
+        file: "storage/state/replay.rs",
+        right: "table.replay_end_backfill(&Committed::replayed(now), index, earliest.max(now));",
+        wrong: "table.replay_end_backfill(&Committed::replayed(now), index, if PLANTED { now } else { earliest.max(now) });",
+    },
 ];
