@@ -100,7 +100,7 @@ fn tables_with_indexes_have_a_separate_limit() {
         "LimitExceededException: Subscriber limit exceeded: Only 250 tables with secondary indexes can be created simultaneously"
     );
     assert_eq!(send(&twin, "CreateTable", &table("more", None, &[])), "");
-    // A table that exists does not count, whatever changes about it.
+    // An update of a table that exists does not count.
     twin.engine.advance(Duration::from_mins(10));
     for at in 0..250 {
         let class = json!({"TableName": format!("tab{at}"), "TableClass": "STANDARD_INFREQUENT_ACCESS"});

@@ -326,9 +326,9 @@ fn recovery_respects_its_limit_in_bytes() {
     }
 }
 
-/// The backup of a deleted table is in checkpoints until it expires.
+/// A checkpoint has the backup of a deleted table until it expires.
 #[test]
-fn an_expired_backup_is_in_no_checkpoint() {
+fn checkpoints_have_no_expired_backups() {
     let twin = Twin::new(1);
     create_table_with_ttl(&twin);
     recovery(&twin, 35);

@@ -141,9 +141,9 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
     );
 }
 
-/// A change of an index names the entry that comes, or the one that goes where none comes.
+/// An event of a change of an index has the key of the new entry, or of the deleted one if there is no new one.
 #[test]
-fn changes_of_an_index_have_the_key_of_the_entry() {
+fn index_changes_have_the_key_of_the_entry() {
     let twin = twin_with_events(&Conditions::CALM);
     let text = |text: &str| json!({"S": text});
     let update = |expression: &str| {

@@ -1,4 +1,4 @@
-//! The pages of items and index entries that controls list, and the work that waits.
+//! The pages of items and index entries that controls list, and pending work.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn page(twin: &Twin, query: &str) -> Value {
     get(twin, &format!("items?{query}"))
 }
 
-/// Returns what a control says about the table.
+/// Returns the answer of a control of the table.
 fn get(twin: &Twin, control: &str) -> Value {
     let answer = twin.engine.handle(&HttpRequest {
         method: "GET",
@@ -70,7 +70,7 @@ fn walk(twin: &Twin, query: &str) -> Vec<Value> {
     }
 }
 
-/// A page goes on after an item with a key of any length.
+/// `after` continues a listing after an item with a key of any length.
 #[test]
 fn pages_go_on_after_long_keys() {
     let twin = orders();
@@ -147,9 +147,9 @@ fn pages_have_no_expired_items() {
     }
 }
 
-/// Each kind of work that waits is the next event in its turn, except that for a paused index.
+/// `next` is the earliest moment at which pending work of any kind is due, except that of a paused index.
 #[test]
-fn the_next_event_is_the_first_of_all_work() {
+fn next_is_when_the_earliest_pending_work_is_due() {
     let twin = orders();
     let fixed = |seconds| Lag::Fixed(Duration::from_secs(seconds));
     twin.engine
@@ -180,7 +180,7 @@ fn the_next_event_is_the_first_of_all_work() {
             ..twin.engine.conditions()
         })
         .unwrap();
-    // Warm throughput takes sixty times as long as a table, a class three quarters.
+    // A change of warm throughput takes sixty times the lag of table states, and a change of the class three quarters of it.
     update(json!({"WarmThroughput": {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8000}}));
     update(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}));
     twin.ok("TransactWriteItems", &put);
@@ -193,7 +193,7 @@ fn the_next_event_is_the_first_of_all_work() {
         seen.push(next.since(Moment::START).as_secs());
         twin.engine.clock().set(next);
     }
-    // The transaction, the class, the stream record of the transaction, the deletion, its record, and warm throughput.
+    // The transaction, its stream record, the class, the deletion, its stream record, and warm throughput.
     assert_eq!(seen, [9, 16, 30, 160, 167, 2400]);
     assert_eq!(get(&twin, "pending")["indexes"][0]["count"], 2);
     account.resume_index("Orders", "global").unwrap();

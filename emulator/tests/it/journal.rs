@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::common::commits::Recorder;
+use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, Twin, create_table_with_ttl, setting, settings};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
 use dynatwin_engine::monitoring::{ItemAction, Request, Spent};
-use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, Engine, ErrorKind, Lag, TimeToLive};
+use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
 
 fn watched() -> Twin {
@@ -496,14 +496,7 @@ fn ttl_deletions_are_counted_while_unwatched() {
     assert_eq!(twin.engine.account(&twin.caller).expire_now("tab").unwrap(), 1);
     assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 3"]);
     // A replay counts them again.
-    let engine = Engine::new(settings(1));
-    let mut replay = engine.replay();
-    recorder
-        .commits()
-        .iter()
-        .for_each(|commit| replay.apply(commit).unwrap());
-    replay.finish(twin.engine.clock().now());
-    engine.clock().set(twin.engine.clock().now());
+    let engine = commits::replayed(settings(1), &recorder.commits(), &twin.engine);
     let caller = twin.caller;
     assert_eq!(
         metrics(&Twin { engine, caller }),

@@ -372,7 +372,7 @@ fn an_item_shares_its_limit_with_its_local_entries() {
     assert_eq!((update(204_800 - 9), update(204_800 - 8)), (true, false));
 }
 
-/// A page of a local index that fetches whole items ends at a megabyte of entries and items together.
+/// A Query of a local index that fetches whole items counts both entries and items toward the megabyte of a page.
 #[test]
 fn a_page_counts_entries_and_fetched_items() {
     let twin = Twin::new(1);

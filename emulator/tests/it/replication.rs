@@ -220,9 +220,9 @@ fn a_region_that_is_cut_off_catches_up_both_ways() {
     assert_eq!(error.to_string(), "Table tab has no replica in us-west-2.");
 }
 
-/// Of two regions that are cut off, the first to be reconnected has no connection to the other.
+/// Of two paused regions, the first that is resumed does not replicate to or from the other.
 #[test]
-fn a_region_that_is_resumed_has_no_connection_to_one_that_is_cut_off() {
+fn a_resumed_region_does_not_replicate_with_a_paused_one() {
     let twin = Twin::new(&[US, EU, AP]);
     twin.pause(EU, None);
     twin.pause(US, None);

@@ -445,7 +445,7 @@ impl Follower {
         }
     }
 
-    /// What was read bit by bit is what is read at once.
+    /// Checks that the pages so far and a new read of the whole shard have the same records.
     fn finish(&mut self, twin: &Twin) {
         self.read(twin, 1000);
         let read = std::mem::take(&mut self.records);
@@ -455,8 +455,8 @@ impl Follower {
     }
 }
 
-/// What records show, in order for each item: the order of the changes of different items depends on when due deletions are
-/// applied.
+/// Returns the name, time and images of each record, sorted by key and in the order of each item's changes. The order of records of
+/// different items depends on when due deletions are applied.
 fn by_key(mut records: Vec<Value>) -> Vec<[Value; 4]> {
     records.sort_by_key(|record| record["dynamodb"]["Keys"].to_string());
     let parts = |record: &Value| {
@@ -599,7 +599,7 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
                         follower.read(twin, limit);
                     }
                     let mut records = followers.iter().map(|follower| by_key(follower.records.clone()));
-                    assert!(records.next() == records.next(), "what is due has been read");
+                    assert!(records.next() == records.next(), "all followers read the same records");
                 }
             }
         }
@@ -628,9 +628,9 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
     }
 }
 
-/// The records of different items are in the same order each time, although requests apply due deletions among others.
+/// The same requests on the same clock give the same order of records, of different items too, while requests apply due deletions.
 #[test]
-fn one_script_gives_one_stream() {
+fn streams_of_the_same_requests_are_equal() {
     let seed = setting("DYNATWIN_SEED").unwrap_or(12);
     println!("DYNATWIN_SEED={seed}");
     let (pair, mut choice) = (Pair::new(seed, &with_stream(), 20), Choice(seed));
@@ -724,7 +724,7 @@ fn a_write_applies_few_of_many_due_deletions() {
         let writes = json!([{"Delete": {"TableName": "tab", "Key": key}}]);
         twin.ok("TransactWriteItems", &json!({"TransactItems": writes}));
         let requests = if more["LocalSecondaryIndexes"].is_array() { 6 } else { 4 };
-        // Sixteen, that of its own item, and its own change.
+        // Each request applies at most 16 deletions, that of its own item, and its own change.
         assert!((1..=requests * 18).contains(&applied()), "{why}: {}", applied());
         assert_eq!(scan(&twin, Some("by-g")), std::slice::from_ref(&item), "{why}");
         assert_eq!(scan(&twin, None), [item], "{why}");
@@ -732,7 +732,7 @@ fn a_write_applies_few_of_many_due_deletions() {
     }
 }
 
-/// A reader of a shard makes the deletions of its page, not all that are due, and none is missed or repeated.
+/// GetRecords applies the deletions that fill its page, not all that are due, and misses or repeats none.
 #[test]
 fn a_reader_of_a_stream_applies_few_of_many_due_deletions() {
     let twin = Twin::new(1);
@@ -784,7 +784,7 @@ fn a_reader_of_a_stream_applies_few_of_many_due_deletions() {
         assert_eq!(of_key(&at.to_string()), ["REMOVE"], "{at}");
     }
     assert_eq!(of_key("3999"), ["REMOVE", "INSERT"]);
-    // The end of a shard is behind everything that is due.
+    // GetShardIterator with LATEST applies all due deletions first.
     put_expiring_items(&twin, 1000);
     twin.engine.clock().advance(Duration::from_secs(20));
     for iterator in latest() {
@@ -822,8 +822,8 @@ fn a_write_finds_its_item_collection_without_due_deletions() {
     }
 }
 
-/// Whether the table's index is active at this second.
-fn is_active(engine: &Engine, at: u64) -> bool {
+/// Sets the clock to this second after the start, and returns whether the table's index is active.
+fn is_index_active(engine: &Engine, at: u64) -> bool {
     let caller = caller();
     engine.clock().set(Moment::START.plus(Duration::from_secs(at)));
     let answer = engine.dispatch(&caller, "DescribeTable", br#"{"TableName": "tab"}"#);
@@ -831,8 +831,9 @@ fn is_active(engine: &Engine, at: u64) -> bool {
     answer["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
 }
 
-/// A table with this number of items and one write unit for an index, whose tables take `seconds` to be created.
-fn with_index(items: usize, seconds: u64) -> (Twin, Arc<Recorder>) {
+/// Creates a table with this number of items, and begins to create an index with one write unit; `seconds` is the lag of
+/// table states.
+fn begin_backfill(items: usize, seconds: u64) -> (Twin, Arc<Recorder>) {
     let twin = Twin::new(1);
     let recorder = Recorder::of(&twin.engine);
     let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
@@ -853,7 +854,7 @@ fn with_index(items: usize, seconds: u64) -> (Twin, Arc<Recorder>) {
 
 #[test]
 fn a_backfill_takes_a_unit_for_each_entry_and_a_least_time() {
-    // Six times as long as a table for the allocation, then a second for each entry; 85 times as long at least.
+    // Six times the lag of table states for the allocation, then a second for each entry; at least 85 times that lag.
     for (items, seconds, end) in [
         (0, 1, 85),
         (79, 1, 85),
@@ -862,24 +863,21 @@ fn a_backfill_takes_a_unit_for_each_entry_and_a_least_time() {
         (3000, 10, 3060),
         (3000, 50, 4250),
     ] {
-        let (twin, _) = with_index(items, seconds);
-        let active = [end - 1, end].map(|at| is_active(&twin.engine, at));
+        let (twin, _) = begin_backfill(items, seconds);
+        let active = [end - 1, end].map(|at| is_index_active(&twin.engine, at));
         assert_eq!(active, [false, true], "{items} items, {seconds} s");
     }
 }
 
-/// An engine that stops while it fills an index has it after a replay, and not before its time.
+/// The last commit ends the backfill. Without it, a replay fills the index and keeps the time at which it becomes active.
 #[test]
 fn an_index_whose_backfill_was_interrupted_is_active_after_its_least_time() {
-    let (_, recorder) = with_index(10, 1);
-    let commits = recorder.commits();
-    for end in [commits.len() - 1, commits.len()] {
-        let engine = Engine::new(settings(1));
-        let mut replay = engine.replay();
-        commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
-        replay.finish(Moment::START);
+    let (twin, recorder) = begin_backfill(10, 1);
+    let all = recorder.commits();
+    for end in [all.len() - 1, all.len()] {
+        let engine = commits::replayed(settings(1), &all[..end], &twin.engine);
         assert_eq!(
-            [84, 85].map(|at| is_active(&engine, at)),
+            [84, 85].map(|at| is_index_active(&engine, at)),
             [false, true],
             "{end} commits"
         );

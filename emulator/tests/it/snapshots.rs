@@ -83,9 +83,9 @@ fn a_restored_table_has_its_own_conditions() {
     }
 }
 
-/// A reset and a snapshot without conditions of single tables both remove those that are there.
+/// A reset, and a restore of a snapshot without conditions of single tables, remove these conditions.
 #[test]
-fn conditions_of_tables_are_removed_with_the_rest_of_the_state() {
+fn resets_and_restores_remove_conditions_of_tables() {
     let (twin, recorder) = logged();
     let snapshot = twin.engine.snapshot();
     let account = || twin.engine.account(&twin.caller);

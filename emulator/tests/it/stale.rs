@@ -413,11 +413,11 @@ fn staleness_starts_when_the_condition_is_set() {
     assert_eq!(read(false), 4);
 }
 
-/// Items whose deletion is due for longer than reads are stale are in no state that is read, however many they are.
+/// Stale reads do not return items whose deletion has been due for longer than the staleness, however many there are.
 #[test]
 fn expired_items_are_in_no_stale_state() {
     let twin = Twin::new(7);
-    // The order of deletions does not matter to the table for any other reason, such as a local index.
+    // A table with no other reason to apply deletions in order: it is no replica, and nobody subscribes to its events.
     let names = [("pk", "S", "HASH"), ("sk", "N", "RANGE")];
     let attributes = names.map(|(name, kind, _)| json!({"AttributeName": name, "AttributeType": kind}));
     let keys = names.map(|(name, _, kind)| json!({"AttributeName": name, "KeyType": kind}));
@@ -446,7 +446,7 @@ fn expired_items_are_in_no_stale_state() {
     put(0, None);
     expired.clone().for_each(|at| put(at, Some(dies)));
     twin.engine.clock().advance(Duration::from_secs(15));
-    // A write makes the state a second ago another one than the present one.
+    // After this write the state of a second ago differs from the current one.
     put(0, None);
     let read = |at| twin.ok("GetItem", &json!({"TableName": "tab", "Key": key(at)}))["Item"].clone();
     assert_ne!(read(0), Value::Null);

@@ -806,7 +806,7 @@ fn encryption_is_described() {
     let answer = twin.update(json!({"SSESpecification": {"Enabled": false}}));
     assert_eq!(answer["SSEDescription"]["KMSMasterKeyArn"], key);
     assert_eq!(twin.describe()["SSEDescription"], Value::Null);
-    // While it changes, the old key shows for two fifths of the time, which is 3.6 times that of a table.
+    // A change of the key takes 3.6 times the lag of table states, and DescribeTable shows the old key for two fifths of it.
     twin.ok(
         "UpdateTable",
         &update(json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key}})),
@@ -873,7 +873,7 @@ fn warm_throughput_only_rises() {
         twin.describe()["GlobalSecondaryIndexes"][0]["WarmThroughput"],
         shown(20_000, "ACTIVE")
     );
-    // Each of two indexes shows its own value until it is raised.
+    // Until a change ends, each of two indexes shows its own former value.
     twin.ok("UpdateTable", &create_index("by-h", json!({})));
     twin.engine.set_conditions(Conditions::AWS).unwrap();
     for (name, read) in [("by-g", 30_000), ("by-h", 25_000)] {
@@ -886,9 +886,9 @@ fn warm_throughput_only_rises() {
     assert_eq!(both(), [shown(30_000, "ACTIVE"), shown(25_000, "ACTIVE")]);
 }
 
-/// A new table becomes known to one request after the other.
+/// Operations find a new table at different moments before it is active.
 #[test]
-fn a_new_table_appears_step_by_step() {
+fn operations_find_a_new_table_at_different_moments() {
     let twin = Twin::new(1);
     twin.engine
         .set_conditions(Conditions {

@@ -129,9 +129,9 @@ fn an_incremental_export_has_exactly_the_changes() {
     );
 }
 
-/// An export is billed for all that it looks at, whatever its filter leaves.
+/// The billed size of an export includes the items that its filter drops.
 #[test]
-fn a_filter_makes_no_export_cheaper() {
+fn a_filter_does_not_reduce_the_billed_size() {
     let (twin, _) = with_object_store();
     twin.engine.advance(Duration::from_mins(20));
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
@@ -151,9 +151,9 @@ fn a_filter_makes_no_export_cheaper() {
     }
 }
 
-/// An export that begins in the second in which recovery was enabled has no moment before it.
+/// An export from the second in which recovery was enabled begins at the exact moment, which is not earlier.
 #[test]
-fn an_export_begins_with_recovery_at_the_earliest() {
+fn an_export_does_not_begin_before_recovery() {
     let (twin, shelf) = with_object_store();
     let switch = |on: bool| {
         let recovery = json!({ "PointInTimeRecoveryEnabled": on });

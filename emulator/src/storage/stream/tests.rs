@@ -268,7 +268,6 @@ fn records_older_than_a_day_are_dropped() {
     assert_eq!(stream.place_of_shard(&first, later(28)), None);
 }
 
-/// The sequence numbers at the borders of an open, a closed and a trimmed shard.
 #[test]
 fn records_of_a_shard_arrive_in_their_order() {
     let stream = stream(StreamView::NewImage);
@@ -280,7 +279,7 @@ fn records_of_a_shard_arrive_in_their_order() {
         let now = Moment::START.plus(Duration::from_millis(at));
         stream.record(&change(0, None, Some("v")), &delayed(lag), None, now);
     }
-    // They are listed by their arrival.
+    // `unreadable` returns them in the order of their arrival.
     let records = stream.unreadable(Moment::START);
     assert_eq!(records.len(), 50);
     assert!(
@@ -289,6 +288,7 @@ fn records_of_a_shard_arrive_in_their_order() {
     );
 }
 
+/// The sequence numbers at the borders of an open, a closed and a trimmed shard.
 #[test]
 fn a_position_is_within_its_shard() {
     let stream = stream(StreamView::NewImage);

@@ -61,7 +61,7 @@ fn tenant_twin(policy: &Value) -> Twin {
     twin
 }
 
-/// A leading key is a string as it is, a number in its canonical form, and a binary value in base64.
+/// Policies compare a string key as it is, a number in its canonical form, and a binary key in base64.
 #[test]
 fn leading_keys_of_each_type() {
     for (kind, text, own, other) in [

@@ -207,7 +207,7 @@ fn refused_transactions_have_used_no_permission() {
     assert_eq!(policy_of(&report, USER), Value::Null, "{report:#}");
 }
 
-/// A rule that denies access leaves no permission that was used, though the policies allow the request.
+/// A request that the policies allow and a fault rule denies has used no permission.
 #[test]
 fn requests_that_a_rule_denies_have_used_no_permission() {
     let twin = twin(&everything());
@@ -226,7 +226,7 @@ fn requests_that_a_rule_denies_have_used_no_permission() {
     }
 }
 
-/// A transaction that is repeated with its token needs no other permissions than the first time.
+/// A transaction that is repeated with its token needs the same permissions as the first time.
 #[test]
 fn a_repeated_transaction_has_used_the_same_permissions() {
     let twin = twin(&everything());

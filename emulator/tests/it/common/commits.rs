@@ -41,7 +41,7 @@ fn recoded(commit: &Commit) -> Commit {
 }
 
 /// Returns an engine built from commits, with its clock at the moment of `like`.
-fn replayed(settings: Settings, commits: &[Commit], like: &Engine) -> Engine {
+pub fn replayed(settings: Settings, commits: &[Commit], like: &Engine) -> Engine {
     let engine = Engine::new(settings);
     let mut replay = engine.replay();
     for commit in commits {

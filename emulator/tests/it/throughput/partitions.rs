@@ -406,7 +406,7 @@ fn heat_that_splits_a_partition_splits_its_shard() {
 }
 
 #[test]
-fn accesses_name_a_partition_of_what_they_use() {
+fn accesses_name_the_partition_of_the_table_or_index() {
     let twin = enforced(Enforcement::AWS);
     let units = |writes: u64| json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": writes});
     let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
@@ -437,7 +437,7 @@ fn accesses_name_a_partition_of_what_they_use() {
     }
 }
 
-/// A partition of an index has no shard: its heat splits it alone.
+/// Heat splits a partition of an index, which has no shard in the table's stream.
 #[test]
 fn heat_of_an_index_splits_no_shard() {
     let hot = keys_of_the_first_quarter(2);
