@@ -172,8 +172,9 @@ fn hides(table: &Table, (partition, contents): (&Partition, &Contents), key: &Ke
     hides
 }
 
-/// Reads records under the locks of all these partitions, after the transactions that are due by `now` have run in them, and
-/// as many deletions as the page has room for. `read` returns the page, and whether later records would not change it.
+/// Reads a page of records under the locks of all these partitions, after the transactions that are due by `now` have run in
+/// them, and deletions until the page is final. `read` returns the page, and whether it is final: further records would not change
+/// it.
 pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Moment, read: impl Fn() -> (R, bool)) -> R {
     if table.is_sliced() {
         partitions
@@ -241,32 +242,20 @@ fn collection(token: u64) -> KeyRange {
     KeyRange::of_token(token, KeyBytes::new(), None)
 }
 
-/// Makes all deletions that are due by `now` in a partition, slice by slice, before a caller locks it to change items under
-/// these keys of a table with local indexes, if the item collection of one has many items.
+/// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key is large. Called
+/// in a table with local indexes before a write locks the partition, so that [`run_for`] finds few deletions to apply.
 #[cold]
-pub(super) fn run_collections<'k>(
-    table: &Table,
-    partition: &Partition,
-    mut keys: impl Iterator<Item = &'k Key>,
-    now: Moment,
-) {
+pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, key: &Key, now: Moment) {
     let now = partition.deleted_by(now);
     if !partition.is_due(now) || table.is_sliced() {
         return;
     }
+    let KeyRange { lower, upper } = collection(key.token);
     let guard = partition.read();
-    let is_large = |key: &Key| {
-        let KeyRange { lower, upper } = collection(key.token);
-        guard
-            .by_key()
-            .range((lower.as_ref(), upper.as_ref()))
-            .take(MANY)
-            .count()
-            == MANY
-    };
-    let any_is_large = keys.any(is_large);
+    let keys = guard.by_key().range((lower.as_ref(), upper.as_ref()));
+    let is_large = keys.take(MANY).count() == MANY;
     drop(guard);
-    if any_is_large {
+    if is_large {
         run_all(table, partition, now);
     }
 }
@@ -376,8 +365,8 @@ impl Run {
 }
 
 /// Deletes every item of a table that is expired by `now`, without the lag of time to live; returns their number. Items
-/// locked by running transactions are kept. Due deletions count where requests may observe their items, which is where
-/// deletions are made in slices.
+/// locked by running transactions are kept. Due deletions that it applies count too on a clock that runs by itself, where
+/// requests may still observe their items.
 pub fn expire_now(table: &Table, now: Moment) -> u64 {
     let mut count = 0;
     for partition in table.partitions() {

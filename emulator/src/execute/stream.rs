@@ -36,7 +36,7 @@ fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
 
 /// Reads a shard from a sequence number on, for the reader of this number (0: no particular reader). The partitions
 /// with its records are locked meanwhile: a reader that sees one record of a transaction finds all the others, in every
-/// shard. Due deletions are made until the page is full.
+/// shard. Due deletions are applied until the page is full.
 pub fn read_stream(
     context: &Context<'_>,
     stream: &Arc<Stream>,

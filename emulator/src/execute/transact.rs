@@ -123,7 +123,7 @@ fn lock<'w>(
     for ((_, at), write) in &places {
         let table = &write.target.table;
         if !write.target.shape.definition.locals.is_empty() {
-            due::run_collections(table, table.partition(*at), std::iter::once(&write.key), context.now);
+            due::run_before_large_collection(table, table.partition(*at), &write.key, context.now);
         }
     }
     let mut locked = Vec::with_capacity(places.len());

@@ -202,7 +202,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
     if !write.target.shape.definition.locals.is_empty() {
-        due::run_collections(table, partition, std::iter::once(&write.key), context.now);
+        due::run_before_large_collection(table, partition, &write.key, context.now);
     }
     // Before the lock is taken, so that others wait less for it.
     let names = write.names();

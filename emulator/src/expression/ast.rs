@@ -243,7 +243,7 @@ pub(super) enum Body {
 pub(super) struct PassedBinding {
     pub names: SmallVec<[Name; 4]>,
     pub types: SmallVec<[Type; 8]>,
-    /// The attributes that the expression uses with these names, and whether it reads their values, if there are few.
+    /// The attributes that the expression uses with these names, each with whether its value is read; `None` if there are many.
     pub attributes: Option<SmallVec<[(Name, bool); 4]>>,
 }
 

@@ -64,7 +64,7 @@ impl<'r> Bound<'r> {
         }
     }
 
-    /// Makes the static checks, unless they have passed with the same names and types of values: all else that they depend
+    /// Runs the static checks, unless they have passed with the same names and types of values: all else that they depend
     /// on is the text.
     pub(super) fn check(&mut self) -> Result<(), String> {
         self.is_passed = self.has_passed();
@@ -119,7 +119,7 @@ impl<'r> Bound<'r> {
         }
     }
 
-    /// The attributes that the expression uses, and whether it reads their values; `None` if there are many.
+    /// The attributes that the expression uses, each with whether its value is read; `None` if there are many.
     fn few_attributes(&self) -> Option<SmallVec<[(Name, bool); 4]>> {
         let mut names = AttributeNames::new();
         self.add_names(&mut names);

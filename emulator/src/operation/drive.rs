@@ -20,8 +20,8 @@ pub trait Stages {
     /// How the rejection of one entry affects the others.
     const REFUSAL: RefusalScope = RefusalScope::Request;
 
-    /// Returns the error of a body that cannot be decoded, given that of decoding.
-    fn undecodable(_body: &[u8], error: ApiError) -> ApiError {
+    /// Returns the error that answers a body that cannot be decoded; `error` is the first one that the decoder reports.
+    fn decode_error(_body: &[u8], error: ApiError) -> ApiError {
         error
     }
 
@@ -44,7 +44,7 @@ pub trait Stages {
 pub fn drive<O: Stages>(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let mut request = match O::Request::decode(body) {
         Ok(request) => request,
-        Err(error) => return Err(O::undecodable(body, error)),
+        Err(error) => return Err(O::decode_error(body, error)),
     };
     let checked = O::check(&mut request, context.engine.caches())?;
     let plan = O::plan(context, checked).map_err(|error| execute::unplanned(context, error))?;

@@ -73,8 +73,8 @@ const LONG: &[&[u8]] = &[
     b"UpdateTimeToLive",
 ];
 
-/// Operations that apply all deletions by time to live that are due before they read.
-const SETTLED: &[&[u8]] = &[
+/// Operations that may apply all due deletions by time to live of a table before they read.
+const AWAITING_DUE_WORK: &[&[u8]] = &[
     b"DescribeTable",
     b"ExecuteStatement",
     b"GetRecords",
@@ -95,7 +95,7 @@ pub fn may_take_long(target: &[u8]) -> bool {
 /// Whether the duration of the operation in an `X-Amz-Target` depends on the number of due deletions.
 #[cold]
 pub fn may_await_due_work(target: &[u8]) -> bool {
-    SETTLED.contains(&name_of(target))
+    AWAITING_DUE_WORK.contains(&name_of(target))
 }
 
 /// Whether the duration of the operation of this name depends on the size of a table or of a transfer.

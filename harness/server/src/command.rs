@@ -15,7 +15,7 @@ use crate::manual;
 use crate::probe::{self, Probe};
 use crate::report::{self, AccessReport};
 use crate::server::{Options, serve};
-use crate::start::{configure_access, engine, load, signing_keys, start_line, warn_of_buckets};
+use crate::start::{configure_access, engine, load, s3_dir_warning, signing_keys, start_line};
 
 const SUCCESS: u8 = 0;
 
@@ -183,7 +183,7 @@ fn serve_from<D: Backend>(
         Ok(server) => server,
         Err(error) => return print_error(&error.to_string(), 1),
     };
-    for warning in warnings.iter().chain(&warn_of_buckets(flags)) {
+    for warning in warnings.iter().chain(&s3_dir_warning(flags)) {
         print_error(warning, 0);
     }
     if let Some(notice) = server.notice() {

@@ -113,8 +113,8 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
     Ok(warnings.collect())
 }
 
-/// Returns a warning if the folder of `--s3-dir` does not exist. It may still be created while the server runs.
-pub(crate) fn warn_of_buckets(flags: &Flags) -> Option<String> {
+/// Returns a warning if the path of `--s3-dir` is not a folder. It may still be created while the server runs.
+pub(crate) fn s3_dir_warning(flags: &Flags) -> Option<String> {
     let folder = flags.s3_dir.as_ref()?;
     let problem = match std::fs::metadata(folder) {
         Ok(found) if found.is_dir() => return None,

@@ -7,7 +7,7 @@ use crate::execute::{self, Refusals};
 use crate::expression::Bindings;
 use crate::operation::check;
 use crate::operation::drive::Stages;
-use crate::operation::items::single_write::{self, CheckedWrite, OlderMembers, ReturnMembers, WritePlan};
+use crate::operation::items::single_write::{self, CheckedWrite, OlderFrameworkMembers, ReturnMembers, WritePlan};
 use crate::plan::{self, Access, WriteAction, WriteCondition};
 use crate::request::DeleteItem;
 use crate::value::Map;
@@ -22,10 +22,10 @@ impl Stages for Operation {
     type Plan<'r> = WritePlan<'r>;
     type Outcome = Change;
 
-    fn undecodable(body: &[u8], error: ApiError) -> ApiError {
+    fn decode_error(body: &[u8], error: ApiError) -> ApiError {
         let request = DeleteItem::decode_overly_nested(body);
         let checked = request.map_or(Ok(()), |request| {
-            let members = OlderMembers {
+            let members = OlderFrameworkMembers {
                 table: request.table_name.as_ref(),
                 capacity: request.return_consumed_capacity.as_ref(),
                 values: request.return_values.as_ref(),

@@ -72,9 +72,9 @@ impl ReturnMembers<'_> {
     }
 }
 
-/// The members that the older framework checks, all at once: those of an UpdateItem without a key, and those of a write with a value
-/// that is nested too deeply, before that value.
-pub struct OlderMembers<'r> {
+/// The members that the older framework checks, in an UpdateItem without a key and in a write with a value that is nested too
+/// deeply.
+pub struct OlderFrameworkMembers<'r> {
     pub table: Option<&'r Text>,
     pub capacity: Option<&'r Text>,
     pub values: Option<&'r Text>,
@@ -83,7 +83,8 @@ pub struct OlderMembers<'r> {
     pub missing: Option<&'static str>,
 }
 
-impl OlderMembers<'_> {
+impl OlderFrameworkMembers<'_> {
+    /// Checks the members, and reports all violations at once.
     pub fn check(&self) -> Result<(), ApiError> {
         let mut violations = Violations::new();
         check::return_consumed_capacity(&mut violations, self.capacity);
@@ -98,7 +99,7 @@ impl OlderMembers<'_> {
         violations.finish()
     }
 
-    /// Checks the members of a PutItem or DeleteItem.
+    /// Checks the members of a PutItem or DeleteItem, which return no new values.
     pub fn check_with_old_values(&self) -> Result<(), ApiError> {
         self.check()?;
         match check::return_values(self.values) {

@@ -7,7 +7,7 @@ use crate::execute::{self, Refusals};
 use crate::expression::{Bindings, ExpressionKind, Update, legacy};
 use crate::operation::check;
 use crate::operation::drive::Stages;
-use crate::operation::items::single_write::{self, CheckedWrite, OlderMembers, ReturnOptions, WritePlan};
+use crate::operation::items::single_write::{self, CheckedWrite, OlderFrameworkMembers, ReturnOptions, WritePlan};
 use crate::plan::{self, Access, WriteAction, WriteCondition};
 use crate::request::UpdateItem;
 use crate::value::Map;
@@ -22,9 +22,9 @@ impl Stages for Operation {
     type Plan<'r> = WritePlan<'r>;
     type Outcome = Change;
 
-    fn undecodable(body: &[u8], error: ApiError) -> ApiError {
+    fn decode_error(body: &[u8], error: ApiError) -> ApiError {
         let request = UpdateItem::decode_overly_nested(body);
-        let checked = request.map_or(Ok(()), |request| older_members(&request).check());
+        let checked = request.map_or(Ok(()), |request| older_framework_members(&request).check());
         checked.err().unwrap_or(error)
     }
 
@@ -88,8 +88,8 @@ impl Stages for Operation {
     }
 }
 
-fn older_members(request: &UpdateItem) -> OlderMembers<'_> {
-    OlderMembers {
+fn older_framework_members(request: &UpdateItem) -> OlderFrameworkMembers<'_> {
+    OlderFrameworkMembers {
         table: request.table_name.as_ref(),
         capacity: request.return_consumed_capacity.as_ref(),
         values: request.return_values.as_ref(),
@@ -105,7 +105,7 @@ fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let failure_path = "returnValuesOnConditionCheckFailure";
     let values = check::return_values(request.return_values.as_ref());
     if request.key.is_none() {
-        older_members(request).check()?;
+        older_framework_members(request).check()?;
     }
     let mut violations = Violations::new();
     check::table_name(&mut violations, request.table_name.as_ref())?;

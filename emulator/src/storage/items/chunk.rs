@@ -42,7 +42,7 @@ impl Chunk {
         &self.entries
     }
 
-    /// Whether it has as many entries as a chunk that is split.
+    /// Whether it has reached the number of entries at which it is split.
     pub fn is_full(&self) -> bool {
         self.entries.len() >= MOST_ENTRIES
     }

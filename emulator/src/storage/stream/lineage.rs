@@ -57,7 +57,7 @@ const READS: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct ShardPage {
     pub records: Vec<Record>,
-    /// Whether it has as many records, or bytes, as a page may have.
+    /// Whether it has reached its limit of records or bytes.
     pub is_full: bool,
     /// The position of the next read; `None` at the end of a closed shard.
     pub next: Option<Sequence>,

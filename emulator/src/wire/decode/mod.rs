@@ -37,7 +37,7 @@ pub trait Decode: Sized {
 
 /// A request that the older framework checks if a value is nested too deeply for the current one.
 pub trait DecodeOverlyNested: Decode {
-    /// Decodes such a request; `None` if the body is another one.
+    /// Decodes a body with such a value; returns `None` for any other body.
     fn decode_overly_nested(body: &[u8]) -> Option<Self>;
 }
 
@@ -98,8 +98,8 @@ fn decode<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, 
     Ok(request)
 }
 
-/// Reads the members of a body with a value that is nested so deeply that the older framework checks the request; `None` for all
-/// other bodies. The deepest levels of its values are lost.
+/// Decodes a body with a value that is nested so deeply that the older framework checks the request; returns `None` for any
+/// other body. Levels beyond `limits::NESTING_KEPT` are skipped.
 fn decode_overly_nested<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Option<S::Into> {
     let mut request = S::Into::default();
     let mut decoder = Decoder {
@@ -108,7 +108,7 @@ fn decode_overly_nested<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Op
         numbers: None,
     };
     let read = decoder.document(&mut |decoder, name| S::member(&mut request, name, decoder));
-    (read.is_ok() && decoder.value_errors.exceed_current_framework()).then_some(request)
+    (read.is_ok() && decoder.value_errors.is_overly_nested()).then_some(request)
 }
 
 /// Reads a whole body, member by member. Compiled once for all requests.

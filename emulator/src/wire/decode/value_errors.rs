@@ -61,8 +61,7 @@ pub(super) struct ValueErrors {
     /// The most_important of the expression values.
     in_substitutions: Option<Box<ValueError>>,
     part: RequestPart,
-    /// Whether a value is nested so deeply that the older framework checks the request.
-    exceed_current_framework: bool,
+    is_overly_nested: bool,
 }
 
 /// The errors noted before an expression's value.
@@ -81,19 +80,19 @@ impl ValueErrors {
             in_attributes: None,
             in_substitutions: None,
             part: RequestPart::Item,
-            exceed_current_framework: false,
+            is_overly_nested: false,
         }
     }
 
     /// Notes a list or map that is nested too deeply.
     pub(super) fn note_depth(&mut self, depth: usize) {
         self.note(BrokenRule::Content, ValueErrorRank::Value, ApiError::NESTING);
-        self.exceed_current_framework |= depth > limits::NESTING_OF_CURRENT_FRAMEWORK;
+        self.is_overly_nested |= depth > limits::NESTING_OF_CURRENT_FRAMEWORK;
     }
 
-    /// Whether a value is nested so deeply that the older framework checks the request.
-    pub(super) fn exceed_current_framework(&self) -> bool {
-        self.exceed_current_framework
+    /// Whether a value is nested too deeply for the current framework, so that the older one checks the request.
+    pub(super) fn is_overly_nested(&self) -> bool {
+        self.is_overly_nested
     }
 
     pub(super) fn older(&self) -> bool {
