@@ -305,6 +305,57 @@ mod tests {
     }
 
     #[test]
+    fn segments_are_bounded() {
+        for (given, segments) in [("0.5", 1), ("1", 1), ("2.9", 2), ("256", 256), ("257", 256)] {
+            let line = format!("--from a --to b --segments {given}");
+            let command = parsed("copy", &line).unwrap().unwrap();
+            assert_eq!(command.options.segments, segments, "{given}");
+        }
+    }
+
+    /// Of a file only the tables that are named are written, and their items.
+    #[test]
+    fn named_tables_are_imported_alone() {
+        let table = |name: &str| {
+            format!(
+                r#"{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                    "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}], "Items": [{{"id": "{name}"}}]}}"#
+            )
+        };
+        let file = std::env::temp_dir().join(format!("dynatwin-import-{}.json", std::process::id()));
+        let text = format!(
+            r#"{{"tables": [{}, {}, {}]}}"#,
+            table("Aaa"),
+            table("Bbb"),
+            table("Ccc")
+        );
+        std::fs::write(&file, text).unwrap();
+        for (flags, tables, items) in [
+            ("", &["Aaa", "Bbb", "Ccc"][..], 3),
+            ("--table Bbb", &["Bbb"], 1),
+            ("--table Ccc --table Aaa", &["Aaa", "Ccc"], 2),
+            ("--table Ddd", &[], 0),
+        ] {
+            let engine = dynatwin_engine::Engine::new(dynatwin_engine::Settings {
+                clock: dynatwin_engine::Clock::settable(dynatwin_engine::Moment::START),
+                seed: 7,
+                conditions: dynatwin_engine::Conditions::CALM,
+                shared_db: false,
+            });
+            let caller = dynatwin_engine::Caller {
+                access_key: "me".into(),
+                region: "us-east-1".into(),
+            };
+            let to = crate::database::InProcess::new(&engine, &caller);
+            let line = format!("{} --to http://localhost:1 {flags}", file.display());
+            let command = parsed("import", &line).unwrap().unwrap();
+            assert_eq!(command.load(&to), Ok(items), "{flags}");
+            assert_eq!(engine.tables(&caller), tables, "{flags}");
+        }
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
     fn command_lines_that_are_refused() {
         for (name, line, message) in [
             ("copy", "", "--from is missing"),
@@ -316,9 +367,28 @@ mod tests {
             ("copy", "--from a --to b --rate 0", "--rate needs a positive number"),
             ("copy", "--from a --to b --rate inf", "--rate needs a positive number"),
             ("copy", "--from a --to b --caller x", "--caller has the form"),
+            (
+                "copy",
+                "--from a --to b --segments x",
+                "--segments needs a positive number",
+            ),
+            (
+                "copy",
+                "--from a --to b --segments -1",
+                "--segments needs a positive number",
+            ),
         ] {
             let error = parsed(name, line).unwrap_err();
             assert!(error.starts_with(message), "{name} {line}: {error}");
+        }
+    }
+
+    #[test]
+    fn endpoints_on_this_machine_need_no_confirmation() {
+        for url in ["http://localhost:2", "http://127.0.0.1:2", "http://[::1]:2"] {
+            let command = parsed("import", &format!("a.json --to {url} --caller me/eu-west-1"));
+            let endpoint = command.unwrap().unwrap().destination().unwrap();
+            assert_eq!(endpoint.region(), "eu-west-1", "{url}");
         }
     }
 

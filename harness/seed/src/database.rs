@@ -122,3 +122,50 @@ impl Database for InProcess<'_> {
 
     fn pause(&self, _: Duration) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transient_errors() {
+        for (code, is_transient) in [
+            ("", true),
+            ("InternalServerError", true),
+            ("LimitExceededException", true),
+            ("ProvisionedThroughputExceededException", true),
+            ("RequestLimitExceeded", true),
+            ("ServiceUnavailable", true),
+            ("ThrottlingException", true),
+            ("AccessDeniedException", false),
+            ("ConditionalCheckFailedException", false),
+            ("ResourceInUseException", false),
+            ("ResourceNotFoundException", false),
+            ("ValidationException", false),
+        ] {
+            let error = CallError {
+                code: code.into(),
+                message: String::new(),
+            };
+            assert_eq!(error.is_transient(), is_transient, "{code}");
+        }
+    }
+
+    /// The service writes `message` or `Message`, depending on the exception.
+    #[test]
+    fn errors_of_answers() {
+        for (body, code, message) in [
+            (
+                r#"{"__type": "com.amazonaws.dynamodb.v20120810#A", "message": "m"}"#,
+                "A",
+                "m",
+            ),
+            (r#"{"__type": "com.amazon.coral.service#B", "Message": "M"}"#, "B", "M"),
+            (r#"{"__type": "C"}"#, "C", "the answer has status 400"),
+            ("<html>", "", "the answer has status 400"),
+        ] {
+            let error = CallError::of_answer(400, body.as_bytes());
+            assert_eq!((error.code.as_str(), error.message.as_str()), (code, message), "{body}");
+        }
+    }
+}

@@ -201,6 +201,49 @@ mod tests {
     }
 
     #[test]
+    fn regions_of_the_environment() {
+        for (url, set, region) in [
+            ("http://localhost:8000", &[][..], "us-east-1"),
+            ("http://localhost:8000", &["AWS_DEFAULT_REGION"], "AWS_DEFAULT_REGION"),
+            (
+                "http://localhost:8000",
+                &["AWS_REGION", "AWS_DEFAULT_REGION"],
+                "AWS_REGION",
+            ),
+            ("https://dynamodb.eu-west-1.amazonaws.com", &["AWS_REGION"], "eu-west-1"),
+        ] {
+            let variable = |name: &str| {
+                let credential = matches!(name, "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY");
+                (credential || set.contains(&name)).then(|| name.to_owned())
+            };
+            let endpoint = Endpoint::new(url, variable).unwrap();
+            assert_eq!(endpoint.region(), region, "{url} {set:?}");
+            // An empty variable is like none.
+            let empty = Endpoint::new("http://localhost:8000", |_| Some(String::new())).unwrap();
+            assert_eq!(empty.region(), "us-east-1");
+        }
+    }
+
+    #[test]
+    fn loopback_addresses_need_no_credentials() {
+        for (url, is_loopback) in [
+            ("http://localhost:8000", true),
+            ("http://127.0.0.1:8000", true),
+            ("http://127.1.2.3", true),
+            ("http://[::1]:8000", true),
+            ("http://localhost.example", false),
+            ("http://192.0.2.1:8000", false),
+        ] {
+            let endpoint = Endpoint::new(url, |_| None);
+            assert_eq!(
+                endpoint.is_ok_and(|endpoint| endpoint.is_loopback()),
+                is_loopback,
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
     fn regions_of_hosts() {
         for (host, region) in [
             ("dynamodb.eu-west-1.amazonaws.com", Some("eu-west-1")),

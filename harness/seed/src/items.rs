@@ -235,4 +235,14 @@ mod tests {
         assert_eq!(read[1].as_ref().unwrap().line, 3);
         assert_eq!(read[2].as_ref().unwrap_err().line(), Some(4));
     }
+
+    #[test]
+    fn lines_have_a_longest_length() {
+        let line = |length: usize| format!("{}{}\n{{\"id\":\"b\"}}", r#"{"id":"a"}"#, " ".repeat(length - 11));
+        for (longer, expect) in [(0, [true, true].as_slice()), (1, &[false])] {
+            let text = std::io::Cursor::new(line(LONGEST_LINE as usize + longer));
+            let read: Vec<bool> = lines("x.jsonl", "T", text).items.map(|item| item.is_ok()).collect();
+            assert_eq!(read, expect, "{longer} longer");
+        }
+    }
 }

@@ -59,3 +59,23 @@ fn write(node: &Node, json: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped() {
+        let text = r#"{"a\"b": "c\\d\n\"", "é": [1.50, 1e3, null, false, {}, []]}"#;
+        let same: serde_json::Value = serde_json::from_str(text).unwrap();
+        for file in ["x.json", "x.yaml", "x.YML", "x"] {
+            let json = to_json(file, text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&json).unwrap(),
+                same,
+                "{file}: {json}"
+            );
+            assert!(json.contains("1.50") && json.contains("1e3"), "{file}: {json}");
+        }
+    }
+}

@@ -300,3 +300,23 @@ pub(crate) fn put(database: &dyn Database, table: &str, items: Vec<Item>) -> Res
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_between_attempts() {
+        for (attempt, millis) in [
+            (0, 50),
+            (1, 100),
+            (5, 1600),
+            (7, 6400),
+            (8, 10_000),
+            (9, 10_000),
+            (1000, 10_000),
+        ] {
+            assert_eq!(backoff(attempt), Duration::from_millis(millis), "attempt {attempt}");
+        }
+    }
+}

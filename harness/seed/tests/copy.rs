@@ -213,6 +213,73 @@ fn an_interrupted_copy_is_resumed() {
     assert_eq!(interrupted, "Orders: AccessDeniedException: no more");
     let copied = copy(&from, &InProcess::new(&to, &caller), &options, &|_| ()).unwrap();
     assert!(copied <= ITEMS, "{copied}");
+    assert!(!state.exists() && !state.with_extension("new").exists());
+}
+
+/// Stops in the middle of segment 0, once the state has been saved because segment 1 is done. Counts the written items.
+struct Stopping<'d> {
+    inner: InProcess<'d>,
+    state: std::path::PathBuf,
+    written: AtomicU64,
+    second_page: std::sync::Barrier,
+}
+
+impl Database for Stopping<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        let first = body["ExclusiveStartKey"].is_null();
+        if operation == "Scan" && body["Segment"] == 1 && first {
+            self.second_page.wait();
+        }
+        if operation == "Scan" && body["Segment"] == 0 && !first {
+            self.second_page.wait();
+            let started = std::time::Instant::now();
+            while !self.state.exists() {
+                assert!(started.elapsed() < Duration::from_mins(1), "nothing is saved");
+                std::thread::yield_now();
+            }
+            return Err(CallError {
+                code: "AccessDeniedException".into(),
+                message: "no more".into(),
+            });
+        }
+        if operation == "BatchWriteItem" {
+            let items = body["RequestItems"]["Orders"].as_array().unwrap().len();
+            self.written.fetch_add(items as u64, Ordering::Relaxed);
+        }
+        self.inner.call(operation, body)
+    }
+
+    fn pause(&self, _: Duration) {}
+}
+
+/// A copy continues after the last page that it has written.
+#[test]
+fn a_resumed_copy_writes_no_item_again() {
+    let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
+    let state = std::env::temp_dir().join(format!("dynatwin-pages-{}.json", std::process::id()));
+    let _ = std::fs::remove_file(&state);
+    let stopping = |engine| Stopping {
+        inner: InProcess::new(engine, &caller),
+        state: state.clone(),
+        written: AtomicU64::new(0),
+        second_page: std::sync::Barrier::new(2),
+    };
+    let options = CopyOptions {
+        state: Some(state.clone()),
+        verify: false,
+        ..options()
+    };
+    let (source, first) = (stopping(&from), stopping(&to));
+    let error = copy(&source, &first, &options, &|_| ()).unwrap_err();
+    assert_eq!(error, "Orders: AccessDeniedException: no more");
+    let written = first.written.into_inner();
+    let rest = copy(
+        &InProcess::new(&from, &caller),
+        &InProcess::new(&to, &caller),
+        &options,
+        &|_| (),
+    );
+    assert_eq!(rest, Ok(ITEMS - written), "after {written}");
     assert!(!state.exists());
 }
 

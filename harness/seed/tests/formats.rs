@@ -120,6 +120,28 @@ fn a_workbench_model() {
     assert_eq!(items.len(), 2);
 }
 
+/// A key schema starts with the partition key, in whatever order the model has the attributes.
+#[test]
+fn keys_of_a_model_are_in_order() {
+    let key = |role: &str, name: &str| format!(r#""{role}": {{"AttributeName": "{name}", "AttributeType": "S"}}"#);
+    let (hash, range) = (key("PartitionKey", "a"), key("SortKey", "b"));
+    for keys in [format!("{hash}, {range}"), format!("{range}, {hash}")] {
+        let index = format!(r#"{{"IndexName": "Index", "KeyAttributes": {{{keys}}}}}"#);
+        let model = format!(
+            r#"{{"DataModel": [{{"TableName": "Tab", "KeyAttributes": {{{keys}}}, "GlobalSecondaryIndexes": [{index}]}}]}}"#
+        );
+        let table = Filled::with(Seed::parse("model.json", model.as_bytes())).table("Tab");
+        for schema in [&table["KeySchema"], &table["GlobalSecondaryIndexes"][0]["KeySchema"]] {
+            let names = schema
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|key| key["AttributeName"].as_str().unwrap());
+            assert_eq!(names.collect::<String>(), "ab", "{keys}");
+        }
+    }
+}
+
 #[test]
 fn a_database_of_dynamodb_local() {
     let filled = Filled::with(Seed::read(&data("shared-local-instance.db")));
@@ -477,6 +499,43 @@ fn refused_items_are_reported_with_their_line() {
         assert!(error.to_string().starts_with(message), "{text}: {error}");
         assert_eq!(engine.conditions(), Conditions::AWS, "{text}");
     }
+}
+
+/// Items of several pages of a Scan are written and counted.
+#[test]
+fn a_large_table_is_exported() {
+    const COUNT: usize = 40;
+    let engine = engine(&dynatwin_engine::Conditions::CALM);
+    let pad = "x".repeat(60_000);
+    let items = (0..COUNT).map(|at| format!(r#"{{"id": "a", "at": {at}, "pad": "{pad}"}}"#));
+    let items = items.collect::<Vec<_>>().join(",");
+    let text = format!(r#"{{"tables": [{SESSIONS}, "Items": [{items}]}}]}}"#);
+    let seed = Seed::parse("x.json", text.as_bytes()).unwrap();
+    load_engine(&engine, &caller(), seed, Existing::Refuse).unwrap();
+    let folder = Folder::new("pages");
+    let pages = std::sync::atomic::AtomicUsize::new(0);
+    let report = |event: dynatwin_seed::CopyEvent<'_>| {
+        if let dynatwin_seed::CopyEvent::Copied { .. } = event {
+            pages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    };
+    let items = dynatwin_seed::export(&InProcess::new(&engine, &caller()), &[], &folder.0, &report);
+    assert_eq!(items, Ok(COUNT as u64));
+    assert!(pages.into_inner() > 1);
+    let json = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.0.join("Sessions").join(name)).unwrap()).unwrap()
+    };
+    for name in ["manifest-summary.json", "manifest-files.json"] {
+        assert_eq!(json(name)["itemCount"], COUNT, "{name}");
+    }
+    let again = Filled::with(Seed::read(&folder.0.display().to_string()));
+    assert_eq!(
+        again.1,
+        Loaded {
+            tables: 1,
+            items: COUNT
+        }
+    );
 }
 
 /// A folder that is removed on drop.
