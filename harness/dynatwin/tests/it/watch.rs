@@ -58,8 +58,16 @@ async fn assert_no_scans_accepts_queries_and_suggests_them_for_scans() {
          - Scan of Tasks by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00.000Z: 2 items read in 1 page.\n  \
          A Query reads only the items of one partition key: KeyConditionExpression \"PK = :value\"."
     );
-    // Requests in other regions do not count for this account.
-    twin.region("eu-west-1").assert_no_scans();
+    // Requests in other regions and of other access keys do not count for this account.
+    for other in [
+        twin.region("eu-west-1"),
+        twin.account("123456789012", "us-east-1"),
+        twin.account("123456789012", "eu-west-1"),
+    ] {
+        other.assert_no_scans();
+        assert!(other.scans().is_empty() && other.requests().is_empty());
+    }
+    assert_eq!((twin.scans().len(), twin.region("us-east-1").scans().len()), (1, 1));
     twin.forget_requests();
     twin.assert_no_scans();
 }
