@@ -231,6 +231,41 @@ fn a_directory_names_the_process_that_holds_it() {
     );
 }
 
+/// Also if closing has failed, and a snapshot has repaired the log since.
+#[test]
+fn a_closed_store_accepts_no_record() {
+    for fails in [false, true] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        store.append(b"before").unwrap();
+        if fails {
+            disk.fail_at(disk.operations() + 1, Fault::Error);
+        }
+        store.close();
+        if fails {
+            assert!(store.failure().is_some());
+            snapshot(&store, &[b"before".to_vec()]).unwrap();
+        }
+        assert_eq!(
+            store.append(b"later"),
+            Err(crate::AppendError::Closed),
+            "fails: {fails}"
+        );
+        assert_eq!(
+            store.buffer(b"later"),
+            Err(crate::AppendError::Closed),
+            "fails: {fails}"
+        );
+        drop(store);
+        let (_, found, report) = open(&disk).unwrap();
+        assert_eq!(
+            (found.concat(), report.cut),
+            (b"before".to_vec(), None),
+            "fails: {fails}"
+        );
+    }
+}
+
 #[test]
 fn one_snapshot_at_a_time() {
     let disk = SimDisk::new();
