@@ -326,13 +326,15 @@ fn write_head(head: &mut Vec<u8>, answer: &Answer, last: bool) {
 
 /// Returns the present time as in the header `date`, formatted once a second.
 fn date() -> [u8; DATE_LENGTH] {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    date_of(since.unwrap_or_default().as_secs())
+}
+
+/// The date of a second since 1970. Each thread keeps the last one that it has formatted.
+fn date_of(seconds: u64) -> [u8; DATE_LENGTH] {
     thread_local! {
-        static FORMATTED: Cell<(u64, [u8; DATE_LENGTH])> = const { Cell::new((0, [b' '; DATE_LENGTH])) };
+        static FORMATTED: Cell<(u64, [u8; DATE_LENGTH])> = const { Cell::new((u64::MAX, [b' '; DATE_LENGTH])) };
     }
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
     let (of, date) = FORMATTED.get();
     if of == seconds {
         return date;
@@ -432,6 +434,20 @@ mod tests {
                     "{line} {headers}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn each_second_has_its_date() {
+        for (seconds, expect) in [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (1_767_225_659, "Thu, 01 Jan 2026 00:00:59 GMT"),
+            (1_767_225_659, "Thu, 01 Jan 2026 00:00:59 GMT"),
+            (1_767_225_660, "Thu, 01 Jan 2026 00:01:00 GMT"),
+            (1_767_225_661, "Thu, 01 Jan 2026 00:01:01 GMT"),
+            (1_767_225_660, "Thu, 01 Jan 2026 00:01:00 GMT"),
+        ] {
+            assert_eq!(std::str::from_utf8(&date_of(seconds)), Ok(expect), "{seconds}");
         }
     }
 
