@@ -114,6 +114,36 @@ mod tests {
     }
 
     #[test]
+    fn answers_of_a_server() {
+        for (answer, is_server) in [
+            ("HTTP/1.1 200 OK", true),
+            ("HTTP/1.1 400 Bad Request", true),
+            ("HTTP/1.1 404 Not Found", false),
+            ("HTTP/1.1 503 Service Unavailable", false),
+            ("SSH-2.0-OpenSSH", false),
+            ("HTTP/1.1", false),
+        ] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let probe = Probe {
+                host: "127.0.0.1".into(),
+                port: listener.local_addr().unwrap().port(),
+                patience: None,
+            };
+            let answering = thread::spawn(move || {
+                let mut stream = listener.accept().unwrap().0;
+                let (mut request, mut byte) = (Vec::new(), [0]);
+                while !request.ends_with(b"\r\n\r\n") {
+                    stream.read_exact(&mut byte).unwrap();
+                    request.push(byte[0]);
+                }
+                stream.write_all(answer.as_bytes()).unwrap();
+            });
+            assert_eq!(probe.run().is_ok(), is_server, "{answer}");
+            answering.join().unwrap();
+        }
+    }
+
+    #[test]
     fn command_lines() {
         let probe = |host: &str, port, patience: Option<u64>| Probe {
             host: host.into(),

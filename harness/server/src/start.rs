@@ -139,12 +139,7 @@ fn read(file: &str) -> std::io::Result<String> {
 
 /// Loads the files of `--load`, and returns a line about each. Existing tables and their items stay unchanged.
 pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed::Error> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
-    let caller = Caller {
-        access_key: variable("AWS_ACCESS_KEY_ID").unwrap_or_else(|| "local".into()).into(),
-        region: region.unwrap_or_else(|| "us-east-1".into()).into(),
-    };
+    let caller = owner(|name| std::env::var(name).ok());
     let who = if flags.shared_db {
         String::new()
     } else {
@@ -157,6 +152,16 @@ pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed
         Ok(format!("Loaded {tables} tables and {items} items from {file}{who}."))
     });
     read.collect()
+}
+
+/// The caller that the tables of `--load` belong to: that of the SDKs, which have the same environment.
+fn owner(variable: impl Fn(&str) -> Option<String>) -> Caller {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let region = set("AWS_REGION").or_else(|| set("AWS_DEFAULT_REGION"));
+    Caller {
+        access_key: set("AWS_ACCESS_KEY_ID").unwrap_or_else(|| "local".into()).into(),
+        region: region.unwrap_or_else(|| "us-east-1".into()).into(),
+    }
 }
 
 fn clock(flags: &Flags) -> Clock {
@@ -246,6 +251,33 @@ mod tests {
             keys(&["--verify-signatures", "--iam", "access.yaml"], |_| None),
             Ok(None)
         );
+    }
+
+    #[test]
+    fn loaded_tables_belong_to_the_caller_of_the_environment() {
+        for (set, access_key, region) in [
+            (&[][..], "local", "us-east-1"),
+            (&["AWS_ACCESS_KEY_ID"], "AWS_ACCESS_KEY_ID", "us-east-1"),
+            (&["AWS_REGION"], "local", "AWS_REGION"),
+            (&["AWS_DEFAULT_REGION"], "local", "AWS_DEFAULT_REGION"),
+            (&["AWS_DEFAULT_REGION", "AWS_REGION"], "local", "AWS_REGION"),
+        ] {
+            let found = owner(|name| set.contains(&name).then(|| name.to_owned()));
+            assert_eq!((&*found.access_key, &*found.region), (access_key, region), "{set:?}");
+        }
+        let empty = owner(|_| Some(String::new()));
+        assert_eq!((&*empty.access_key, &*empty.region), ("local", "us-east-1"));
+    }
+
+    #[test]
+    fn a_file_has_a_largest_size() {
+        let path = std::env::temp_dir().join(format!("dynatwin-largest-{}", std::process::id()));
+        for (size, fits) in [(REQUEST_BODY, true), (REQUEST_BODY + 1, false)] {
+            std::fs::write(&path, vec![b' '; size]).unwrap();
+            let text = read(path.to_str().unwrap());
+            assert_eq!(text.is_ok_and(|text| text.len() == size), fits, "{size}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -146,6 +146,31 @@ mod tests {
         }
     }
 
+    /// Files whose names contain a hash never change; the page that names them may.
+    #[test]
+    fn files_are_cached_by_their_names() {
+        for (path, expect) in [
+            ("/_dynatwin/ui", None),
+            ("/_dynatwin/ui/", Some("no-cache")),
+            ("/_dynatwin/ui/index.html", Some("no-cache")),
+            ("/_dynatwin/ui/icon.svg", Some("no-cache")),
+            ("/_dynatwin/ui/assets/a.js", Some("max-age=31536000, immutable")),
+            ("/_dynatwin/ui/assets/b.js", None),
+        ] {
+            let page = answer(BUILT, &Method::GET, path).unwrap();
+            assert_eq!(page.headers.get("cache-control"), expect, "{path}");
+            let location = (path == "/_dynatwin/ui").then_some("ui/");
+            assert_eq!(page.headers.get("location"), location, "{path}");
+            for (name, value) in [
+                ("content-security-policy", POLICY),
+                ("x-content-type-options", "nosniff"),
+                ("referrer-policy", "no-referrer"),
+            ] {
+                assert_eq!(page.headers.get(name), Some(value), "{path}: {name}");
+            }
+        }
+    }
+
     #[test]
     fn a_server_without_the_console_names_the_command_that_builds_it() {
         let page = answer(&[], &Method::GET, "/_dynatwin/ui/").unwrap();

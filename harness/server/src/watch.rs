@@ -224,3 +224,26 @@ impl AsyncWrite for Watched {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader has made progress once it has received the least number of bytes since the last progress.
+    #[test]
+    fn progress_is_counted_from_the_last_progress() {
+        let ticks = Arc::new(AtomicU32::new(0));
+        let watch = Watch::new(Arc::clone(&ticks), 100);
+        watch.enter(Phase::Answering);
+        for (count, age) in [(60, 1), (39, 2), (1, 0), (60, 1), (39, 2), (100, 0), (99, 1)] {
+            ticks.fetch_add(1, Relaxed);
+            watch.sent(count);
+            assert_eq!(watch.age(), age, "after {count}");
+        }
+        // The next answer has its own count.
+        watch.enter(Phase::Answering);
+        ticks.fetch_add(1, Relaxed);
+        watch.sent(99);
+        assert_eq!(watch.age(), 1);
+    }
+}

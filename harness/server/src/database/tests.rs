@@ -348,3 +348,32 @@ fn an_adjusted_clock_continues() {
         }
     }
 }
+
+/// A clock continues after the last moment that a request or a client can have seen: that of the end of the process, or
+/// that of the last commit.
+#[test]
+fn a_fast_clock_does_not_go_back() {
+    for start in ["system", "2026-02-03T00:00:00Z"] {
+        for closes in [true, false] {
+            let words = ["--clock", start, "--speed", "1000000"];
+            let Ok(Invocation::Run(flags)) = parse(words.map(str::to_owned), |_| None) else {
+                panic!("{words:?}");
+            };
+            let disk = SimDisk::new();
+            let (database, _) = open_on(&flags, "sim", disk.clone()).unwrap();
+            let later = database.clock().now().plus(Duration::from_hours(96));
+            while database.clock().now() < later {
+                std::thread::yield_now();
+            }
+            if closes {
+                database.close();
+            } else {
+                request(&database, false, "CreateTable", &table()).unwrap();
+            }
+            drop(database);
+            let (database, _) = open_on(&flags, "sim", disk.after_kill()).unwrap();
+            let now = database.clock().now();
+            assert!(now >= later, "{start}, closed {closes}: {now} before {later}");
+        }
+    }
+}

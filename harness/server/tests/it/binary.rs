@@ -218,15 +218,25 @@ fn an_endless_file_is_too_large() {
 
 /// Returns the answer of the server at a port to an API request of the caller that owns the tables of `--load`.
 fn answer(port: u16, operation: &str, body: &str) -> String {
+    answer_with("connection: close\r\n", port, operation, body)
+}
+
+/// Returns the answer to the request in the form that SDKs send.
+fn direct_answer(port: u16, operation: &str, body: &str) -> String {
+    answer_with("", port, operation, body)
+}
+
+fn answer_with(header: &str, port: u16, operation: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let credential = "Credential=local/20260101/us-east-1/dynamodb/aws4_request";
     let head = format!(
-        "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.{operation}\r\n\
+        "POST / HTTP/1.1\r\nhost: localhost\r\n{header}content-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.{operation}\r\n\
          authorization: AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0\r\nx-amz-date: 20260101T000000Z\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
@@ -398,6 +408,39 @@ fn it_prints_its_address_and_stops_on_a_signal() {
 }
 
 #[test]
+fn a_signal_lets_running_requests_finish() {
+    let send = |port: u16, request: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let received = |mut stream: TcpStream| {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        answer
+    };
+    let mut server = Running::start(&["--port", "0"]);
+    let rule = r#"{"verdict": {"wait": 0.5}, "operation": "ListTables", "first": 1}"#;
+    let json = "host: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n";
+    let length = rule.len();
+    let add = format!("POST /_dynatwin/faults HTTP/1.1\r\n{json}content-length: {length}\r\n\r\n{rule}");
+    received(send(server.2, &add));
+    let list = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-amz-json-1.0\r\n\
+        x-amz-target: DynamoDB_20120810.ListTables\r\nx-amz-date: 20260101T000000Z\r\nauthorization: AWS4-HMAC-SHA256 \
+        Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
+        content-length: 2\r\n\r\n{}";
+    let running = send(server.2, list);
+    let rules = format!("GET /_dynatwin/faults HTTP/1.1\r\n{json}\r\n");
+    while !received(send(server.2, &rules)).contains(r#""fired":1"#) {
+        std::thread::yield_now();
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    received(running);
+}
+
+#[test]
 fn a_signal_stops_a_server_that_is_loading() {
     let folder = std::env::temp_dir().join(format!("dynatwin-loading-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -448,6 +491,9 @@ fn requests_are_logged_by_their_level() {
                 "ListTables 500",
                 "ListTables 503",
                 "DescribeTable 400",
+                "DeleteTable 400",
+                "DescribeTable 400",
+                "DeleteTable 400",
                 "ListTables 200",
             ],
         ),
@@ -468,7 +514,11 @@ fn requests_are_logged_by_their_level() {
             assert!(added.starts_with("HTTP/1.1 200 "), "{added}");
             answer(server.2, "ListTables", "{}");
         }
-        answer(server.2, "DescribeTable", r#"{"TableName": "missing"}"#);
+        for answer in [answer, direct_answer] {
+            answer(server.2, "DescribeTable", r#"{"TableName": "missing"}"#);
+            // Carried out aside, because it may take long.
+            answer(server.2, "DeleteTable", r#"{"TableName": "missing"}"#);
+        }
         answer(server.2, "ListTables", "{}");
         assert_eq!(server.signal("TERM"), Some(0));
         let mut err = String::new();

@@ -189,7 +189,8 @@ fn connections_beyond_the_bound_are_refused() {
     for stream in &mut open {
         assert_eq!(ask(stream, &post("/", b"in")).body, b"in");
     }
-    for _ in 0..3 {
+    // More than are refused with an answer at a time.
+    for _ in 0..300 {
         let mut refused = connect(&server);
         let response = ask(&mut refused, &post("/", &[b'x'; 10_000]));
         assert_eq!(response.status(), 503);
@@ -361,6 +362,25 @@ fn answers_in_flight_have_a_budget() {
     }
 }
 
+/// An answer has its room until the client has received it.
+#[test]
+fn answers_that_are_not_read_keep_their_room() {
+    const BYTES: usize = 40_000_000;
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.bodies = BYTES * 3 / 2;
+    });
+    for request in forms(&format!("/bytes/{BYTES}"), b"") {
+        let mut unread = connect(&server);
+        unread.write_all(&request).unwrap();
+        unread.read_exact(&mut [0; 1]).unwrap();
+        assert_eq!(ask(&mut connect(&server), &request).status(), 503);
+        drop(unread);
+        while ask(&mut connect(&server), &request).status() == 503 {
+            std::thread::yield_now();
+        }
+    }
+}
+
 #[test]
 fn readers_that_are_too_slow_are_dropped() {
     let (server, _) = echo(Clock::settable(Moment::START), |options| {
@@ -457,14 +477,34 @@ fn large_heads_are_refused() {
         ("/".to_owned(), 17_000, 400),
         (format!("/header/{}", "p".repeat(17_000)), 10, 400),
     ] {
-        let mut stream = connect(&server);
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n",
-            "h".repeat(header)
-        );
-        let response = ask(&mut stream, request.as_bytes());
-        assert_eq!(response.status(), status, "{header} bytes");
-        assert_eq!(response.is_last(), status == 400);
+        for line in ["GET", "POST"] {
+            let mut stream = connect(&server);
+            let request = format!(
+                "{line} {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nx-long: {}\r\n\r\n",
+                "h".repeat(header)
+            );
+            let response = ask(&mut stream, request.as_bytes());
+            assert_eq!(response.status(), status, "{line}, {header} bytes");
+            assert_eq!(response.is_last(), status == 400);
+        }
+    }
+}
+
+/// The lines of a head, without the empty one at its end, have a largest size.
+#[test]
+fn a_head_of_the_largest_size_is_received() {
+    // The default, and one that is smaller than what the server reads at a time.
+    for limit in [16 * 1024, 1024] {
+        let (server, _) = echo(Clock::settable(Moment::START), |options| options.limits.head = limit);
+        for line in ["GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\n"] {
+            for (longer, status) in [(0, 200), (1, 400)] {
+                let lines = format!("{line}host: x\r\ncontent-length: 0\r\nx-long: ");
+                let long = "h".repeat(limit - lines.len() - 2 + longer);
+                let request = format!("{lines}{long}\r\n\r\n");
+                let response = ask(&mut connect(&server), request.as_bytes());
+                assert_eq!(response.status(), status, "{line}{longer} more than {limit}");
+            }
+        }
     }
 }
 

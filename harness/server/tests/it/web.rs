@@ -41,6 +41,10 @@ fn origins_allowed(server: &Server, origin: &str) -> [Option<String>; 4] {
         ("access-control-allow-methods", "post"),
         ("access-control-allow-headers", "x-amz-target"),
         ("access-control-max-age", "172800"),
+        (
+            "access-control-expose-headers",
+            "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date",
+        ),
     ] {
         assert_eq!(preflight.header(name), is_allowed.then_some(value), "{origin}: {name}");
     }
