@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dynatwin_engine::transfers::Failure;
 
 /// The maximum number of objects that are listed: the limit of an import.
-const MOST_OBJECTS: usize = 50_000;
+const MOST_OBJECTS: usize = if cfg!(test) { 3 } else { 50_000 };
 
 pub struct Bucket(PathBuf);
 
@@ -95,6 +95,24 @@ fn plain(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_objects_is_limited() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-objects-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("data")).unwrap();
+        let bucket = Bucket::open(&folder, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
+        let listed = |prefix: &str| bucket.objects(prefix).map(|objects| objects.len()).ok();
+        for (key, all, below) in [("a", 1, 0), ("b/1", 2, 1), ("b/2", 3, 2), ("b/3", 4, 3)] {
+            bucket.put(key, b"").unwrap();
+            // Objects without the prefix do not count.
+            assert_eq!(listed(""), Some(all).filter(|count| *count <= MOST_OBJECTS), "{key}");
+            assert_eq!(listed("b/"), Some(below), "{key}");
+        }
+        bucket.put("b/4", b"").unwrap();
+        assert_eq!(listed("b/"), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn no_key_leaves_the_bucket() {

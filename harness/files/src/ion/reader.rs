@@ -484,6 +484,46 @@ mod tests {
     }
 
     #[test]
+    fn escapes() {
+        for (escape, expect) in [
+            ("n", "\n"),
+            ("r", "\r"),
+            ("t", "\t"),
+            ("0", "\0"),
+            ("a", "\u{7}"),
+            ("b", "\u{8}"),
+            ("f", "\u{c}"),
+            ("v", "\u{b}"),
+            ("\"", "\""),
+            ("'", "'"),
+            ("\\", "\\"),
+            ("/", "/"),
+            ("?", "?"),
+            ("\n", ""),
+            ("x7f", "\u{7f}"),
+            ("u00e9", "é"),
+            ("ud83d\\ude00", "😀"),
+            ("U0001F600", "😀"),
+        ] {
+            for quote in ["\"", "'", "'''"] {
+                let text = format!("{quote}\\{escape}{quote}");
+                let mut parser = Parser { text: &text, at: 0 };
+                assert_eq!(parser.string(), Ok(expect.to_owned()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_of_the_greatest_depth_are_read() {
+        for (deeper, expect) in [(0, "a number was expected"), (1, "values are nested too deep")] {
+            let depth = quotas::NESTING_KEPT - 1 + deeper;
+            for open in ["[", "{a:"] {
+                check(&format!("{{Item:{{a:{}-", open.repeat(depth)), expect);
+            }
+        }
+    }
+
+    #[test]
     fn depth_is_bounded() {
         for open in ["[", "{a:"] {
             check(
