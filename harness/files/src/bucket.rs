@@ -115,6 +115,45 @@ mod tests {
     }
 
     #[test]
+    fn objects_are_ordered_by_key() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-ordered-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("data")).unwrap();
+        let bucket = Bucket::open(&folder, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
+        for key in ["c", "b/1", "a"] {
+            bucket.put(key, b"").unwrap();
+        }
+        let keys: Vec<_> = bucket
+            .objects("")
+            .unwrap()
+            .into_iter()
+            .map(|object| object.key)
+            .collect();
+        assert_eq!(keys, ["a", "b/1", "c"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_is_written_through() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-links-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("data")).unwrap();
+        fs::create_dir_all(folder.join("other")).unwrap();
+        fs::write(folder.join("other/file"), b"before").unwrap();
+        let bucket = Bucket::open(&folder, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
+        for (link, to) in [("folder", "other"), ("file", "other/file"), ("dangling", "other/new")] {
+            std::os::unix::fs::symlink(folder.join(to), folder.join("data").join(link)).unwrap();
+        }
+        for key in ["folder/file", "file", "dangling"] {
+            assert!(bucket.put(key, b"after").is_err(), "{key}");
+        }
+        assert_eq!(fs::read(folder.join("other/file")).unwrap(), b"before");
+        assert!(!folder.join("other/new").exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn no_key_leaves_the_bucket() {
         for name in ["", ".", "..", "a/b", "a\\b", "c:", "a\0"] {
             assert_eq!(plain(name), None, "{name}");
