@@ -17,6 +17,9 @@ async fn federated_users_and_context_keys() {
     let twin = Twin::builder().access(&accounts).build();
     let tables = twin.as_root("123456789012").account();
     tables.table("Items").hash("PK").create().await.unwrap();
+    let elsewhere = twin.as_root("123456789012").region("eu-west-1").account();
+    assert_eq!((tables.tables().len(), elsewhere.tables().len()), (1, 0));
+    assert_eq!(&*elsewhere.caller().region, "eu-west-1");
     let ann = || twin.as_user("arn:aws:iam::123456789012:user/ann").federated("visitor");
     let web = twin
         .as_role("arn:aws:iam::123456789012:role/Web")

@@ -149,6 +149,20 @@ fn a_snapshot_is_due_after_many_openings() {
     }
 }
 
+/// A segment without records does not outlive the process that began it.
+#[test]
+fn openings_without_records_leave_no_segments() {
+    let disk = SimDisk::new();
+    for closes in [true, false, true, false] {
+        let (store, ..) = open(&disk).unwrap();
+        if closes {
+            store.close();
+        }
+        drop(store);
+        assert_eq!(disk.segments().len(), 1);
+    }
+}
+
 #[test]
 fn appended_records_follow_the_buffered_ones() {
     let disk = SimDisk::new();
