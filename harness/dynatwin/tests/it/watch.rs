@@ -125,6 +125,17 @@ async fn faults_that_never_occurred_are_named() {
     twin.assert_faults_fired();
 }
 
+#[test]
+fn an_outage_ends_with_its_guards() {
+    let twin = Twin::seeded(7);
+    let guards = twin.faults().outage(dynatwin::Outage::ThrottleStorm);
+    assert!(!guards.is_empty() && guards.iter().all(|guard| guard.report().is_some()));
+    drop(guards);
+    let second = twin.faults().outage(dynatwin::Outage::Brownout);
+    let held = twin.engine().faults().report().len();
+    assert_eq!(held, second.len(), "the rules of the first are removed");
+}
+
 #[tokio::test]
 async fn every_attempt_is_a_request_with_its_table_and_key() {
     let (twin, client) = watched().await;
