@@ -154,6 +154,7 @@ pub const PATCHES: &[Patch] = &[
         models: &[
             "a_stream_has_all_records_of_a_transaction_or_none",
             "a_shard_of_two_partitions_has_all_records_of_a_transaction_or_none",
+            "a_reader_of_a_stream_finds_a_due_deletion",
         ],
     },
     Patch {
