@@ -232,7 +232,11 @@ pub(super) fn read_range<'p>(
         }
         drop(guard);
         let mut guard = partition.write();
-        run_for(table, &table.shape(), (partition, &mut guard), hidden.iter(), now);
+        let shape = table.shape();
+        run_with(table, &shape, (partition, &mut guard), now, |contents| {
+            let deletions = hidden.iter().map(|key| contents.due_deletion(&shape, key, now));
+            deletions.flatten().collect()
+        });
     }
     read(table, partition, now)
 }
@@ -243,7 +247,7 @@ fn collection(token: u64) -> KeyRange {
 }
 
 /// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key is large. Called
-/// in a table with local indexes before a write locks the partition, so that [`run_for`] finds few deletions to apply.
+/// in a table with local indexes before a write locks the partition, so that [`run_before_changes`] finds few deletions to apply.
 #[cold]
 pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, key: &Key, now: Moment) {
     let now = partition.deleted_by(now);
@@ -260,17 +264,25 @@ pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, 
     }
 }
 
-/// The deletions that are due by `now`, and precede a change of the item under `key`: that of the item, and in a table with
-/// local indexes, where the size of an item collection is limited, those of its collection.
-fn deletions_before(contents: &Contents, shape: &Shape, key: &Key, now: Moment) -> Vec<Expiry> {
+/// The deletions that are due by `now` and precede changes of the items under these keys: those of the items, and in a table
+/// with local indexes, where the size of an item collection is limited, those of their collections.
+fn deletions_before_changes<'k>(
+    contents: &Contents,
+    shape: &Shape,
+    keys: impl Iterator<Item = &'k Key>,
+    now: Moment,
+) -> Vec<Expiry> {
+    let deletion = |key: &Key| contents.due_deletion(shape, key, now);
     if shape.definition.locals.is_empty() {
-        return contents.due_deletion(shape, key, now).into_iter().collect();
+        return keys.filter_map(deletion).collect();
     }
-    let KeyRange { lower, upper } = collection(key.token);
-    let keys = contents.by_key().range((lower.as_ref(), upper.as_ref()));
-    let mut deletions: Vec<Expiry> = keys
-        .filter_map(|(key, _)| contents.due_deletion(shape, key, now))
-        .collect();
+    let mut tokens: Vec<u64> = keys.map(|key| key.token).collect();
+    sort::sort_unique(&mut tokens);
+    let mut deletions = Vec::new();
+    for KeyRange { lower, upper } in tokens.into_iter().map(collection) {
+        let keys = contents.by_key().range((lower.as_ref(), upper.as_ref()));
+        deletions.extend(keys.filter_map(|(key, _)| deletion(key)));
+    }
     sort::sort(&mut deletions);
     deletions
 }
@@ -279,12 +291,26 @@ fn deletions_before(contents: &Contents, shape: &Shape, key: &Key, now: Moment) 
 /// keys: all of it, or few deletions besides those of these items and, with local indexes, of their item collections. Returns
 /// the number of deletions.
 #[cold]
-pub(super) fn run_for<'k>(
+pub(super) fn run_before_changes<'k>(
+    table: &Table,
+    shape: &Shape,
+    place: (&Partition, &mut Contents),
+    keys: impl Iterator<Item = &'k Key>,
+    now: Moment,
+) -> u64 {
+    run_with(table, shape, place, now, |contents| {
+        deletions_before_changes(contents, shape, keys, now)
+    })
+}
+
+/// Runs the work that is due by `now`, for a caller that holds the partition's lock: all of it, or few deletions besides
+/// those that `required` returns. Returns the number of deletions.
+fn run_with(
     table: &Table,
     shape: &Shape,
     (partition, contents): (&Partition, &mut Contents),
-    keys: impl Iterator<Item = &'k Key>,
     now: Moment,
+    required: impl FnOnce(&Contents) -> Vec<Expiry>,
 ) -> u64 {
     if !partition.is_due(now) {
         return 0;
@@ -295,14 +321,12 @@ pub(super) fn run_for<'k>(
     if table.is_sliced() || in_order {
         return deleted;
     }
-    let mut count = 0;
-    for key in keys {
-        for Expiry { due, key } in deletions_before(contents, shape, key, now) {
-            contents.take_deletion(&Expiry { due, key: key.clone() });
-            let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
-            change(table, shape, place, (key, None), cause, (due, now), true);
-            count += 1;
-        }
+    let required = required(contents);
+    let count = required.len() as u64;
+    for Expiry { due, key } in required {
+        contents.take_deletion(&Expiry { due, key: key.clone() });
+        let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
+        change(table, shape, place, (key, None), cause, (due, now), true);
     }
     partition.publish_due(contents);
     table.count_expired(count);
@@ -397,7 +421,7 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
     let mut guard = partition.write();
     let shape = table.shape();
     let contents = &mut guard;
-    let due = run_for(table, &shape, (partition, contents), keys.iter(), now);
+    let due = run_before_changes(table, &shape, (partition, contents), keys.iter(), now);
     let mut count = 0;
     for key in keys {
         let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));

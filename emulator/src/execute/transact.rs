@@ -143,7 +143,7 @@ fn lock<'w>(
         let deleted_by = partition.deleted_by(context.now);
         if partition.is_due(deleted_by) {
             let keys = writes.iter().map(|(_, write)| &write.key);
-            due::run_for(table, &shape, (partition, &mut contents), keys, deleted_by);
+            due::run_before_changes(table, &shape, (partition, &mut contents), keys, deleted_by);
         }
         locked.push(LockedPartition {
             place,

@@ -732,6 +732,26 @@ fn a_write_applies_few_of_many_due_deletions() {
     }
 }
 
+/// A Query of a part of a large item collection applies the deletions of that part.
+#[test]
+fn a_query_applies_few_deletions_of_a_large_collection() {
+    let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
+    create_expiring(&twin, &with_local_index());
+    let ttl = (Moment::START.seconds() + 10).to_string();
+    for at in 0..1500 {
+        let item = json!({"pk": {"S": "p"}, "sk": {"S": format!("{at:04}")}, "g": {"S": "x"}, "ttl": {"N": ttl}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    twin.engine.clock().advance(Duration::from_secs(20));
+    let before = recorder.commits().len();
+    let query = json!({"TableName": "tab", "KeyConditionExpression": "pk = :pk AND begins_with(sk, :sk)",
+        "ExpressionAttributeValues": {":pk": {"S": "p"}, ":sk": {"S": "000"}}});
+    assert_eq!(twin.ok("Query", &query)["Count"], 0);
+    let applied = recorder.commits().len() - before;
+    assert!((10..=10 + 16).contains(&applied), "{applied}");
+}
+
 /// GetRecords applies the deletions that fill its page, not all that are due, and misses or repeats none.
 #[test]
 fn a_reader_of_a_stream_applies_few_of_many_due_deletions() {
