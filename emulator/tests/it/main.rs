@@ -47,6 +47,7 @@ mod stale;
 mod statements;
 mod streams;
 mod strong;
+mod table_life;
 mod tables;
 mod throughput;
 mod transfers;
