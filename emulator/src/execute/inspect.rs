@@ -127,6 +127,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
                 skip => PageLimit {
                     items: skip.saturating_add(query.limit),
                     bytes: usize::MAX,
+                    preload: 0,
                 },
             },
             fetch: None,

@@ -6,7 +6,7 @@ use super::page_cost::{PageCost, tokens_read};
 use super::{capacity, due, stale, strong, trace};
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::plan::{PageRange, PageRead, ReadSource};
+use crate::plan::{PageRange, PageRead, ReadSource, Select};
 use crate::storage::{EarlierState, Page, PageLimit, Walk};
 use crate::value::Item;
 
@@ -30,6 +30,9 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
         strong::admit_read(context, &read.target.table, None)?;
     }
     let mut limit = PageLimit::new(read.limit.and_then(|limit| usize::try_from(limit).ok()));
+    if read.select == Some(Select::Count) && read.filter.is_none() {
+        limit.preload = 0;
+    }
     let fetch = read.fetches().then_some(&read.target.definition().key);
     let mut all = Page::default();
     let mut next = None;

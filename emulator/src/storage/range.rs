@@ -162,6 +162,8 @@ pub struct PageLimit {
     pub items: usize,
     /// Bytes after which it ends, with the item that crosses them.
     pub bytes: usize,
+    /// The bytes of items to load into the processor's cache, because they are read next.
+    pub preload: usize,
 }
 
 impl PageLimit {
@@ -170,6 +172,7 @@ impl PageLimit {
         PageLimit {
             items: limit.unwrap_or(usize::MAX),
             bytes: limits::PAGE_SIZE,
+            preload: PRELOAD,
         }
     }
 }
@@ -219,6 +222,9 @@ pub struct Page {
 /// The number of items for which a page reserves room at first.
 const SMALL_PAGE: usize = 16;
 
+/// The maximum number of bytes of a page that are preloaded: more do not fit into the processor's first-level cache.
+const PRELOAD: usize = 32 * 1024;
+
 impl Page {
     /// A page of a map.
     pub(super) fn of(map: &BTreeMap<Key, Item>, walk: &Walk<'_>) -> Page {
@@ -260,20 +266,27 @@ impl Page {
         // Reserves room for a small page: growing step by step costs more than reading it.
         self.items.reserve(limit.items.min(SMALL_PAGE));
         while !self.cut {
-            // Sizes first: the processor reads several items at once, but none while it clones one, which is atomic.
-            let mut next: SmallVec<[&Item; SMALL_PAGE]> = SmallVec::new();
-            for item in items.by_ref().take(SMALL_PAGE) {
-                next.push(item);
+            let count = SMALL_PAGE.min(limit.items.saturating_sub(self.items.len()).max(1));
+            let next: SmallVec<[&Item; SMALL_PAGE]> = items.by_ref().take(count).collect();
+            if next.is_empty() {
+                return;
+            }
+            // Most items are not in the processor's cache, which loads several at once. It loads none while an item is
+            // cloned, which is atomic: all of them are loaded first.
+            next.iter().for_each(|item| item.preload_size());
+            let mut added = 0;
+            for item in &next {
+                added += 1;
                 self.bytes += item.size();
-                if self.items.len() + next.len() >= limit.items || self.bytes >= limit.bytes {
+                if self.bytes <= limit.preload {
+                    item.preload();
+                }
+                if self.items.len() + added >= limit.items || self.bytes >= limit.bytes {
                     self.cut = true;
                     break;
                 }
             }
-            if next.is_empty() {
-                return;
-            }
-            self.items.extend(next.into_iter().cloned());
+            self.items.extend(next.into_iter().take(added).cloned());
         }
     }
 

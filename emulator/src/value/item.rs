@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::fmt;
+use std::hint;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -53,6 +54,9 @@ impl Header {
         Header(size | if has_number_sets { Header::NUMBER_SETS } else { 0 })
     }
 }
+
+/// The bytes that a processor loads at once.
+const CACHE_LINE: usize = 64;
 
 /// A thread keeps at most this much memory in which it writes items.
 const LARGEST_BUFFER: usize = 64 * 1024;
@@ -222,6 +226,24 @@ impl Item {
     fn header(&self) -> Header {
         let header = self.block.slice.get(self.places().end..).and_then(<[u8]>::first_chunk);
         Header(header.map_or(0, |bytes| u32::from_ne_bytes(*bytes)))
+    }
+
+    /// Loads the size into the processor's cache, and waits for nothing.
+    #[inline]
+    pub fn preload_size(&self) {
+        hint::black_box(self.block.header.header);
+        hint::black_box(self.block.slice.get(self.places().end).copied());
+    }
+
+    /// Loads the JSON into the processor's cache, and waits for nothing.
+    #[inline]
+    pub fn preload(&self) {
+        let json = self.json();
+        let mut at = 0;
+        while let Some(byte) = json.get(at) {
+            hint::black_box(*byte);
+            at += CACHE_LINE;
+        }
     }
 
     /// The places of the JSON in the block.

@@ -28,6 +28,8 @@ const FIRST_ROOM: usize = 4 * 1024;
 const MOST_BYTES: usize = 32 * 1024;
 /// The largest number of headers.
 const MOST_HEADERS: usize = 32;
+/// Bodies from this size on are sent before other requests are handled.
+const LARGE_BODY: usize = 4 * 1024;
 /// The length of the header `date`.
 const DATE_LENGTH: usize = 29;
 /// The longest name of a header. SDKs send no longer ones.
@@ -208,7 +210,10 @@ pub(crate) async fn serve<D: Backend>(state: &Arc<ConnectionState<D>>, socket: &
                 }
             }
         };
-        await_others().await;
+        // A large answer would be out of the processor's cache by then.
+        if answer.body.len() < LARGE_BODY {
+            await_others().await;
+        }
         state.settle(&mut answer, durability).await;
         state.report(|| name(&received), &answer, started);
         send(state, socket, &mut head, &mut answer).await?;
