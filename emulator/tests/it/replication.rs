@@ -278,6 +278,26 @@ fn an_expired_item_is_deleted_by_one_region_and_replicated_to_the_others() {
     assert_eq!(logged, [("put", true), ("delete", true)]);
 }
 
+/// A write of the moment at which a deletion is due replaces it in all regions, though another region deletes the item later.
+#[test]
+fn a_due_deletion_precedes_the_writes_of_its_moment() {
+    for (writer, other) in [(US, EU), (EU, US)] {
+        let twin = Twin::lagging(&[US, EU], 5);
+        let live = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+        twin.ok(US, "UpdateTimeToLive", &live);
+        let now = twin.engine.clock().now().seconds();
+        let item = json!({"pk": {"S": "a"}, "ttl": {"N": (now + 60).to_string()}});
+        twin.ok(US, "PutItem", &json!({"TableName": "tab", "Item": item}));
+        twin.advance(10);
+        // It is now due in both regions, and applied there by their requests.
+        twin.engine.clock().advance(Duration::from_secs(50));
+        twin.put(writer, "a", "new");
+        assert_eq!(twin.get(other, "a"), "-", "{writer}");
+        twin.advance(10);
+        assert_eq!(twin.all(&[US, EU], "a"), "new new", "{writer}");
+    }
+}
+
 #[test]
 fn a_transaction_is_atomic_in_its_region_only() {
     let twin = Twin::new(&[US, EU]);

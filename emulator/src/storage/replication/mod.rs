@@ -15,6 +15,7 @@ pub use inbox::{Inbox, ReplicatedChange, SavedInbox};
 pub use version::{ReplicaVersion, ReplicaVersions, Stamp, VersionComparison};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::commit::{AppendError, Committed, Mutation, Origin};
 use super::delay::Propagation;
@@ -56,8 +57,13 @@ impl Table {
             return;
         }
         let happened = change.happened(committed.time);
+        // In every region, a due deletion precedes the writes of its moment, whenever it is applied.
+        let time = match change.cause {
+            Cause::TimeToLive => happened.minus(Duration::from_micros(1)),
+            Cause::Request | Cause::Replication => happened,
+        };
         let stamp = Stamp {
-            time: happened,
+            time,
             sequence: self.host().writes.fetch_add(1, Ordering::Relaxed) + 1,
             region: self.scope.region.clone(),
         };
