@@ -1,12 +1,12 @@
 //! Prints how long requests wait while all items of a table expire in one step of a settable clock.
 //!
-//! `cargo run --release -p dynatwin-engine --example expiry_waits [ITEMS]`; the default is 1,000,000 items.
+//! `cargo run --release -p dynatwin-engine --example expiry_waits [ITEMS [CASE]...]`; the default is 1,000,000 items and all cases.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 
 const STREAM: &str = r#","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"}"#;
 const LOCAL: &str = r#","LocalSecondaryIndexes":[{"IndexName":"local","Projection":{"ProjectionType":"KEYS_ONLY"},"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"g","KeyType":"RANGE"}]}]"#;
@@ -82,16 +82,64 @@ fn longest(done: &AtomicBool, mut request: impl FnMut(u64)) -> Duration {
     longest
 }
 
-fn measure(name: &str, more: &str, items: u64) {
+/// How long reads are stale, as in the `aws` preset.
+fn staleness() -> Conditions {
+    let Conditions {
+        read_staleness,
+        stale_reads,
+        ..
+    } = Conditions::AWS;
+    Conditions {
+        read_staleness,
+        stale_reads,
+        ..Conditions::CALM
+    }
+}
+
+/// A delay of arrivals in other regions.
+fn delayed() -> Conditions {
+    Conditions {
+        replication_lag: Lag::Fixed(Duration::from_secs(1)),
+        ..Conditions::CALM
+    }
+}
+
+/// What is measured: a table, its conditions, and whether its events are recorded.
+struct Case<'c> {
+    name: &'c str,
+    /// Further members of the table's definition.
+    more: &'c str,
+    conditions: Conditions,
+    is_observed: bool,
+    has_replica: bool,
+    /// The seconds by which the clock advances; all items expire in the first.
+    seconds: u64,
+}
+
+const CALM: Case<'_> = Case {
+    name: "no index",
+    more: "",
+    conditions: Conditions::CALM,
+    is_observed: false,
+    has_replica: false,
+    seconds: 10,
+};
+
+fn measure(case: &Case<'_>, items: u64) {
     let twin = Twin(Engine::new(Settings {
         clock: Clock::settable(Moment::START),
         seed: 1,
-        conditions: Conditions::CALM,
+        conditions: case.conditions,
         shared_db: false,
     }));
-    twin.create("big", more);
+    twin.create("big", case.more);
     twin.create("small", "");
+    if case.has_replica {
+        let replica = r#"{"TableName":"big","ReplicaUpdates":[{"Create":{"RegionName":"eu-west-1"}}]}"#;
+        twin.send("UpdateTable", replica);
+    }
     twin.fill(items);
+    twin.0.listen(case.is_observed);
     let (done, records) = (AtomicBool::new(false), AtomicU64::new(0));
     let get = |table: &str, number: u64| {
         twin.send(
@@ -131,7 +179,7 @@ fn measure(name: &str, more: &str, items: u64) {
         });
         thread::sleep(Duration::from_millis(100));
         let begun = Instant::now();
-        twin.0.advance(Duration::from_secs(10));
+        twin.0.advance(Duration::from_secs(case.seconds));
         let step = begun.elapsed();
         thread::sleep(Duration::from_millis(200));
         done.store(true, Ordering::Relaxed);
@@ -142,7 +190,8 @@ fn measure(name: &str, more: &str, items: u64) {
     let [same, put, read, other] = waits.map(millis);
     let records = records.into_inner();
     println!(
-        "{name:14}{:>8.0}{same:>12.1}{put:>12.1}{read:>12.1}{other:>12.1}{records:>10}",
+        "{:18}{:>8.0}{same:>12.1}{put:>12.1}{read:>12.1}{other:>12.1}{records:>10}",
+        case.name,
         millis(step)
     );
 }
@@ -151,10 +200,49 @@ fn main() {
     let items = std::env::args().nth(1).and_then(|items| items.parse().ok());
     let items = items.unwrap_or(1_000_000);
     println!(
-        "ms, {items} items\n{:14}{:>8}{:>12}{:>12}{:>12}{:>12}{:>10}",
+        "ms, {items} items\n{:18}{:>8}{:>12}{:>12}{:>12}{:>12}{:>10}",
         "", "step", "GetItem", "PutItem", "GetRecords", "other table", "records"
     );
-    measure("no index", "", items);
-    measure("stream", STREAM, items);
-    measure("local index", LOCAL, items);
+    let selected: Vec<String> = std::env::args().skip(2).collect();
+    let cases = [
+        CALM,
+        Case {
+            name: "stream",
+            more: STREAM,
+            ..CALM
+        },
+        Case {
+            name: "local index",
+            more: LOCAL,
+            ..CALM
+        },
+        Case {
+            name: "stale reads",
+            conditions: staleness(),
+            ..CALM
+        },
+        Case {
+            name: "stale reads, 1 s",
+            conditions: staleness(),
+            seconds: 1,
+            ..CALM
+        },
+        Case {
+            name: "event subscriber",
+            is_observed: true,
+            ..CALM
+        },
+        Case {
+            name: "replica",
+            more: STREAM,
+            has_replica: true,
+            conditions: delayed(),
+            ..CALM
+        },
+    ];
+    for case in &cases {
+        if selected.is_empty() || selected.iter().any(|name| name == case.name) {
+            measure(case, items);
+        }
+    }
 }

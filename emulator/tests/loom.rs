@@ -385,18 +385,22 @@ fn due_work_is_never_observed() {
 
 #[test]
 fn a_hidden_item_is_not_observed_again() {
-    explore(|| {
-        let twin = Twin::with(TABLE);
-        twin.ok("UpdateTimeToLive", LIVING);
-        let expires = Moment::START.seconds() + 10;
-        twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#));
-        let put = r#"{"TableName":"tab","Item":{"pk":{"S":"a"}},"ReturnValues":"ALL_OLD"}"#;
-        let writer = twin.spawn(move |twin| twin.ok("PutItem", put));
-        twin.0.clock().set(Moment::from_seconds(expires + 1));
-        let was_hidden = twin.get("a") == "{}";
-        let old = writer.join().unwrap();
-        assert!(!was_hidden || old == "{}", "hidden, and then replaced: {old}");
-    });
+    for is_stale in [false, true] {
+        explore(move || hide_and_replace(if is_stale { stale(false) } else { Twin::with(TABLE) }));
+    }
+}
+
+/// One thread reads an item whose deletion is due, another replaces it.
+fn hide_and_replace(twin: Twin) {
+    twin.ok("UpdateTimeToLive", LIVING);
+    let expires = Moment::START.seconds() + 10;
+    twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#));
+    let put = r#"{"TableName":"tab","Item":{"pk":{"S":"a"}},"ReturnValues":"ALL_OLD"}"#;
+    let writer = twin.spawn(move |twin| twin.ok("PutItem", put));
+    twin.0.clock().set(Moment::from_seconds(expires + 1));
+    let was_hidden = twin.get("a") == "{}";
+    let old = writer.join().unwrap();
+    assert!(!was_hidden || old == "{}", "hidden, and then replaced: {old}");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Runs due work before the next request reads: transactions are executed, changes of other regions arrive, and time to
 //! live deletes items, through the same changes as other writes.
 
+use std::time::Duration;
+
 use super::{capacity, item_events};
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::{Key, KeyBytes};
+use crate::limits;
 use crate::sort;
 use crate::storage::{
     Contents, DueWork, Expiry, KeyRange, Mutation, Partition, PendingTransaction, ReplicatedChange, Shape, Table,
@@ -18,6 +21,8 @@ const SLICE: usize = 128;
 const FEW: usize = 16;
 /// A read of more keys than this applies all due deletions of their partition.
 const MANY: usize = 1024;
+/// More bytes than one request adds to an item collection: the items of a transaction, and their entries in five local indexes.
+const MOST_GROWTH: u64 = (limits::TRANSACTION_ACTIONS * limits::ITEM_SIZE * (1 + limits::LOCAL_INDEXES)) as u64;
 
 /// Runs the work of a table that is due by `now`, partition by partition, and drains its index queues.
 pub fn run_due(table: &Table, now: Moment) {
@@ -47,18 +52,20 @@ fn run_all(table: &Table, partition: &Partition, now: Moment) {
     }
 }
 
-/// Runs the work that is due by `now` in a partition, with at most this many deletions; returns their number.
+/// Runs the work that is due by `now` in a partition, with at most this many deletions that could be left for later; returns the
+/// number of deletions.
 fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) -> u64 {
     let mut guard = partition.write();
     // The partition lock keeps the settings unchanged.
     let shape = table.shape();
     let run = Run {
-        most,
-        in_order: !defers_deletions(table, &shape),
+        most: SLICE,
+        few: most,
+        deferrable: deferrable(table, &guard, now),
     };
     let deleted = run.apply(table, &shape, (partition, &mut guard), now);
     drop(guard);
-    if !run.in_order {
+    if run.deferrable > Moment::FIRST {
         shape.queues().for_each(|queue| queue.drain_if_full(now));
     }
     deleted
@@ -80,12 +87,25 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     }
 }
 
-/// Whether a change of one item may precede due deletions of others: where deletions are made in slices, and where nothing
-/// has to show changes of different items in the order of their times, as events, earlier states and replicas do. Records of a
-/// stream are in the order in which the changes are applied.
-fn defers_deletions(table: &Table, shape: &Shape) -> bool {
-    table.is_sliced()
-        || shape.conditions.read_staleness.is_none() && !table.is_replica() && !table.events().has_subscribers()
+/// The moment by which deletions must be due that may be left for later: changes of other items may precede them.
+/// [`FIRST`](Moment::FIRST) if changes of different items must be applied in the order of their times.
+///
+/// While reads may be stale, deletions may be left that every state has. Replicas leave none: the other regions depend on when
+/// they receive a deletion. While events have subscribers, none are left. Records of a stream are in the order in which the changes are
+/// applied.
+fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
+    if table.is_sliced() {
+        return now;
+    }
+    if table.is_replica() || table.events().has_subscribers() {
+        return Moment::FIRST;
+    }
+    contents.history().map_or(now, |history| history.oldest(now))
+}
+
+/// Whether work is due by `now` that may not be left for later.
+fn must_run(partition: &Partition, contents: &Contents, deferrable: Moment, now: Moment) -> bool {
+    partition.has_transaction_or_arrival_due(now) || deferrable < now && contents.is_deletion_due(deferrable, now)
 }
 
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
@@ -137,14 +157,13 @@ pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> 
 /// Locks a partition for reading single items by [`visible`], after the work that is due by `now` has run, but for
 /// deletions.
 pub(super) fn read_items<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Contents> {
-    while partition.is_due(now) && !table.is_sliced() && defers_deletions(table, &table.shape()) {
-        if partition.has_transaction_or_arrival_due(now) {
-            run_slice(table, partition, FEW, now);
-        }
+    while partition.is_due(now) && !table.is_sliced() {
         let guard = partition.read();
-        if !partition.has_transaction_or_arrival_due(now) {
+        if !must_run(partition, &guard, deferrable(table, &guard, now), now) {
             return guard;
         }
+        drop(guard);
+        run_slice(table, partition, FEW, now);
     }
     read(table, partition, now)
 }
@@ -210,7 +229,7 @@ pub(super) fn read_range<'p>(
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
     let (first, last) = range.tokens();
-    while first == last && partition.is_due(now) && !table.is_sliced() && defers_deletions(table, &table.shape()) {
+    while first == last && partition.is_due(now) && !table.is_sliced() {
         let guard = read_items(table, partition, now);
         let shape = table.shape();
         // The keys of a local index have another order.
@@ -256,6 +275,9 @@ pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, 
     }
     let KeyRange { lower, upper } = collection(key.token);
     let guard = partition.read();
+    if !is_size_relevant(&guard, &table.shape(), key.token) {
+        return;
+    }
     let keys = guard.by_key().range((lower.as_ref(), upper.as_ref()));
     let is_large = keys.take(MANY).count() == MANY;
     drop(guard);
@@ -264,8 +286,15 @@ pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, 
     }
 }
 
+/// Whether the limit of an item collection, or the estimate of its size in an answer, can depend on due deletions.
+fn is_size_relevant(contents: &Contents, shape: &Shape, token: u64) -> bool {
+    // The unit of the estimate: below it, all sizes have the same one.
+    let unit = shape.conditions.item_collection_size / 10;
+    contents.collection(token).saturating_add(MOST_GROWTH) >= unit
+}
+
 /// The deletions that are due by `now` and precede changes of the items under these keys: those of the items, and in a table
-/// with local indexes, where the size of an item collection is limited, those of their collections.
+/// with local indexes, where the size of an item collection is limited, those of their collections, if the size is relevant.
 fn deletions_before_changes<'k>(
     contents: &Contents,
     shape: &Shape,
@@ -276,14 +305,20 @@ fn deletions_before_changes<'k>(
     if shape.definition.locals.is_empty() {
         return keys.filter_map(deletion).collect();
     }
-    let mut tokens: Vec<u64> = keys.map(|key| key.token).collect();
+    let (mut tokens, mut deletions) = (Vec::new(), Vec::new());
+    for key in keys {
+        if is_size_relevant(contents, shape, key.token) {
+            tokens.push(key.token);
+        } else {
+            deletions.extend(deletion(key));
+        }
+    }
     sort::sort_unique(&mut tokens);
-    let mut deletions = Vec::new();
     for KeyRange { lower, upper } in tokens.into_iter().map(collection) {
         let keys = contents.by_key().range((lower.as_ref(), upper.as_ref()));
         deletions.extend(keys.filter_map(|(key, _)| deletion(key)));
     }
-    sort::sort(&mut deletions);
+    sort::sort_unique(&mut deletions);
     deletions
 }
 
@@ -315,18 +350,26 @@ fn run_with(
     if !partition.is_due(now) {
         return 0;
     }
-    let in_order = !defers_deletions(table, shape);
-    let most = if in_order { usize::MAX } else { FEW };
-    let deleted = Run { most, in_order }.apply(table, shape, (partition, contents), now);
-    if table.is_sliced() || in_order {
+    let run = Run {
+        most: usize::MAX,
+        few: FEW,
+        deferrable: deferrable(table, contents, now),
+    };
+    let deleted = run.apply(table, shape, (partition, contents), now);
+    if table.is_sliced() || run.deferrable == Moment::FIRST {
         return deleted;
     }
     let required = required(contents);
     let count = required.len() as u64;
     for Expiry { due, key } in required {
         contents.take_deletion(&Expiry { due, key: key.clone() });
-        let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
-        change(table, shape, place, (key, None), cause, (due, now), true);
+        change(
+            table,
+            shape,
+            (partition, contents),
+            (key, None),
+            run.deletion(table, due, now),
+        );
     }
     partition.publish_due(contents);
     table.count_expired(count);
@@ -335,11 +378,39 @@ fn run_with(
 
 /// How much due work runs under one lock.
 struct Run {
-    /// The number of deletions.
+    /// The number of deletions at which it ends, if only others that may not be left for later remain.
     most: usize,
-    /// Whether all work runs in the order of the due times. Otherwise transactions do not wait for deletions that are left
-    /// for later.
-    in_order: bool,
+    /// The number of deletions at which it ends, if only others remain that may be left for later.
+    few: usize,
+    /// The moment by which deletions are due that may be left for later. Transactions and all other deletions do not wait for them,
+    /// and run in the order of their times.
+    deferrable: Moment,
+}
+
+/// The circumstances of a change that was due.
+struct DueChange {
+    cause: Cause,
+    /// When it was due.
+    at: Moment,
+    /// When it is applied.
+    now: Moment,
+    /// Whether it is a deletion that has been taken out of the due work.
+    is_unscheduled: bool,
+    /// Whether every state that a stale read may return has it.
+    precedes_history: bool,
+}
+
+impl DueChange {
+    /// A deletion that has been taken out of the due work.
+    fn deletion(at: Moment, now: Moment) -> DueChange {
+        DueChange {
+            cause: Cause::TimeToLive,
+            at,
+            now,
+            is_unscheduled: true,
+            precedes_history: false,
+        }
+    }
 }
 
 impl Run {
@@ -354,9 +425,16 @@ impl Run {
     ) -> u64 {
         let mut count = 0;
         let mut deleted = Vec::new();
-        while count < self.most || !self.in_order {
-            let Some(due) = partition.take_due(contents, now, count < self.most) else {
-                break;
+        let mut is_required = self.deferrable < now;
+        while !is_required || count < self.most {
+            let all = !is_required && count < self.few;
+            let after = if all { Moment::FIRST } else { self.deferrable };
+            let Some(due) = partition.take_due(contents, after, now) else {
+                if !is_required {
+                    break;
+                }
+                is_required = false;
+                continue;
             };
             if !matches!(due, DueWork::Expiry(_)) {
                 contents.end_deletions();
@@ -367,17 +445,30 @@ impl Run {
             match due {
                 // An overwrite has removed its old entry, so the item exists and is still expired.
                 DueWork::Expiry(Expiry { due, key }) => {
-                    let (place, cause) = ((partition, &mut *contents), Cause::TimeToLive);
-                    deleted.extend(change(table, shape, place, (key, None), cause, (due, now), true));
+                    let deletion = self.deletion(table, due, now);
+                    deleted.extend(change(table, shape, (partition, contents), (key, None), deletion));
                     count += 1;
                 }
                 // The indexes may have changed since the transaction began; the item has not.
                 DueWork::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
-                    let (place, cause) = ((partition, &mut *contents), Cause::Request);
-                    change(table, shape, place, (key, new), cause, (at, now), false);
+                    let write = DueChange {
+                        cause: Cause::Request,
+                        is_unscheduled: false,
+                        ..DueChange::deletion(at, now)
+                    };
+                    change(table, shape, (partition, contents), (key.clone(), new), write);
+                    count += delete_due(table, shape, (partition, contents), key, (at, now));
                 }
-                DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
-                DueWork::Arrival(at, arrival) => arrive(table, shape, (partition, contents), (at, arrival), now),
+                DueWork::PendingTransaction(at, key, PendingTransaction::Checks) => {
+                    release(table, key.clone(), now);
+                    count += delete_due(table, shape, (partition, contents), key, (at, now));
+                }
+                DueWork::Arrival(at, arrival) => {
+                    let before = at.minus(Duration::from_micros(1));
+                    let key = arrival.key.clone();
+                    count += delete_due(table, shape, (partition, contents), key, (before, now));
+                    arrive(table, shape, (partition, contents), (at, arrival), now);
+                }
             }
         }
         contents.end_deletions();
@@ -386,6 +477,32 @@ impl Run {
         table.count_expired(count as u64);
         count as u64
     }
+
+    /// A deletion that has been taken out of the due work, and that is applied at `now`.
+    fn deletion(&self, table: &Table, at: Moment, now: Moment) -> DueChange {
+        DueChange {
+            precedes_history: at <= self.deferrable && !table.is_sliced(),
+            ..DueChange::deletion(at, now)
+        }
+    }
+}
+
+/// Applies the deletion of an item that is due by a moment and was left for later or waited for a transaction; returns the number
+/// of deletions.
+fn delete_due(
+    table: &Table,
+    shape: &Shape,
+    (partition, contents): (&Partition, &mut Contents),
+    key: Key,
+    (by, now): (Moment, Moment),
+) -> usize {
+    let Some(expiry) = contents.due_deletion(shape, &key, by) else {
+        return 0;
+    };
+    contents.take_deletion(&expiry);
+    let deletion = DueChange::deletion(expiry.due, now);
+    change(table, shape, (partition, contents), (key, None), deletion);
+    1
 }
 
 /// Deletes every item of a table that is expired by `now`, without the lag of time to live; returns their number. Items
@@ -426,8 +543,11 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
     for key in keys {
         let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));
         if expired && !contents.is_marked(key) {
-            let (deleted, cause) = ((key.clone(), None), Cause::TimeToLive);
-            change(table, &shape, (partition, contents), deleted, cause, (now, now), false);
+            let deletion = DueChange {
+                is_unscheduled: false,
+                ..DueChange::deletion(now, now)
+            };
+            change(table, &shape, (partition, contents), (key.clone(), None), deletion);
             count += 1;
         }
     }
@@ -435,18 +555,22 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
     due + count
 }
 
-/// Replaces an item by `new`, or removes it, without spending capacity: a transaction has paid already. The change was
-/// due at the first moment, and is applied at the second. Returns the item before, so that the caller decides when to free
-/// it.
+/// Replaces an item by `new`, or removes it, without spending capacity: a transaction has paid already. Returns the item before,
+/// so that the caller decides when to free it.
 fn change(
     table: &Table,
     shape: &Shape,
     (partition, contents): (&Partition, &mut Contents),
     (key, new): (Key, Option<Item>),
-    cause: Cause,
-    (at, now): (Moment, Moment),
-    is_unscheduled: bool,
+    due: DueChange,
 ) -> Option<Item> {
+    let DueChange {
+        cause,
+        at,
+        now,
+        is_unscheduled,
+        precedes_history,
+    } = due;
     let (old, position) = contents
         .find(&key)
         .map(|(old, position)| (old.clone(), position))
@@ -460,6 +584,7 @@ fn change(
         let mut change = Change::new(&shape.definition, key, old, new);
         change.position = position;
         change.is_unscheduled = is_unscheduled;
+        change.precedes_history = precedes_history;
         change.cause = cause;
         change.due = Some(at);
         let committed = table.log().begin_due(now, || {

@@ -158,10 +158,10 @@ fn look_up(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page 
     let place = table.partition_of(key.token);
     let partition = table.partition(place);
     let contents = due::read_items(table, partition, context.now);
+    let visible = || due::visible(table, partition, &contents, key, context.now);
     let past = contents.history().and_then(|history| {
         let state = stale::state_of_page(context, table, place, history, walk, read.consistent)?;
-        Some(EarlierState::new(&contents, history, state).get(key).cloned())
+        Some(EarlierState::new(&contents, history, state).get_or(key, visible))
     });
-    let item = past.unwrap_or_else(|| due::visible(table, partition, &contents, key, context.now).cloned());
-    Page::of_item(item, walk.limit)
+    Page::of_item(past.unwrap_or_else(visible).cloned(), walk.limit)
 }

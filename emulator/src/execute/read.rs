@@ -64,12 +64,14 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let place = table.partition_of(get.key.token);
     let partition = table.partition(place);
     let contents = due::read_items(table, partition, context.now);
+    let visible = || due::visible(table, partition, &contents, &get.key, context.now);
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
     {
-        return EarlierState::new(&contents, history, state).get(&get.key).cloned();
+        let earlier = EarlierState::new(&contents, history, state);
+        return earlier.get_or(&get.key, visible).cloned();
     }
-    due::visible(table, partition, &contents, &get.key, context.now).cloned()
+    visible().cloned()
 }
 
 /// Reads several items at one moment: all their partitions are locked, in order, before the first is read.

@@ -30,9 +30,14 @@ impl<'c> EarlierState<'c> {
 
     /// The item under a key.
     pub fn get(&self, key: &Key) -> Option<&'c Item> {
+        self.get_or(key, || self.contents.get(key))
+    }
+
+    /// The item under a key, which is `present` if it has not changed since.
+    pub fn get_or(&self, key: &Key, present: impl FnOnce() -> Option<&'c Item>) -> Option<&'c Item> {
         match self.history.version(key, self.state) {
             Some(version) => version.old.as_ref(),
-            None => self.contents.get(key),
+            None => present(),
         }
     }
 

@@ -94,6 +94,8 @@ pub struct History {
     pub share: f64,
     /// Whether reads of one caller are monotonic.
     pub monotonic: bool,
+    /// When deletions by time to live were last scheduled, other than by writes.
+    scheduled: Moment,
     undos: VecDeque<Undo>,
     items: Versions,
     locals: Vec<Versions>,
@@ -109,6 +111,7 @@ impl History {
             staleness,
             share: 1.0,
             monotonic,
+            scheduled: Moment::FIRST,
             undos: VecDeque::new(),
             items: Versions::default(),
             locals: vec![Versions::default(); locals],
@@ -148,7 +151,23 @@ impl History {
         self.trim(at);
     }
 
-    fn trim(&mut self, now: Moment) {
+    /// Records that deletions by time to live are scheduled anew at `now`: some of them may be due since long before.
+    pub fn schedule(&mut self, now: Moment) {
+        self.scheduled = now;
+    }
+
+    /// The moment of the oldest state that a read at `now` may return. Every state has the deletions by time to live that were due
+    /// by then. [`FIRST`](Moment::FIRST) if that does not hold: readers may remember older states, or the schedule is newer.
+    pub fn oldest(&self, now: Moment) -> Moment {
+        let oldest = now.minus(self.staleness.longest());
+        if self.monotonic || oldest < self.scheduled {
+            return Moment::FIRST;
+        }
+        oldest
+    }
+
+    /// Drops versions that no read at `now` may return.
+    pub fn trim(&mut self, now: Moment) {
         let oldest = now.minus(self.staleness.longest());
         while let Some(undo) = self.undos.pop_front_if(|undo| undo.at <= oldest) {
             self.drop(&undo);

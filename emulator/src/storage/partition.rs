@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::time::Duration;
 
 use super::commit::Committed;
 use super::due::{DueWork, Expiry, PendingTransaction};
@@ -16,7 +17,7 @@ use super::snapshot::PartitionSnapshot;
 use crate::change::{Change, ItemPosition};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
-use crate::key::Key;
+use crate::key::{Key, KeyBytes};
 use crate::reclaim::Reclaimer;
 use crate::schema::KeySchema;
 use crate::sync::{AtomicI64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -132,22 +133,18 @@ impl Partition {
         Moment::from_micros(self.next_due.load(Ordering::Acquire)).min(self.inbox.next())
     }
 
-    /// Takes the first work that is due by `now`; deletions only if `deletes`. Of work due at the same time,
-    /// transactions precede changes of other regions, which precede deletions.
-    pub fn take_due(&self, contents: &mut Contents, now: Moment, deletes: bool) -> Option<DueWork> {
+    /// Takes the first work that is due by `now`; of the deletions, only those that are due later than `after`. Of work due at
+    /// the same time, transactions precede changes of other regions, which precede deletions.
+    pub fn take_due(&self, contents: &mut Contents, after: Moment, now: Moment) -> Option<DueWork> {
         let next = self.inbox.next();
         if next <= now
             && next < contents.next_transaction_end()
-            && next <= contents.next_due()
+            && contents.next_deletion(after).is_none_or(|expiry| next <= expiry.due)
             && let Some((arrived, arrival)) = self.inbox.pop(now)
         {
             return Some(DueWork::Arrival(arrived, arrival));
         }
-        if deletes {
-            contents.take_due(now)
-        } else {
-            contents.take_ended_transaction(now)
-        }
+        contents.take_due(after, now)
     }
 
     /// Publishes the due work of `contents` to callers without the lock. The caller holds the lock for writing.
@@ -303,18 +300,37 @@ impl Contents {
         Some(DueWork::PendingTransaction(ends, key, hold.then))
     }
 
-    /// Takes the first work that is due by `now`. A deletion of an item locked by a transaction waits until the
-    /// transaction is executed, and then happens if the item is unchanged.
-    fn take_due(&mut self, now: Moment) -> Option<DueWork> {
+    /// The first deletion that is due later than `after`.
+    fn next_deletion(&self, after: Moment) -> Option<&Expiry> {
+        if after == Moment::FIRST {
+            return self.due.first();
+        }
+        let from = Expiry {
+            due: after.plus(Duration::from_micros(1)),
+            key: Key {
+                token: 0,
+                bytes: KeyBytes::new(),
+            },
+        };
+        self.due.range(from..).next()
+    }
+
+    /// Whether a deletion is due later than `after` and by `now`.
+    pub fn is_deletion_due(&self, after: Moment, now: Moment) -> bool {
+        self.next_deletion(after).is_some_and(|expiry| expiry.due <= now)
+    }
+
+    /// Takes the first work that is due by `now`; of the deletions, only those that are due later than `after`. A deletion of an
+    /// item locked by a transaction waits until the transaction is executed, and then happens if the item is unchanged.
+    fn take_due(&mut self, after: Moment, now: Moment) -> Option<DueWork> {
         loop {
-            let next = self.next_due();
-            if next > now || next == Moment::NEVER {
-                return None;
-            }
-            if self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next) {
+            let ends = self.next_transaction_end();
+            let expiry = self.next_deletion(after);
+            let Some(expiry) = expiry.filter(|expiry| expiry.due <= now && expiry.due < ends) else {
                 return self.take_ended_transaction(now);
-            }
-            let expiry = self.due.pop_first()?;
+            };
+            let expiry = expiry.clone();
+            self.due.remove(&expiry);
             match self.held.get_mut(&expiry.key) {
                 Some(hold) => hold.expired = Some(expiry),
                 None => return Some(DueWork::Expiry(expiry)),
@@ -377,7 +393,11 @@ impl Contents {
             logs.record(change, recovery, shape.conditions.recovery_bytes, happened);
         }
         if let Some(history) = &mut self.history {
-            history.record(change, &self.locals, happened);
+            if change.precedes_history {
+                history.trim(now);
+            } else {
+                history.record(change, &self.locals, happened);
+            }
         }
         self.place(change);
         for arm in &change.globals {
@@ -505,7 +525,10 @@ impl Contents {
     }
 
     /// Removes all future deletions, after the table's time to live or its lag has changed.
-    pub fn unschedule(&mut self) {
+    pub fn unschedule(&mut self, now: Moment) {
+        if let Some(history) = &mut self.history {
+            history.schedule(now);
+        }
         let before = std::mem::take(&mut self.due);
         self.reclaimer.reclaim(before.len(), before);
         self.held.values_mut().for_each(|hold| hold.expired = None);
@@ -528,10 +551,7 @@ impl Contents {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::key::KeyBytes;
 
     /// A deletion that waits for a transaction is due again once the item is released without a change.
     #[test]
@@ -549,13 +569,13 @@ mod tests {
         let mut contents = Contents::default();
         contents.due.insert(expiry.clone());
         partition.hold(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
-        assert!(contents.take_due(at(2)).is_none() && contents.expiries().len() == 0);
+        assert!(contents.take_due(Moment::FIRST, at(2)).is_none() && contents.expiries().len() == 0);
         contents.release(&committed, &key);
         assert!(contents.holds().len() == 0 && contents.expiries().eq([&expiry]));
         // Once time to live has ended, nothing waits.
         partition.hold(&committed, &mut contents, &key, at(5), PendingTransaction::Checks);
-        assert!(contents.take_due(at(2)).is_none());
-        contents.unschedule();
+        assert!(contents.take_due(Moment::FIRST, at(2)).is_none());
+        contents.unschedule(at(2));
         contents.release(&committed, &key);
         assert_eq!(contents.expiries().len(), 0);
     }

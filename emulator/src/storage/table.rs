@@ -260,7 +260,7 @@ impl Table {
             contents.epoch = settings.epoch;
             contents.keep_history(&settings.conditions);
             if reschedule {
-                contents.unschedule();
+                contents.unschedule(now);
                 partition.publish_due(contents);
             }
         }

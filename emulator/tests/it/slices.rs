@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, Twin, caller, create_table_with_ttl, replay, setting, settings};
-use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
 /// A host that keeps the values it should free.
@@ -250,6 +250,48 @@ fn a_due_transaction_does_not_wait_for_many_due_deletions() {
     assert_eq!(scan(&twin, Some("by-g")).len(), 1);
 }
 
+/// A change from another region, of an item whose deletion is due or of another one.
+#[test]
+fn an_arrival_does_not_wait_for_many_due_deletions() {
+    for pk in ["7", "new"] {
+        let (twin, micros) = running();
+        let mut conditions = Conditions::CALM;
+        conditions.replication_lag = Lag::Fixed(Duration::from_secs(5));
+        twin.engine.set_conditions(conditions).unwrap();
+        create_table_with_ttl(&twin);
+        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        twin.ok("UpdateTable", &replica);
+        let pass = |seconds: i64| micros.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+        let there = |operation: &str, body: &Value| {
+            let caller = Caller {
+                region: "eu-west-1".into(),
+                ..twin.caller.clone()
+            };
+            let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+            serde_json::from_slice::<Value>(&answer.body).unwrap()
+        };
+        let count = || there("Scan", &json!({"TableName": "tab"}))["Count"].as_u64().unwrap();
+        // The items arrive there at 5 s, and expire in both regions at 10 s; these deletions arrive at 15 s.
+        put_expiring_items(&twin, 2000);
+        pass(8);
+        assert_eq!(count(), 2000);
+        // It arrives at 13 s. If its deletion was due before, that is the later change of the item.
+        let item = json!({"pk": {"S": pk}, "g": {"S": "here"}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        pass(6);
+        let found = there("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": pk}}}));
+        assert_eq!(found.get("Item"), (pk == "new").then_some(&item), "{found}");
+        let left = count();
+        assert!((1900..2000).contains(&left), "{pk}: {left}");
+        twin.engine.run_due();
+        pass(60);
+        twin.engine.run_due();
+        for items in [count(), scan(&twin, None).len() as u64] {
+            assert_eq!(items, u64::from(pk == "new"), "{pk}");
+        }
+    }
+}
+
 #[test]
 fn expire_now_deletes_all_expired_items() {
     for (twin, micros) in [running(), (Twin::new(1), Arc::new(AtomicI64::new(0)))] {
@@ -363,10 +405,16 @@ fn a_backfill_shares_the_write_units_of_its_index() {
 
 /// Two twins with the same table and clock: one applies due deletions as its clock moves, the other leaves them to its
 /// requests, and has a recorder of its commits.
-struct Pair([Twin; 2], Arc<Recorder>);
+struct Pair {
+    twins: [Twin; 2],
+    recorder: Arc<Recorder>,
+    /// By how many seconds at most the clock of the first one moves in one step.
+    step: u64,
+}
 
 impl Pair {
-    fn new(seed: u64, more: &Value, transaction_time: u64) -> Pair {
+    /// `staleness` is the maximum age in seconds of what half of the reads return.
+    fn new(seed: u64, more: &Value, transaction_time: u64, staleness: u64) -> Pair {
         let mut conditions = Conditions::CALM;
         conditions.time_to_live = TimeToLive::Deletes(Lag::Seeded {
             typical: Duration::from_secs(2),
@@ -374,9 +422,16 @@ impl Pair {
         });
         conditions.transaction_time = Lag::Fixed(Duration::from_secs(transaction_time));
         conditions.item_collection_size = 400;
+        conditions.read_staleness = Lag::Seeded {
+            typical: Duration::from_secs(staleness / 2),
+            longest: Duration::from_secs(staleness),
+        };
+        conditions.stale_reads = 0.5;
         let twins = [Twin::new(seed), Twin::new(seed)];
         let recorder = Recorder::of(&twins[1].engine);
-        let pair = Pair(twins, recorder);
+        // Deletions are applied while the states before them can be read.
+        let step = if staleness > 0 { 1 } else { u64::MAX };
+        let pair = Pair { twins, recorder, step };
         let attributes = ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
         let mut create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": attributes,
@@ -385,7 +440,7 @@ impl Pair {
                 "Projection": {"ProjectionType": "ALL"}}]});
         let members = create.as_object_mut().unwrap();
         members.extend(more.as_object().cloned().unwrap_or_default());
-        pair.0
+        pair.twins
             .iter()
             .for_each(|twin| twin.engine.set_conditions(conditions).unwrap());
         pair.same("CreateTable", &create);
@@ -402,14 +457,19 @@ impl Pair {
 
     /// Sends a request to both, which give the same answer; returns it.
     fn same(&self, operation: &str, body: &Value) -> Value {
-        let [one, other] = self.0.each_ref().map(|twin| twin.send(operation, body));
+        let [one, other] = self.twins.each_ref().map(|twin| twin.send(operation, body));
         assert_eq!(one, other, "{operation} {body}");
         one.1
     }
 
     fn pass(&self, seconds: u64) {
-        self.0[0].engine.advance(Duration::from_secs(seconds));
-        self.0[1].engine.clock().advance(Duration::from_secs(seconds));
+        let mut left = seconds;
+        while left > 0 {
+            let step = left.min(self.step);
+            self.twins[0].engine.advance(Duration::from_secs(step));
+            left -= step;
+        }
+        self.twins[1].engine.clock().advance(Duration::from_secs(seconds));
     }
 }
 
@@ -562,14 +622,17 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
     let members = both.as_object_mut().unwrap();
     members.extend(with_local_index().as_object().cloned().unwrap());
     let cases = [
-        (none.clone(), 0),
-        (none, 20),
-        (with_stream(), 20),
-        (with_local_index(), 0),
-        (both, 20),
+        (none.clone(), 0, 0),
+        (none.clone(), 20, 0),
+        (with_stream(), 20, 0),
+        (with_local_index(), 0, 0),
+        (both.clone(), 20, 0),
+        (none, 20, 8),
+        (both, 0, 8),
     ];
-    for (more, transaction_time) in cases {
-        let (pair, mut choice) = (Pair::new(seed, &more, transaction_time), Choice(seed));
+    for (more, transaction_time, staleness) in cases {
+        let pair = Pair::new(seed, &more, transaction_time, staleness);
+        let mut choice = Choice(seed);
         let has_local_index = more["LocalSecondaryIndexes"].is_array();
         let mut followers = Vec::new();
         let mut refused = 0;
@@ -578,7 +641,7 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
             refused += usize::from(answer.contains("ItemCollectionSizeLimitExceeded"));
         };
         for _ in 0..12 {
-            let now = pair.0[0].seconds();
+            let now = pair.twins[0].seconds();
             for _ in 0..10 {
                 let puts: Vec<Value> = (0..25)
                     .map(|_| any_expiring_item(&mut choice, now))
@@ -587,15 +650,18 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
                 same("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
             }
             if more["StreamSpecification"].is_object() && followers.is_empty() {
-                followers = pair.0.each_ref().map(Follower::new).into();
+                followers = pair.twins.each_ref().map(Follower::new).into();
             }
             pair.pass(10 + choice.below(40));
             for _ in 0..40 {
                 let (operation, body) = any_request(&mut choice, now, has_local_index);
                 same(operation, &body);
+                if staleness > 0 && choice.one_in(4) {
+                    pair.pass(1);
+                }
                 if choice.one_in(10) {
                     let limit = 1 + choice.below(8) as usize;
-                    for (follower, twin) in followers.iter_mut().zip(&pair.0) {
+                    for (follower, twin) in followers.iter_mut().zip(&pair.twins) {
                         follower.read(twin, limit);
                     }
                     let mut records = followers.iter().map(|follower| by_key(follower.records.clone()));
@@ -604,15 +670,15 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
             }
         }
         assert_eq!(refused > 0, has_local_index, "{refused}");
-        for (follower, twin) in followers.iter_mut().zip(&pair.0) {
+        for (follower, twin) in followers.iter_mut().zip(&pair.twins) {
             follower.finish(twin);
         }
-        let latest = pair.0[0].seconds();
-        pair.pass(3600);
+        let latest = pair.twins[0].seconds();
+        pair.pass(120);
         pair.same("Scan", &json!({"TableName": "tab"}));
         pair.same("Scan", &json!({"TableName": "tab", "IndexName": "by-g"}));
         if more["StreamSpecification"].is_object() {
-            let [one, other] = pair.0.each_ref().map(|twin| by_key(replay::records(twin, "tab")));
+            let [one, other] = pair.twins.each_ref().map(|twin| by_key(replay::records(twin, "tab")));
             assert!(one.len() > 1000, "{}", one.len());
             assert!(one == other, "the records of each item");
         }
@@ -624,7 +690,7 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
             );
             pair.same("Scan", &json!({"TableName": name}));
         }
-        commits::check(&pair.0[1].engine, &pair.1, || settings(seed)).unwrap();
+        commits::check(&pair.twins[1].engine, &pair.recorder, || settings(seed)).unwrap();
     }
 }
 
@@ -633,21 +699,21 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
 fn streams_of_the_same_requests_are_equal() {
     let seed = setting("DYNATWIN_SEED").unwrap_or(12);
     println!("DYNATWIN_SEED={seed}");
-    let (pair, mut choice) = (Pair::new(seed, &with_stream(), 20), Choice(seed));
+    let (pair, mut choice) = (Pair::new(seed, &with_stream(), 20, 0), Choice(seed));
     for _ in 0..6 {
-        let now = pair.0[0].seconds();
+        let now = pair.twins[0].seconds();
         for _ in 0..200 {
             let item = any_expiring_item(&mut choice, now);
             pair.same("PutItem", &json!({"TableName": "tab", "Item": item}));
         }
         let by = Duration::from_secs(10 + choice.below(40));
-        pair.0.iter().for_each(|twin| twin.engine.clock().advance(by));
+        pair.twins.iter().for_each(|twin| twin.engine.clock().advance(by));
         for _ in 0..40 {
             let (operation, body) = any_request(&mut choice, now, false);
             pair.same(operation, &body);
         }
     }
-    let [one, other] = pair.0.each_ref().map(|twin| replay::records(twin, "tab"));
+    let [one, other] = pair.twins.each_ref().map(|twin| replay::records(twin, "tab"));
     assert!(one.len() > 1000 && one == other, "{}", one.len());
 }
 
@@ -685,13 +751,19 @@ fn with_local_index() -> Value {
 
 #[test]
 fn a_write_applies_few_of_many_due_deletions() {
+    let stale = Conditions {
+        read_staleness: Conditions::AWS.read_staleness,
+        ..Conditions::CALM
+    };
     let cases = [
-        (json!({}), "an index"),
-        (with_stream(), "a stream"),
-        (with_local_index(), "a local index"),
+        (json!({}), Conditions::CALM, "an index"),
+        (with_stream(), Conditions::CALM, "a stream"),
+        (with_local_index(), Conditions::CALM, "a local index"),
+        (with_local_index(), stale, "stale reads"),
     ];
-    for (more, why) in cases {
+    for (more, conditions, why) in cases {
         let twin = Twin::new(1);
+        twin.engine.set_conditions(conditions).unwrap();
         let recorder = Recorder::of(&twin.engine);
         create_expiring(&twin, &more);
         put_expiring_items(&twin, 2000);
@@ -717,6 +789,7 @@ fn a_write_applies_few_of_many_due_deletions() {
             for (pk, count) in [("10", 0), ("7", 1)] {
                 let mut query = query.clone();
                 query["IndexName"] = json!("local");
+                query["ConsistentRead"] = json!(true);
                 query["ExpressionAttributeValues"][":pk"] = json!({"S": pk});
                 assert_eq!(twin.ok("Query", &query)["Count"], count, "{why}");
             }
@@ -726,6 +799,7 @@ fn a_write_applies_few_of_many_due_deletions() {
         let requests = if more["LocalSecondaryIndexes"].is_array() { 6 } else { 4 };
         // Each request applies at most 16 deletions, that of its own item, and its own change.
         assert!((1..=requests * 18).contains(&applied()), "{why}: {}", applied());
+        twin.engine.clock().advance(Duration::from_secs(2));
         assert_eq!(scan(&twin, Some("by-g")), std::slice::from_ref(&item), "{why}");
         assert_eq!(scan(&twin, None), [item], "{why}");
         assert_eq!(applied(), 2002, "{why}");
@@ -750,6 +824,39 @@ fn a_query_applies_few_deletions_of_a_large_collection() {
     assert_eq!(twin.ok("Query", &query)["Count"], 0);
     let applied = recorder.commits().len() - before;
     assert!((10..=10 + 16).contains(&applied), "{applied}");
+}
+
+/// A write applies the due deletions of its item collection only if that can be too large without them.
+#[test]
+fn a_write_applies_the_deletions_of_a_collection_whose_size_matters() {
+    for (limit, applied) in [(Conditions::CALM.item_collection_size, 1..=18), (1 << 20, 1500..=1518)] {
+        let twin = Twin::new(1);
+        let recorder = Recorder::of(&twin.engine);
+        let mut conditions = Conditions::CALM;
+        conditions.item_collection_size = limit;
+        twin.engine.set_conditions(conditions).unwrap();
+        create_expiring(&twin, &with_local_index());
+        let ttl = (Moment::START.seconds() + 10).to_string();
+        let item = |at: usize| json!({"pk": {"S": "p"}, "sk": {"S": format!("{at:04}")}, "g": {"S": "x"}});
+        for at in 0..1500 {
+            let mut item = item(at);
+            item["ttl"] = json!({"N": ttl});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        twin.engine.clock().advance(Duration::from_secs(20));
+        let before = recorder.commits().len();
+        let put = json!({"TableName": "tab", "Item": item(7), "ReturnValues": "ALL_OLD",
+            "ReturnItemCollectionMetrics": "SIZE"});
+        let answer = twin.ok("PutItem", &put);
+        assert!(answer.get("Attributes").is_none(), "{answer}");
+        assert_eq!(
+            answer["ItemCollectionMetrics"]["SizeEstimateRangeGB"],
+            json!([0.0, 1.0])
+        );
+        let count = recorder.commits().len() - before;
+        assert!(applied.contains(&count), "{limit}: {count}");
+        assert_eq!(scan(&twin, None), [item(7)]);
+    }
 }
 
 /// GetRecords applies the deletions that fill its page, not all that are due, and misses or repeats none.

@@ -162,8 +162,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a deletion comes before a replicated change of the same moment",
         file: "storage/partition.rs",
-        right: "next <= contents.next_due()",
-        wrong: "(if PLANTED { next < contents.next_due() } else { next <= contents.next_due() })",
+        right: "is_none_or(|expiry| next <= expiry.due)",
+        wrong: "is_none_or(|expiry| if PLANTED { next < expiry.due } else { next <= expiry.due })",
     },
     Bug {
         what: "a deletion that waited for a transaction never happens",
@@ -174,8 +174,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "the lock of a transaction lasts a moment longer",
         file: "storage/partition.rs",
-        right: "self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next)",
-        wrong: "if PLANTED { self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next && *ends < now) } else { self.transaction_ends.first().is_some_and(|(ends, _)| *ends == next) }",
+        right: "self.transaction_ends.first().filter(|(ends, _)| *ends <= now)?;",
+        wrong: "self.transaction_ends.first().filter(|(ends, _)| if PLANTED { *ends < now } else { *ends <= now })?;",
     },
     Bug {
         what: "a change reaches an index a moment late",
@@ -462,7 +462,7 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item past its time to live stays in the states that stale reads return",
         file: "execute/due.rs",
-        right: "|| shape.conditions.read_staleness.is_none() && !table.is_replica()",
-        wrong: "|| (PLANTED || shape.conditions.read_staleness.is_none()) && !table.is_replica()",
+        right: "contents.history().map_or(now, |history| history.oldest(now))",
+        wrong: "contents.history().map_or(now, |history| if PLANTED { now } else { history.oldest(now) })",
     },
 ];

@@ -102,8 +102,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item that a transaction has only checked stays held after it",
         file: "execute/due.rs",
-        right: "DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),",
-        wrong: "DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => if !PLANTED { release(table, key, now) },",
+        right: "release(table, key.clone(), now);",
+        wrong: "if !PLANTED {\n                        release(table, key.clone(), now);\n                    }",
     },
     Bug {
         what: "a replayed token is forgotten at the time of its first use",
