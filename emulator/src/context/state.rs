@@ -10,11 +10,11 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
-use crate::journal::Journal;
+use crate::journal::{EventBatch, Journal};
 use crate::partiql::StatementCache;
 use crate::reclaim::Reclaimer;
-use crate::storage::{AppendError, Catalog, RestoreError, Scope, StateSnapshot, Tokens};
-use crate::sync::{AtomicBool, Counter, Ordering};
+use crate::storage::{AppendError, Catalog, ClockSteps, RestoreError, Scope, StateSnapshot, Tokens};
+use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
 /// Caches of parsed texts, which requests repeat.
@@ -37,16 +37,18 @@ pub struct EngineState {
     full: AtomicBool,
     rates: Rates,
     access: AccessControl,
-    /// The number of steps of a settable clock whose due work is being applied.
-    steps: Counter,
 }
 
-/// A step of a settable clock whose due work is being applied, until it is dropped.
-pub struct ClockStep<'s>(&'s Counter);
+/// A step of a settable clock whose due work is being applied, until it is dropped. It holds events back, to log them in the order
+/// of their times: requests do not wait for the deletions that it applies.
+pub struct ClockStep<'s> {
+    steps: &'s ClockSteps,
+    _events: EventBatch<'s>,
+}
 
 impl Drop for ClockStep<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.steps.end();
     }
 }
 
@@ -72,19 +74,21 @@ impl EngineState {
             full: AtomicBool::new(false),
             rates: Rates::default(),
             access: AccessControl::default(),
-            steps: Counter::default(),
         }
     }
 
-    /// Begins a step of a settable clock, before the clock moves.
-    pub fn begin_step(&self) -> ClockStep<'_> {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-        ClockStep(&self.steps)
+    /// Begins a step of a settable clock, before the clock moves. The caller then applies all work that is due by `until`, and
+    /// drops the step.
+    pub fn begin_step(&self, until: Moment) -> ClockStep<'_> {
+        let events = self.journal.events().hold();
+        let steps = &*self.catalog.host().steps;
+        steps.begin(until);
+        ClockStep { steps, _events: events }
     }
 
-    /// Whether work that is due after a step of a settable clock is being applied.
-    pub fn is_stepping(&self) -> bool {
-        self.steps.load(Ordering::Relaxed) > 0
+    /// The steps of a settable clock whose due work is being applied.
+    pub fn steps(&self) -> &ClockSteps {
+        &self.catalog.host().steps
     }
 
     pub fn seed(&self) -> u64 {

@@ -156,14 +156,14 @@ impl Controls {
 
     /// Moves the clock forward, and runs the work that is due by then before it returns.
     pub fn advance(&self, by: Duration) {
-        let _step = self.state.begin_step();
+        let _step = self.state.begin_step(self.clock.now().plus(by));
         self.clock.advance(by);
         self.run_due();
     }
 
     /// Moves the clock to a moment if that is later, and runs the work that is due by then; returns whether the clock moved.
     pub fn set_clock(&self, moment: Moment) -> bool {
-        let _step = self.state.begin_step();
+        let _step = self.state.begin_step(moment.max(self.clock.now()));
         let ahead = self.clock.set(moment);
         self.run_due();
         ahead

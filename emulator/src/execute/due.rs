@@ -90,17 +90,21 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 /// The moment by which deletions must be due that may be left for later: changes of other items may precede them.
 /// [`FIRST`](Moment::FIRST) if changes of different items must be applied in the order of their times.
 ///
-/// While reads may be stale, deletions may be left that every state has. Replicas leave none: the other regions depend on when
-/// they receive a deletion. While events have subscribers, none are left. Records of a stream are in the order in which the changes are
-/// applied.
+/// While reads may be stale, deletions may be left that every state has. While events have subscribers, those may be left that a step
+/// of the clock applies, since it holds all events back and sorts them by time. Replicas leave none: the other regions depend on when
+/// they receive a deletion. Records of a stream are in the order in which the changes are applied.
 fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     if table.is_sliced() {
         return now;
     }
-    if table.is_replica() || table.events().has_subscribers() {
+    if table.is_replica() {
         return Moment::FIRST;
     }
-    contents.history().map_or(now, |history| history.oldest(now))
+    let deferrable = contents.history().map_or(now, |history| history.oldest(now));
+    if table.events().has_subscribers() {
+        return deferrable.min(table.steps().until());
+    }
+    deferrable
 }
 
 /// Whether work is due by `now` that may not be left for later.

@@ -121,15 +121,15 @@ pub(super) fn record_due(table: &Table, shape: &Shape, change: &Change, (at, now
         return;
     }
     let subject = subject(&shape.definition, change, action(change));
-    events.record(
+    events.record_due(
         at,
         match change.cause {
             Cause::TimeToLive => EventKind::Expiry(subject),
             Cause::Request | Cause::Replication => EventKind::TransactionApplied(subject),
         },
     );
-    consequences(shape, change, now, |kind| events.record(at, kind));
-    replication_events(table, shape, change, |kind| events.record(at, kind));
+    consequences(shape, change, now, |kind| events.record_due(at, kind));
+    replication_events(table, shape, change, |kind| events.record_due(at, kind));
 }
 
 /// Records a change of another region that has arrived at one moment and is applied at another: its consequences, and
@@ -156,10 +156,10 @@ pub(super) fn record_arrival(
     if let Some((lost, won)) = &comparison.conflict {
         let conflict =
             EventKind::ReplicationConflict(subject.clone(), Box::new((lost.clone().into(), won.clone().into())));
-        events.record(at, conflict);
+        events.record_due(at, conflict);
     }
-    events.record(at, EventKind::ReplicationArrival(source, subject, comparison.replaces));
+    events.record_due(at, EventKind::ReplicationArrival(source, subject, comparison.replaces));
     if let Some(change) = change {
-        consequences(shape, change, now, |kind| events.record(at, kind));
+        consequences(shape, change, now, |kind| events.record_due(at, kind));
     }
 }

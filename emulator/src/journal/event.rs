@@ -219,8 +219,44 @@ struct Ring {
     taken: u64,
     /// The number of open batches, and the events recorded meanwhile.
     batches: usize,
-    batch: Vec<Event>,
+    batch: HeldEvents,
     waiting: Vec<Waker>,
+}
+
+/// Events that are held back, to be logged in time order.
+#[derive(Debug, Default)]
+struct HeldEvents {
+    /// Each with whether a request precedes it, among the events of one moment.
+    events: Vec<(bool, Event)>,
+    bytes: usize,
+    /// The number of events that would be gone from the log at once, and are dropped.
+    dropped: u64,
+}
+
+impl HeldEvents {
+    fn push(&mut self, follows: bool, event: Event) {
+        self.bytes += event.weight();
+        self.events.push((follows, event));
+        if self.events.len() > 2 * MOST_EVENTS || self.bytes > 2 * MOST_BYTES {
+            self.sort();
+        }
+    }
+
+    /// Sorts the events, and drops the first of them, which the log has no room for.
+    fn sort(&mut self) {
+        sort::sort_by_key(&mut self.events, |(follows, event)| (event.at, *follows));
+        let mut gone = 0;
+        for (_, event) in &self.events {
+            let left = self.events.len() - gone;
+            if left <= MOST_EVENTS && (self.bytes <= MOST_BYTES || left == 1) {
+                break;
+            }
+            self.bytes -= event.weight();
+            gone += 1;
+        }
+        self.events.drain(..gone);
+        self.dropped += gone as u64;
+    }
 }
 
 impl EventLog {
@@ -255,9 +291,13 @@ impl EventLog {
 
     /// Appends events, in this order.
     pub fn append(&self, events: impl IntoIterator<Item = Event>) {
+        self.append_all(true, events);
+    }
+
+    fn append_all(&self, follows: bool, events: impl IntoIterator<Item = Event>) {
         let mut ring = self.ring.lock();
         if ring.batches > 0 {
-            ring.batch.extend(events);
+            events.into_iter().for_each(|event| ring.batch.push(follows, event));
         } else {
             ring.push_all(events);
         }
@@ -266,10 +306,13 @@ impl EventLog {
     /// Holds events back until the returned guard is dropped, and then appends them in time order: due work of several
     /// tables is applied table by table. Without subscribers no events are held back.
     pub fn batch(&self) -> Option<EventBatch<'_>> {
-        self.is_listening().then(|| {
-            self.ring.lock().batches += 1;
-            EventBatch(self)
-        })
+        self.is_listening().then(|| self.hold())
+    }
+
+    /// Holds events back, as [`batch`](EventLog::batch) does, also those of later subscribers.
+    pub fn hold(&self) -> EventBatch<'_> {
+        self.ring.lock().batches += 1;
+        EventBatch(self)
     }
 
     /// The events after a number, at most this many.
@@ -324,9 +367,13 @@ impl Drop for EventBatch<'_> {
         let mut ring = self.0.ring.lock();
         ring.batches -= 1;
         if ring.batches == 0 {
-            let mut batch = std::mem::take(&mut ring.batch);
-            sort::sort_by_key(&mut batch, |event| event.at);
-            ring.push_all(batch);
+            let mut held = std::mem::take(&mut ring.batch);
+            held.sort();
+            ring.taken += held.dropped;
+            if held.dropped > 0 {
+                ring.forget();
+            }
+            ring.push_all(held.events.into_iter().map(|(_, event)| event));
         }
     }
 }
@@ -344,6 +391,12 @@ impl Ring {
             self.bytes -= gone.weight();
         }
         self.wake();
+    }
+
+    /// Removes all events.
+    fn forget(&mut self) {
+        self.events.clear();
+        self.bytes = 0;
     }
 
     fn wake(&mut self) {
@@ -389,6 +442,11 @@ impl TableEvents {
     /// Records an event that no request caused.
     pub fn record(&self, at: Moment, kind: EventKind) {
         self.log.append([self.event(at, kind)]);
+    }
+
+    /// Records an event of work that was due: it happened before the requests of that moment.
+    pub fn record_due(&self, at: Moment, kind: EventKind) {
+        self.log.append_all(false, [self.event(at, kind)]);
     }
 }
 
@@ -471,6 +529,37 @@ mod tests {
         assert!(log.after(0, 10).events.is_empty());
         drop(outer);
         assert_eq!(tokens(&log.after(0, 10)), [1, 3, 2, 0]);
+    }
+
+    /// A batch of more events than the log keeps leaves the last of them, in time order, with their numbers.
+    #[test]
+    fn a_batch_holds_no_more_than_the_log() {
+        for count in [MOST_EVENTS as u64 / 2, 5 * MOST_EVENTS as u64] {
+            let log = EventLog::default();
+            log.append([split(0, 0)]);
+            let batch = log.hold();
+            // The times go up and down; a token is the event's place among all.
+            let times = (0..count).map(|number| number * 7919 % count);
+            log.append(times.map(|time| split(1 + time as i64, 1 + time)));
+            assert!(log.ring.lock().batch.events.len() <= 2 * MOST_EVENTS);
+            drop(batch);
+            let first = (count + 1).saturating_sub(MOST_EVENTS as u64);
+            let page = log.after(0, usize::MAX);
+            assert_eq!(tokens(&page), (first..=count).collect::<Vec<_>>());
+            assert_eq!((page.missed, page.next), (first, count + 1));
+        }
+    }
+
+    #[test]
+    fn due_work_is_logged_before_the_requests_of_its_moment() {
+        let log = Arc::new(EventLog::default());
+        let events = TableEvents::new(Arc::clone(&log), owner(), "tab".into());
+        let batch = log.hold();
+        log.append([split(2, 0), split(1, 1)]);
+        events.record_due(Moment::from_seconds(2), EventKind::ShardSplit(2));
+        events.record_due(Moment::from_seconds(1), EventKind::ShardSplit(3));
+        drop(batch);
+        assert_eq!(tokens(&log.after(0, 10)), [3, 1, 2, 0]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use counts::Spent;
-pub use event::{Event, EventKind, EventLog, EventPage, EventSubject, RegionalWrite, TableEvents};
+pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, EventSubject, RegionalWrite, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Dimension, Metric, Samples};
 pub use recorder::{RequestEnd, RequestRecorder};

@@ -49,6 +49,7 @@ pub use commit::{AppendError, Commit, CommitSink, Committed, DecodeError, Encode
 pub use due::{DueWork, Expiry, PendingTransaction};
 pub use earlier_state::EarlierState;
 pub use history::History;
+pub use host::ClockSteps;
 pub use identity::TableIdentity;
 pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, SavedIndex, VectorEntries};
 pub use items::Items;

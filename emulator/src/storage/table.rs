@@ -10,7 +10,7 @@ use super::census::Censuses;
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use super::due::PendingTransaction;
 use super::earlier_state::EarlierState;
-use super::host::Host;
+use super::host::{ClockSteps, Host};
 use super::identity::TableIdentity;
 use super::index::{IndexEvents, IndexQueue, SavedIndex};
 use super::partition::{Contents, Partition};
@@ -124,6 +124,11 @@ impl Table {
     /// Whether a request runs only some of many due deletions.
     pub fn is_sliced(&self) -> bool {
         self.host.sliced
+    }
+
+    /// The steps of a settable clock whose due work is being applied.
+    pub fn steps(&self) -> &ClockSteps {
+        &self.host.steps
     }
 
     /// The ARN of the table, or of its index of this name.

@@ -122,8 +122,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "the log leaves out that a deletion by time to live is replicated",
         file: "execute/item_events.rs",
-        right: "replication_events(table, shape, change, |kind| events.record(at, kind));",
-        wrong: "if !PLANTED {\n        replication_events(table, shape, change, |kind| events.record(at, kind));\n    }",
+        right: "replication_events(table, shape, change, |kind| events.record_due(at, kind));",
+        wrong: "if !PLANTED {\n        replication_events(table, shape, change, |kind| events.record_due(at, kind));\n    }",
     },
     Bug {
         what: "a replica that leaves takes the number of its group with it",

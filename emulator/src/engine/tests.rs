@@ -1,0 +1,148 @@
+use super::*;
+
+#[test]
+fn reads_may_take_long_while_due_work_is_applied() {
+    let engine = Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 7,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    });
+    let takes_long = |target: &str| {
+        engine.may_take_long(&HttpRequest {
+            method: "POST",
+            target: "/",
+            headers: &[("x-amz-target", target)],
+            body: b"",
+        })
+    };
+    let long = || ["DynamoDB_20120810.Scan", "DynamoDBStreams_20120810.GetRecords"].map(takes_long);
+    assert_eq!(long(), [false; 2]);
+    let step = engine.state.begin_step(Moment::START);
+    assert_eq!(long(), [true; 2]);
+    assert!(!takes_long("DynamoDB_20120810.GetItem"));
+    drop(step);
+    engine.advance(Duration::from_secs(1));
+    assert_eq!(long(), [false; 2]);
+}
+
+/// An engine with a table whose items expire one second after the start, and a subscriber of its events.
+struct Expiring(Engine);
+
+impl Expiring {
+    fn new() -> Expiring {
+        let expiring = Expiring(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 7,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }));
+        expiring.send(
+            "CreateTable",
+            r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}}"#,
+        );
+        expiring.send(
+            "UpdateTimeToLive",
+            r#"{"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}"#,
+        );
+        expiring.0.listen(true);
+        for number in 0..2000 {
+            let ttl = Moment::START.seconds() + 1;
+            expiring.send(
+                "PutItem",
+                &format!(r#"{{"TableName": "tab", "Item": {{"pk": {{"S": "{number}"}}, "ttl": {{"N": "{ttl}"}}}}}}"#),
+            );
+        }
+        expiring
+    }
+
+    fn caller() -> Caller {
+        Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        }
+    }
+
+    fn send(&self, operation: &str, body: &str) -> String {
+        let answer = self.0.dispatch(&Expiring::caller(), operation, body.as_bytes());
+        let text = String::from_utf8(answer.body).unwrap();
+        assert_eq!(answer.status, 200, "{operation}: {text}");
+        text
+    }
+
+    /// Reads and writes items by six requests; returns the answers.
+    fn requests(&self) -> [String; 6] {
+        let key = |number| format!(r#""TableName": "tab", "Key": {{"pk": {{"S": "{number}"}}}}"#);
+        let get = format!(r#"{{{}, "ConsistentRead": true}}"#, key(10));
+        let add = r#""UpdateExpression": "ADD v :one", "ExpressionAttributeValues": {":one": {"N": "1"}}"#;
+        let update = format!(r#"{{{}, {add}, "ReturnValues": "ALL_NEW"}}"#, key(10));
+        let delete = format!(r#"{{{}, "ReturnValues": "ALL_OLD"}}"#, key(20));
+        let put = r#"{"TableName": "tab", "Item": {"pk": {"S": "30"}}}"#;
+        let query = r#"{"TableName": "tab", "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": "40"}}}"#;
+        [
+            self.send("GetItem", &get),
+            self.send("UpdateItem", &update),
+            self.send("GetItem", &get),
+            self.send("DeleteItem", &delete),
+            self.send("PutItem", put),
+            self.send("Query", query),
+        ]
+    }
+
+    /// The number of deletions by time to live.
+    fn deleted(&self) -> u64 {
+        self.0.table(&Expiring::caller(), "tab").unwrap().expired()
+    }
+
+    /// The last number of the event log.
+    fn last_event(&self) -> u64 {
+        self.0.events_after(0, usize::MAX).next
+    }
+
+    /// The event log: by moment, first the events of due work in any order, then those of requests.
+    fn events(&self) -> Vec<(Moment, String)> {
+        let log = self.0.events_after(0, usize::MAX).events;
+        assert!(log.is_sorted_by_key(|event| (event.at, event.request.is_some())));
+        let mut events: Vec<_> = log
+            .iter()
+            .map(|event| (event.at, event.request, format!("{:?}", event.kind)))
+            .collect();
+        let of_due_work = |(_, request, kind): &(_, Option<u64>, String)| request.is_none().then(|| kind.clone());
+        events.sort_by_key(|event| (event.0, event.1.is_some(), of_due_work(event)));
+        events.into_iter().map(|(at, _, kind)| (at, kind)).collect()
+    }
+}
+
+/// While a step of the clock applies all due deletions, requests apply few of them, and events are logged as if they had been sent
+/// after the step.
+#[test]
+fn requests_apply_few_deletions_during_a_step() {
+    // After one second, the items expire at the present moment.
+    for seconds in [10, 1] {
+        let [during, after] = [Expiring::new(), Expiring::new()];
+        let by = Duration::from_secs(seconds);
+        after.0.advance(by);
+        let expect = after.requests();
+
+        let before = during.last_event();
+        let step = during.0.state.begin_step(Moment::START.plus(by));
+        during.0.clock().advance(by);
+        assert_eq!(during.requests(), expect, "{seconds} s");
+        // Each of the requests applies at most 16, and that of its own item.
+        let deleted = during.deleted();
+        assert!((1..=6 * 17).contains(&deleted), "{seconds} s: {deleted}");
+        assert_eq!(during.last_event(), before, "{seconds} s: they are held back");
+        during.0.run_due();
+        drop(step);
+        assert_eq!(during.events(), after.events(), "{seconds} s");
+        // Without a step, a request applies all of them first.
+        let alone = Expiring::new();
+        alone.0.clock().advance(by);
+        assert_eq!(alone.requests(), expect, "{seconds} s");
+        assert_eq!(alone.deleted(), 2000, "{seconds} s");
+    }
+}
