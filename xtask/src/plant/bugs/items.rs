@@ -102,8 +102,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a page has one item more than its limit",
         file: "storage/range.rs",
-        right: "self.items.len() + next.len() >= limit.items",
-        wrong: "self.items.len() + next.len() >= limit.items.saturating_add(usize::from(PLANTED))",
+        right: "self.items.len() + added >= limit.items",
+        wrong: "self.items.len() + added >= limit.items.saturating_add(usize::from(PLANTED))",
     },
     Bug {
         what: "a segment of a parallel Scan reads the next one too",
