@@ -15,7 +15,6 @@ use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::iam::{Directory, SessionRequest};
-use dynatwin_engine::monitoring::EventKind;
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, Shards};
 use loom::thread;
 
@@ -402,26 +401,6 @@ fn hide_and_replace(twin: Twin) {
     let was_hidden = twin.get("a") == "{}";
     let old = writer.join().unwrap();
     assert!(!was_hidden || old == "{}", "hidden, and then replaced: {old}");
-}
-
-/// A request beside a step of the clock leaves deletions to it. They are logged before the request.
-#[test]
-fn a_deletion_of_a_step_is_logged_before_later_requests() {
-    explore(|| {
-        let twin = Twin::with(TABLE);
-        twin.ok("UpdateTimeToLive", LIVING);
-        let expires = Moment::START.seconds() + 10;
-        twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#));
-        twin.0.listen(true);
-        let step = twin.spawn(|twin| twin.0.advance(Duration::from_secs(20)));
-        twin.get("a");
-        step.join().unwrap();
-        let events = twin.0.events_after(0, 100).events;
-        let place = |is: &dyn Fn(&EventKind) -> bool| events.iter().position(|event| is(&event.kind)).unwrap();
-        let expiry = place(&|kind| matches!(kind, EventKind::Expiry(_)));
-        let request = place(&|kind| matches!(kind, EventKind::Request(_)));
-        assert!(events[request].at == Moment::START || expiry < request, "{events:?}");
-    });
 }
 
 #[test]
