@@ -41,14 +41,14 @@ pub fn read(mut from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()>
     let mut line = Vec::new();
     loop {
         line.clear();
-        // A record is at most as long as a request may be.
+        // A record is at most as long as a request may be, without its line end.
         let length = (&mut from)
             .take(quotas::REQUEST_BODY as u64 + 1)
             .read_until(b'\n', &mut line)?;
         if length == 0 {
             return Ok(());
         }
-        if length > quotas::REQUEST_BODY {
+        if length - usize::from(line.ends_with(b"\n")) > quotas::REQUEST_BODY {
             reading.bad(TOO_LONG);
             return Ok(());
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use dynatwin_engine::quotas::REQUEST_BODY;
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
 use dynatwin_files::Buckets;
 use flate2::Compression;
@@ -308,6 +309,39 @@ fn manifests_describe_their_files() {
             assert!(names.insert(name.to_owned()), "{name} occurs twice");
         }
         assert!(names.len() > 1, "an export has several files");
+    }
+}
+
+/// The times of the summary are those that DescribeExport returns: of the request, and of the end of the export.
+#[test]
+fn the_summary_of_an_export_has_its_start_and_its_end() {
+    let twin = Twin::new("times");
+    let lasting = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(6)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(lasting).unwrap();
+    twin.pass(60);
+    for (kind, more) in [
+        ("full", json!({})),
+        (
+            "incremental",
+            json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification":
+                {"ExportFromTime": twin.seconds() - 60, "ExportToTime": twin.seconds() + 900}}),
+        ),
+    ] {
+        twin.pass(1800);
+        let request = with(json!({"TableArn": ARN, "S3Bucket": "data"}), more);
+        let begun = twin.ok("ExportTableToPointInTime", &request);
+        let arn = &begun["ExportDescription"]["ExportArn"];
+        twin.pass(3600);
+        let export = &twin.ok("DescribeExport", &json!({"ExportArn": arn}))["ExportDescription"];
+        let summary = twin.json(export["ExportManifest"].as_str().unwrap());
+        let seconds = |text: &Value| Moment::parse(text.as_str().unwrap()).unwrap().micros() as f64 / 1e6;
+        let times = ["startTime", "endTime"].map(|member| seconds(&summary[member]));
+        let described = ["StartTime", "EndTime"].map(|member| export[member].as_f64().unwrap());
+        assert_eq!(times, described, "{kind}");
+        assert!(times[0] < times[1], "{kind}: {times:?}");
     }
 }
 
@@ -757,6 +791,51 @@ fn records_are_bounded() {
         (&json!(2), &json!(0)),
         "{import}"
     );
+}
+
+/// A record may have as many bytes as a request, without its line end. Reading ends at a longer one.
+#[test]
+fn a_record_has_a_largest_size() {
+    let twin = Twin::new("largest");
+    let header = json!({"InputFormat": "CSV", "InputFormatOptions": {"Csv": {"HeaderList": ["pk", "v"]}}});
+    // What precedes and follows the bytes that fill a record, and the object's next record.
+    for (format, options, [before, fill, after], next) in [
+        (
+            "lines of JSON",
+            json!({}),
+            [r#"{"Item":{"pk":{"S":"a"}}}"#, " ", ""],
+            "\n{\"Item\":{\"pk\":{\"S\":\"b\"}}}",
+        ),
+        (
+            "one line of JSON",
+            json!({}),
+            [r#"{"Item":{"pk":{"S":"a"}}} {"Item":{"pk":{"S":"b"}}}"#, " ", ""],
+            "",
+        ),
+        (
+            "Ion",
+            json!({"InputFormat": "ION"}),
+            [r#"{Item:{pk:"a"}"#, " ", "}"],
+            r#"{Item:{pk:"b"}}"#,
+        ),
+        // The first record is too large for an item, and only the second is imported.
+        ("CSV", header, ["a,", "x", "\n"], "b,1\n"),
+    ] {
+        for (longer, reads_on) in [(0, true), (1, false)] {
+            let filled = REQUEST_BODY - before.len() - after.len() + longer;
+            let text = [before, &fill.repeat(filled), after, next].concat();
+            twin.write("in/object", text.as_bytes());
+            let import = twin.import("in/", options.clone());
+            let items = twin.items("copy");
+            assert_eq!(items.contains_key(r#"{"S":"b"}"#), reads_on, "{format}: {import}");
+            assert_eq!(
+                import["ErrorCount"],
+                u64::from(!reads_on || format == "CSV"),
+                "{format}: {import}"
+            );
+            twin.ok("DeleteTable", &json!({"TableName": "copy"}));
+        }
+    }
 }
 
 #[cfg(unix)]

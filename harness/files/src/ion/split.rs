@@ -88,18 +88,19 @@ impl<R: BufRead> Splitter<R> {
                     self.piece.start = self.at;
                 }
                 self.at += 1;
-                if step(
+                let is_last = step(
                     *byte,
                     &mut self.state,
                     &mut self.depth,
                     &mut self.skips,
                     &mut self.piece.bytes,
-                ) {
-                    ends = Some(index + 1);
-                    break;
-                }
+                );
                 if self.piece.bytes.len() > self.limit {
                     return Err(Unsplit::TooLong);
+                }
+                if is_last {
+                    ends = Some(index + 1);
+                    break;
                 }
             }
             let used = ends.unwrap_or(buffer.len());
@@ -255,6 +256,9 @@ mod tests {
         let comment = format!("//{space}\n/*{space}*/");
         let text = format!("{space}{{a:1}}{comment}{{b:2}}");
         assert_eq!(pieces(&text, 64, 10), ["{a:1}", "{b:2}"]);
+        for (limit, cut) in [(6, vec!["{a:12}", "{b:2}"]), (5, vec!["TooLong"])] {
+            assert_eq!(pieces("{a:12}{b:2}", 64, limit), cut, "a limit of {limit}");
+        }
         for text in ["{a:", "\"", "'''", "{{", "word", "$ion_1_0 //", "{//", "{/*"] {
             let text = format!("{text}{}", "a".repeat(1000));
             assert_eq!(pieces(&text, 64, 100), ["TooLong"], "{text}");
