@@ -1,5 +1,6 @@
 //! The SDK's HTTP client, implemented by the engine: no socket, no thread.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -144,6 +145,14 @@ impl http::Headers for Headers<'_> {
         }
         let sent = self.0.headers().get_bytes(name);
         sent.or_else(|| authority(self.0.uri()).filter(|_| name == "host").map(str::as_bytes))
+    }
+
+    fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let sent: Vec<&[u8]> = self.0.headers().get_all_bytes(name).collect();
+        match sent.as_slice() {
+            [_, _, ..] if self.1.iter().all(|(known, _)| *known != name) => Some(Cow::Owned(sent.join(&b','))),
+            _ => self.get(name).map(Cow::Borrowed),
+        }
     }
 }
 

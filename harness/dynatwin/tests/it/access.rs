@@ -1,6 +1,9 @@
 //! Principals of a twin with access control.
 
-use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::config::ConfigBag;
+use aws_sdk_dynamodb::config::Intercept;
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextMut;
+use aws_sdk_dynamodb::error::{BoxError, ProvideErrorMetadata};
 use dynatwin::Twin;
 
 use crate::s;
@@ -47,4 +50,69 @@ async fn federated_users_and_context_keys() {
             }
         }
     }
+}
+
+/// Of a property of the requests that is set again, the last value counts.
+#[tokio::test]
+async fn properties_of_requests_can_be_replaced() {
+    let listing_with = |condition: &str| {
+        format!(
+            r#"{{"policies": [{{"Statement": {{"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*", "Condition": {condition}}}}}]}}"#
+        )
+    };
+    let outside = r#"{"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}, "Bool": {"aws:SecureTransport": "true"}}"#;
+    let inside = r#"{"StringEquals": {"aws:SourceVpce": "vpce-1"}}"#;
+    let [outside, inside] = [outside, inside].map(listing_with);
+    let accounts =
+        format!(r#"{{"accounts": {{"123456789012": {{"roles": {{"Outside": {outside}, "Inside": {inside}}}}}}}}}"#);
+    let twin = Twin::builder().access(&accounts).build();
+    let role = |name: &str| twin.as_role(&format!("arn:aws:iam::123456789012:role/{name}"));
+    let outside = || role("Outside").source_ip("192.0.2.1").secure_transport(true);
+    let inside = || role("Inside").vpc_endpoint("vpce-1");
+    for (name, principal, allowed) in [
+        ("the address", outside(), true),
+        ("another address", outside().source_ip("198.51.100.1"), false),
+        (
+            "the address again",
+            outside().source_ip("198.51.100.1").source_ip("192.0.2.1"),
+            true,
+        ),
+        ("another transport", outside().secure_transport(false), false),
+        ("the endpoint", inside(), true),
+        ("another endpoint", inside().vpc_endpoint("vpce-2"), false),
+    ] {
+        let listed = principal.client().list_tables().send().await;
+        assert_eq!(listed.is_ok(), allowed, "{name}: {listed:?}");
+    }
+}
+
+/// Adds a header with two values to each request before it is signed.
+#[derive(Debug)]
+struct Twice;
+
+impl Intercept for Twice {
+    fn name(&self) -> &'static str {
+        "Twice"
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &aws_sdk_dynamodb::config::RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        for value in ["one", "two"] {
+            context.request_mut().headers_mut().append("x-note", value);
+        }
+        Ok(())
+    }
+}
+
+/// A signature covers all values of a header.
+#[tokio::test]
+async fn a_header_with_two_values_is_signed_with_both() {
+    let twin = Twin::builder().access(r#"{"accounts": {"123456789012": {}}}"#).build();
+    let config = twin.as_root("123456789012").config().interceptor(Twice);
+    let listed = aws_sdk_dynamodb::Client::from_conf(config.build()).list_tables().send();
+    listed.await.unwrap();
 }

@@ -1,6 +1,7 @@
 //! Time to live, sleeping on the twin's clock, and conditions.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
@@ -246,6 +247,62 @@ async fn sleeping_does_not_advance_a_frozen_clock() {
         assert!(woken.unwrap().unwrap() >= stood.plus(Duration::from_millis(20)));
         clock.unfreeze();
         clock.sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Whether the clock runs or stands still, freezing it applies what has fallen due until then.
+#[tokio::test]
+async fn freezing_applies_what_is_due() {
+    static REAL: AtomicI64 = AtomicI64::new(Moment::START.micros());
+    let hour = Duration::from_hours(1);
+    let clock = Clock::system(|| Moment::from_micros(REAL.load(Ordering::SeqCst)));
+    let twin = Twin::builder().clock(clock).build();
+    let client = twin.client();
+    create_table(&client).await;
+    put_session(&twin, &client).await;
+    REAL.fetch_add((WEEK + hour).as_micros() as i64, Ordering::SeqCst);
+    assert!(twin.engine().next_due() <= twin.clock().now());
+    twin.clock().freeze();
+    assert!(twin.engine().next_due() > twin.clock().now());
+}
+
+/// A sleeper that is asleep while the clock is frozen sleeps for the rest of its time after that.
+#[tokio::test(start_paused = true)]
+async fn a_sleeper_does_not_wake_while_the_clock_is_frozen() {
+    static REAL: AtomicI64 = AtomicI64::new(Moment::START.micros());
+    async fn pass(seconds: u64) {
+        let time = Duration::from_secs(seconds);
+        REAL.fetch_add(time.as_micros() as i64, Ordering::SeqCst);
+        tokio::time::advance(time).await;
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let real = || Moment::from_micros(REAL.load(Ordering::SeqCst));
+    for kind in ["running", "faster", "settable"] {
+        let clock = match kind {
+            "running" => Clock::system(real),
+            "faster" => Clock::accelerated(real, Moment::START, 2.0),
+            _ => Clock::settable(Moment::START),
+        };
+        let clock = Twin::builder().clock(clock).build().clock();
+        let sleeper = tokio::spawn(clock.sleep(Duration::from_secs(60)));
+        if kind != "settable" {
+            pass(10).await;
+        }
+        clock.freeze();
+        pass(100).await;
+        assert!(!sleeper.is_finished(), "{kind}");
+        clock.unfreeze();
+        if kind != "settable" {
+            pass(19).await;
+            assert!(!sleeper.is_finished(), "{kind}");
+            pass(31).await;
+        }
+        tokio::time::timeout(Duration::from_secs(1), sleeper)
+            .await
+            .unwrap()
+            .unwrap();
     }
 }
 
