@@ -101,6 +101,8 @@ pub(crate) struct Active {
     pub(crate) end: u64,
     /// The sequence number behind its last record.
     pub(crate) next: u64,
+    /// Whether it was shortened, so that a sync includes it although its records are synced.
+    shortened: bool,
 }
 
 /// A failure that leaves the log's contents unknown, when `next` was the next sequence number.
@@ -222,19 +224,23 @@ impl Store {
     /// Syncs, and records in the manifest that everything was written; later appends fail. The directory is free once the
     /// store is dropped. Without this (or if it fails) the next opening checks the end of the log as after a crash.
     pub fn close(&self) {
-        let _ = self.sync().and_then(|()| self.seal());
-        self.shared.log.lock().closed = true;
+        let ended = self.end_log();
+        let _ = self.sync().and(ended).and_then(|()| self.seal());
         self.shared.waiters.stop();
     }
 
+    /// Ends the log, so that a sync after this covers all of it.
+    fn end_log(&self) -> Result<(), AppendError> {
+        let mut log = self.shared.log.lock();
+        log.closed = true;
+        log.cut_torn_record()
+    }
+
+    /// Records in the manifest how long the segments are, all of which are synced.
     fn seal(&self) -> Result<(), AppendError> {
         let mut files = self.shared.files.lock();
-        let mut writing = self.shared.writing.lock();
         let mut log = self.shared.log.lock();
-        self.shared.write_pending(&mut writing, &mut log)?;
-        log.cut_torn_record()?;
         log.release();
-        log.closed = true;
         let mut manifest = files.manifest.clone();
         manifest
             .segments
@@ -271,6 +277,7 @@ impl Active {
             first: next,
             end: FILE_HEADER as u64,
             next,
+            shortened: false,
         })
     }
 
@@ -369,6 +376,7 @@ impl Log {
             let cut = self.active.file.set_len(self.active.end);
             cut.map_err(|error| AppendError::Write(error.to_string()))?;
             self.torn = false;
+            self.active.shortened = true;
             // The file system releases the space behind the new end.
             self.reserved = 0;
         }
@@ -468,7 +476,9 @@ impl Shared {
                 return Err(failure);
             }
             let synced = self.synced.load(Ordering::Acquire);
-            let unsynced = log.segments().filter(|segment| segment.next > synced);
+            let unsynced = log
+                .segments()
+                .filter(|segment| segment.next > synced || segment.shortened);
             (
                 unsynced.map(|segment| Arc::clone(&segment.file)).collect::<Vec<_>>(),
                 self.written.load(Ordering::Acquire),

@@ -3,7 +3,7 @@
 use super::{open, record, snapshot};
 use crate::error::OpenError;
 use crate::format::{FileKind, older};
-use crate::manifest::{Manifest, Segment, SnapshotFile};
+use crate::manifest::{Manifest, Sealed, Segment, SnapshotFile};
 use crate::sim::SimDisk;
 
 /// A closed store with a snapshot, a sealed segment that an earlier opening read, and one that the last one wrote.
@@ -191,6 +191,96 @@ fn a_gap_in_synced_records_is_damage() {
              were written after it was synced. Nothing was changed; restore the directory from a copy"
         )
     );
+}
+
+/// A snapshot, a sealed segment and an open one, each with intact records, under a manifest that may describe other ones.
+#[test]
+fn files_that_the_manifest_does_not_describe_are_damage() {
+    let snapshot = older::file(FileKind::Snapshot, 1, 7, 0, &[b"all", b"of it"]);
+    let sealed = older::file(FileKind::Log, 2, 7, 5, &[b"five", b"six"]);
+    let (snapshot_length, sealed_length) = (snapshot.len() as u64, sealed.len() as u64);
+    let files = |open_first: u64, change: fn(&mut SnapshotFile, &mut Sealed)| {
+        let mut of_snapshot = SnapshotFile {
+            number: 1,
+            next: 5,
+            records: 2,
+            length: snapshot_length,
+        };
+        let mut of_sealed = Sealed {
+            first: 5,
+            next: 7,
+            length: sealed_length,
+        };
+        change(&mut of_snapshot, &mut of_sealed);
+        let segment = |number, sealed| Segment { number, sealed };
+        let manifest = Manifest {
+            id: 7,
+            next_file: 4,
+            snapshot: Some(of_snapshot),
+            segments: vec![segment(2, Some(of_sealed)), segment(3, None)],
+        };
+        let open = older::file(FileKind::Log, 3, 7, open_first, &[b"next"]);
+        SimDisk::with([
+            ("000001.snapshot".into(), snapshot.clone()),
+            ("000002.wal".into(), sealed.clone()),
+            ("000003.wal".into(), open),
+            ("MANIFEST".into(), manifest.encode().into_bytes()),
+        ])
+    };
+    assert_eq!(open(&files(7, |_, _| ())).unwrap().1.len(), 5);
+    let missing_at_end = "records at its end are missing";
+    for (open_first, change, damaged, problem) in [
+        (
+            7,
+            (|snapshot, _| snapshot.records += 1) as fn(&mut SnapshotFile, &mut Sealed),
+            "000001.snapshot",
+            missing_at_end,
+        ),
+        (
+            7,
+            |snapshot, _| snapshot.records -= 1,
+            "000001.snapshot",
+            missing_at_end,
+        ),
+        (
+            7,
+            |snapshot, _| snapshot.length += 1,
+            "000001.snapshot",
+            "it has 112 bytes instead of 113",
+        ),
+        (
+            7,
+            |snapshot, _| snapshot.next -= 1,
+            "000002.wal",
+            "its first record is 5, not 4: a segment is missing",
+        ),
+        (
+            7,
+            |_, sealed| sealed.first += 1,
+            "000002.wal",
+            "its first record is 6, not 5: a segment is missing",
+        ),
+        (7, |_, sealed| sealed.next += 1, "000002.wal", missing_at_end),
+        (7, |_, sealed| sealed.next -= 1, "000002.wal", missing_at_end),
+        (
+            7,
+            |_, sealed| sealed.length -= 1,
+            "000002.wal",
+            "it has 111 bytes instead of 110",
+        ),
+        // A sealed segment has lost nothing, so nothing explains a gap behind it.
+        (8, |_, _| (), "000003.wal", "records before this one are missing"),
+        (6, |_, _| (), "000003.wal", "a record occurs twice"),
+    ] {
+        match open(&files(open_first, change)).err() {
+            Some(OpenError::Damaged {
+                file, problem: found, ..
+            }) => {
+                assert_eq!((file.as_str(), found.as_str()), (damaged, problem));
+            }
+            other => panic!("{damaged}, {problem}: {other:?}"),
+        }
+    }
 }
 
 #[test]

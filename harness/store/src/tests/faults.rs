@@ -384,6 +384,34 @@ fn records_are_buffered_after_a_torn_record() {
     }
 }
 
+/// A store that is closed after a failed append is intact, also if a power failure follows: the bytes that the append has
+/// left are removed for good before the manifest says how long the segment is.
+#[test]
+fn a_store_is_closed_after_a_torn_record() {
+    for (syncs, divides) in [(false, false), (true, false), (false, true), (true, true)] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        store.append(&record(0, 100)).unwrap();
+        disk.fail_at(disk.operations() + 1, Fault::Twice);
+        assert!(store.append(&record(1, 5000)).is_err());
+        if syncs {
+            // What is left of the record reaches the disk.
+            store.sync().unwrap();
+        }
+        if divides {
+            // The log continues in another segment, and the snapshot is given up.
+            store.begin_snapshot().unwrap().unwrap().start().unwrap();
+        }
+        store.close();
+        for seed in [None, Some(1), Some(2), Some(3)] {
+            let left = disk.after_power_failure(seed);
+            let context = format!("synced {syncs}, divided {divides}, power failure {seed:?}");
+            let (_, found, report) = open(&left).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!((found, report.cut), (vec![record(0, 100)], None), "{context}");
+        }
+    }
+}
+
 /// After a failed `fsync` the pages count as written, so the next process writes the records that it finds again, also
 /// those of a segment whose first record is not synced.
 #[test]

@@ -6,6 +6,7 @@ mod faults;
 mod versions;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::OpenError;
 use crate::open::{Entry, Report};
@@ -136,6 +137,23 @@ fn a_snapshot_is_due_once_the_log_is_longer() {
     disk.fail_at(disk.operations() + 1, Fault::Error);
     assert!(store.sync().is_err());
     assert_eq!(due(&store), (true, true));
+}
+
+/// Segments that a snapshot has replaced neither count for the next one nor are synced again.
+#[test]
+fn replaced_segments_are_forgotten() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    for round in 0..3 {
+        store.append(&record(round, 700)).unwrap();
+        assert!(store.wants_snapshot(500), "round {round}");
+        snapshot(&store, &[record(round, 30)]).unwrap();
+        assert!(!store.wants_snapshot(500), "round {round}");
+        store.append(&record(round, 30)).unwrap();
+        let before = disk.operations();
+        store.sync().unwrap();
+        assert_eq!(disk.operations() - before, 1, "round {round}: one file is synced");
+    }
 }
 
 #[test]
@@ -277,6 +295,42 @@ fn a_closed_store_accepts_no_record() {
             (b"before".to_vec(), None),
             "fails: {fails}"
         );
+    }
+}
+
+/// What another thread appends while a store is being closed is refused, or survives even a power failure.
+#[test]
+fn records_appended_while_a_store_is_closed() {
+    type Append = fn(&Store, &[u8]) -> Result<u64, crate::AppendError>;
+    for (name, append) in [("append", Store::append as Append), ("buffer", Store::buffer)] {
+        for during_write in [true, false] {
+            let context = format!("{name}, during a write {during_write}");
+            let disk = SimDisk::new();
+            let store = Arc::new(open(&disk).unwrap().0);
+            store.buffer(b"before ").unwrap();
+            let (during, appended) = (Arc::clone(&store), Arc::new(AtomicBool::new(false)));
+            let accepted = Arc::clone(&appended);
+            let call = move || {
+                // The lock of a write in progress is not reentrant.
+                let append = if during_write { Store::buffer } else { append };
+                accepted.store(append(&during, b"during").is_ok(), Ordering::SeqCst);
+            };
+            if during_write {
+                disk.during_next_write(call);
+            } else {
+                disk.during_next_sync(call);
+            }
+            store.close();
+            let expected: &[u8] = if appended.load(Ordering::SeqCst) {
+                b"before during"
+            } else {
+                b"before "
+            };
+            for left in [disk.after_kill(), disk.after_power_failure(None)] {
+                let (_, found, report) = open(&left).unwrap_or_else(|error| panic!("{context}: {error}"));
+                assert_eq!((found.concat(), report.cut), (expected.to_vec(), None), "{context}");
+            }
+        }
     }
 }
 
