@@ -207,6 +207,42 @@ mod tests {
         assert!(number(&stored, "a").is_err());
     }
 
+    /// A cancellation that says nothing about the conditions is retried, and any other is an outcome.
+    #[tokio::test]
+    async fn cancelled_transactions() {
+        use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+        use dynatwin::{Rule, Twin, Verdict};
+        for (throttled, condition, expected) in [
+            (0, "attribute_not_exists(pk)", Ok(())),
+            (
+                0,
+                "attribute_exists(pk)",
+                Err(vec!["ConditionalCheckFailed".to_owned()]),
+            ),
+            (2, "attribute_not_exists(pk)", Ok(())),
+            (
+                2,
+                "attribute_exists(pk)",
+                Err(vec!["ConditionalCheckFailed".to_owned()]),
+            ),
+        ] {
+            let twin = Twin::seeded(7);
+            twin.table("tab").hash("pk").create().await.unwrap();
+            let rule = Rule::new(Verdict::Throttle(None)).operation("TransactWriteItems");
+            let _rule = (throttled > 0).then(|| twin.faults().add(rule.first(throttled)));
+            let put = Put::builder().table_name("tab").item("pk", s("a"));
+            let put = put.condition_expression(condition).build().unwrap();
+            let client = aws_sdk_dynamodb::Client::from_conf(
+                twin.config()
+                    .retry_config(aws_sdk_dynamodb::config::retry::RetryConfig::disabled())
+                    .build(),
+            );
+            let action = TransactWriteItem::builder().put(put).build();
+            let outcome = transact(client.transact_write_items().transact_items(action)).await;
+            assert_eq!(outcome, Ok(expected), "{throttled} throttled, {condition}");
+        }
+    }
+
     #[tokio::test]
     async fn concurrent_tasks_keep_their_order_and_failures_are_returned() {
         let all = race(4, |at| async move { Ok(at) }).await;

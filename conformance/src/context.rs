@@ -336,6 +336,41 @@ fn key_schema(partition: &str, sort: Option<&str>) -> Outcome<Vec<KeySchemaEleme
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::{InProcess, Preset, Target};
+
+    /// Also where tables and their replicas are created late.
+    #[tokio::test]
+    async fn tables_and_replicas_are_active_when_they_are_returned() {
+        let context = Context::new(InProcess::new(Preset::Aws, 7).session());
+        let definition = Table::new("t").time_to_live("expires").stream();
+        let table = context.create(definition).await.unwrap();
+        let replica = context.replica(&table, "eu-west-1").await.unwrap().unwrap();
+        let described = context
+            .client()
+            .describe_table()
+            .table_name(&table)
+            .send()
+            .await
+            .unwrap();
+        let described = described.table.unwrap();
+        let statuses: Vec<_> = described
+            .replicas()
+            .iter()
+            .map(|replica| replica.replica_status())
+            .collect();
+        assert_eq!(statuses, [Some(&ReplicaStatus::Active)]);
+        let there = replica
+            .describe_table()
+            .table_name(&table)
+            .send()
+            .await
+            .unwrap()
+            .table
+            .unwrap();
+        for table in [&described, &there] {
+            assert_eq!(table.table_status(), Some(&TableStatus::Active));
+        }
+    }
 
     #[test]
     fn each_attribute_is_defined_once() {

@@ -370,3 +370,139 @@ fn only_reads(operation: &str) -> bool {
     const READS: [&str; 7] = ["Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List"];
     READS.iter().any(|start| operation.starts_with(start))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dynatwin::Twin;
+
+    /// An empty stage on a twin.
+    fn stage() -> Stage {
+        Stage {
+            file: "f".to_owned(),
+            raw_client: RawClient::twin(Twin::seeded(1)),
+            names: Names::new(None, std::iter::empty(), unique()),
+            shared: false,
+            made: Vec::new(),
+            refused: Vec::new(),
+            changed: false,
+            left: false,
+        }
+    }
+
+    fn table(name: &str) -> Value {
+        json!({
+            "TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        })
+    }
+
+    async fn send(stage: &mut Stage, operation: &str, region: Option<&str>, body: Value) -> u16 {
+        let request = Request {
+            operation,
+            region,
+            body,
+        };
+        stage.send(request).await.unwrap().status
+    }
+
+    /// The next case meets a new stage after a case that has changed anything.
+    #[tokio::test]
+    async fn a_stage_notes_whether_a_case_has_changed_it() {
+        let mut stage = stage();
+        assert_eq!(send(&mut stage, "CreateTable", None, table("one")).await, 200);
+        let named = json!({"TableName": "one"});
+        let item = json!({"TableName": "one", "Item": {"pk": {"S": "a"}}});
+        for (operation, body, status, changes, outlives) in [
+            ("PutItem", item, 200, true, false),
+            ("PutItem", named.clone(), 400, false, false),
+            ("Scan", named.clone(), 200, false, false),
+            ("DescribeTable", named.clone(), 200, false, false),
+            ("ListTables", json!({}), 200, false, false),
+            (
+                "CreateBackup",
+                json!({"TableName": "one", "BackupName": "bak"}),
+                200,
+                true,
+                true,
+            ),
+        ] {
+            (stage.changed, stage.left) = (false, false);
+            assert_eq!(send(&mut stage, operation, None, body).await, status, "{operation}");
+            assert_eq!((stage.changed, stage.left), (changes, outlives), "{operation}");
+        }
+        for (name, act) in [
+            (
+                "advance",
+                (|stage| stage.advance(Duration::from_secs(1))) as fn(&mut Stage) -> Outcome,
+            ),
+            ("conditions", |stage| stage.set_conditions(&Conditions::default())),
+        ] {
+            stage.changed = false;
+            act(&mut stage).unwrap();
+            assert!(stage.changed, "{name}");
+        }
+    }
+
+    /// They are deleted where they are.
+    #[tokio::test]
+    async fn a_stage_notes_the_regions_of_its_tables() {
+        let mut stage = stage();
+        assert_eq!(send(&mut stage, "CreateTable", None, table("one")).await, 200);
+        assert_eq!(
+            send(&mut stage, "CreateTable", Some("eu-west-1"), table("two")).await,
+            200
+        );
+        assert_eq!(
+            send(&mut stage, "CreateTable", None, json!({"TableName": "not-made"})).await,
+            400
+        );
+        let replicas = json!({"TableName": "one", "ReplicaUpdates": [{"Create": {"RegionName": "eu-north-1"}}]});
+        assert_eq!(send(&mut stage, "UpdateTable", None, replicas).await, 200);
+        let made = [("one", None), ("two", Some("eu-west-1")), ("one", Some("eu-north-1"))];
+        let made = made.map(|(name, region)| (name.to_owned(), region.map(str::to_owned)));
+        assert_eq!(stage.made, made);
+    }
+
+    #[test]
+    fn requests_about_a_whole_account() {
+        for (operation, request, expected) in [
+            ("ListTables", json!({}), true),
+            ("ListBackups", json!({}), true),
+            ("ListBackups", json!({"TableName": "one"}), false),
+            ("ListExports", json!({"TableArn": "arn"}), false),
+            ("ListTagsOfResource", json!({"ResourceArn": "arn"}), false),
+            ("DescribeLimits", json!({}), true),
+            ("DescribeEndpoints", json!({}), true),
+            ("DescribeTable", json!({"TableName": "one"}), false),
+        ] {
+            assert_eq!(is_of_account((operation, &request)), expected, "{operation} {request}");
+        }
+    }
+
+    #[test]
+    fn a_refused_table_fails_only_the_cases_that_name_it() {
+        let mut stage = stage();
+        stage.refused.push(("one".to_owned(), Failure::new("no vectors")));
+        for (request, before, fails) in [
+            (json!({"TableName": "one"}), json!([]), true),
+            (json!({"TableName": "two"}), json!([]), false),
+            (json!({"TableName": "oneself"}), json!([]), false),
+            (json!({"RequestItems": {"one": []}}), json!([]), true),
+            (
+                json!({"TableName": "two"}),
+                json!([["DeleteTable", {"TableName": "one"}]]),
+                true,
+            ),
+        ] {
+            let case = json!({
+                "name": "n", "operation": "GetItem", "request": request, "before": before, "answer": {}, "evidence": "e",
+            });
+            let case = Case::read(&case).unwrap();
+            let expected = if fails { Err(Failure::new("no vectors")) } else { Ok(()) };
+            assert_eq!(stage.has_tables_of(&case), expected, "{request} after {before}");
+        }
+    }
+}

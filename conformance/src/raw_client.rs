@@ -158,3 +158,55 @@ impl Remote {
         Ok(request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remote() -> RawClient {
+        let credentials = Credentials::new("AKIATEST", "secret", None, None, "test");
+        // Nothing listens there.
+        let url = "http://127.0.0.1:1".to_owned();
+        RawClient::http(PlainHttp::new(), url, "eu-north-1".to_owned(), credentials)
+    }
+
+    #[test]
+    fn requests_are_signed_for_their_region() {
+        let TargetClient::Http(remote) = remote().0 else {
+            panic!("a remote endpoint");
+        };
+        for (region, scope) in [
+            (None, "/eu-north-1/dynamodb/"),
+            (Some("ap-south-1"), "/ap-south-1/dynamodb/"),
+        ] {
+            let request = remote.signed(region, "DynamoDB_20120810.ListTables", b"{}").unwrap();
+            let signature = request.headers()["authorization"].to_str().unwrap();
+            assert!(
+                signature.contains("Credential=AKIATEST/") && signature.contains(scope),
+                "{signature}"
+            );
+            assert_eq!(request.headers()["x-amz-target"], "DynamoDB_20120810.ListTables");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_without_an_answer_is_a_failure_of_the_transport() {
+        let failure = remote().send("ListTables", b"{}").await.unwrap_err();
+        assert!(failure.is_of_transport(), "{failure}");
+        let failure = remote().advance(Duration::from_secs(1)).unwrap_err();
+        assert!(!failure.is_of_transport(), "{failure}");
+    }
+
+    #[test]
+    fn operations_have_the_targets_of_their_services() {
+        for (operation, expected) in [
+            ("GetRecords", "DynamoDBStreams_20120810"),
+            ("ListStreams", "DynamoDBStreams_20120810"),
+            ("DescribeStream", "DynamoDBStreams_20120810"),
+            ("GetShardIterator", "DynamoDBStreams_20120810"),
+            ("DescribeTable", "DynamoDB_20120810"),
+        ] {
+            assert_eq!(service(operation), expected, "{operation}");
+        }
+    }
+}

@@ -332,6 +332,89 @@ mod tests {
         assert_eq!(counts.failed, 1);
     }
 
+    /// Only a run of everything leaves out what is not installed.
+    #[test]
+    fn a_target_that_is_not_installed_is_skipped_if_it_was_not_asked_for() {
+        for (lenient, absence, skipped) in [
+            (true, Absence::NotHere("no java".to_owned()), true),
+            (false, Absence::NotHere("no java".to_owned()), false),
+            (true, Absence::Failed(Failure::new("no port")), false),
+        ] {
+            let mut plan = plan(vec![], vec![]);
+            plan.lenient = lenient;
+            let entry = plan.not_started(&TargetKind::DynamoDbLocal, &absence);
+            let expected = if skipped {
+                TestStatus::Skipped(absence.to_string())
+            } else {
+                TestStatus::Failed(Failure::new(format!("the target did not start: {absence}")))
+            };
+            assert_eq!(entry.status, expected, "lenient {lenient}");
+        }
+    }
+
+    /// A target at a port where nothing listens, which may also not come back.
+    struct Silent {
+        hangs: bool,
+    }
+
+    impl Target for Silent {
+        fn name(&self) -> &'static str {
+            "silent"
+        }
+
+        fn session(&self) -> crate::target::Session {
+            unreachable!("no scenario runs")
+        }
+
+        fn raw_client(&self, _: &str) -> Option<crate::raw_client::RawClient> {
+            let credentials = aws_credential_types::Credentials::new("AKIATEST", "secret", None, None, "test");
+            let (url, region) = ("http://127.0.0.1:1".to_owned(), "us-east-1".to_owned());
+            let http = crate::http::PlainHttp::new();
+            Some(crate::raw_client::RawClient::http(http, url, region, credentials))
+        }
+
+        fn revive(&self) -> std::pin::Pin<Box<dyn Future<Output = Outcome<bool>> + Send + '_>> {
+            if self.hangs {
+                Box::pin(std::future::pending())
+            } else {
+                Box::pin(std::future::ready(Ok(false)))
+            }
+        }
+    }
+
+    /// Such a case has failed, unless it is known to have no answer there.
+    #[tokio::test(start_paused = true)]
+    async fn a_case_without_an_answer_is_not_answered_differently() {
+        let case = json!({
+            "name": "c", "operation": "ListTables", "request": {}, "answer": {}, "evidence": "e",
+        });
+        let file = File {
+            name: "f".to_owned(),
+            tables: vec![json!({"TableName": "one"})],
+            cases: vec![Case::read(&case).unwrap()],
+            ..File::default()
+        };
+        for (hangs, expected) in [
+            (false, "transport error, no answer: "),
+            (true, "transport error, no answer: not done within 120 s"),
+        ] {
+            let mut plan = plan(vec![], vec![]);
+            plan.files = Arc::new(vec![file.clone()]);
+            let mut report = Report::new(7);
+            plan.run_target(Arc::new(Silent { hangs }), &mut report, &mut |_| ())
+                .await;
+            let [entry] = report.entries() else {
+                panic!("{report}");
+            };
+            match &entry.status {
+                TestStatus::Failed(failure) => {
+                    assert!(failure.to_string().starts_with(expected), "{failure}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     #[tokio::test]
     async fn each_case_meets_the_tables_of_its_file_as_they_are_there() {
         let table = json!({

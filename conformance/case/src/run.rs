@@ -192,3 +192,96 @@ async fn perform<S: Service>(service: &mut S, case: &Case, step: &Step, answers:
     }
     Ok(Value::Null)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde_json::json;
+
+    /// What a service was asked to do.
+    #[derive(Default)]
+    struct Recorder(Vec<String>);
+
+    impl Service for Recorder {
+        type Error = Error;
+
+        async fn send(&mut self, request: Request<'_>) -> Result<Reply, Error> {
+            let region = request.region.unwrap_or("-");
+            self.0.push(format!("{} {region} {}", request.operation, request.body));
+            Ok(Reply {
+                status: 200,
+                body: json!({"Arn": format!("arn-{}", self.0.len())}),
+            })
+        }
+
+        fn advance(&mut self, by: Duration) -> Result<(), Error> {
+            self.0.push(format!("advance {}", by.as_secs()));
+            Ok(())
+        }
+
+        fn set_conditions(&mut self, conditions: &Conditions) -> Result<(), Error> {
+            let Conditions {
+                name,
+                enforce_capacity,
+                item_collection_size,
+            } = conditions;
+            self.0.push(format!(
+                "conditions {name:?} {enforce_capacity} {item_collection_size:?}"
+            ));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn steps_are_executed_in_order_in_their_own_regions_and_under_the_conditions_of_the_case() {
+        let mut case = Case::read(&json!({
+            "name": "n", "operation": "GetItem", "region": "eu-west-1", "conditions": "aws", "evidence": "e",
+            "before": [
+                ["CreateTable", {"TableName": "one"}],
+                ["$conditions", "storm"],
+                ["$advance", 60],
+                ["CreateTable", {"TableName": {"$answer": [0, "/Arn"]}}, "eu-north-1"],
+            ],
+            "request": {"TableName": {"$answer": [3, "/Arn"]}}, "answer": {},
+        }))
+        .unwrap();
+        case.conditions.enforce_capacity = true;
+        let mut recorder = Recorder::default();
+        run_ready(&mut recorder, &case).unwrap();
+        assert_eq!(
+            recorder.0,
+            [
+                r#"conditions Some("aws") true None"#,
+                r#"CreateTable - {"TableName":"one"}"#,
+                r#"conditions Some("storm") true None"#,
+                "advance 60",
+                r#"CreateTable eu-north-1 {"TableName":"arn-2"}"#,
+                r#"GetItem eu-west-1 {"TableName":"arn-5"}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn errors_have_their_texts_in_either_member() {
+        for (status, body, expected) in [
+            (
+                400,
+                json!({"__type": "com.amazonaws#E", "message": "small"}),
+                Some("E: small"),
+            ),
+            (
+                400,
+                json!({"__type": "com.amazonaws#E", "Message": "large"}),
+                Some("E: large"),
+            ),
+            (400, json!({"__type": "E"}), Some("E: ")),
+            (500, json!("no JSON"), Some(": ")),
+            (200, json!({"__type": "E"}), None),
+        ] {
+            let reply = Reply { status, body };
+            assert_eq!(reply.error().as_deref(), expected, "{reply}");
+        }
+    }
+}

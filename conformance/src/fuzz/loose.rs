@@ -148,6 +148,55 @@ fn plain(number: &str) -> String {
 mod tests {
     use super::*;
 
+    /// One side refuses a transaction for what the other cancels it for; other reasons are compared in their order.
+    #[test]
+    fn refusals_of_transactions() {
+        let refused = |kind: &str| Reply {
+            status: 400,
+            body: json!({"__type": format!("com.amazonaws.dynamodb.v20120810#{kind}"), "message": "no"}),
+        };
+        let cancelled = |codes: &[&str]| Reply {
+            status: 400,
+            body: json!({
+                "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+                "CancellationReasons": codes.iter().map(|code| json!({"Code": code})).collect::<Vec<_>>(),
+            }),
+        };
+        let validation = || refused("ValidationException");
+        for (operation, ours, theirs, expected) in [
+            (
+                "TransactWriteItems",
+                validation(),
+                cancelled(&["None", "ValidationError"]),
+                true,
+            ),
+            ("ExecuteTransaction", validation(), cancelled(&["DuplicateItem"]), true),
+            (
+                "TransactWriteItems",
+                validation(),
+                cancelled(&["ConditionalCheckFailed"]),
+                false,
+            ),
+            ("TransactWriteItems", validation(), cancelled(&[]), false),
+            (
+                "TransactWriteItems",
+                cancelled(&["None", "ConditionalCheckFailed"]),
+                cancelled(&["ConditionalCheckFailed", "None"]),
+                false,
+            ),
+            (
+                "ExecuteStatement",
+                refused("DuplicateItem"),
+                refused("DuplicateItemException"),
+                true,
+            ),
+            ("PutItem", validation(), refused("ResourceNotFoundException"), false),
+        ] {
+            let equal = same(operation, &json!({}), &ours, &theirs);
+            assert_eq!(equal, expected, "{operation}: {ours}, {theirs}");
+        }
+    }
+
     #[test]
     fn numbers_of_one_value() {
         for (one, other) in [

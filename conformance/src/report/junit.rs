@@ -93,6 +93,8 @@ mod tests {
         for part in [
             "<testsuites name=\"dynatwin-conformance\" tests=\"5\" failures=\"1\" skipped=\"2\">",
             "<testsuite name=\"one\" tests=\"3\" failures=\"1\" skipped=\"0\" time=\"2.000\">",
+            // Skipped, and known to differ.
+            "<testsuite name=\"another\" tests=\"2\" failures=\"0\" skipped=\"2\" time=\"0.010\">",
             "<testcase classname=\"one.scenarios\" name=\"a\" time=\"0.005\"/>",
             "<failure message=\"no &lt;b&gt; &amp; &quot;c&quot;\"></failure></testcase>",
             "<skipped message=\"known difference: It is older.\"/></testcase>",
