@@ -213,6 +213,52 @@ impl Body for Broken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dynatwin_engine::http::{AnswerHeaders, Headers as _, StillDelay};
+
+    /// Those that are added precede those of the SDK; of several values the first counts, and signatures cover all.
+    #[test]
+    fn headers_of_a_request() {
+        let mut request = HttpRequest::empty();
+        request.set_uri("http://localhost:8000/").unwrap();
+        for (name, value) in [
+            ("x-one", "a"),
+            ("x-two", "b"),
+            ("x-two", "c"),
+            ("x-added", "d"),
+            ("x-added", "e"),
+        ] {
+            request.headers_mut().append(name, value);
+        }
+        let added = [("x-added", "f".to_owned())];
+        let headers = Headers(&request, &added);
+        for (name, first, joined) in [
+            ("x-one", Some("a"), Some("a")),
+            ("x-two", Some("b"), Some("b,c")),
+            ("x-added", Some("f"), Some("f")),
+            ("host", Some("localhost:8000"), Some("localhost:8000")),
+            ("x-none", None, None),
+        ] {
+            assert_eq!(headers.get(name), first.map(str::as_bytes), "{name}");
+            assert_eq!(headers.joined(name).as_deref(), joined.map(str::as_bytes), "{name}");
+        }
+    }
+
+    #[test]
+    fn all_values_of_an_answers_header_are_delivered() {
+        let response = http_response(Answer {
+            status: 200,
+            headers: AnswerHeaders::from([("x-one", "a"), ("x-two", "b"), ("x-two", "c")]),
+            body: b"{}".to_vec(),
+            at: dynatwin_engine::Moment::START,
+            still: StillDelay::default(),
+            delivery: Delivery::Whole,
+            note: None,
+        });
+        let response = response.unwrap();
+        for (name, values) in [("x-one", &["a"][..]), ("x-two", &["b", "c"]), ("x-none", &[])] {
+            assert_eq!(response.headers().get_all(name).collect::<Vec<_>>(), values, "{name}");
+        }
+    }
 
     #[test]
     fn targets() {

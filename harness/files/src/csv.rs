@@ -39,11 +39,7 @@ pub fn read(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>
             return Ok(());
         }
         let Some(names) = &header else {
-            header = Some(
-                row.iter()
-                    .map(|name| Name::from(name.trim_start_matches('\u{feff}')))
-                    .collect(),
-            );
+            header = Some(row.iter().map(Name::from).collect());
             continue;
         };
         if row.len() == names.len() {

@@ -20,7 +20,7 @@ use std::time::Duration;
 use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit, Origin};
 use dynatwin_engine::http::{Answer, HttpRequest};
 use dynatwin_engine::{Clock, ClockAdjustment, Engine, Moment};
-use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, Store, UntilSynced};
+use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, SnapshotWriter, Store, UntilSynced};
 
 use crate::backend::Backend;
 use crate::flags::{Flags, Sync};
@@ -295,8 +295,13 @@ impl Log {
         let Some(mut writer) = self.store.begin_snapshot()? else {
             return Ok(());
         };
-        // Commits between these two lines are in both; opening skips them in the log.
         writer.start()?;
+        self.write_state(engine, writer)
+    }
+
+    /// Writes the engine's state to a snapshot that has divided the log. Commits since then are in both; opening skips them
+    /// in the log.
+    fn write_state(&self, engine: &Engine, mut writer: SnapshotWriter) -> Result<(), dynatwin_store::AppendError> {
         let checkpoint = engine.checkpoint();
         let clock = engine.clock();
         let settings = Saved {

@@ -104,8 +104,7 @@ fn bind_all(wanted: &[Wanted], port: u16) -> Result<Listening, ListenError> {
         addresses: Vec::new(),
         notice: None,
     };
-    // `::` also accepts the other family, unless that is bound separately.
-    let only_v6 = wanted.iter().any(|(address, _)| address.is_ipv4());
+    let only_v6 = has_v4(wanted);
     for (ip, dispensable) in wanted {
         let port = listening.addresses.first().map_or(port, SocketAddr::port);
         let address = SocketAddr::new(*ip, port);
@@ -122,6 +121,11 @@ fn bind_all(wanted: &[Wanted], port: u16) -> Result<Listening, ListenError> {
     Ok(listening)
 }
 
+/// Returns whether IPv4 has sockets of its own. Otherwise `::` accepts its connections too.
+fn has_v4(wanted: &[Wanted]) -> bool {
+    wanted.iter().any(|(address, _)| address.is_ipv4())
+}
+
 fn bind(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
@@ -135,4 +139,53 @@ fn bind(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+    #[test]
+    fn the_unspecified_address_is_of_one_family_if_the_other_has_its_own() {
+        let any = |host: &str| (host.parse().unwrap(), false);
+        for (hosts, expected) in [
+            (&["::"][..], false),
+            (&["::1", "::"], false),
+            (&["::", "0.0.0.0"], true),
+            (&["127.0.0.1", "::"], true),
+        ] {
+            let wanted: Vec<Wanted> = hosts.iter().map(|host| any(host)).collect();
+            assert_eq!(has_v4(&wanted), expected, "{hosts:?}");
+        }
+    }
+
+    #[test]
+    fn all_addresses_have_one_port() {
+        // The port may be taken at the second address.
+        let bound = (0..ATTEMPTS).find_map(|_| bind_all(&[(V4, false), (V6, true)], 0).ok());
+        let bound = bound.expect("a free port");
+        let ports: Vec<u16> = bound.addresses.iter().map(SocketAddr::port).collect();
+        assert!(ports.iter().all(|port| *port == ports[0]), "{ports:?}");
+        assert_eq!(ports.len() + usize::from(bound.notice.is_some()), 2);
+    }
+
+    /// Without one of the default addresses there is a note, and without one that was asked for an error.
+    #[test]
+    fn addresses_that_cannot_be_bound() {
+        // A documentation address, which no machine has.
+        let missing: IpAddr = "192.0.2.1".parse().unwrap();
+        let bound = bind_all(&[(V4, false), (missing, true)], 0).unwrap();
+        assert_eq!(bound.addresses.len(), 1);
+        let notice = bound.notice.unwrap();
+        assert!(notice.starts_with("not listening on 192.0.2.1: "), "{notice}");
+        assert!(matches!(
+            bind_all(&[(V4, false), (missing, false)], 0),
+            Err(ListenError::Unbound(address, _)) if address.ip() == missing
+        ));
+        let taken = bound.addresses[0].port();
+        assert!(matches!(bind_all(&[(V4, true)], taken), Err(ListenError::InUse(_))));
+    }
 }

@@ -269,6 +269,45 @@ mod tests {
         assert_eq!((&*empty.access_key, &*empty.region), ("local", "us-east-1"));
     }
 
+    /// A restart with the same files does not undo what was written since.
+    #[test]
+    fn loading_leaves_existing_tables_unchanged() {
+        let path = std::env::temp_dir().join(format!("dynatwin-load-{}.json", std::process::id()));
+        let file = path.to_str().unwrap().to_owned();
+        let table = |name: &str, items: &str| {
+            format!(
+                r#"{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}], "Items": {items}}}"#
+            )
+        };
+        let flags = match parse(
+            ["--clock", "settable", "--shared-db", "--load", &file].map(str::to_owned),
+            |_| None,
+        ) {
+            Ok(Invocation::Run(flags)) => flags,
+            other => panic!("{other:?}"),
+        };
+        let engine = engine(&flags);
+        let caller = owner(|_| None);
+        let one = table("One", r#"[{"id": "a", "v": 1}]"#);
+        let changed = table("One", r#"[{"id": "a", "v": 2}, {"id": "b", "v": 2}]"#);
+        let two = table("Two", r#"[{"id": "c"}]"#);
+        for (tables, line) in [
+            (one.clone(), "Loaded 1 tables and 1 items from "),
+            (one, "Loaded 0 tables and 0 items from "),
+            (format!("{changed}, {two}"), "Loaded 1 tables and 1 items from "),
+        ] {
+            std::fs::write(&path, format!(r#"{{"tables": [{tables}]}}"#)).unwrap();
+            let lines = load(&flags, &engine).unwrap();
+            assert!(lines.len() == 1 && lines[0].starts_with(line), "{lines:?}");
+            let items = engine.items(&caller, "One").unwrap();
+            assert_eq!(items.len(), 1);
+            assert!(String::from_utf8_lossy(items[0].json()).contains(r#""v":{"N":"1"}"#));
+        }
+        assert_eq!(engine.items(&caller, "Two").unwrap().len(), 1);
+        std::fs::remove_file(&path).unwrap();
+    }
+
     #[test]
     fn a_file_has_a_largest_size() {
         let path = std::env::temp_dir().join(format!("dynatwin-largest-{}", std::process::id()));

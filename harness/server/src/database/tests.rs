@@ -8,7 +8,7 @@ use dynatwin_engine::http::HttpRequest;
 use dynatwin_store::sim::{Fault, SimDisk};
 use serde_json::{Value, json};
 
-use super::{Database, open_on};
+use super::{Database, Form, open_on};
 use crate::backend::Backend;
 use crate::flags::{Flags, Invocation, Sync, parse};
 
@@ -120,24 +120,31 @@ fn scan(database: &Database, index: Option<&str>) -> Option<BTreeMap<String, Val
     )
 }
 
-/// Returns the table that its stream yields when replayed.
-fn replayed(database: &Database) -> BTreeMap<String, Value> {
+/// Returns the records of the table's stream.
+fn stream_records(database: &Database) -> Vec<Value> {
     let request = |operation: &str, body: &Value| request(database, false, operation, body).unwrap();
     let arn = request("DescribeTable", &json!({"TableName": "Tab"}))["Table"]["LatestStreamArn"].clone();
     let described = request("DescribeStream", &json!({"StreamArn": arn}));
-    let mut items = BTreeMap::new();
-    for shard in described["StreamDescription"]["Shards"].as_array().unwrap() {
+    let shards = described["StreamDescription"]["Shards"].as_array().unwrap().iter();
+    let records = shards.flat_map(|shard| {
         let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
         let from = request("GetShardIterator", &from);
         let page = request("GetRecords", &json!({"ShardIterator": from["ShardIterator"]}));
-        for record in page["Records"].as_array().unwrap() {
-            let (id, image) = (&record["dynamodb"]["Keys"]["id"]["S"], &record["dynamodb"]["NewImage"]);
-            let id = id.as_str().unwrap().to_owned();
-            match image {
-                Value::Null => items.remove(&id),
-                image => items.insert(id, image.clone()),
-            };
-        }
+        page["Records"].as_array().unwrap().clone()
+    });
+    records.collect()
+}
+
+/// Returns the table that its stream yields when replayed.
+fn replayed(database: &Database) -> BTreeMap<String, Value> {
+    let mut items = BTreeMap::new();
+    for record in stream_records(database) {
+        let (id, image) = (&record["dynamodb"]["Keys"]["id"]["S"], &record["dynamodb"]["NewImage"]);
+        let id = id.as_str().unwrap().to_owned();
+        match image {
+            Value::Null => items.remove(&id),
+            image => items.insert(id, image.clone()),
+        };
     }
     items
 }
@@ -236,6 +243,48 @@ fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
     }
 }
 
+/// Due work that the log refused is stored when the database is closed, with the writes that followed it.
+#[test]
+fn due_work_that_the_log_refused_is_stored_by_closing() {
+    let disk = SimDisk::without_reservation();
+    let database = with_expiring_item(&disk);
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    database.engine.advance(Duration::from_hours(72));
+    request(&database, false, "PutItem", &put("a", 1)).unwrap();
+    let state = |database: &Database| (scan(database, None), stream_records(database));
+    let before = state(&database);
+    database.close();
+    drop(database);
+    let database = open(&disk.after_kill()).unwrap();
+    assert_eq!(state(&database), before);
+    assert!(!database.log.wants_snapshot());
+}
+
+/// The seed is that of the directory, unless the flags have one.
+#[test]
+fn the_seed_of_a_directory_is_kept_unless_another_is_given() {
+    let with = |seed: Option<&str>, disk: &SimDisk| {
+        let words = seed.into_iter().flat_map(|seed| ["--seed", seed]).map(str::to_owned);
+        match parse(words, |_| None) {
+            Ok(Invocation::Run(flags)) => open_on(&flags, "sim", disk.after_kill()).unwrap().0,
+            other => panic!("{seed:?}: {other:?}"),
+        }
+    };
+    for closes in [true, false] {
+        let disk = SimDisk::new();
+        let database = open(&disk).unwrap();
+        if closes {
+            database.close();
+        }
+        assert_eq!(
+            with(None, &disk).engine.seed(),
+            database.engine.seed(),
+            "closed {closes}"
+        );
+        assert_eq!(with(Some("7"), &disk).engine.seed(), 7, "closed {closes}");
+    }
+}
+
 /// Whether the answers to a write and to a read may be delivered if the disk fails while their commits are stored.
 #[test]
 fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {
@@ -301,6 +350,71 @@ fn a_write_whose_commit_is_lost_fails_until_a_snapshot_is_written() {
     let items = scan(&database, None).unwrap();
     // The answer to the first was an InternalServerError, after which a write may or may not have been done.
     assert_eq!(items.keys().collect::<Vec<_>>(), ["a", "b", "d"]);
+}
+
+/// Commits between the division of the log and the state of the snapshot are in both, and are restored once.
+#[test]
+fn a_commit_in_both_the_snapshot_and_the_log_is_restored_once() {
+    for between in 0..3 {
+        let disk = SimDisk::new();
+        let database = open(&disk).unwrap();
+        request(&database, false, "CreateTable", &table()).unwrap();
+        request(&database, false, "PutItem", &put("a", 1)).unwrap();
+        let mut writer = database.log.store.begin_snapshot().unwrap().unwrap();
+        writer.start().unwrap();
+        for version in 0..between {
+            request(&database, false, "PutItem", &put("b", version)).unwrap();
+        }
+        database.log.write_state(&database.engine, writer).unwrap();
+        request(&database, false, "PutItem", &put("c", 1)).unwrap();
+        let state = |database: &Database| (scan(database, None), stream_records(database));
+        let before = state(&database);
+        assert_eq!(before.1.len(), 2 + between as usize);
+        drop(database);
+        let database = open(&disk.after_kill()).unwrap_or_else(|error| panic!("{between} between: {error}"));
+        assert_eq!(state(&database), before, "{between} between");
+    }
+}
+
+/// A clock of another kind than the last process had starts at the last moment, and is neither frozen nor adjusted.
+#[test]
+fn a_clock_of_another_kind_starts_at_the_last_moment() {
+    let kinds = [
+        &["--clock", "settable"][..],
+        &["--clock", "2026-02-03T00:00:00Z"],
+        &["--clock", "2090-01-01T00:00:00Z", "--speed", "2"],
+        &[],
+    ];
+    let open = |words: &[&str], disk: SimDisk| match parse(words.iter().map(ToString::to_string), |_| None) {
+        Ok(Invocation::Run(flags)) => (open_on(&flags, "sim", disk).unwrap().0, Form::of(&flags)),
+        other => panic!("{words:?}: {other:?}"),
+    };
+    for (first, second) in kinds.iter().flat_map(|first| kinds.map(|second| (*first, second))) {
+        let context = format!("{first:?}, then {second:?}");
+        let disk = SimDisk::new();
+        let (database, before) = open(first, disk.clone());
+        database.clock().advance(Duration::from_hours(24));
+        database.clock().freeze();
+        let moment = database.clock().now();
+        database.close();
+        drop(database);
+        let (database, form) = open(second, disk.after_kill());
+        if form == before {
+            continue;
+        }
+        let (clock, now) = (database.clock(), database.clock().now());
+        let earliest = moment.max(open(second, SimDisk::new()).0.clock().now());
+        let latest = if clock.is_settable() {
+            earliest
+        } else {
+            earliest.plus(Duration::from_mins(5))
+        };
+        assert!(!clock.is_frozen(), "{context}");
+        assert!(
+            now >= moment && now <= latest,
+            "{context}: {now}, not {moment} to {latest}"
+        );
+    }
 }
 
 /// A clock that a control has adjusted continues so in the next process, however the last one ended.

@@ -43,13 +43,18 @@ fn a_large_truncated_answer_arrives_up_to_its_cut() {
 }
 
 #[test]
-fn an_answer_truncated_after_its_end_is_complete_and_the_last() {
+fn an_answer_truncated_at_or_after_its_end_is_complete_and_the_last() {
     let (server, _) = still();
-    for request in forms("/truncated/99", b"0123456789") {
-        let mut stream = connect(&server);
-        let response = ask(&mut stream, &request);
-        assert_eq!(response.body, b"0123456789");
-        assert_eq!(end(&mut stream), End::Closed);
+    for path in ["/truncated/10", "/truncated/99"] {
+        for request in forms(path, b"0123456789") {
+            let mut stream = connect(&server);
+            let response = ask(&mut stream, &request);
+            assert_eq!(
+                (response.body.as_slice(), response.is_last()),
+                (&b"0123456789"[..], true)
+            );
+            assert_eq!(end(&mut stream), End::Closed, "{path}");
+        }
     }
 }
 
