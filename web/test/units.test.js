@@ -57,6 +57,9 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
     assert.deepEqual(plain(value), json);
     assert.deepEqual(typed(plain(value)), value);
   }
+  // An object with further members is a map, whatever they are called.
+  assert.deepEqual(typed({ M: { N: { S: '1' } }, x: 1 }).M.x, { N: '1' });
+  assert.deepEqual(typed({ N: '1', x: 1 }), { M: { N: { S: '1' }, x: { N: '1' } } });
   assert.equal(keyText({ PK: { S: 'a' }, SK: { N: '1' } }), 'a / 1');
   assert.deepEqual([brief(undefined), keyText(undefined)], ['', '']);
 });
@@ -219,6 +222,7 @@ test('items are read from files in each format', async () => {
   }
   assert.equal(exported([item, item]), '{"Item":{"PK":{"S":"a"},"n":{"N":"1"}}}\n'.repeat(2));
   assert.deepEqual(imported(exported([item, { PK: { NULL: true } }])), [item, { PK: { NULL: true } }]);
+  assert.deepEqual(imported('{"PK":{"S":"a"},"n":1}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '1' } }], 'one attribute without a type');
   assert.deepEqual(imported('{"PK":{"S":"a","more":1}}'), [{ PK: { M: { S: { S: 'a' }, more: { N: '1' } } } }]);
 });
 
@@ -230,6 +234,11 @@ test('batches are sent again until every item is written', async () => {
   await writeItems(app, TABLE, entries);
   assert.deepEqual(app.sent.map(({ RequestItems }) => RequestItems.T), [entries.slice(0, 25), entries.slice(0, 25), entries.slice(3, 5), entries.slice(25)]);
   assert.deepEqual(app.waits, [1_000, 1_000]);
+  for (const [name, status] of [['ThrottlingException', 400], ['InternalServerError', 500]]) {
+    const again = fakeApp([], [await refusal(name, status), {}]);
+    await writeItems(again, TABLE, entries.slice(0, 1));
+    assert.equal(again.sent.length, 2, name);
+  }
   const refused = fakeApp([], [await refusal('ValidationException')]);
   await assert.rejects(writeItems(refused, TABLE, entries), { name: 'ValidationException' });
   const never = fakeApp([], Array(200).fill({ UnprocessedItems: { T: entries.slice(0, 2) } }));
@@ -319,6 +328,18 @@ test('tables of other accounts and regions are told apart', async () => {
   assert.equal(tables.find('T', { accessKey: 'none', region: 'eu-west-1' }), undefined);
   tables.hide([there.id]);
   assert.deepEqual(tables.list.value, [theirs, here]);
+});
+
+test('a replica has the definition of its table, not of another table of its name', async () => {
+  const { Tables } = await load('tables');
+  const definition = (key) => ({ keys: [{ name: key, type: 'S' }], indexes: [], provisioned: undefined, ttl: undefined, stream: undefined });
+  const entry = (accessKey, region, table = 'T') => ({ table, accessKey, region, items: 0, bytes: 0 });
+  const shown = { heat: async () => undefined, pending: async () => undefined, replication: async () => [] };
+  const entries = [entry('mine', 'eu-west-1'), entry('other', 'eu-west-1')];
+  const tables = new Tables({ feed: { listen: () => {} }, isTab: true, control: { tables: async () => entries, of: () => shown } });
+  tables.adopt([['third us-east-1 T', definition('c')], ['mine us-east-1 T2', definition('d')], ['other us-east-1 T', definition('b')], ['mine us-east-1 T', definition('a')]]);
+  await tables.refresh();
+  assert.deepEqual(tables.list.value.map(({ id, keys: [key] }) => [id, key.name]), [['mine eu-west-1 T', 'a'], ['other eu-west-1 T', 'b']]);
 });
 
 test('timers fire in order, at moments of the emulator’s clock', async () => {
