@@ -116,4 +116,19 @@ test('a request handler encodes the query', async () => {
   }
   const [, twice] = await get('/_dynatwin/requests', { limit: ['1', '2'], after: null });
   assert.equal(twice, (await get('/_dynatwin/requests?limit=1&limit=2&after'))[1]);
+  const targets = [];
+  twin.handle = (method, target, ...rest) => {
+    targets.push(target);
+    return Dynatwin.prototype.handle.call(twin, method, target, ...rest);
+  };
+  for (const [path, query, expected] of [
+    ['/', undefined, '/'],
+    ['', undefined, '/'],
+    ['', { a: '1' }, '/?a=1'],
+    ['/p', {}, '/p'],
+    ['/p', { a: ['1', '2'], 'b c': null, d: [] }, '/p?a=1&a=2&b%20c'],
+  ]) {
+    await get(path, query);
+    assert.equal(targets.pop(), expected);
+  }
 });
