@@ -286,7 +286,7 @@ async fn a_sleeper_does_not_wake_while_the_clock_is_frozen() {
             _ => Clock::settable(Moment::START),
         };
         let clock = Twin::builder().clock(clock).build().clock();
-        let sleeper = tokio::spawn(clock.sleep(Duration::from_secs(60)));
+        let sleeper = tokio::spawn(clock.sleep(Duration::from_mins(1)));
         if kind != "settable" {
             pass(10).await;
         }
