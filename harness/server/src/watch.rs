@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Up to this size, head and body of an answer are copied together: `send` of one buffer takes 0.3 µs less processor time
-/// than `writev` of two. At 10 KB the copy takes longer than that, and `sendmsg` takes less than `writev`.
-const JOINED: usize = 4 * 1024;
+/// Up to this size, head and body of an answer are copied together: `send` of one buffer takes less processor time than
+/// `writev` of two (measured: 0.3 µs less, at 10 KB 0.5 µs).
+const JOINED: usize = 16 * 1024;
 
 thread_local! {
     static JOINING: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(JOINED));
@@ -150,17 +150,6 @@ impl Watch {
     }
 }
 
-/// Sends buffers by `sendmsg`.
-fn poll_send_message(stream: &TcpStream, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-    loop {
-        ready!(stream.poll_write_ready(cx))?;
-        match stream.try_io(Interest::WRITABLE, || SockRef::from(stream).send_vectored(bufs)) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-            sent => return Poll::Ready(sent),
-        }
-    }
-}
-
 /// A socket that updates its connection's record.
 pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
@@ -207,15 +196,15 @@ impl AsyncWrite for Watched {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let length = bufs.iter().map(|part| part.len()).sum::<usize>();
-        let stream = &mut self.stream;
+        let stream = Pin::new(&mut self.stream);
         let count = ready!(if length <= JOINED {
             JOINING.with_borrow_mut(|joined| {
                 joined.clear();
                 bufs.iter().for_each(|part| joined.extend_from_slice(part));
-                Pin::new(stream).poll_write(cx, joined)
+                stream.poll_write(cx, joined)
             })
         } else {
-            poll_send_message(stream, cx, bufs)
+            stream.poll_write_vectored(cx, bufs)
         })?;
         self.watch.sent(count);
         Poll::Ready(Ok(count))
