@@ -626,6 +626,9 @@ mod tests {
             ("1e-131", Underflow),
             ("0e-131", Underflow),
             ("123456789012345678901234567890123456789", TooPrecise),
+            // What is out of range is said of a number that has too many digits, too.
+            ("123456789012345678901234567890123456789e100", Overflow),
+            ("1.23456789012345678901234567890123456789e-131", Underflow),
             ("1.00000000000000000000000000000000000001", TooPrecise),
         ] {
             assert_eq!(text.parse::<Number>(), Err(expect), "{text}");

@@ -187,6 +187,15 @@ mod tests {
         agenda.touch_all();
         assert_eq!(examine().0, SCOPES);
         assert_eq!(examine().0, 0);
+        // A used scope is examined for as long, though all are to be examined meanwhile.
+        agenda.touch(&scope(5));
+        assert_eq!(examine().0, 1);
+        agenda.touch_all();
+        assert_eq!(examine().0, SCOPES);
+        for _ in 2..LOOKS {
+            assert_eq!(examine().0, 1);
+        }
+        assert_eq!(examine().0, 0);
         // Every scope is examined eventually.
         let most = (0..LOOKS_AT_ALL).map(|_| examine().0).max();
         assert_eq!(most, Some(SCOPES));

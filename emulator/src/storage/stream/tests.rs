@@ -192,6 +192,30 @@ fn a_split_closes_the_parent_and_opens_two_children() {
     assert_eq!(open(&stream, now).len(), 6);
 }
 
+/// A shard that is over when it is split ended after four hours: the split is that of its successor.
+#[test]
+fn a_shard_that_is_over_is_followed_before_a_split() {
+    let stream = stream(StreamView::NewImage);
+    let later = |hours: u32| Moment::START.plus(HOUR * hours);
+    let first = stream.shards(Moment::START)[0].id.clone();
+    assert!(stream.split(&Committed::replayed(later(5)), QUARTER / 2));
+    put(&stream, 0, "left", later(5));
+    let shards = stream.shards(later(5));
+    let children = |id: &str| -> Vec<String> {
+        let children = shards.iter().filter(|shard| shard.parent.as_deref() == Some(id));
+        children.map(|shard| shard.id.clone()).collect()
+    };
+    let successors = children(&first);
+    assert_eq!(successors.len(), 1);
+    let halves = children(&successors[0]);
+    assert_eq!(halves.len(), 2);
+    let read = |id: &String| values(&stream, id, Position::TrimHorizon, later(5)).unwrap();
+    assert_eq!(halves.iter().map(read).collect::<Vec<_>>(), [vec!["left"], vec![]]);
+    // The halves are open for four hours from the split on.
+    let open = open(&stream, later(8));
+    assert!(halves.iter().all(|half| open.iter().any(|shard| shard.id == *half)));
+}
+
 #[test]
 fn a_shard_is_followed_after_four_hours() {
     let stream = stream(StreamView::NewImage);
