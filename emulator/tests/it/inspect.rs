@@ -130,6 +130,39 @@ fn pages_are_those_of_a_scan() {
     }
 }
 
+/// The entries of a global index are placed in the index's own partitions, those of a local index in the table's.
+#[test]
+fn entries_are_placed_in_the_partitions_of_their_index() {
+    let twin = Twin::new(7);
+    let attributes = ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let units = |write: u64| json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": write});
+    let all = json!({"ProjectionType": "ALL"});
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "Orders", "AttributeDefinitions": attributes, "KeySchema": key("pk", "sk"),
+            "ProvisionedThroughput": units(1),
+            "LocalSecondaryIndexes": [{"IndexName": "local", "KeySchema": key("pk", "g"), "Projection": all}],
+            "GlobalSecondaryIndexes": [{"IndexName": "global", "KeySchema": key("g", "pk"), "Projection": all,
+                "ProvisionedThroughput": units(3500)}]}),
+    );
+    for number in 0..40 {
+        let text = |text: &str| json!({"S": format!("{text}{number}")});
+        let item = json!({"pk": text("p"), "sk": text("s"), "g": text("g")});
+        twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
+    }
+    for (index, partitions) in [("", 1), ("&index=local", 1), ("&index=global", 4)] {
+        let listed = walk(&twin, index);
+        let mut seen: Vec<u64> = listed
+            .iter()
+            .map(|stored| stored["partition"].as_u64().unwrap())
+            .collect();
+        assert!(seen.is_sorted(), "{index}: {seen:?}");
+        seen.dedup();
+        assert_eq!(seen, (0..partitions).collect::<Vec<_>>(), "{index}");
+    }
+}
+
 /// An item that is due to be deleted is not listed, nor are its entries.
 #[test]
 fn pages_have_no_expired_items() {

@@ -504,6 +504,25 @@ fn ttl_deletions_are_counted_while_unwatched() {
     );
 }
 
+/// A write applies some of many due deletions, and its own item's; each counts once.
+#[test]
+fn deletions_before_a_write_are_counted() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let ttl = (twin.seconds() + 10).to_string();
+    let key = |at: usize| json!({"S": format!("k{at}")});
+    for at in 0..200 {
+        let item = json!({"pk": key(at), "ttl": {"N": ttl}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    twin.engine.clock().advance(Duration::from_mins(1));
+    for at in (0..200).rev().step_by(20) {
+        let delete = json!({"TableName": "tab", "Key": {"pk": key(at)}, "ReturnValues": "ALL_OLD"});
+        assert_eq!(twin.ok("DeleteItem", &delete), json!({}), "{at}");
+    }
+    assert_eq!(metrics(&twin), ["TimeToLiveDeletedItemCount{TableName=tab} 200"]);
+}
+
 #[test]
 fn gauges_show_throughput_and_index_progress() {
     let twin = Twin::new(1);
@@ -597,6 +616,34 @@ fn gauges_show_throughput_and_index_progress() {
         twin.engine.advance(Duration::from_secs(10));
     }
     assert!(steps > 5 && before > 50.0, "{steps} {before}");
+}
+
+/// The maximums of an on-demand table and of its indexes are gauges of their own; one that is not set is none.
+#[test]
+fn gauges_show_the_maximums_of_on_demand_tables() {
+    let twin = Twin::new(1);
+    let most = |read: i64, write: i64| json!({"MaxReadRequestUnits": read, "MaxWriteRequestUnits": write});
+    let index = |name: &str, most: Value| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": most})
+    };
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": most(11, 12),
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [index("one", most(13, 14)), index("two", json!({"MaxWriteRequestUnits": 15}))]}),
+    );
+    assert_eq!(
+        metrics(&twin),
+        [
+            "OnDemandMaxReadRequestUnits{TableName=tab} 11",
+            "OnDemandMaxReadRequestUnits{TableName=tab, GlobalSecondaryIndexName=one} 13",
+            "OnDemandMaxWriteRequestUnits{TableName=tab} 12",
+            "OnDemandMaxWriteRequestUnits{TableName=tab, GlobalSecondaryIndexName=one} 14",
+            "OnDemandMaxWriteRequestUnits{TableName=tab, GlobalSecondaryIndexName=two} 15",
+        ]
+    );
 }
 
 #[test]

@@ -41,6 +41,11 @@ fn writes_that_store_more_fail_and_other_requests_succeed() {
         .and_then(|rest| rest.split('"').next())
         .unwrap();
     let restore = format!(r#"{{"BackupArn": "{arn}", "TargetTableName": "restored"}}"#);
+    let back = r#"{"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": true}"#;
+    let import = format!(
+        r#"{{"S3BucketSource": {{"S3Bucket": "bucket"}}, "InputFormat": "CSV", "TableCreationParameters": {}}}"#,
+        CREATE.replace("\"tab\"", "\"imported\"")
+    );
     let batch = |request: &str| format!(r#"{{"RequestItems": {{"tab": [{request}]}}}}"#);
     let steps = [
         (200, "GetItem", key("a")),
@@ -67,6 +72,8 @@ fn writes_that_store_more_fail_and_other_requests_succeed() {
             r#"{"Statement": "INSERT INTO tab VALUE {'pk': 'g'}"}"#.to_owned(),
         ),
         (500, "RestoreTableFromBackup", restore.clone()),
+        (500, "RestoreTableToPointInTime", back.to_owned()),
+        (500, "ImportTable", import.clone()),
         (200, "DeleteItem", key("a")),
         (
             200,
@@ -98,4 +105,5 @@ fn writes_that_store_more_fail_and_other_requests_succeed() {
     engine.refuse_growth(false);
     assert_eq!(ask(&engine, "PutItem", &put("d", "")).0, 200);
     assert_eq!(ask(&engine, "RestoreTableFromBackup", &restore).0, 200);
+    assert_eq!(ask(&engine, "ImportTable", &import).0, 200);
 }

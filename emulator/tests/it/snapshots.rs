@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{Twin, create_table_with_ttl, settings};
+use crate::common::{Twin, caller, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_engine::{Caller, Conditions, RestoreError, StateSnapshot};
+use dynatwin_engine::{Caller, Clock, Conditions, Moment, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
 
 fn put(pk: &str) -> Value {
@@ -48,6 +48,29 @@ fn a_restored_state_is_in_the_log() {
     commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
     twin.engine.reset().unwrap();
     commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+}
+
+/// Tables that are created after a replay, a fork or a restore are told apart from those of before.
+#[test]
+fn a_new_table_is_none_of_the_restored_ones() {
+    let (twin, recorder) = logged();
+    let replayed = commits::replayed(settings(1), &recorder.commits(), &twin.engine);
+    let fork = twin.engine.fork(Clock::settable(Moment::START)).unwrap();
+    let restored = Twin::new(2).engine;
+    restored.restore(&twin.engine.snapshot()).unwrap();
+    for (way, engine) in [("replay", replayed), ("fork", fork), ("restore", restored)] {
+        let caller = caller();
+        let twin = Twin { engine, caller };
+        create_other(&twin);
+        let put = |table: &str| json!({"Put": {"TableName": table, "Item": {"pk": {"S": "b"}}}});
+        let (status, answer) = twin.send(
+            "TransactWriteItems",
+            &json!({"TransactItems": [put("tab"), put("other")]}),
+        );
+        assert_eq!(status, 200, "{way}: {answer}");
+        let count = |table: &str| twin.ok("Scan", &json!({"TableName": table}))["Count"].clone();
+        assert_eq!([count("tab"), count("other")], [2, 1], "{way}");
+    }
 }
 
 /// The conditions of a table are part of the state, also of one that does not exist.
@@ -111,6 +134,36 @@ fn resets_and_restores_remove_conditions_of_tables() {
     }
     account().set_table_conditions("other", Conditions::STORM).unwrap();
     assert!(is_stormy());
+}
+
+/// A reset and a restore forget the requests that count for the rates of control operations.
+#[test]
+fn resets_and_restores_let_control_requests_in_again() {
+    type Forget = fn(&Twin, &StateSnapshot);
+    let ways: [(&str, Forget, bool); 4] = [
+        ("nothing", |_, _| (), false),
+        ("reset", |twin, _| twin.engine.reset().unwrap(), true),
+        ("reset_all", |twin, _| twin.engine.reset_all().unwrap(), true),
+        ("restore", |twin, snapshot| twin.engine.restore(snapshot).unwrap(), true),
+    ];
+    for (way, forget, forgets) in ways {
+        let (twin, _) = logged();
+        let limited = Conditions {
+            control_limits: true,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(limited).unwrap();
+        let snapshot = twin.engine.snapshot();
+        let asks = || {
+            (0..10)
+                .filter(|_| twin.send("DescribeLimits", &json!({})).0 == 200)
+                .count()
+        };
+        assert_eq!(asks(), 2, "{way}");
+        forget(&twin, &snapshot);
+        twin.engine.set_conditions(limited).unwrap();
+        assert_eq!(asks(), if forgets { 2 } else { 0 }, "{way}");
+    }
 }
 
 fn create_other(twin: &Twin) {

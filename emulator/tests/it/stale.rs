@@ -521,6 +521,32 @@ fn monotonic_reads_are_separate_for_each_caller() {
     assert_eq!(get("three", false), Some(2));
 }
 
+/// Reads of a table that has versions already become monotonic, and stop to be, when its conditions change.
+#[test]
+fn reads_become_monotonic_and_cease_to_be() {
+    let twin = Twin::new(7);
+    let set = |monotonic: bool| {
+        let conditions = stale(Lag::Fixed(Duration::from_secs(9)), monotonic);
+        twin.engine.set_conditions(conditions).unwrap();
+    };
+    set(false);
+    create(&twin);
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
+    for n in ["1", "2"] {
+        twin.engine.advance(Duration::from_secs(20));
+        let item = json!({"pk": {"S": "a"}, "sk": {"N": "0"}, "n": {"N": n}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let get = |consistent: bool| {
+        let body = json!({"TableName": "tab", "Key": key, "ConsistentRead": consistent});
+        number(&twin.ok("GetItem", &body)["Item"]["n"])
+    };
+    for (monotonic, later) in [(false, 1), (true, 2), (false, 1), (true, 2)] {
+        set(monotonic);
+        assert_eq!((get(true), get(false)), (Some(2), Some(later)), "{monotonic}");
+    }
+}
+
 #[test]
 fn the_same_seed_and_order_per_key_give_the_same_reads() {
     let read = |order: &[&str]| {

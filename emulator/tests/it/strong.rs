@@ -114,6 +114,29 @@ fn a_region_that_is_cut_off_answers_eventually_consistent_reads_alone() {
     let alone = (500, "InternalServerError".to_owned());
     assert_eq!(try_put(&twin, OHIO, "a"), alone);
     assert_eq!((try_get(&twin, OHIO, true), try_get(&twin, OHIO, false)), (500, 200));
+    let key = json!({":p": {"S": "a"}});
+    for (operation, body) in [
+        (
+            "Query",
+            json!({"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": key}),
+        ),
+        ("Scan", json!({})),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "SELECT * FROM tab WHERE pk = 'a'"}),
+        ),
+        ("ExecuteStatement", json!({"Statement": "SELECT * FROM tab"})),
+    ] {
+        let statuses = [true, false].map(|consistent| {
+            let mut body = body.clone();
+            body["ConsistentRead"] = json!(consistent);
+            if operation != "ExecuteStatement" {
+                body["TableName"] = json!("tab");
+            }
+            twin.send(OHIO, operation, &body).0
+        });
+        assert_eq!(statuses, [500, 200], "{operation} {body}");
+    }
     // The others are two of three.
     twin.put(US, "a", "2");
     twin.put(OREGON, "a", "3");

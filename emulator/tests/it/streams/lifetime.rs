@@ -217,3 +217,74 @@ fn a_stream_respects_its_limit_in_bytes() {
         );
     }
 }
+
+/// The operator is told once that a stream or the recovery logs are full, by the write that fills them.
+#[test]
+fn each_kind_of_write_notes_a_limit_that_was_reached() {
+    let put = |at: usize| json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"N": at.to_string()}}});
+    type Write<'w> = &'w dyn Fn(usize) -> Value;
+    let writes: [(&str, Write<'_>); 4] = [
+        ("PutItem", &put),
+        (
+            "BatchWriteItem",
+            &|at| json!({"RequestItems": {"tab": [{"PutRequest": {"Item": put(at)["Item"]}}]}}),
+        ),
+        ("TransactWriteItems", &|at| json!({"TransactItems": [{"Put": put(at)}]})),
+        (
+            "ExecuteStatement",
+            &|at| json!({"Statement": format!("UPDATE tab SET v = {at} WHERE pk = 'a'")}),
+        ),
+    ];
+    for (operation, body) in writes {
+        for (limits, told) in [
+            ((Some(3000), None), "stream of table tab"),
+            ((None, Some(3000)), "recovery of table tab"),
+        ] {
+            let twin = Twin::new(1);
+            let conditions = Conditions {
+                stream_bytes: limits.0,
+                recovery_bytes: limits.1,
+                ..Conditions::CALM
+            };
+            twin.engine.set_conditions(conditions).unwrap();
+            create(&twin, "NEW_IMAGE");
+            let recovery =
+                json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+            twin.ok("UpdateContinuousBackups", &recovery);
+            self::put(&twin, "a", 1000);
+            let notes: Vec<String> = (0..100)
+                .filter_map(|at| {
+                    let body = body(at).to_string();
+                    let answer = twin.engine.dispatch(&twin.caller, operation, body.as_bytes());
+                    assert_eq!(answer.status, 200, "{operation}");
+                    answer.note
+                })
+                .collect();
+            assert_eq!(notes.len(), 1, "{operation}: {notes:?}");
+            assert!(notes[0].starts_with(operation) && notes[0].contains(told), "{notes:?}");
+        }
+    }
+}
+
+/// A restored stream counts the records that it had, so that it drops as many as one that was not restored.
+#[test]
+fn a_restored_stream_respects_its_limit_in_bytes() {
+    let kept = [false, true].map(|restores| {
+        let twin = Twin::new(1);
+        let conditions = Conditions {
+            stream_bytes: Some(5000),
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        create(&twin, "NEW_IMAGE");
+        (0..60).for_each(|v| put(&twin, "a", v));
+        if restores {
+            let snapshot = twin.engine.snapshot();
+            twin.engine.restore(&snapshot).unwrap();
+        }
+        (60..100).for_each(|v| put(&twin, "a", v));
+        summaries(&records(&twin, &latest(&twin)))
+    });
+    assert!(kept[0].len() < 60, "{kept:?}");
+    assert_eq!(kept[0], kept[1]);
+}

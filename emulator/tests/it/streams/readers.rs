@@ -69,6 +69,43 @@ fn iterators_start_at_their_position() {
     assert_eq!(rest["Records"], Value::from(&all[2..]));
 }
 
+/// A time in an iterator is compared with the time of a change, not with that at which its record can be read.
+#[test]
+fn an_iterator_at_a_time_passes_records_that_arrived_later() {
+    let twin = Twin::new(1);
+    twin.engine
+        .set_conditions(Conditions {
+            stream_lag: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    create(&twin, "KEYS_ONLY");
+    let arn = latest(&twin);
+    let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+    let start = twin.seconds();
+    for key in ["a", "b"] {
+        put(&twin, key, 1);
+        twin.engine.advance(Duration::from_secs(5));
+    }
+    twin.engine.advance(Duration::from_mins(1));
+    for (after, expect) in [
+        (0, vec!["a", "b"]),
+        (1, vec!["b"]),
+        (5, vec!["b"]),
+        (6, vec![]),
+        (12, vec![]),
+    ] {
+        let body = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "AT_TIMESTAMP", "Timestamp": start + after});
+        let next = twin.ok("GetShardIterator", &body)["ShardIterator"].clone();
+        let found = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+        let keys = found["Records"].as_array().unwrap().iter();
+        let keys: Vec<String> = keys
+            .map(|record| text(&record["dynamodb"]["Keys"]["pk"]["S"]))
+            .collect();
+        assert_eq!(keys, expect, "after {after} seconds");
+    }
+}
+
 #[test]
 fn an_iterator_lives_fifteen_minutes() {
     let twin = with_stream();
@@ -79,6 +116,24 @@ fn an_iterator_lives_fifteen_minutes() {
     twin.engine.advance(Duration::from_mins(15));
     twin.ok("GetRecords", &json!({"ShardIterator": next}));
     twin.engine.advance(Duration::from_secs(1));
+    refused(
+        twin.send("GetRecords", &json!({"ShardIterator": next})),
+        "ExpiredIteratorException: The provided iterator exceeds the maximum age allowed",
+    );
+}
+
+/// Each iterator lives for fifteen minutes of its own, so that a reader that polls never has an expired one.
+#[test]
+fn a_reader_that_polls_has_an_iterator_of_now() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    let first = text(&shards(&twin, &arn)[0]["ShardId"]);
+    let mut next = iterator(&twin, &arn, &first, "TRIM_HORIZON");
+    for _ in 0..10 {
+        twin.engine.advance(Duration::from_mins(15));
+        next = text(&twin.ok("GetRecords", &json!({"ShardIterator": next}))["NextShardIterator"]);
+    }
+    twin.engine.advance(Duration::from_secs(901));
     refused(
         twin.send("GetRecords", &json!({"ShardIterator": next})),
         "ExpiredIteratorException: The provided iterator exceeds the maximum age allowed",
