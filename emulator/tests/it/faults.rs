@@ -195,6 +195,18 @@ fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
         read["UnprocessedKeys"],
         json!({"tab": {"Keys": [{"pk": {"S": "hot1"}}], "ConsistentRead": true}})
     );
+    // An item that is not there has been read.
+    twin.0.faults().clear();
+    twin.0.add_fault(Rule::new(Verdict::Throttle(None)).nth(2)).unwrap();
+    let keys = json!([{"pk": {"S": "nobody"}}, {"pk": {"S": "hot1"}}]);
+    let read = twin.send("BatchGetItem", json!({"RequestItems": {"tab": {"Keys": keys}}}));
+    assert_eq!(
+        (read.status, json(&read)),
+        (
+            200,
+            json!({"Responses": {"tab": []}, "UnprocessedKeys": {"tab": {"Keys": [{"pk": {"S": "hot1"}}]}}})
+        )
+    );
 }
 
 #[test]
@@ -283,6 +295,26 @@ fn conditions_fail_requests() {
                 .add_fault(Rule::new(Verdict::ServiceUnavailable).operation("Scan"))
                 .unwrap();
         }
+    }
+}
+
+/// The waits of all entries of a batch are added, and so is what does not move a clock that stands still.
+#[test]
+fn the_waits_of_a_batch_add_up() {
+    for (moves_clock, held) in [(false, 7), (true, 0)] {
+        let twin = Twin::on_demand();
+        for (key, seconds) in [("a", 2), ("b", 5)] {
+            let rule = Rule::new(Verdict::Wait(Duration::from_secs(seconds))).key(KeyMatch::Partition(key.to_owned()));
+            let rule = if moves_clock { rule.moving_clock() } else { rule };
+            twin.0.add_fault(rule).unwrap();
+        }
+        let answer = twin.send("BatchWriteItem", writes(&["a", "b", "c"]));
+        let wait = answer.at.since(Moment::START);
+        assert_eq!(
+            (answer.status, wait, answer.still.held),
+            (200, Duration::from_secs(7), Duration::from_secs(held)),
+            "{moves_clock}"
+        );
     }
 }
 

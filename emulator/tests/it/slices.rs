@@ -545,7 +545,7 @@ fn any_expiring_item(choice: &mut Choice, now: i64) -> Value {
 }
 
 fn any_request(choice: &mut Choice, now: i64, has_local_index: bool) -> (&'static str, Value) {
-    let key = any_key(choice);
+    let (key, part) = (any_key(choice), choice.below(4));
     let query = |index: Value| {
         let (name, value) = if index == "by-g" {
             ("g", &json!({"S": "1"}))
@@ -554,6 +554,10 @@ fn any_request(choice: &mut Choice, now: i64, has_local_index: bool) -> (&'stati
         };
         let mut query = json!({"TableName": "tab", "ExpressionAttributeValues": {":v": value},
             "KeyConditionExpression": format!("{name} = :v"), "ReturnConsumedCapacity": "INDEXES"});
+        if index == "local" && part < 3 {
+            query["ExpressionAttributeValues"][":g"] = json!({"S": part.to_string()});
+            query["KeyConditionExpression"] = json!("pk = :v AND g = :g");
+        }
         if !index.is_null() {
             query["IndexName"] = index;
         }
@@ -588,10 +592,18 @@ fn any_request(choice: &mut Choice, now: i64, has_local_index: bool) -> (&'stati
             ("UpdateItem", update)
         }
         7 => {
-            let other = any_expiring_item(choice, now);
-            let writes = json!([{"Put": {"TableName": "tab", "Item": other}},
-                {"ConditionCheck": {"TableName": "tab", "Key": key, "ConditionExpression": "attribute_exists(pk)"}}]);
-            ("TransactWriteItems", json!({"TransactItems": writes}))
+            let put = |item: Value| json!({"Put": {"TableName": "tab", "Item": item}});
+            let check = json!({"TableName": "tab", "Key": key, "ConditionExpression": "attribute_exists(pk)"});
+            let [one, other] = [(); 2].map(|()| put(any_expiring_item(choice, now)));
+            let second = if part < 2 {
+                other
+            } else {
+                json!({"ConditionCheck": check})
+            };
+            (
+                "TransactWriteItems",
+                json!({"TransactItems": [one, second], "ReturnItemCollectionMetrics": "SIZE"}),
+            )
         }
         8 => {
             let gets = [key, any_key(choice)].map(|key| json!({"Get": {"TableName": "tab", "Key": key}}));
@@ -958,12 +970,12 @@ fn is_index_active(engine: &Engine, at: u64) -> bool {
     answer["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
 }
 
-/// Creates a table with this number of items, and begins to create an index with one write unit; `seconds` is the lag of
-/// table states.
-fn begin_backfill(items: usize, seconds: u64) -> (Twin, Arc<Recorder>) {
+/// Creates a table with this number of items, and begins to create an index with these write units; `seconds` is the lag
+/// of table states.
+fn begin_backfill(items: usize, units: u64, seconds: u64) -> (Twin, Arc<Recorder>) {
     let twin = Twin::new(1);
     let recorder = Recorder::of(&twin.engine);
-    let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+    let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": units});
     create(
         &twin,
         json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": given}),
@@ -981,25 +993,29 @@ fn begin_backfill(items: usize, seconds: u64) -> (Twin, Arc<Recorder>) {
 
 #[test]
 fn a_backfill_takes_a_unit_for_each_entry_and_a_least_time() {
-    // Six times the lag of table states for the allocation, then a second for each entry; at least 85 times that lag.
-    for (items, seconds, end) in [
-        (0, 1, 85),
-        (79, 1, 85),
-        (80, 1, 86),
-        (3000, 1, 3006),
-        (3000, 10, 3060),
-        (3000, 50, 4250),
+    // Six times the lag of table states for the allocation, then the entries at half of the index's units, rounded up; at
+    // least 85 times that lag.
+    for (items, units, seconds, end) in [
+        (0, 1, 1, 85),
+        (79, 1, 1, 85),
+        (80, 1, 1, 86),
+        (3000, 1, 1, 3006),
+        (3000, 2, 1, 3006),
+        (3000, 9, 1, 606),
+        (3000, 10, 1, 606),
+        (3000, 1, 10, 3060),
+        (3000, 1, 50, 4250),
     ] {
-        let (twin, _) = begin_backfill(items, seconds);
+        let (twin, _) = begin_backfill(items, units, seconds);
         let active = [end - 1, end].map(|at| is_index_active(&twin.engine, at));
-        assert_eq!(active, [false, true], "{items} items, {seconds} s");
+        assert_eq!(active, [false, true], "{items} items, {units} units, {seconds} s");
     }
 }
 
 /// The last commit ends the backfill. Without it, a replay fills the index and keeps the time at which it becomes active.
 #[test]
 fn an_index_whose_backfill_was_interrupted_is_active_after_its_least_time() {
-    let (twin, recorder) = begin_backfill(10, 1);
+    let (twin, recorder) = begin_backfill(10, 1, 1);
     let all = recorder.commits();
     for end in [all.len() - 1, all.len()] {
         let engine = commits::replayed(settings(1), &all[..end], &twin.engine);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::Twin;
-use dynatwin_engine::attributes::{AttributeValue, ItemRecord};
+use dynatwin_engine::attributes::{AttributeValue, Item, ItemRecord};
 use dynatwin_engine::faults::{JobFault, Rule, Verdict};
 use dynatwin_engine::transfers::{BulkReport, Export, ExportRange, Failure, ImportSource, Line, ObjectStore, Record};
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
@@ -148,6 +148,78 @@ fn a_filter_does_not_reduce_the_billed_size() {
             assert_eq!(export["ItemCount"], left, "{kind} {filter}");
             assert_eq!(export["BilledSizeBytes"], bytes, "{kind} {filter}");
         }
+    }
+}
+
+/// The filter of an export looks at the image that is left, and its projection cuts every image, but not the keys.
+#[test]
+fn a_filter_keeps_and_cuts_the_images_of_an_export() {
+    let (twin, shelf) = with_object_store();
+    twin.engine.advance(Duration::from_mins(20));
+    let item = |key: &str, v: &str, w: &str| json!({"pk": {"S": key}, "v": {"S": v}, "w": {"S": w}});
+    let put = |item: Value| twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    let from = twin.seconds();
+    put(item("a", "1", "x"));
+    put(item("d", "1", "x"));
+    twin.engine.advance(Duration::from_mins(20));
+    let between = twin.seconds();
+    put(item("a", "2", "y"));
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "d"}}}));
+    twin.engine.advance(Duration::from_mins(20));
+    let shown = |line: &Line| {
+        let text = |item: &Item| {
+            let attributes = item.attributes();
+            let texts = attributes.iter().map(|(name, value)| match value {
+                AttributeValue::S(text) => format!("{name}={text}"),
+                other => format!("{name}={other:?}"),
+            });
+            texts.collect::<Vec<_>>().join(" ")
+        };
+        match line {
+            Line::Item(item) => text(item),
+            Line::Change { keys, old, new, .. } => {
+                let image = |image: &Option<Item>| image.as_ref().map_or("-".to_owned(), text);
+                let Some(AttributeValue::S(key)) = keys.get("pk") else {
+                    panic!("{keys:?}")
+                };
+                format!("{key}: {} > {}", image(old), image(new))
+            }
+        }
+    };
+    let full = json!({"ExportTime": between});
+    let changes = |from: i64| {
+        json!({"ExportType": "INCREMENTAL_EXPORT",
+        "IncrementalExportSpecification": {"ExportFromTime": from, "ExportToTime": twin.seconds()}})
+    };
+    let key = json!({"KeyConditionExpression": "pk = :key", "ExpressionAttributeValues": {":key": {"S": "d"}}});
+    let old = json!({"FilterExpression": "v = :v", "ExpressionAttributeValues": {":v": {"S": "1"}}});
+    for (kind, filter, expect) in [
+        (&full, json!({}), &["pk=a v=2 w=y", "pk=b", "pk=c"][..]),
+        (&full, json!({"ProjectionExpression": "v"}), &["", "", "v=2"]),
+        (&full, key.clone(), &[]),
+        (
+            &changes(between),
+            json!({}),
+            &["a: pk=a v=1 w=x > pk=a v=2 w=y", "d: pk=d v=1 w=x > -"],
+        ),
+        (
+            &changes(between),
+            json!({"ProjectionExpression": "w"}),
+            &["a: w=x > w=y", "d: w=x > -"],
+        ),
+        (&changes(between), key.clone(), &["d: pk=d v=1 w=x > -"]),
+        (&changes(between), old.clone(), &["d: pk=d v=1 w=x > -"]),
+        (&changes(from), old, &[]),
+        (&changes(from), json!({"ProjectionExpression": "w"}), &["a:  > w=y"]),
+    ] {
+        let mut more = kind.clone();
+        if filter != json!({}) {
+            more["FilterSpecification"] = filter.clone();
+        }
+        export(&twin, more);
+        let mut lines: Vec<String> = shelf.0.lock().unwrap().iter().map(shown).collect();
+        lines.sort();
+        assert_eq!(lines, expect, "{kind} {filter}");
     }
 }
 

@@ -150,3 +150,41 @@ fn the_account_of_a_resource_is_a_condition_key() {
         Scene::new(&[allow("*")]).check(&foreign, Some(("OTHERROOT", policy)), &[], expect);
     }
 }
+
+/// Service control policies are those of the caller's account, resource control policies those of the table's, and each
+/// account is in an organization of its own.
+#[test]
+fn each_account_has_its_own_controls() {
+    let table = format!("arn:aws:dynamodb:{REGION}:{OTHER}:table/Tab");
+    let grant = || Some(("OTHERROOT", statement("Allow", "dynamodb:GetItem", to(ROLE))));
+    let nothing = || json!([[allow("dynamodb:Create*"), allow("dynamodb:Put*")]]);
+    let denied = || json!([statement("Deny", "dynamodb:GetItem", json!({"Principal": "*"}))]);
+    let service = "because no service control policy allows the dynamodb:GetItem action";
+    let resource = "with an explicit deny in a resource control policy";
+    for (account, member, policies, own, foreign) in [
+        (ACCOUNT, "serviceControlPolicies", nothing(), service, service),
+        (OTHER, "serviceControlPolicies", nothing(), "", ""),
+        (ACCOUNT, "resourceControlPolicies", denied(), resource, ""),
+        (OTHER, "resourceControlPolicies", denied(), "", resource),
+    ] {
+        let mut scene = Scene::new(&[allow("*")]);
+        scene.account(account, member, policies);
+        scene.check("Tab", None, &[], own);
+        scene.check(&table, grant(), &[], foreign);
+    }
+    let identity = "because no identity-based policy allows the dynamodb:GetItem action";
+    for (key, value, own, foreign) in [
+        ("aws:ResourceOrgID", "o-own", "", identity),
+        ("aws:ResourceOrgID", "o-other", identity, ""),
+        ("aws:PrincipalOrgID", "o-own", "", ""),
+        ("aws:PrincipalOrgID", "o-other", identity, identity),
+    ] {
+        let condition = json!({"Condition": {"StringEquals": {key: value}}});
+        let mut scene = Scene::new(&[statement("Allow", "*", condition)]);
+        for (account, organization) in [(ACCOUNT, "o-own"), (OTHER, "o-other")] {
+            scene.account(account, "organization", json!({"id": organization}));
+        }
+        scene.check("Tab", None, &[], own);
+        scene.check(&table, grant(), &[], foreign);
+    }
+}

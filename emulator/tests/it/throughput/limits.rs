@@ -49,6 +49,79 @@ fn a_change_of_the_burst_applies_to_a_table_and_its_indexes() {
     assert_eq!(sizes(&twin), [[Units::whole(300); 2]; 2]);
 }
 
+/// A partition shows the level of the tighter of its limit and its share of the table's units.
+#[test]
+fn a_partition_shows_its_tighter_level() {
+    for (units, burst, expect) in [
+        // A share saves units for longer than the limit, which is for one second.
+        (900, 300, (1000, 900)),
+        (900, 1, (900, 900)),
+        (10, 300, (1000, 10)),
+        (10, 1, (10, 10)),
+    ] {
+        let twin = enforced(Enforcement {
+            adaptive: false,
+            burst: Duration::from_secs(burst),
+            ..Enforcement::AWS
+        });
+        create(&twin, &provisioned(1, units));
+        let levels = || {
+            let [_, write] = heat(&twin).resources[0].partitions[0].levels;
+            write.left
+        };
+        let (later, first) = expect;
+        assert_eq!(levels(), Units::whole(first), "{units} units, {burst} s");
+        seconds(&twin, 300);
+        assert_eq!(levels(), Units::whole(later), "{units} units, {burst} s");
+    }
+}
+
+/// The units that a description shows are those that are served, of a table and its index, while both are changed.
+#[test]
+fn units_are_served_when_they_are_shown() {
+    let units = |units: u64| json!({"ReadCapacityUnits": units, "WriteCapacityUnits": units});
+    let mut orders = [0; 2];
+    for seed in 0..20 {
+        let twin = Twin::new(seed);
+        let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+        let mut table = provisioned(10, 10);
+        table["AttributeDefinitions"] = json!([attribute("pk"), attribute("g")]);
+        table["GlobalSecondaryIndexes"] = json!([{"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "ProvisionedThroughput": units(5)}]);
+        create(&twin, &table);
+        twin.engine.set_conditions(Conditions::AWS).unwrap();
+        let index = json!({"IndexName": "by-g", "ProvisionedThroughput": units(50)});
+        twin.ok(
+            "UpdateTable",
+            &json!({"TableName": "tab", "ProvisionedThroughput": units(100),
+                "GlobalSecondaryIndexUpdates": [{"Update": index}]}),
+        );
+        let mut seen = Vec::new();
+        for step in 0..100 {
+            let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+            let shown = [&described, &described["GlobalSecondaryIndexes"][0]].map(|resource| {
+                resource["ProvisionedThroughput"]["WriteCapacityUnits"]
+                    .as_u64()
+                    .unwrap()
+            });
+            let resources = heat(&twin).resources;
+            let served = [&resources[0], &resources[1]].map(|resource| resource.levels[1].rate);
+            assert_eq!(served, shown, "seed {seed}, step {step}");
+            if seen.last() != Some(&shown) {
+                seen.push(shown);
+            }
+            twin.engine.advance(Duration::from_millis(100));
+        }
+        assert_eq!((seen[0], seen[seen.len() - 1]), ([10, 5], [100, 50]), "seed {seed}");
+        orders[0] += usize::from(seen.contains(&[100, 5]));
+        orders[1] += usize::from(seen.contains(&[10, 50]));
+    }
+    assert!(
+        orders.iter().all(|count| *count > 0),
+        "either of them is first: {orders:?}"
+    );
+}
+
 #[test]
 fn one_table_can_have_its_own_conditions() {
     let twin = Twin::new(1);
@@ -76,7 +149,12 @@ fn one_table_can_have_its_own_conditions() {
 #[test]
 fn an_on_demand_table_grows_to_twice_its_peak() {
     let twin = enforced(Enforcement::AWS);
-    create(&twin, &on_demand());
+    let mut table = on_demand();
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    table["AttributeDefinitions"] = json!(attributes);
+    table["GlobalSecondaryIndexes"] = json!([{"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}]);
+    create(&twin, &table);
     let keys: Vec<String> = (0..400).map(|at| format!("k{at}")).collect();
     let burst = |twin: &Twin| -> usize {
         let mut passed = 0;
@@ -102,6 +180,12 @@ fn an_on_demand_table_grows_to_twice_its_peak() {
     assert!(
         (rate as u64..).contains(&warm["WriteUnitsPerSecond"].as_u64().unwrap()),
         "{warm} of {rate}"
+    );
+    let of_index = &described["Table"]["GlobalSecondaryIndexes"][0]["WarmThroughput"];
+    assert_eq!(
+        (&of_index["ReadUnitsPerSecond"], &of_index["WriteUnitsPerSecond"]),
+        (&json!(12_000), &json!(4000)),
+        "an index without entries does not grow with its table"
     );
 }
 

@@ -345,8 +345,12 @@ fn heat_that_splits_a_partition_splits_its_shard() {
         let get = json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
         ("TransactGetItems", json!({"TransactItems": [get]}))
     };
+    let transact_write = |key: &str| {
+        let put = json!({"Put": write(key).1});
+        ("TransactWriteItems", json!({"TransactItems": [put]}))
+    };
     type Kind<'k> = &'k dyn Fn(&str) -> (&'static str, Value);
-    let kinds: [Kind<'_>; 4] = [&write, &get, &query, &transact];
+    let kinds: [Kind<'_>; 5] = [&write, &get, &query, &transact, &transact_write];
     for kind in kinds {
         let twin = enforced(Enforcement {
             heat_split: Some(Duration::from_secs(5)),
