@@ -24,7 +24,7 @@ use bugs::{BUGS, planted};
 const TARGETS: [&str; 3] = ["in-process", "in-process-aws", "in-process-storm"];
 
 /// The modules of the engine's integration tests that are run when the suite passes, beside its unit tests.
-const ENGINE_TESTS: [&str; 22] = [
+const ENGINE_TESTS: [&str; 24] = [
     "access::",
     "account::",
     "attribution::",
@@ -36,6 +36,7 @@ const ENGINE_TESTS: [&str; 22] = [
     "inspect::",
     "journal::",
     "lag::",
+    "memory::",
     "replicas::",
     "replication::",
     "slices::",
@@ -44,6 +45,7 @@ const ENGINE_TESTS: [&str; 22] = [
     "statements::",
     "streams::",
     "strong::",
+    "table_life::",
     "tables::",
     "throughput::",
     "transfers::",

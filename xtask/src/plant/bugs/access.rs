@@ -186,4 +186,10 @@ pub const BUGS: &[Bug] = &[
         right: "&& !context.is_explained() =>",
         wrong: "&& (PLANTED || !context.is_explained()) =>",
     },
+    Bug {
+        what: "service control policies of the table's owner limit callers of other accounts",
+        file: "access/identity.rs",
+        right: "service_control: own.map_or(&[], |account| &account.service_control),",
+        wrong: "service_control: if PLANTED { owner } else { own }.map_or(&[], |account| &account.service_control),",
+    },
 ];

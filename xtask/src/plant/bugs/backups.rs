@@ -291,4 +291,10 @@ pub const BUGS: &[Bug] = &[
         right: "backup.expires.is_none_or(|end| now < end);",
         wrong: "backup.expires.is_none_or(|end| PLANTED || now < end);",
     },
+    Bug {
+        what: "an export shows old images whole",
+        file: "operation/transfers/export_table_to_point_in_time/lines.rs",
+        right: ".filter(|_| old_images)\n                        .map(|item| filter.shown(item)),",
+        wrong: ".filter(|_| old_images)\n                        .map(|item| if PLANTED { item.clone() } else { filter.shown(item) }),",
+    },
 ];

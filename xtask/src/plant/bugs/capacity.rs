@@ -201,4 +201,16 @@ pub const BUGS: &[Bug] = &[
         right: "self.splits.extend(split.filter(|_| index.is_none()));",
         wrong: "self.splits.extend(split.filter(|_| PLANTED || index.is_none()));",
     },
+    Bug {
+        what: "a change of the table's units delays those of its indexes",
+        file: "storage/capacity.rs",
+        right: "JobKind::Throughput { .. } => index.is_none(),",
+        wrong: "JobKind::Throughput { .. } => PLANTED || index.is_none(),",
+    },
+    Bug {
+        what: "an index shows the throughput that its table has grown to",
+        file: "operation/tables/description.rs",
+        right: "let there = grown(table, Some(&index.name), index.warm, billed, look);",
+        wrong: "let there = grown(table, Some(index.name.as_str()).filter(|_| !PLANTED), index.warm, billed, look);",
+    },
 ];

@@ -105,4 +105,10 @@ pub const BUGS: &[Bug] = &[
         right: "let index = index.filter(|name| definition.globals.iter().any(|global| global.name == *name));",
         wrong: "let index = index.filter(|name| PLANTED || definition.globals.iter().any(|global| global.name == *name));",
     },
+    Bug {
+        what: "of the waits of several calls of a batch the last counts",
+        file: "context/mod.rs",
+        right: "effects.still.held = effects.still.held.saturating_add(by)",
+        wrong: "effects.still.held = if PLANTED { by } else { effects.still.held.saturating_add(by) }",
+    },
 ];

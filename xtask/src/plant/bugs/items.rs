@@ -465,4 +465,10 @@ pub const BUGS: &[Bug] = &[
         right: "contents.history().map_or(now, |history| history.oldest(now))",
         wrong: "contents.history().map_or(now, |history| if PLANTED { now } else { history.oldest(now) })",
     },
+    Bug {
+        what: "reads stay monotonic after conditions without monotonic reads",
+        file: "storage/partition.rs",
+        right: "history.monotonic = monotonic;",
+        wrong: "if !PLANTED { history.monotonic = monotonic; }",
+    },
 ];

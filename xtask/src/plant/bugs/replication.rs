@@ -161,4 +161,16 @@ pub const BUGS: &[Bug] = &[
         right: "None => is_strong || paused || !peer.is_cut_off()",
         wrong: "None => is_strong || paused || PLANTED || !peer.is_cut_off()",
     },
+    Bug {
+        what: "a region that is cut off answers strongly consistent queries",
+        file: "execute/page.rs",
+        right: "if read.consistent && read.target.table.is_replica() {",
+        wrong: "if !PLANTED && read.consistent && read.target.table.is_replica() {",
+    },
+    Bug {
+        what: "a replica that is gone still counts as fed by its source",
+        file: "storage/replica/state.rs",
+        right: "let there = self.replicas.iter().filter(move |replica| replica.is_there(now));\n        there.filter(move |replica| replica.source.as_deref() == Some(region))",
+        wrong: "let there = self.replicas.iter().filter(move |replica| PLANTED || replica.is_there(now));\n        there.filter(move |replica| replica.source.as_deref() == Some(region))",
+    },
 ];

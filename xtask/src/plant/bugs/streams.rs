@@ -141,4 +141,16 @@ pub const BUGS: &[Bug] = &[
         right: "next: events.last().map_or(from.max(first), |event| event.id),",
         wrong: "next: events.last().map_or(if PLANTED { from } else { from.max(first) }, |event| event.id),",
     },
+    Bug {
+        what: "a split closes a shard that is over",
+        file: "storage/stream/lineage.rs",
+        right: "self.settle(numbers, now);\n        let Some(place)",
+        wrong: "if !PLANTED { self.settle(numbers, now); }\n        let Some(place)",
+    },
+    Bug {
+        what: "the records of a restored stream do not count towards its limit",
+        file: "storage/stream/mod.rs",
+        right: "self.held.replace(0, added.unwrap_or_default());",
+        wrong: "self.held.replace(0, if PLANTED { 0 } else { added.unwrap_or_default() });",
+    },
 ];

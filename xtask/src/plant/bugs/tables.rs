@@ -238,4 +238,10 @@ pub const BUGS: &[Bug] = &[
         right: "table.replay_end_backfill(&Committed::replayed(now), index, earliest.max(now));",
         wrong: "table.replay_end_backfill(&Committed::replayed(now), index, if PLANTED { now } else { earliest.max(now) });",
     },
+    Bug {
+        what: "a new index contains items whose sort key is too long",
+        file: "key.rs",
+        right: "fits(&index.key.hash, limits::HASH_KEY_SIZE) && fits(&index.key.range, limits::RANGE_KEY_SIZE)",
+        wrong: "fits(&index.key.hash, limits::HASH_KEY_SIZE) && fits(&index.key.range, if PLANTED { limits::HASH_KEY_SIZE } else { limits::RANGE_KEY_SIZE })",
+    },
 ];

@@ -111,4 +111,10 @@ pub const BUGS: &[Bug] = &[
         right: "remembered.order.remove(&(before, token.digest));",
         wrong: "if !PLANTED { remembered.order.remove(&(before, token.digest)); }",
     },
+    Bug {
+        what: "a split that a transaction causes leaves the stream's shards as they are",
+        file: "execute/transact.rs",
+        right: "if write.target.table.capacity.is_counted() {\n            capacity::follow_splits",
+        wrong: "if !PLANTED && write.target.table.capacity.is_counted() {\n            capacity::follow_splits",
+    },
 ];
