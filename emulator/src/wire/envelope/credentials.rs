@@ -298,6 +298,7 @@ mod tests {
             ("K/d/r/dynamodb/aws4_request", "K", "r"),
             ("K", "K", DEFAULT_REGION),
             ("K/d/r", "K", DEFAULT_REGION),
+            ("K/d/r/dynamodb", "K", DEFAULT_REGION),
             ("K/d//dynamodb/aws4_request", "K", DEFAULT_REGION),
             ("", "", DEFAULT_REGION),
         ] {
