@@ -130,6 +130,28 @@ fn pages_are_those_of_a_scan() {
     }
 }
 
+/// A page after skipped items ends with the item that makes it a megabyte, as any other.
+#[test]
+fn a_page_after_skipped_items_ends_at_a_megabyte() {
+    let twin = orders();
+    // An item has 21 bytes of names and keys beside its value.
+    let put = |order: &str, size: usize| {
+        let item = json!({"customer": {"S": "large"}, "order": {"S": order}, "v": {"S": "v".repeat(size - 21)}});
+        twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
+    };
+    for (last, count) in [(262_144, 4), (262_143, 5)] {
+        put("00", 100);
+        ["01", "02", "03"].iter().for_each(|order| put(order, 262_144));
+        put("04", last);
+        put("05", 100);
+        let place = walk(&twin, "")
+            .iter()
+            .position(|stored| stored["item"]["order"]["S"] == "00");
+        let found = page(&twin, &format!("skip={}&limit=10", place.unwrap() + 1));
+        assert_eq!(found["items"].as_array().unwrap().len(), count, "{last}");
+    }
+}
+
 /// The entries of a global index are placed in the index's own partitions, those of a local index in the table's.
 #[test]
 fn entries_are_placed_in_the_partitions_of_their_index() {

@@ -588,6 +588,93 @@ fn a_bulk_operation_is_as_slow_as_its_rate() {
     assert_eq!(status(&arn), "IN_PROGRESS");
     twin.engine.advance(Duration::from_millis(1));
     assert_eq!(status(&arn), "COMPLETED");
+    // Of more units than were requested it uses those.
+    let units = json!({"ReadCapacityUnits": 10, "WriteCapacityUnits": 2000});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "copy", "ProvisionedThroughput": units}),
+    );
+    twin.engine.advance(Duration::from_hours(1));
+    let arn = start();
+    twin.engine.advance(Duration::from_millis(480));
+    assert_eq!(status(&arn), "IN_PROGRESS");
+    twin.engine.advance(Duration::from_millis(1));
+    assert_eq!(status(&arn), "COMPLETED");
+}
+
+/// An object store without objects, which keeps what was to be read.
+#[derive(Default)]
+struct Sources(Mutex<Vec<ImportSource>>);
+
+impl ObjectStore for Sources {
+    fn export(&self, _: &Export) -> Result<(), Failure> {
+        Err(Failure::no_such_bucket())
+    }
+
+    fn read(&self, source: &ImportSource, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        self.0.lock().unwrap().push(source.clone());
+        Ok(0)
+    }
+
+    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// An import reads the requested objects in their form. The types of CSV's columns are those of the table's keys and of
+/// its indexes'.
+#[test]
+fn an_import_reads_what_was_requested() {
+    let (mut twin, shelf) = (Twin::new(1), Arc::new(Sources::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&shelf) as Arc<dyn ObjectStore>);
+    let mut table = table("tab");
+    let names = [("pk", "S"), ("g", "N"), ("h", "B")];
+    let attributes = names.map(|(name, kind)| json!({"AttributeName": name, "AttributeType": kind}));
+    let key = [("g", "HASH"), ("h", "RANGE")].map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}));
+    table["AttributeDefinitions"] = json!(attributes);
+    table["GlobalSecondaryIndexes"] =
+        json!([{"IndexName": "by-g", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}]);
+    let csv = |options: Value| json!({"Csv": options});
+    let cases = [
+        (json!({"InputFormat": "CSV"}), "Csv None , None"),
+        (
+            json!({"InputFormat": "CSV", "InputFormatOptions": csv(json!({"HeaderList": ["pk", "g"]}))}),
+            "Csv None , pk g",
+        ),
+        (
+            json!({"InputFormat": "CSV", "InputFormatOptions": csv(json!({"Delimiter": "|"})), "InputCompressionType": "GZIP"}),
+            "Csv Gzip | None",
+        ),
+        (
+            json!({"InputFormat": "ION", "InputCompressionType": "ZSTD"}),
+            "Ion Zstd , None",
+        ),
+        (json!({"InputFormat": "DYNAMODB_JSON"}), "DynamoDbJson None , None"),
+    ];
+    for (at, (mut request, form)) in cases.into_iter().enumerate() {
+        table["TableName"] = json!(format!("tab-{at}"));
+        request["S3BucketSource"] = json!({"S3Bucket": "shelf", "S3KeyPrefix": format!("from/{at}")});
+        request["TableCreationParameters"] = table.clone();
+        twin.ok("ImportTable", &request);
+        let source = shelf.0.lock().unwrap().pop().unwrap();
+        assert_eq!((source.bucket.as_str(), source.prefix), ("shelf", format!("from/{at}")));
+        let header = source.header.as_ref();
+        let header = header.map_or("None".to_owned(), |names| {
+            names.iter().map(|name| &**name).collect::<Vec<&str>>().join(" ")
+        });
+        let found = format!(
+            "{:?} {:?} {} {header}",
+            source.format, source.compression, source.delimiter
+        );
+        assert_eq!(found, form);
+        let keys = source.keys.iter().map(|key| format!("{} {:?}", key.name, key.kind));
+        let mut keys: Vec<String> = keys.collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["g N", "h B", "pk S"], "{form}");
+    }
+    assert!(shelf.0.lock().unwrap().is_empty());
 }
 
 /// Bucket contents that a test chooses: whole records, as the objects of a bulk operation have them.

@@ -266,6 +266,38 @@ fn each_kind_of_write_notes_a_limit_that_was_reached() {
     }
 }
 
+/// A table records changes for recovery only while that is enabled, and from the beginning each time.
+#[test]
+fn changes_are_recorded_for_recovery_while_it_is_enabled() {
+    let twin = Twin::new(1);
+    let conditions = Conditions {
+        recovery_bytes: Some(3000),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    create(&twin, "NEW_IMAGE");
+    // Those are the notes that the limit was reached.
+    let notes_of_writes = || {
+        let note = |v: usize| {
+            let put = json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"N": v.to_string()}}});
+            let answer = twin
+                .engine
+                .dispatch(&twin.caller, "PutItem", put.to_string().as_bytes());
+            answer.note
+        };
+        (0..100).filter_map(note).count()
+    };
+    assert_eq!(notes_of_writes(), 0);
+    for (enabled, notes) in [(true, 1), (true, 0), (false, 0), (true, 1), (false, 0)] {
+        let recovery = json!({"PointInTimeRecoveryEnabled": enabled});
+        twin.ok(
+            "UpdateContinuousBackups",
+            &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+        );
+        assert_eq!(notes_of_writes(), notes, "{enabled}");
+    }
+}
+
 /// A restored stream counts the records that it had, so that it drops as many as one that was not restored.
 #[test]
 fn a_restored_stream_respects_its_limit_in_bytes() {
