@@ -77,6 +77,7 @@ impl Names {
             if let Some(Value::String(token)) = request.get_mut(member)
                 && (1..=LONGEST_TOKEN).contains(&token.len())
                 && token.is_ascii()
+                && !token.contains('$')
             {
                 token.truncate(LONGEST_TOKEN - self.token.len());
                 token.push_str(&self.token);
@@ -496,6 +497,7 @@ mod tests {
             ("", ""),
             (&longest, &("x".repeat(34) + "77")),
             (&longer, &longer),
+            ("a$b", "a$b"),
         ] {
             let mut request = json!({"ClientRequestToken": token});
             names.mark_token(&mut request);
