@@ -382,12 +382,12 @@ fn run_with(
 
 /// How much due work runs under one lock.
 struct Run {
-    /// The number of deletions at which it ends, if only others that may not be left for later remain.
+    /// The maximum number of deletions under one lock.
     most: usize,
-    /// The number of deletions at which it ends, if only others remain that may be left for later.
+    /// The number of deletions from which on deferrable ones are left for later.
     few: usize,
-    /// The moment by which deletions are due that may be left for later. Transactions and all other deletions do not wait for them,
-    /// and run in the order of their times.
+    /// Deletions due by this moment are deferrable. Transactions and all other deletions run before them, in the order of their
+    /// times.
     deferrable: Moment,
 }
 
@@ -429,15 +429,20 @@ impl Run {
     ) -> u64 {
         let mut count = 0;
         let mut deleted = Vec::new();
-        let mut is_required = self.deferrable < now;
-        while !is_required || count < self.most {
-            let all = !is_required && count < self.few;
-            let after = if all { Moment::FIRST } else { self.deferrable };
+        // What may not be left for later runs first.
+        let mut only_required = self.deferrable < now;
+        while !only_required || count < self.most {
+            let takes_deferrable = !only_required && count < self.few;
+            let after = if takes_deferrable {
+                Moment::FIRST
+            } else {
+                self.deferrable
+            };
             let Some(due) = partition.take_due(contents, after, now) else {
-                if !is_required {
+                if !only_required {
                     break;
                 }
-                is_required = false;
+                only_required = false;
                 continue;
             };
             if !matches!(due, DueWork::Expiry(_)) {

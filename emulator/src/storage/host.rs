@@ -53,7 +53,8 @@ impl ClockSteps {
         self.until.fetch_max(until.micros(), Ordering::AcqRel);
     }
 
-    /// Ends a step. If another one begins concurrently, [`until`](ClockSteps::until) may forget its moment.
+    /// Ends a step. If another step begins concurrently, [`until`](ClockSteps::until) may return [`FIRST`](Moment::FIRST) during it;
+    /// requests then apply the due work themselves.
     pub fn end(&self) {
         if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.until.store(Moment::FIRST.micros(), Ordering::Release);

@@ -162,7 +162,7 @@ pub struct PageLimit {
     pub items: usize,
     /// Bytes after which it ends, with the item that crosses them.
     pub bytes: usize,
-    /// The bytes of items to load into the processor's cache, because they are read next.
+    /// The maximum number of bytes of items to load into the processor's cache, since the caller reads them next.
     pub preload: usize,
 }
 

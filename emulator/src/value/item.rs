@@ -55,7 +55,7 @@ impl Header {
     }
 }
 
-/// The bytes that a processor loads at once.
+/// The size of a cache line in bytes.
 const CACHE_LINE: usize = 64;
 
 /// A thread keeps at most this much memory in which it writes items.
@@ -228,14 +228,14 @@ impl Item {
         Header(header.map_or(0, |bytes| u32::from_ne_bytes(*bytes)))
     }
 
-    /// Loads the size into the processor's cache, and waits for nothing.
+    /// Loads the size into the processor's cache, without waiting for it.
     #[inline]
     pub fn preload_size(&self) {
         hint::black_box(self.block.header.header);
         hint::black_box(self.block.slice.get(self.places().end).copied());
     }
 
-    /// Loads the JSON into the processor's cache, and waits for nothing.
+    /// Loads the JSON into the processor's cache, without waiting for it.
     #[inline]
     pub fn preload(&self) {
         let json = self.json();

@@ -488,6 +488,16 @@ fn monotonic_reads_are_separate_for_each_table() {
     }
 }
 
+/// Puts an item with `n` 1, and 20 seconds later with 2; returns its key.
+fn put_twice(twin: &Twin) -> Value {
+    for n in ["1", "2"] {
+        twin.engine.advance(Duration::from_secs(20));
+        let item = json!({"pk": {"S": "a"}, "sk": {"N": "0"}, "n": {"N": n}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    json!({"pk": {"S": "a"}, "sk": {"N": "0"}})
+}
+
 #[test]
 fn monotonic_reads_are_separate_for_each_caller() {
     let mut twin = Twin::new(7);
@@ -498,12 +508,7 @@ fn monotonic_reads_are_separate_for_each_caller() {
         shared_db: true,
     });
     create(&twin);
-    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
-    for n in ["1", "2"] {
-        twin.engine.advance(Duration::from_secs(20));
-        let item = json!({"pk": {"S": "a"}, "sk": {"N": "0"}, "n": {"N": n}});
-        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
-    }
+    let key = put_twice(&twin);
     let get = |access_key: &str, consistent: bool| {
         let body = json!({"TableName": "tab", "Key": key, "ConsistentRead": consistent}).to_string();
         let answer = twin.engine.dispatch(&caller(access_key), "GetItem", body.as_bytes());
@@ -521,9 +526,9 @@ fn monotonic_reads_are_separate_for_each_caller() {
     assert_eq!(get("three", false), Some(2));
 }
 
-/// Reads of a table that has versions already become monotonic, and stop to be, when its conditions change.
+/// A change of the conditions makes reads monotonic or not, also of a table that already has versions.
 #[test]
-fn reads_become_monotonic_and_cease_to_be() {
+fn reads_are_monotonic_while_the_conditions_say_so() {
     let twin = Twin::new(7);
     let set = |monotonic: bool| {
         let conditions = stale(Lag::Fixed(Duration::from_secs(9)), monotonic);
@@ -531,12 +536,7 @@ fn reads_become_monotonic_and_cease_to_be() {
     };
     set(false);
     create(&twin);
-    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
-    for n in ["1", "2"] {
-        twin.engine.advance(Duration::from_secs(20));
-        let item = json!({"pk": {"S": "a"}, "sk": {"N": "0"}, "n": {"N": n}});
-        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
-    }
+    let key = put_twice(&twin);
     let get = |consistent: bool| {
         let body = json!({"TableName": "tab", "Key": key, "ConsistentRead": consistent});
         number(&twin.ok("GetItem", &body)["Item"]["n"])
