@@ -38,8 +38,9 @@ pub(super) struct Delays(pub(super) BTreeMap<u64, u64>);
 impl Delays {
     /// The delay of the next change of an item, by [its hash](Propagation::item).
     pub(super) fn next(&mut self, item: u64, propagation: &Propagation<'_>) -> Duration {
-        if let Lag::None | Lag::Fixed(_) = propagation.lag {
-            return propagation.lag.longest();
+        let lag = propagation.lag;
+        if lag.is_none() || matches!(lag, Lag::Fixed(_)) {
+            return lag.longest();
         }
         if self.0.len() >= MOST_ITEMS {
             self.0.clear();
@@ -47,7 +48,7 @@ impl Delays {
         let ordinal = self.0.entry(item).or_default();
         *ordinal += 1;
         let decision = chance::decide(propagation.seed, "propagation", &item.to_le_bytes(), *ordinal);
-        propagation.lag.of(decision)
+        lag.of(decision)
     }
 }
 
@@ -63,6 +64,15 @@ mod tests {
         for (lag, least, most) in [
             (Lag::None, Duration::ZERO, Duration::ZERO),
             (Lag::Fixed(typical), typical, typical),
+            (Lag::Fixed(Duration::ZERO), Duration::ZERO, Duration::ZERO),
+            (
+                Lag::Seeded {
+                    typical: Duration::ZERO,
+                    longest: Duration::ZERO,
+                },
+                Duration::ZERO,
+                Duration::ZERO,
+            ),
             (Lag::Seeded { typical, longest }, Duration::ZERO, longest),
             (Lag::LongTail { typical, p99, longest }, typical / 2, longest),
         ] {
@@ -74,8 +84,10 @@ mod tests {
             };
             let found: BTreeSet<Duration> = (0..100).map(|_| delays.next(7, &propagation)).collect();
             assert!(found.iter().all(|delay| (least..=most).contains(delay)), "{lag:?}");
-            let varies = !matches!(lag, Lag::None | Lag::Fixed(_));
+            let varies = least < most;
             assert_eq!(found.len() > 90, varies, "{lag:?}: {found:?}");
+            // A change without a lag takes a shorter way into a queue that is empty, so only others may be counted.
+            assert_eq!(delays.0.is_empty(), !varies, "{lag:?}");
             let within = found.iter().filter(|delay| **delay <= typical).count();
             assert!(
                 !varies || (35..=65).contains(&within),

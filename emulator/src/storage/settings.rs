@@ -150,12 +150,12 @@ impl TableSettings {
 
     /// Whether changes take time and have a cooldown.
     pub fn takes_time(&self) -> bool {
-        self.conditions.table_status != Lag::None
+        !self.conditions.table_status.is_none()
     }
 
     /// Whether writes cause work that is due later.
     pub fn has_due_work(&self) -> bool {
-        self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
+        self.time_to_live.is_some() || !self.conditions.transaction_time.is_none()
     }
 
     /// The lag of a global or vector index.

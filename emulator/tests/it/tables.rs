@@ -701,6 +701,63 @@ fn changes_take_time_and_are_serialized() {
 }
 
 /// After the free decreases of a day, only requests that lower something are refused.
+/// A lag whose length is always zero is as none: states take no time, and changes can be repeated at once.
+#[test]
+fn states_without_a_lag_take_no_time() {
+    let zero = Duration::ZERO;
+    let [none, others @ ..] = [
+        Lag::None,
+        Lag::Fixed(zero),
+        Lag::Seeded {
+            typical: zero,
+            longest: zero,
+        },
+        Lag::LongTail {
+            typical: zero,
+            p99: zero,
+            longest: zero,
+        },
+    ]
+    .map(|lag| {
+        let twin = Twin::new(1);
+        let conditions = Conditions {
+            table_status: lag,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        let throughput = units(1, 1);
+        let table = definition(
+            "tab",
+            json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": throughput}),
+        );
+        let time_to_live = |enabled: bool| json!({"TableName": "tab", "TimeToLiveSpecification": {"AttributeName": "t", "Enabled": enabled}});
+        let tag = |key: &str| json!({"ResourceArn": ARN, "Tags": [{"Key": key, "Value": "x"}]});
+        let index = create_index("by-g", json!({"ProvisionedThroughput": throughput}));
+        [
+            ("CreateTable", table),
+            (
+                "PutItem",
+                json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "g": {"S": "x"}}}),
+            ),
+            ("UpdateTable", index),
+            ("Scan", json!({"TableName": "tab", "IndexName": "by-g"})),
+            ("UpdateTimeToLive", time_to_live(true)),
+            ("UpdateTimeToLive", time_to_live(false)),
+            ("TagResource", tag("one")),
+            ("TagResource", tag("two")),
+            ("CreateBackup", json!({"TableName": "tab", "BackupName": "one"})),
+            ("DescribeTable", json!({"TableName": "tab"})),
+        ]
+        .map(|(operation, body)| (lag, operation, twin.send(operation, &body)))
+    });
+    assert!(none.iter().all(|(_, _, (status, _))| *status == 200), "{none:?}");
+    for answers in &others {
+        for (none, (lag, operation, answer)) in none.iter().zip(answers) {
+            assert_eq!(*answer, none.2, "{operation}, {lag:?}");
+        }
+    }
+}
+
 #[test]
 fn raised_throughput_is_no_decrease() {
     let twin = Twin::provisioned();

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Moment;
-use crate::conditions::Lag;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::operation::arn;
@@ -34,11 +33,6 @@ const SETTLES: Duration = Duration::from_secs(3);
 const TAKES: Duration = Duration::from_millis(50);
 /// The end of the id of a system backup.
 pub const SYSTEM_TAIL: u32 = 0;
-
-/// Whether state changes take time.
-fn takes_time(shape: &Shape) -> bool {
-    shape.conditions.table_status != Lag::None
-}
 
 /// The table of a request about backups or recovery.
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
@@ -70,7 +64,7 @@ pub fn check_backed_up(context: &Context<'_>, target: &Target) -> Result<(), Api
 }
 
 pub fn are_enabled(shape: &Shape, now: Moment) -> bool {
-    let settles = if takes_time(shape) { SETTLES } else { Duration::ZERO };
+    let settles = if shape.takes_time() { SETTLES } else { Duration::ZERO };
     now >= shape.active_at.plus(settles)
 }
 
@@ -138,7 +132,7 @@ pub fn make(
         let taken = |arn: &str| region.backups.has(arn);
         backup.arn = arn::new_arn(context, &table.arn, "backup", taken);
     }
-    if takes_time(&shape) {
+    if shape.takes_time() {
         backup.available = backup.created.plus(TAKES);
     }
     Ok(region.backups.create(table, backup, context.now)?)

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::clock::Moment;
-use crate::conditions::Lag;
 use crate::context::{Caches, Context};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Refusals};
@@ -76,8 +75,7 @@ impl Stages for Operation {
                 _ => {}
             }
             // The cooldown belongs to the control plane's delays: a table that is created at once has none.
-            let cools = shape.conditions.table_status != Lag::None;
-            if cools && shape.time_to_live_changed.is_some_and(|last| last.plus(COOLDOWN) > now) {
+            if shape.takes_time() && shape.time_to_live_changed.is_some_and(|last| last.plus(COOLDOWN) > now) {
                 return Err(ApiError::validation(
                     "Time to live has been modified multiple times within a fixed interval",
                 ));

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Moment;
-use crate::conditions::Lag;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
@@ -179,5 +178,5 @@ pub fn change(
 
 /// Whether the last change of a table's tags is still pending.
 pub fn are_settling(shape: &TableSettings, now: Moment) -> bool {
-    shape.conditions.table_status != Lag::None && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
+    shape.takes_time() && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
 }
