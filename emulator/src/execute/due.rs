@@ -100,7 +100,7 @@ fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     if table.is_replica() {
         return Moment::FIRST;
     }
-    let deferrable = contents.history().map_or(now, |history| history.oldest(now));
+    let deferrable = contents.history().map_or(now, |history| history.deferrable(now));
     if table.events().has_subscribers() {
         return deferrable.min(table.steps().until());
     }
@@ -365,15 +365,10 @@ fn run_with(
     }
     let required = required(contents);
     let count = required.len() as u64;
-    for Expiry { due, key } in required {
-        contents.take_deletion(&Expiry { due, key: key.clone() });
-        change(
-            table,
-            shape,
-            (partition, contents),
-            (key, None),
-            run.deletion(table, due, now),
-        );
+    for expiry in required {
+        contents.take_deletion(&expiry);
+        let deletion = scheduled_deletion(table, contents, &expiry, now);
+        change(table, shape, (partition, contents), (expiry.key, None), deletion);
     }
     partition.publish_due(contents);
     table.count_expired(count);
@@ -453,9 +448,10 @@ impl Run {
             }
             match due {
                 // An overwrite has removed its old entry, so the item exists and is still expired.
-                DueWork::Expiry(Expiry { due, key }) => {
-                    let deletion = self.deletion(table, due, now);
-                    deleted.extend(change(table, shape, (partition, contents), (key, None), deletion));
+                DueWork::Expiry(expiry) => {
+                    let deletion = scheduled_deletion(table, contents, &expiry, now);
+                    let place = (partition, &mut *contents);
+                    deleted.extend(change(table, shape, place, (expiry.key, None), deletion));
                     count += 1;
                 }
                 // The indexes may have changed since the transaction began; the item has not.
@@ -486,13 +482,14 @@ impl Run {
         table.count_expired(count as u64);
         count as u64
     }
+}
 
-    /// A deletion that has been taken out of the due work, and that is applied at `now`.
-    fn deletion(&self, table: &Table, at: Moment, now: Moment) -> DueChange {
-        DueChange {
-            precedes_history: at <= self.deferrable && !table.is_sliced(),
-            ..DueChange::deletion(at, now)
-        }
+/// A deletion that has been taken out of the due work, and that is applied at `now`.
+fn scheduled_deletion(table: &Table, contents: &mut Contents, expiry: &Expiry, now: Moment) -> DueChange {
+    DueChange {
+        // On a clock that runs by itself, requests may observe the item until it is deleted.
+        precedes_history: !table.is_sliced() && contents.deletion_precedes_history(expiry, now),
+        ..DueChange::deletion(expiry.due, now)
     }
 }
 

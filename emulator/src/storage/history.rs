@@ -96,6 +96,8 @@ pub struct History {
     pub monotonic: bool,
     /// When deletions by time to live were last scheduled, other than by writes.
     scheduled: Moment,
+    /// When an item was last written whose deletion by time to live was due before.
+    written_late: Moment,
     undos: VecDeque<Undo>,
     items: Versions,
     locals: Vec<Versions>,
@@ -112,6 +114,7 @@ impl History {
             share: 1.0,
             monotonic,
             scheduled: Moment::FIRST,
+            written_late: Moment::FIRST,
             undos: VecDeque::new(),
             items: Versions::default(),
             locals: vec![Versions::default(); locals],
@@ -139,8 +142,7 @@ impl History {
                 locals.push((arm.index, key.clone()));
             }
         }
-        // Requests of an earlier moment may arrive later; the order is that of the lock.
-        let at = self.undos.back().map_or(now, |last| last.at.max(now));
+        let at = self.next_at(now);
         self.bytes += bytes;
         self.undos.push_back(Undo {
             at,
@@ -151,19 +153,55 @@ impl History {
         self.trim(at);
     }
 
+    /// The moment of a change that happens at `now`. Requests of an earlier moment may arrive later; the order is that of the lock.
+    fn next_at(&self, now: Moment) -> Moment {
+        self.undos.back().map_or(now, |last| last.at.max(now))
+    }
+
+    /// Records that the next change, which happens at `now`, writes an item whose deletion by time to live is due at `due`.
+    pub fn expect_deletion(&mut self, due: Moment, now: Moment) {
+        let at = self.next_at(now);
+        if due < at {
+            self.written_late = at;
+        }
+    }
+
     /// Records that deletions by time to live are scheduled anew at `now`: some of them may be due since long before.
     pub fn schedule(&mut self, now: Moment) {
         self.scheduled = now;
     }
 
     /// The moment of the oldest state that a read at `now` may return. Every state has the deletions by time to live that were due
-    /// by then. [`FIRST`](Moment::FIRST) if that does not hold: readers may remember older states, or the schedule is newer.
-    pub fn oldest(&self, now: Moment) -> Moment {
+    /// by then, of items that have not been written since. [`FIRST`](Moment::FIRST) if that does not hold: readers may remember
+    /// older states, or the schedule is newer.
+    fn oldest(&self, now: Moment) -> Moment {
         let oldest = now.minus(self.staleness.longest());
         if self.monotonic || oldest < self.scheduled {
             return Moment::FIRST;
         }
         oldest
+    }
+
+    /// The moment by which deletions by time to live must be due so that every state that a read at `now` may return has them.
+    /// [`FIRST`](Moment::FIRST) if there is none, such as while states remain from before the write of an item whose deletion was
+    /// due before.
+    pub fn deferrable(&self, now: Moment) -> Moment {
+        let oldest = self.oldest(now);
+        if oldest < self.written_late {
+            return Moment::FIRST;
+        }
+        oldest
+    }
+
+    /// Whether every state that a read at `now` may return has the deletion by time to live, due at `due`, of the item under a
+    /// key.
+    pub fn is_preceded_by(&mut self, due: Moment, key: &Key, now: Moment) -> bool {
+        let oldest = self.oldest(now);
+        if due > oldest || self.written_late <= oldest {
+            return due <= oldest;
+        }
+        self.trim(now);
+        !self.items.0.contains_key(key)
     }
 
     /// Drops versions that no read at `now` may return.
@@ -296,6 +334,48 @@ mod tests {
         record(&mut history, 2, None, at(9));
         assert_eq!(history.state(at(12), Duration::from_secs(3)), 0);
         assert_eq!(history.state(at(12), Duration::from_secs(2)), 2);
+    }
+
+    #[test]
+    fn a_deletion_of_a_late_write_is_in_later_states() {
+        // A change at 10 s, and at 15 s one that writes an item whose deletion is due at some second; reads at another second.
+        for (due, now, deferrable, precedes) in [
+            (1, 15, None, false),
+            (14, 15, None, false),
+            (14, 19, None, false),
+            (14, 20, Some(15), true),
+            (15, 15, Some(10), false),
+            (15, 19, Some(14), false),
+            (15, 20, Some(15), true),
+            (16, 20, Some(15), false),
+            (16, 21, Some(16), true),
+        ] {
+            let mut history = history(5);
+            record(&mut history, 1, None, at(10));
+            history.expect_deletion(at(due), at(15));
+            record(&mut history, 2, Some(item("a")), at(15));
+            let expected = deferrable.map_or(Moment::FIRST, at);
+            assert_eq!(history.deferrable(at(now)), expected, "{due} {now}");
+            // The deletion of an item that was not written since precedes all states still, whenever it is applied.
+            assert!(history.is_preceded_by(at(10), &key(3), at(15)), "{due} {now}");
+            assert_eq!(
+                history.is_preceded_by(at(due), &key(2), at(now)),
+                precedes,
+                "{due} {now}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_late_write_is_late_by_the_order_of_the_lock() {
+        let mut history = history(5);
+        record(&mut history, 1, None, at(10));
+        // A request of an earlier moment: its change comes after that of 10 s.
+        history.expect_deletion(at(8), at(7));
+        record(&mut history, 2, None, at(7));
+        let deferrable = [13, 14, 15].map(|now| history.deferrable(at(now)));
+        assert_eq!(deferrable, [Moment::FIRST, Moment::FIRST, at(10)]);
+        assert!(!history.is_preceded_by(at(8), &key(2), at(14)));
     }
 
     #[test]

@@ -259,6 +259,12 @@ impl Contents {
         self.history.as_deref()
     }
 
+    /// Whether every state that a stale read at `now` may return has a deletion that is due.
+    pub fn deletion_precedes_history(&mut self, Expiry { due, key }: &Expiry, now: Moment) -> bool {
+        let history = self.history.as_mut();
+        history.is_some_and(|history| history.is_preceded_by(*due, key, now))
+    }
+
     /// Starts or stops recording a history, according to the table's conditions.
     pub fn keep_history(&mut self, conditions: &Conditions) {
         let (staleness, monotonic) = (conditions.read_staleness, conditions.monotonic_reads);
@@ -517,6 +523,9 @@ impl Contents {
             .as_ref()
             .and_then(|new| shape.expiry_from(&change.key, new, now))
         {
+            if let Some(history) = &mut self.history {
+                history.expect_deletion(due, now);
+            }
             self.due.insert(Expiry {
                 due,
                 key: change.key.clone(),

@@ -455,6 +455,77 @@ fn expired_items_are_in_no_stale_state() {
     }
 }
 
+/// An item that is written after its expiry is deleted at once, and stale reads still return the item that it has replaced.
+#[test]
+fn a_deletion_is_in_no_state_before_its_item_was_written() {
+    let item = |attributes: &[(&str, &str)]| {
+        let mut item = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
+        for (name, value) in attributes {
+            item[*name] = json!({"S": value});
+        }
+        item
+    };
+    // Both items have the same entry in `by-m`, and another one in `by-l`; `dies` is before the write.
+    let replaced = item(&[("l", "x"), ("m", "x")]);
+    let dies = |attributes: &[(&str, &str)]| {
+        let mut expired = item(attributes);
+        expired["dies"] = json!({"N": (Moment::START.seconds() + 1).to_string()});
+        expired
+    };
+    for expired in [
+        dies(&[]),
+        dies(&[("m", "x")]),
+        dies(&[("l", "x"), ("m", "x")]),
+        dies(&[("l", "y"), ("m", "x")]),
+    ] {
+        for in_transaction in [false, true] {
+            let what = format!("{expired}, in a transaction: {in_transaction}");
+            let twin = Twin::new(7);
+            create(&twin);
+            let conditions = Conditions {
+                transaction_time: Lag::Fixed(Duration::from_millis(100)),
+                ..stale(Lag::Fixed(Duration::from_secs(2)), false)
+            };
+            twin.engine.set_conditions(conditions).unwrap();
+            let mut items = vec![replaced.clone()];
+            let dies = (Moment::START.seconds() + 5).to_string();
+            items.extend((1..40).map(|sk| json!({"pk": {"S": "a"}, "sk": {"N": sk.to_string()}, "dies": {"N": dies}})));
+            for item in items {
+                twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+            }
+            // Every state from here on has the deletions of the other items. The next request leaves most of them for later.
+            twin.engine.clock().advance(Duration::from_secs(10));
+            let put = json!({"TableName": "tab", "Item": expired});
+            if in_transaction {
+                twin.ok("TransactWriteItems", &json!({"TransactItems": [{"Put": put}]}));
+                twin.engine.clock().advance(Duration::from_millis(100));
+            } else {
+                twin.ok("PutItem", &put);
+            }
+            twin.engine.clock().advance(Duration::from_millis(1500));
+            let keys = json!({":pk": {"S": "a"}});
+            let read = |index: Option<&str>, consistent: bool| {
+                let mut body = json!({"TableName": "tab", "KeyConditionExpression": "pk = :pk",
+                    "ExpressionAttributeValues": keys, "ConsistentRead": consistent});
+                if let Some(index) = index {
+                    body["IndexName"] = index.into();
+                }
+                twin.ok("Query", &body)["Items"].clone()
+            };
+            let get = || twin.ok("GetItem", &json!({"TableName": "tab", "Key": item(&[])}))["Item"].clone();
+            assert_eq!(get(), replaced, "{what}");
+            assert_eq!(read(None, false), json!([replaced]), "{what}");
+            for (index, entry) in [("by-l", item(&[("l", "x")])), ("by-m", item(&[("m", "x")]))] {
+                assert_eq!(read(Some(index), false), json!([entry]), "{what}: {index}");
+                assert_eq!(read(Some(index), true), json!([]), "{what}: {index}");
+            }
+            twin.engine.clock().advance(Duration::from_secs(1));
+            assert_eq!(get(), Value::Null, "{what}");
+            assert_eq!(read(Some("by-m"), false), json!([]), "{what}");
+        }
+    }
+}
+
 #[test]
 fn monotonic_reads_are_separate_for_each_table() {
     let twin = Twin::new(7);
