@@ -18,6 +18,11 @@ fn moment(choice: &mut Choice) -> i64 {
     Moment::START.seconds() + choice.below(200) as i64
 }
 
+/// The numbers of partition keys, and of sort keys of each.
+pub const KEYS: [u64; 2] = [5, 4];
+/// An item's filler has fewer bytes, and its other attributes a few hundred.
+pub const FILLER: u64 = 3000;
+
 /// Errors that mean that the request had no effect.
 const REFUSALS: [&str; 10] = [
     "ProvisionedThroughputExceededException",
@@ -201,7 +206,9 @@ impl<'w> Client<'w> {
     }
 
     pub fn key(&mut self) -> Key {
-        (format!("p{}", self.choice.below(5)), self.choice.below(4) as i64 - 1)
+        let [partitions, sorts] = KEYS;
+        let pk = format!("p{}", self.choice.below(partitions));
+        (pk, self.choice.below(sorts) as i64 - 1)
     }
 
     pub fn places(&mut self, most: u64) -> Vec<(usize, Key)> {
@@ -222,7 +229,7 @@ impl<'w> Client<'w> {
             item["dies"] = json!({"N": moment(&mut self.choice).to_string()});
         }
         if self.choice.one_in(4) {
-            item["filler"] = json!({"S": "f".repeat(self.choice.below(3000) as usize)});
+            item["filler"] = json!({"S": "f".repeat(self.choice.below(FILLER) as usize)});
         }
         item
     }

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use dynatwin_engine::Lag;
 use dynatwin_engine::faults::{Exceeded, KeyMatch, Rule, Trigger, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::simulation::client::Client;
 use crate::simulation::setup::change;
 use crate::simulation::world::{FICKLE, INDEXES, TABLES};
+
+/// The units of the fickle index, for reading and writing, in the provisioned table.
+pub const FICKLE_UNITS: u64 = 50;
 
 const OPERATIONS: [&str; 12] = [
     "PutItem",
@@ -24,6 +27,17 @@ const OPERATIONS: [&str; 12] = [
     "ExecuteStatement",
     "BatchExecuteStatement",
 ];
+
+/// Returns the UpdateTable request that creates the fickle index of a table.
+pub fn fickle_index(table: usize) -> Value {
+    let mut made = json!({"IndexName": FICKLE, "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}]});
+    if table == 0 {
+        made["ProvisionedThroughput"] = json!({"ReadCapacityUnits": FICKLE_UNITS, "WriteCapacityUnits": FICKLE_UNITS});
+    }
+    json!({"TableName": TABLES[table], "AttributeDefinitions": [{"AttributeName": "n", "AttributeType": "N"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": made}]})
+}
 
 impl Client<'_> {
     pub fn control(&mut self) -> Result<(), String> {
@@ -103,19 +117,12 @@ impl Client<'_> {
 
     /// Creates the fickle index, or deletes it.
     fn fickle(&mut self, table: usize) -> Result<(), String> {
-        let mut body = json!({"TableName": TABLES[table]});
-        let update = if self.choice.one_in(3) {
-            json!({"Delete": {"IndexName": FICKLE}})
+        let body = if self.choice.one_in(3) {
+            let delete = json!({"Delete": {"IndexName": FICKLE}});
+            json!({"TableName": TABLES[table], "GlobalSecondaryIndexUpdates": [delete]})
         } else {
-            body["AttributeDefinitions"] = json!([{"AttributeName": "n", "AttributeType": "N"}]);
-            let mut made = json!({"IndexName": FICKLE, "Projection": {"ProjectionType": "ALL"},
-                "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}]});
-            if table == 0 {
-                made["ProvisionedThroughput"] = json!({"ReadCapacityUnits": 50, "WriteCapacityUnits": 50});
-            }
-            json!({ "Create": made })
+            fickle_index(table)
         };
-        body["GlobalSecondaryIndexUpdates"] = json!([update]);
         let (status, answer) = self.world.twin.send("UpdateTable", &body);
         let kind = answer["__type"].as_str().unwrap_or_default();
         let is_expected = match kind.rsplit('#').next().unwrap_or_default() {
