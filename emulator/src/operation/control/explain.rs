@@ -63,7 +63,11 @@ fn write_better(access: &RecordedAccess, read: &BetterRead, mut object: Object<'
 
 /// A number and its noun, in the plural unless it is one.
 fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+    match what.strip_suffix('y') {
+        _ if number == 1 => format!("1 {what}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {what}s"),
+    }
 }
 
 fn summary(request: &Request) -> Vec<String> {
@@ -253,6 +257,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nouns_have_their_number() {
+        for (number, what, expect) in [
+            (0, "item", "0 items"),
+            (1, "item", "1 item"),
+            (2, "item", "2 items"),
+            (1, "entry", "1 entry"),
+            (2, "entry", "2 entries"),
+        ] {
+            assert_eq!(count(number, what), expect);
+        }
+    }
+
+    #[test]
     fn partitions_are_counted_with_the_first_and_the_last() {
         let mut access = RecordedAccess::new(ItemAction::Scan, Name::new("tab"));
         for (partitions, expect) in [
@@ -263,6 +280,54 @@ mod tests {
         ] {
             access.partitions = partitions;
             assert_eq!(across(&access), expect);
+        }
+    }
+
+    #[test]
+    fn suggestions_name_what_the_better_read_restricts() {
+        let access = RecordedAccess::new(ItemAction::Scan, Name::new("tab"));
+        let of_index =
+            "A Query of index by-g with pk and sk in its key condition reads only items with these key values.";
+        for (operation, index, projects_all, consistent, expect) in [
+            (
+                "GetItem",
+                None,
+                true,
+                true,
+                "A GetItem with pk and sk reads this one item of table tab.".to_owned(),
+            ),
+            (
+                "Query",
+                None,
+                true,
+                true,
+                "A Query of table tab with pk and sk in its key condition reads only items with these key values."
+                    .to_owned(),
+            ),
+            ("Query", Some("by-g"), true, true, of_index.to_owned()),
+            (
+                "Query",
+                Some("by-g"),
+                false,
+                true,
+                format!("{of_index} The index does not project all attributes."),
+            ),
+            (
+                "Query",
+                Some("by-g"),
+                true,
+                false,
+                format!("{of_index} It is eventually consistent."),
+            ),
+        ] {
+            let read = BetterRead {
+                operation,
+                index: index.map(Name::new),
+                key: vec![Name::new("pk"), Name::new("sk")],
+                projects_all,
+                consistent,
+            };
+            assert_eq!(suggestion(&access, &read), expect);
         }
     }
 }
