@@ -335,3 +335,56 @@ const SLOTS: [&str; 16] = [
     "nULL",
     "bOOL",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Number;
+
+    #[test]
+    fn a_value_is_printed_in_the_member_of_its_type() {
+        let text = AttributeValue::string;
+        let number = |text: &str| Number::parse(text.as_bytes()).unwrap();
+        let bytes = |bytes: &[u8]| Box::<[u8]>::from(bytes);
+        let buffer = |length: usize| format!("java.nio.HeapByteBuffer[pos=0 lim={length} cap={length}]");
+        let only = |slot: &str, printed: &str| {
+            let members = SLOTS.map(|name| format!("{name}={}", if name == slot { printed } else { "null" }));
+            format!("AttributeValue({})", members.join(", "))
+        };
+        let nested = format!("[{}, {}]", only("s", "x"), only("nULL", "true"));
+        for (value, slot, printed) in [
+            (text("x"), "s", "x".to_owned()),
+            (AttributeValue::N(number("1.50")), "n", "1.5".to_owned()),
+            (AttributeValue::B(bytes(b"abc")), "b", buffer(3)),
+            (
+                AttributeValue::string_set(vec!["y".into(), "x".into()]).unwrap(),
+                "sS",
+                "[x, y]".to_owned(),
+            ),
+            (
+                AttributeValue::number_set(vec![number("2"), number("-1")]).unwrap(),
+                "nS",
+                "[-1, 2]".to_owned(),
+            ),
+            (
+                AttributeValue::binary_set(vec![bytes(b"a"), bytes(b"bcd")]).unwrap(),
+                "bS",
+                format!("[{}, {}]", buffer(1), buffer(3)),
+            ),
+            (
+                AttributeValue::M(Map::from_entries(vec![("k".into(), text("x"))])),
+                "m",
+                format!("{{k={}}}", only("s", "x")),
+            ),
+            (AttributeValue::M(Map::new()), "m", "{}".to_owned()),
+            (AttributeValue::L(vec![text("x"), AttributeValue::Null]), "l", nested),
+            (AttributeValue::Null, "nULL", "true".to_owned()),
+            (AttributeValue::Bool(false), "bOOL", "false".to_owned()),
+            (AttributeValue::Bool(true), "bOOL", "true".to_owned()),
+        ] {
+            let mut dump = Dump(String::new());
+            dump.value(&value).unwrap();
+            assert_eq!(dump.0, only(slot, &printed));
+        }
+    }
+}
