@@ -60,6 +60,11 @@ fn arns_carry_the_account_and_the_region() {
     ] {
         assert_eq!(create(&engine(false), &caller(access_key, region)), expect);
     }
+    // A shared table has the region of the caller that creates it.
+    assert_eq!(
+        create(&engine(true), &caller("one", "eu-west-1")),
+        "arn:aws:dynamodb:eu-west-1:000000000000:table/tab"
+    );
 }
 
 #[test]

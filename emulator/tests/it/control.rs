@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::common::settings;
 use dynatwin_engine::controls::{CONTROLS, Takes};
+use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::http::{Answer, HttpRequest};
 use dynatwin_engine::quotas::OWN_CONDITIONS;
 use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings};
@@ -287,6 +288,123 @@ fn a_limited_number_of_tables_has_its_own_conditions() {
         "{}",
         text(&refused)
     );
+}
+
+/// Conditions are set for tables that do not exist yet, so their names are checked as CreateTable checks them.
+#[test]
+fn only_a_table_name_can_have_its_own_conditions() {
+    let engine = shared();
+    let (longest, longer) = ("n".repeat(255), "n".repeat(256));
+    for (name, status) in [
+        ("a_b", 200),
+        ("a.b", 200),
+        ("a-b", 200),
+        ("Zz9", 200),
+        ("___", 200),
+        ("abc", 200),
+        ("ab", 400),
+        (&longest, 200),
+        (&longer, 400),
+        ("a%20b", 400),
+        ("a%2Fb", 400),
+        ("a%3Ab", 400),
+        ("a@b", 400),
+        ("%C3%A4bc", 400),
+    ] {
+        let answer = ask(&engine, "PUT", &format!("/_dynatwin/tables/{name}/conditions"), "{}");
+        assert_eq!(answer.status, status, "{name}: {}", text(&answer));
+        assert_eq!(text(&answer).contains("is not a valid table name"), status == 400);
+    }
+}
+
+/// Rules are added over HTTP up to a maximum, and those of one outage together or not at all.
+#[test]
+fn a_limited_number_of_fault_rules_is_added() {
+    let engine = shared();
+    for _ in 0..998 {
+        engine.add_fault(Rule::new(Verdict::Reset)).unwrap();
+    }
+    let add = |path: &str, body: &str| ask(&engine, "POST", &format!("/_dynatwin/{path}"), body).status;
+    let rules = || engine.faults().report().len();
+    let (rule, outage) = (r#"{"verdict":"reset"}"#, r#"{"outage":"brownout"}"#);
+    assert_eq!((add("faults", rule), rules()), (200, 999));
+    assert_eq!((add("outages", outage), rules()), (400, 999));
+    assert_eq!((add("faults", rule), rules()), (200, 1000));
+    assert_eq!((add("faults", rule), rules()), (400, 1000));
+}
+
+#[test]
+fn the_declaration_describes_every_control() {
+    let answer = ask(&shared(), "GET", "/_dynatwin/openapi.json", "");
+    assert_eq!(answer.status, 200);
+    let declared: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    for control in CONTROLS {
+        let method = control.method.to_lowercase();
+        let operation = &declared["paths"][control.path][method]["operationId"];
+        assert_eq!(operation, control.name, "{} {}", control.method, control.path);
+    }
+}
+
+#[test]
+fn a_body_is_taken_as_its_control_declares() {
+    let engine = shared();
+    let snapshot = engine.snapshot().to_bytes();
+    let (json, bytes) = ("application/json", "application/octet-stream");
+    for (method, path, media, body, status, part) in [
+        ("PUT", "snapshot", bytes, &snapshot[..], 200, ""),
+        (
+            "PUT",
+            "snapshot",
+            bytes,
+            b"",
+            400,
+            "PUT /_dynatwin/snapshot requires a body.",
+        ),
+        (
+            "PUT",
+            "snapshot",
+            json,
+            b"",
+            400,
+            "PUT /_dynatwin/snapshot requires a body.",
+        ),
+        (
+            "PUT",
+            "snapshot",
+            json,
+            b"{}",
+            415,
+            "content-type: application/octet-stream",
+        ),
+        ("PUT", "snapshot", bytes, &snapshot[1..], 400, "The body is "),
+        ("PUT", "clock", json, b"", 400, "PUT /_dynatwin/clock requires a body."),
+        ("PUT", "clock", bytes, b"{}", 415, "content-type: application/json"),
+        ("POST", "reset", json, b"", 200, ""),
+        ("POST", "reset", json, b"{}", 200, ""),
+        ("POST", "reset", json, b"{\"all\": true}", 200, ""),
+        ("POST", "reset", bytes, b"{}", 415, "content-type: application/json"),
+        ("GET", "clock", json, b"", 200, ""),
+        ("GET", "clock", json, b"{}", 200, ""),
+        (
+            "GET",
+            "clock",
+            json,
+            b"{\"now\": 1}",
+            400,
+            "GET /_dynatwin/clock does not accept a body.",
+        ),
+        ("GET", "clock", json, b"{", 400, ""),
+    ] {
+        let headers = [("content-type", media), ("host", "localhost")];
+        let answer = engine.handle(&HttpRequest {
+            method,
+            target: &format!("/_dynatwin/{path}"),
+            headers: &headers,
+            body,
+        });
+        assert_eq!(answer.status, status, "{method} {path} {media}: {}", text(&answer));
+        assert!(text(&answer).contains(part), "{}", text(&answer));
+    }
 }
 
 #[test]

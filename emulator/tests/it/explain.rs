@@ -288,6 +288,30 @@ fn explanations_have_the_reason_of_a_failure() {
         &json!({"TableName": "Orders", "Key": {"customer": {"S": "none"}, "order": {"S": "1"}}}),
     );
     assert_explained(&twin, "There is no item with this key");
+
+    let insert = "INSERT INTO Orders VALUE {'customer': 'c1', 'order': '1'}";
+    assert_eq!(twin.send("ExecuteStatement", &json!({"Statement": insert})).0, 400);
+    assert_explained(&twin, "An item with this key already exists.");
+
+    let conditions = Conditions {
+        item_collection_size: 1000,
+        transaction_time: Lag::Fixed(Duration::from_secs(1)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    let large = json!({"TableName": "Orders", "Item": {"customer": {"S": "c1"}, "order": {"S": "99"}, "v": {"S": "v".repeat(1000)}}});
+    assert_eq!(twin.send("PutItem", &large).0, 400);
+    assert_explained(
+        &twin,
+        "Its item collection, with the entries of local indexes, has reached its size limit.",
+    );
+    let delete = json!({"Delete": {"TableName": "Orders", "Key": key}});
+    twin.ok("TransactWriteItems", &json!({"TransactItems": [delete]}));
+    assert_eq!(
+        twin.send("UpdateItem", &json!({"TableName": "Orders", "Key": key})).0,
+        400
+    );
+    assert_explained(&twin, "A transaction in flight holds the item until it is executed.");
 }
 
 /// The service spells the member of an error's text in two ways.

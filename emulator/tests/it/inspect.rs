@@ -240,16 +240,19 @@ fn next_is_when_the_earliest_pending_work_is_due() {
     update(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}));
     twin.ok("TransactWriteItems", &put);
 
-    let mut seen = Vec::new();
+    let (mut seen, mut statuses) = (Vec::new(), Vec::new());
     loop {
         let pending = get(&twin, "pending");
         let Some(next) = pending["next"].as_str() else { break };
         let next = Moment::parse(next).unwrap();
         seen.push(next.since(Moment::START).as_secs());
+        let status = Moment::parse(pending["statusChange"].as_str().unwrap()).unwrap();
+        statuses.push(status.since(Moment::START).as_secs());
         twin.engine.clock().set(next);
     }
     // The transaction, its stream record, the class, the deletion, its stream record, and warm throughput.
     assert_eq!(seen, [9, 16, 30, 160, 167, 2400]);
+    assert_eq!(statuses, [30, 30, 30, 2400, 2400, 2400]);
     assert_eq!(get(&twin, "pending")["indexes"][0]["count"], 2);
     account.resume_index("Orders", "global").unwrap();
     assert_eq!(get(&twin, "pending")["indexes"][0]["count"], 0);

@@ -662,6 +662,12 @@ fn records_of_streams_are_counted_by_stream() {
         let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
         let iterator = twin.ok("GetShardIterator", &from)["ShardIterator"].clone();
         let records = twin.ok("GetRecords", &json!({"ShardIterator": iterator}))["Records"].clone();
+        let request = last(&twin);
+        assert_eq!(request.tables, ["tab"]);
+        let [access] = &request.accesses[..] else {
+            panic!("{request:?}");
+        };
+        assert_eq!((access.act, access.table.as_str()), (ItemAction::GetRecords, "tab"));
         let size = |record: &Value| record["dynamodb"]["SizeBytes"].as_u64().unwrap();
         bytes += records.as_array().unwrap().iter().map(size).sum::<u64>();
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::commits::{self, Recorder};
 use crate::common::{Twin, caller, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
-use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::http::{Answer, HttpRequest};
 use dynatwin_engine::{Caller, Clock, Conditions, Moment, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
 
@@ -197,6 +197,56 @@ fn inconsistent(commit: &Commit) -> Vec<u8> {
     let checksum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes
+}
+
+fn snapshot_control(twin: &Twin, method: &str, body: &[u8]) -> Answer {
+    twin.engine.handle(&HttpRequest {
+        method,
+        target: "/_dynatwin/snapshot",
+        headers: &[("host", "here"), ("content-type", "application/octet-stream")],
+        body,
+    })
+}
+
+#[test]
+fn controls_take_and_restore_snapshots() {
+    let (twin, recorder) = logged();
+    let taken = snapshot_control(&twin, "GET", b"");
+    assert_eq!(taken.header("content-type"), Some("application/octet-stream"));
+    assert_eq!(taken.body, twin.engine.snapshot().to_bytes());
+    twin.ok("PutItem", &put("b"));
+
+    let write = recorder.commits().pop().unwrap();
+    let full = Arc::new(Full(AtomicBool::new(true)));
+    twin.engine.attach_sink(full.clone(), 9);
+    let before = twin.engine.snapshot();
+    for (body, is_full, status, text) in [
+        (
+            inconsistent(&write),
+            false,
+            400,
+            "The snapshot is inconsistent: commit 5: ",
+        ),
+        (taken.body[1..].to_vec(), false, 400, "The body is "),
+        (
+            taken.body.clone(),
+            true,
+            503,
+            "The snapshot was not restored: disk full",
+        ),
+    ] {
+        full.0.store(is_full, Ordering::Relaxed);
+        let refused = snapshot_control(&twin, "PUT", &body);
+        let answer = String::from_utf8_lossy(&refused.body).into_owned();
+        assert_eq!(refused.status, status, "{answer}");
+        assert!(answer.contains(text), "{answer}");
+        assert_eq!(twin.engine.snapshot(), before, "{text}");
+    }
+    full.0.store(false, Ordering::Relaxed);
+    let restored = snapshot_control(&twin, "PUT", &taken.body);
+    let overview: Value = serde_json::from_slice(&restored.body).unwrap();
+    assert_eq!((restored.status, &overview["counts"]["tables"]), (200, &json!(1)));
+    assert_eq!(count(&twin), 1);
 }
 
 #[test]

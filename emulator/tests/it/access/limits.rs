@@ -132,3 +132,36 @@ fn a_session_is_valid_until_it_expires() {
         );
     }
 }
+
+/// What is shown of a configuration: whom it names, and no secrets.
+#[test]
+fn a_configuration_is_shown_without_secrets() {
+    let key = |id: &str| json!([{"accessKeyId": id, "secretAccessKey": "hidden"}]);
+    let session = json!([{"name": "s1", "accessKeyId": "SESSION", "secretAccessKey": "hidden", "sessionToken": "hidden", "expires": "2026-01-01T00:05:00Z"}]);
+    let twin = Twin::new(&json!({
+        "accounts": {
+            ACCOUNT: {"accessKeys": key("ROOT"), "users": {"ann": {"accessKeys": key("ANN")}}, "roles": {"App": {"sessions": session}}},
+            "444455556666": {},
+        },
+        "vpcEndpoints": {"vpce-1": {}, "vpce-2": {}},
+    }));
+    let arn = |path: &str| format!("arn:aws:iam::{ACCOUNT}:{path}");
+    let shown = twin.control("GET", "access", &Value::Null);
+    assert_eq!(
+        shown,
+        json!({
+            "configured": true,
+            "accounts": [
+                {"id": ACCOUNT, "principals": [arn("user/ann"), arn("role/App")]},
+                {"id": "444455556666", "principals": []},
+            ],
+            "accessKeys": [
+                {"accessKeyId": "ANN", "principal": arn("user/ann")},
+                {"accessKeyId": "ROOT", "principal": arn("root")},
+                {"accessKeyId": "SESSION", "principal": arn("role/App"), "expires": "2026-01-01T00:05:00.000Z"},
+            ],
+            "vpcEndpoints": ["vpce-1", "vpce-2"],
+            "warnings": [],
+        })
+    );
+}

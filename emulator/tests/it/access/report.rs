@@ -166,6 +166,94 @@ fn without_access_control_a_principal_is_an_access_key() {
     }
 }
 
+/// Without access control, the action and the partition keys of each entry come from the log.
+#[test]
+fn entries_of_the_log_have_actions_and_keys() {
+    let twin = twin(&everything());
+    twin.engine.configure_access(None);
+    let account = "210987654321";
+    let attributes = ["pk", "owner"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let index = |name: &str| json!({"IndexName": name, "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}});
+    let near = json!({"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}});
+    let create = json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "GlobalSecondaryIndexes": [index("by-owner")], "VectorIndexes": [near]});
+    assert_eq!(twin.call(account, "CreateTable", &create).0, 200);
+    control(&twin, "POST", "watch");
+    let sent = |kind: &str, member: &str, value: Value| json!({"TransactItems": [{kind: {"TableName": "Tab", member: value}}]});
+    let check = json!({"TransactItems": [{"ConditionCheck": {"TableName": "Tab", "Key": key("a"), "ConditionExpression": "attribute_not_exists(pk)"}}]});
+    let update =
+        json!({"TransactItems": [{"Update": {"TableName": "Tab", "Key": key("b"), "UpdateExpression": "REMOVE n"}}]});
+    let statement = |text: &str| json!({"TransactStatements": [{"Statement": text}]});
+    let query = |condition: &str| json!({"TableName": "Tab", "KeyConditionExpression": condition, "ExpressionAttributeValues": {":p": {"S": "a"}}});
+    for (operation, body, action, keys) in [
+        (
+            "TransactWriteItems",
+            sent("Put", "Item", key("a")),
+            "PutItem",
+            json!(["a"]),
+        ),
+        ("TransactWriteItems", update, "UpdateItem", json!(["b"])),
+        (
+            "TransactWriteItems",
+            sent("Delete", "Key", key("a")),
+            "DeleteItem",
+            json!(["a"]),
+        ),
+        ("TransactWriteItems", check, "ConditionCheckItem", json!(["a"])),
+        (
+            "TransactGetItems",
+            sent("Get", "Key", key("c")),
+            "GetItem",
+            json!(["c"]),
+        ),
+        (
+            "ExecuteTransaction",
+            statement("INSERT INTO Tab VALUE {'pk': 'd'}"),
+            "PartiQLInsert",
+            json!(["d"]),
+        ),
+        (
+            "ExecuteTransaction",
+            statement("UPDATE Tab SET n = 1 WHERE pk = 'd'"),
+            "PartiQLUpdate",
+            json!(["d"]),
+        ),
+        (
+            "ExecuteTransaction",
+            statement("DELETE FROM Tab WHERE pk = 'd'"),
+            "PartiQLDelete",
+            json!(["d"]),
+        ),
+        (
+            "ExecuteTransaction",
+            statement("SELECT * FROM Tab WHERE pk = 'd'"),
+            "PartiQLSelect",
+            json!(["d"]),
+        ),
+        ("Query", query("pk = :p"), "Query", json!(["a"])),
+        ("Scan", json!({"TableName": "Tab"}), "Scan", Value::Null),
+        (
+            "SearchVectors",
+            json!({"TableName": "Tab", "IndexName": "near", "SearchVector": [{"N": "1"}, {"N": "0"}], "TopK": 1}),
+            "SearchVectors",
+            Value::Null,
+        ),
+    ] {
+        control(&twin, "DELETE", "requests");
+        let (status, answer) = twin.call(account, operation, &body);
+        assert_eq!(status, 200, "{operation}: {answer}");
+        let report = control(&twin, "GET", "access/report?leadingKeys=true");
+        let policy = policy_of(&report, account);
+        let [statement] = &policy["Statement"].as_array().unwrap()[..] else {
+            panic!("{operation}: {policy:#}");
+        };
+        assert_eq!(statement["Action"], json!([format!("dynamodb:{action}")]));
+        let found = &statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"];
+        assert_eq!(*found, keys, "{operation}: {policy:#}");
+    }
+}
+
 #[test]
 fn refused_requests_have_used_no_permission() {
     let twin = twin(
@@ -288,6 +376,11 @@ fn attributes_are_restricted_with_what_is_returned() {
         ("UpdateItem", update("secret", "UPDATED_NEW")),
         ("UpdateItem", update("secret", "ALL_NEW")),
         (
+            "UpdateItem",
+            get(json!({"UpdateExpression": "SET #o = :o", "ReturnValues": "ALL_NEW",
+                "ExpressionAttributeNames": {"#o": "owner"}, "ExpressionAttributeValues": {":o": {"S": "ann"}}})),
+        ),
+        (
             "ExecuteStatement",
             json!({"Statement": "SELECT * FROM Tab WHERE pk = 'a'"}),
         ),
@@ -366,5 +459,31 @@ fn an_explanation_numbers_the_statements_from_one() {
             .map(|(at, name)| format!("identity-based policy {at} {name} {}", *at == place))
             .collect();
         assert_eq!(listed, expect, "{action}");
+    }
+}
+
+/// The policies of the session in a question are one document or a list. A federated session without any may do nothing.
+#[test]
+fn an_explained_session_has_its_policies() {
+    let twin = twin(&everything());
+    let only = |action: &str| json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": action, "Resource": "*"}});
+    let (reads, writes) = (only("dynamodb:GetItem"), only("dynamodb:PutItem"));
+    for (policies, allowed) in [
+        (Value::Null, [false, false, false]),
+        (json!([]), [false, false, false]),
+        (reads.clone(), [true, false, false]),
+        (json!([reads]), [true, false, false]),
+        (json!([reads, writes]), [true, true, false]),
+    ] {
+        let mut session = json!({"name": "s1", "federated": true});
+        if !policies.is_null() {
+            session["policies"] = policies.clone();
+        }
+        let found = ["GetItem", "PutItem", "Scan"].map(|action| {
+            let question =
+                json!({"principal": USER, "session": session, "action": format!("dynamodb:{action}"), "resource": "*"});
+            twin.control("POST", "access/explain", &question)["allowed"] == true
+        });
+        assert_eq!(found, allowed, "{policies}");
     }
 }
