@@ -16,6 +16,8 @@ pub struct MemoryStore(Mutex<Vec<Line>>, Mutex<Vec<BulkReport>>, Mutex<Vec<Expor
 
 impl ObjectStore for MemoryStore {
     fn export(&self, export: &Export) -> Result<(), Failure> {
+        assert_eq!(export.arn, format!("{}/export/{}", export.table_arn, export.id()));
+        assert_eq!(export.count(), export.parts.iter().flatten().count());
         *self.0.lock().unwrap() = export.parts.concat();
         self.2.lock().unwrap().push(export.span);
         Ok(())
@@ -422,21 +424,29 @@ fn bulk_items_count_in_the_sizes_of_capacity_partitions() {
 #[test]
 fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     let (twin, _) = with_object_store();
-    for key in ["d", "e"] {
-        let item = json!({"pk": {"S": key}, "sk": {"S": "s"}, "l": {"S": "l"}});
+    let near = json!([{"N": "1"}, {"N": "0"}]);
+    for (key, more) in [
+        ("d", json!({"l": {"S": "l"}, "v": {"L": near}})),
+        ("e", json!({"l": {"S": "l"}, "v": {"L": near}})),
+        ("f", json!({})),
+    ] {
+        let mut item = json!({"pk": {"S": key}, "sk": {"S": "s"}});
+        item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
     }
-    assert_eq!(export(&twin, json!({})), 5);
+    assert_eq!(export(&twin, json!({})), 6);
     let mut copy = table("copy");
     let schema = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
-    let index = |name: &str, schema: Value| json!([{"IndexName": name, "KeySchema": schema, "Projection": {"ProjectionType": "KEYS_ONLY"}}]);
+    let index = |name: &str, schema: Value| json!({"IndexName": name, "KeySchema": schema, "Projection": {"ProjectionType": "KEYS_ONLY"}});
     copy["AttributeDefinitions"] = ["pk", "sk", "l"]
         .iter()
         .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
         .collect();
     copy["KeySchema"] = schema("pk", "sk");
-    copy["LocalSecondaryIndexes"] = index("by-l", schema("pk", "l"));
-    copy["GlobalSecondaryIndexes"] = index("by-sk", schema("sk", "pk"));
+    copy["LocalSecondaryIndexes"] = json!([index("by-l", schema("pk", "l"))]);
+    copy["GlobalSecondaryIndexes"] = json!([index("by-sk", schema("sk", "pk")), index("l-too", schema("l", "pk"))]);
+    copy["VectorIndexes"] = json!([{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+        "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "KEYS_ONLY"}}]);
     twin.ok("CreateTable", &copy);
     let started = twin.ok(
         "StartBulkPutItems",
@@ -445,20 +455,26 @@ fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     );
     let arn = &started["BulkOperationDescription"]["BulkOperationArn"];
     let done = &twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}))["BulkOperationDescription"];
+    // The items without a sort key are not written.
     assert_eq!(
         [&done["ProcessedItemCount"], &done["FailedItemCount"]],
-        [&json!(5), &json!(3)],
+        [&json!(6), &json!(3)],
         "{done}"
     );
-    let usage = &done["BulkOperationUsage"][0];
-    let parts = [
-        &usage["Table"],
-        &usage["LocalSecondaryIndexes"]["by-l"],
-        &usage["GlobalSecondaryIndexes"]["by-sk"],
-    ];
-    let bytes = parts.map(|part| part["BulkPutBytes"].as_u64().unwrap());
-    assert!(bytes.iter().all(|bytes| *bytes > 0), "{usage}");
-    assert_eq!(usage["BulkPutBytes"], bytes.iter().sum::<u64>(), "{usage}");
+    let sizes = |items: &[u64]| json!({"BulkPutBytes": items.iter().sum::<u64>()});
+    let (key, local, whole) = (6, 8, 17);
+    assert_eq!(
+        done["BulkOperationUsage"],
+        json!([{
+            "TableName": "copy",
+            "BulkPutBytes": 2 * whole + key + 2 * local + 3 * key + 2 * local,
+            "Table": sizes(&[whole, whole, key]),
+            "LocalSecondaryIndexes": {"by-l": sizes(&[local, local])},
+            "GlobalSecondaryIndexes": {"by-sk": sizes(&[key, key, key]), "l-too": sizes(&[local, local])},
+            // A write to a vector index is paid for in kilobytes.
+            "VectorIndexes": {"near": {"BulkPutVectorBytes": 2 * 1024}},
+        }])
+    );
 }
 
 /// Starts a bulk operation on the table `copy`, and returns its description.
@@ -678,7 +694,7 @@ fn an_import_reads_what_was_requested() {
 }
 
 /// Bucket contents that a test chooses: whole records, as the objects of a bulk operation have them.
-struct Records(Vec<ItemRecord>, Mutex<Vec<BulkReport>>);
+struct Records(Vec<Result<ItemRecord, String>>, Mutex<Vec<BulkReport>>);
 
 impl ObjectStore for Records {
     fn export(&self, _: &Export) -> Result<(), Failure> {
@@ -690,7 +706,7 @@ impl ObjectStore for Records {
             take(Record {
                 object: "shelf".to_owned(),
                 number,
-                read: Ok(record.clone()),
+                read: record.clone(),
             });
         }
         Ok(0)
@@ -717,7 +733,7 @@ fn a_bulk_operation_checks_each_record() {
         };
         let names: Vec<_> = names.collect();
         record.substitutions.names = (!names.is_empty()).then_some(names);
-        record
+        Ok(record)
     };
     // The size of an item is that of its names and values.
     let most = 400 * 1024 - "pk".len() - "v".len() - 1;
@@ -730,7 +746,8 @@ fn a_bulk_operation_checks_each_record() {
         record("d", 1, None, &[("#n", "v")]),
         record("e", 1, Some("#n <> pk"), &[("#n", "v")]),
         record("f", 1, Some("#n <> pk"), &[]),
-        ItemRecord::default(),
+        Ok(ItemRecord::default()),
+        Err("not JSON".to_owned()),
     ];
     let (mut twin, store) = (Twin::new(1), Arc::new(Records(records, Mutex::default())));
     twin.engine = twin
@@ -741,7 +758,7 @@ fn a_bulk_operation_checks_each_record() {
     let done = &twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}))["BulkOperationDescription"];
     assert_eq!(
         [&done["ProcessedItemCount"], &done["FailedItemCount"]],
-        [&json!(8), &json!(4)],
+        [&json!(9), &json!(5)],
         "{done}"
     );
     let report = store.1.lock().unwrap().pop().unwrap();
@@ -762,6 +779,7 @@ fn a_bulk_operation_checks_each_record() {
             "Invalid ConditionExpression: An expression attribute name used in the document path is not defined; attribute name: #n",
         ),
         (8, "Item is missing"),
+        (9, "not JSON"),
     ];
     assert_eq!(errors, expected.map(|(number, why)| (number, why.to_owned())));
     let unmet = report.unmet.unwrap();
