@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
+use dynatwin_engine::ErrorKind;
 use dynatwin_engine::faults::{Rule, Verdict};
 use serde_json::{Value, json};
 
@@ -214,6 +215,33 @@ fn rules_meet_statements() {
         .unwrap();
     let (status, _) = twin.send("ExecuteStatement", &json!({"Statement": "SELECT * FROM tab"}));
     assert_eq!(status, 500);
+}
+
+/// An error of one statement of a batch is in its response, and the others are executed.
+#[test]
+fn each_statement_of_a_batch_has_its_own_error() {
+    for (verdict, code) in [
+        (Verdict::Throttle(None), "ThrottlingError"),
+        (
+            Verdict::Exception(ErrorKind::RequestLimitExceeded),
+            "RequestLimitExceeded",
+        ),
+        (Verdict::InternalServerError, "InternalServerError"),
+        (Verdict::ServiceUnavailable, "InternalServerError"),
+        (Verdict::Exception(ErrorKind::AccessDenied), "AccessDenied"),
+    ] {
+        let twin = twin();
+        let rule = Rule::new(verdict.clone()).operation("BatchExecuteStatement");
+        twin.engine.add_fault(rule.first(1)).unwrap();
+        let statement = |sk: u64| json!({"Statement": format!("DELETE FROM tab WHERE pk = 'a' AND sk = {sk}")});
+        let answer = twin.ok(
+            "BatchExecuteStatement",
+            &json!({"Statements": [statement(1), statement(2)]}),
+        );
+        let responses = answer["Responses"].as_array().unwrap();
+        assert_eq!(responses[0]["Error"]["Code"], code, "{verdict:?}");
+        assert_eq!(responses[1..], [json!({"TableName": "tab"})], "{verdict:?}");
+    }
 }
 
 #[test]

@@ -243,3 +243,40 @@ fn a_switch_of_the_billing_mode_takes_time() {
     );
     assert_eq!(describe(&twin, &arn)["StreamStatus"], "DISABLING");
 }
+
+/// Without a limit, DescribeStream returns a hundred shards.
+#[test]
+fn a_page_has_a_hundred_shards() {
+    let twin = Twin::new(1);
+    for (count, first, rest) in [(100, 100, None), (101, 100, Some(1)), (203, 100, Some(100))] {
+        twin.engine
+            .set_conditions(Conditions {
+                stream_shards: Shards::Fixed(count),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": format!("tab-{count}"), "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+        );
+        let streams = twin.ok("ListStreams", &json!({"TableName": format!("tab-{count}")}));
+        let mut body = json!({"StreamArn": streams["Streams"][0]["StreamArn"]});
+        let mut page = || {
+            let page = twin.ok("DescribeStream", &body)["StreamDescription"].clone();
+            let shards = page["Shards"].as_array().unwrap();
+            let last = page.get("LastEvaluatedShardId").cloned();
+            if let Some(last) = &last {
+                assert_eq!(*last, shards[shards.len() - 1]["ShardId"]);
+                body["ExclusiveStartShardId"] = last.clone();
+            }
+            (shards.len(), last.is_some())
+        };
+        assert_eq!(page(), (first, rest.is_some()), "{count}");
+        if let Some(rest) = rest {
+            assert_eq!(page(), (rest, count > 200), "{count}");
+        }
+    }
+}
