@@ -18,7 +18,7 @@ use crate::error::ApiError;
 use crate::expression::{KeyCondition, KeyOperator, Projection};
 use crate::key::{self, Key, KeyBytes};
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema, VectorIndex};
-use crate::storage::{KeyRange, TableStage};
+use crate::storage::{KeyRange, Scope, TableStage};
 use crate::value::{AttributeValue, Map};
 
 /// The name in a `TableName`, which may be an ARN.
@@ -39,13 +39,34 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
     })
 }
 
+/// The region in an ARN, if it is not the caller's. With tables shared by all regions there is no other one.
+fn other_region<'n>(context: &Context<'_>, name_or_arn: &'n str) -> Option<&'n str> {
+    let region = name_or_arn.strip_prefix("arn:")?.split(':').nth(2)?;
+    (region != context.region && !context.scope.region.is_empty()).then_some(region)
+}
+
 /// The table of a control-plane request, in any state.
 pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
-    let region = name_or_arn.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(2));
-    if region.is_some_and(|region| region != context.region && !context.scope.region.is_empty()) {
+    if other_region(context, name_or_arn).is_some() {
         return Err(ApiError::arn_region(name_or_arn));
     }
-    let found = find(context, name_or_arn).filter(|target| !target.table.is_hidden(context.now));
+    visible(context, &context.scope_of(name_or_arn), name_or_arn)
+}
+
+/// The table of a control-plane request, in any state, whose ARN may be of another region of the account.
+pub fn table_in_any_region(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
+    let Some(region) = other_region(context, name_or_arn) else {
+        return table_in_any_state(context, name_or_arn);
+    };
+    let scope = Scope {
+        region: region.into(),
+        ..context.scope.clone()
+    };
+    visible(context, &scope, name_or_arn)
+}
+
+fn visible(context: &Context<'_>, scope: &Scope, name_or_arn: &str) -> Result<Target, ApiError> {
+    let found = find_in(context, scope, name_or_arn).filter(|target| !target.table.is_hidden(context.now));
     found.ok_or_else(|| {
         let name = plain_name(name_or_arn);
         context.note_missing(|| Missing::Table(name_or_arn.to_owned()));
@@ -64,9 +85,13 @@ pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, 
 }
 
 fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
+    find_in(context, &context.scope_of(name_or_arn), name_or_arn)
+}
+
+#[inline]
+fn find_in(context: &Context<'_>, scope: &Scope, name_or_arn: &str) -> Option<Target> {
     context.record(|recorder| recorder.name_table(plain_name(name_or_arn)));
-    let scope = context.scope_of(name_or_arn);
-    let table = context.engine.catalog().table(&scope, plain_name(name_or_arn))?;
+    let table = context.engine.catalog().table(scope, plain_name(name_or_arn))?;
     let shape = table.shape();
     if shape.is_gone(context.now) {
         return None;

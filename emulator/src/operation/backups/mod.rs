@@ -36,7 +36,16 @@ pub const SYSTEM_TAIL: u32 = 0;
 
 /// The table of a request about backups or recovery.
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
-    plan::table_in_any_state(context, name_or_arn).map_err(|error| match error.kind() {
+    found(plan::table_in_any_state(context, name_or_arn), name_or_arn)
+}
+
+/// The table of a request that restores it, which may be in another region.
+pub fn table_to_restore(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
+    found(plan::table_in_any_region(context, name_or_arn), name_or_arn)
+}
+
+fn found(found: Result<Target, ApiError>, name_or_arn: &str) -> Result<Target, ApiError> {
+    found.map_err(|error| match error.kind() {
         ErrorKind::ResourceNotFound => ApiError::no_table_to_back_up(plan::plain_name(name_or_arn)),
         _ => error,
     })

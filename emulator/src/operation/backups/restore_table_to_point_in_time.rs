@@ -37,12 +37,12 @@ impl Stages for Operation {
         restore::check_members(&mut violations, checked.target_table_name.as_ref(), &checked.overrides);
         violations.finish()?;
         check_moment(checked)?;
-        Ok((backups::table(context, source)?, checked))
+        Ok((backups::table_to_restore(context, source)?, checked))
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         each(Access::Control(
-            ControlAccess::table(&plan.0.table.name)
+            ControlAccess::target(&plan.0)
                 .also(restore::ACTIONS)
                 .also_on(plan.1.target_table_name.as_deref().unwrap_or_default()),
         ));
