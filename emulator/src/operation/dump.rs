@@ -340,6 +340,8 @@ const SLOTS: [&str; 16] = [
 mod tests {
     use super::*;
     use crate::number::Number;
+    use crate::request::{BatchExecuteStatement, BatchWriteItem, TransactGetItems, TransactWriteItems};
+    use crate::wire::decode::Decode;
 
     #[test]
     fn a_value_is_printed_in_the_member_of_its_type() {
@@ -386,5 +388,83 @@ mod tests {
             dump.value(&value).unwrap();
             assert_eq!(dump.0, only(slot, &printed));
         }
+    }
+
+    /// Returns how a string is printed.
+    fn string(text: &str) -> String {
+        let mut dump = Dump(String::new());
+        dump.value(&AttributeValue::string(text)).unwrap();
+        dump.0
+    }
+
+    #[test]
+    fn actions_are_printed_with_all_members() {
+        let rest = r##""TableName":"tab","ConditionExpression":"c","ExpressionAttributeNames":{"#n":"n","#m":"m"},"ExpressionAttributeValues":{":v":{"S":"x"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD""##;
+        let body = format!(
+            r#"{{"TransactItems":[{{"ConditionCheck":{{"Key":{{"pk":{{"S":"a"}}}},{rest}}}}},{{"Put":{{"Item":{{"pk":{{"S":"a"}}}},{rest}}}}},{{"Delete":{{"Key":{{"pk":{{"S":"a"}}}},{rest}}}}},{{"Update":{{"Key":{{"pk":{{"S":"a"}}}},"UpdateExpression":"u",{rest}}}}},{{"Put":{{}}}}]}}"#
+        );
+        let request = TransactWriteItems::decode(body.as_bytes()).unwrap();
+        let key = format!("{{pk={}}}", string("a"));
+        let rest = format!(
+            "tableName=tab, conditionExpression=c, expressionAttributeNames={{#n=n, #m=m}}, expressionAttributeValues={{:v={}}}, returnValuesOnConditionCheckFailure=ALL_OLD",
+            string("x")
+        );
+        let nothing = "tableName=null, conditionExpression=null, expressionAttributeNames=null, expressionAttributeValues=null, returnValuesOnConditionCheckFailure=null";
+        let expected = [
+            format!("conditionCheck=ConditionCheck(key={key}, {rest}), put=null, delete=null, update=null"),
+            format!("conditionCheck=null, put=Put(item={key}, {rest}), delete=null, update=null"),
+            format!("conditionCheck=null, put=null, delete=Delete(key={key}, {rest}), update=null"),
+            format!("conditionCheck=null, put=null, delete=null, update=Update(key={key}, updateExpression=u, {rest})"),
+            format!("conditionCheck=null, put=Put(item=null, {nothing}), delete=null, update=null"),
+        ]
+        .map(|action| format!("TransactWriteItem({action})"));
+        let actions = request.transact_items.unwrap();
+        assert_eq!(transact_writes(&actions), format!("[{}]", expected.join(", ")));
+
+        let body = br##"{"TransactItems":[{"Get":{"Key":{"pk":{"S":"a"}},"TableName":"tab","ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"n"}}},{}]}"##;
+        let actions = TransactGetItems::decode(body).unwrap().transact_items.unwrap();
+        assert_eq!(
+            transact_gets(&actions),
+            format!(
+                "[TransactGetItem(get=Get(key={key}, tableName=tab, projectionExpression=#n, expressionAttributeNames={{#n=n}})), TransactGetItem(get=null)]"
+            )
+        );
+    }
+
+    #[test]
+    fn statements_are_printed_with_all_members() {
+        let one = r#"{"Statement":"s","Parameters":[{"S":"a"},{"S":"b"}],"ConsistentRead":true,"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"#;
+        let body = format!(r#"{{"Statements":[{one},{{"ConsistentRead":false}}]}}"#);
+        let sent = BatchExecuteStatement::decode(body.as_bytes())
+            .unwrap()
+            .statements
+            .unwrap();
+        let parameters = format!("[{}, {}]", string("a"), string("b"));
+        assert_eq!(
+            statements(&sent, true),
+            format!(
+                "[BatchStatementRequest(statement=s, parameters={parameters}, consistentRead=true, returnValuesOnConditionCheckFailure=ALL_OLD), BatchStatementRequest(statement=null, parameters=null, consistentRead=false, returnValuesOnConditionCheckFailure=null)]"
+            )
+        );
+        assert_eq!(
+            statements(&sent[..1], false),
+            format!(
+                "[ParameterizedStatement(statement=s, parameters={parameters}, returnValuesOnConditionCheckFailure=ALL_OLD)]"
+            )
+        );
+    }
+
+    #[test]
+    fn batches_are_printed_with_both_kinds_of_writes() {
+        let key = format!("{{pk={}}}", string("a"));
+        let body = br#"{"RequestItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}},{}],"two":[]}}"#;
+        let request = BatchWriteItem::decode(body).unwrap();
+        assert_eq!(
+            request_items(&request.request_items.unwrap()),
+            format!(
+                "{{tab=[WriteRequest(putRequest=PutRequest(item={key}, workloadProfileName=null), deleteRequest=null), WriteRequest(putRequest=null, deleteRequest=DeleteRequest(key={key})), WriteRequest(putRequest=null, deleteRequest=null)], two=[]}}"
+            )
+        );
+        assert_eq!(names(&["a".into(), "b".into()]), "[a, b]");
     }
 }

@@ -258,4 +258,16 @@ mod tests {
         }
         assert!(find(Service::DynamoDb, "putItem").is_none());
     }
+
+    #[test]
+    fn long_operations_are_found_by_their_target() {
+        let names = |is: fn(&[u8]) -> bool| -> Vec<&[u8]> {
+            let names = OPERATIONS.iter().map(|operation| operation.name);
+            let targets = names.map(|name| (name.as_bytes(), format!("DynamoDB_20120810.{name}")));
+            let found = targets.filter(|(_, target)| is(target.as_bytes()));
+            found.map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(may_take_long), LONG);
+        assert_eq!(names(may_await_due_work), AWAITING_DUE_WORK);
+    }
 }

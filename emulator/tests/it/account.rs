@@ -153,6 +153,18 @@ fn an_account_has_a_maximum_number_of_units() {
     // Under calm the limits are not enforced.
     twin.engine.set_conditions(Conditions::CALM).unwrap();
     assert_eq!(ask("CreateTable", &table("three", Some((40_000, 40_000)), &[])), "");
+    // An account that has more than its quota can do everything but reserve more.
+    twin.engine.set_conditions(busy_for(Duration::from_secs(1))).unwrap();
+    assert_eq!(ask("CreateTable", &table("four", None, &[])), "");
+    assert_eq!(ask("UpdateTable", &units("three", 39_999, 40_000)), "");
+    assert_eq!(
+        ask("UpdateTable", &units("three", 39_998, 40_001)),
+        "LimitExceededException: The requested WriteCapacityUnits, 40001, is above the per table maximum for the account in us-east-1. Per table maximum: 40000. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+    );
+    assert_eq!(
+        ask("UpdateTable", &units("three", 40_000, 39_999)),
+        too_many("ReadCapacityUnits", 118_999, 1)
+    );
 }
 
 #[test]
@@ -242,4 +254,26 @@ fn insights_have_a_hundred_rules() {
         let expected = if number < 26 { "ENABLED" } else { "FAILED" };
         assert_eq!(described["ContributorInsightsStatus"], expected, "{name}");
     }
+    // What failed is tried again, and succeeds once there is room.
+    for (name, action, expected) in [
+        ("tab-26", "ENABLE", "FAILED"),
+        ("tab-00", "DISABLE", "DISABLED"),
+        ("tab-26", "ENABLE", "ENABLED"),
+    ] {
+        let change = json!({"TableName": name, "ContributorInsightsAction": action});
+        let changing = twin.ok("UpdateContributorInsights", &change);
+        assert_eq!(
+            changing["ContributorInsightsStatus"],
+            format!("{}ING", action.trim_end_matches('E'))
+        );
+        twin.engine.advance(Duration::from_mins(10));
+        let described = twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
+        assert_eq!(described["ContributorInsightsStatus"], expected, "{action} {name}");
+    }
+    // Where nothing takes time, there is no maximum.
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    let enable = json!({"TableName": "tab-00", "ContributorInsightsAction": "ENABLE"});
+    twin.ok("UpdateContributorInsights", &enable);
+    let described = twin.ok("DescribeContributorInsights", &json!({"TableName": "tab-00"}));
+    assert_eq!(described["ContributorInsightsStatus"], "ENABLED");
 }

@@ -24,7 +24,8 @@ fn caller(access_key: &str, region: &str) -> Caller {
 
 fn send(engine: &Engine, caller: &Caller, operation: &str, body: Value) -> (Answer, Value) {
     let answer = engine.dispatch(caller, operation, body.to_string().as_bytes());
-    let body = serde_json::from_slice(&answer.body).unwrap();
+    // TagResource answers without a body.
+    let body = serde_json::from_slice(&answer.body).unwrap_or_default();
     (answer, body)
 }
 
@@ -119,4 +120,68 @@ fn a_shared_database_has_one_set_of_tables() {
     create(&engine, &caller("one", "us-east-1"));
     let (_, tables) = send(&engine, &caller("two", "eu-west-1"), "ListTables", json!({}));
     assert_eq!(tables, json!({"TableNames": ["tab"]}));
+}
+
+/// A shared table is reached by its ARN from every region and account, one of one's own only from where it is.
+#[test]
+fn an_arn_of_another_place_names_a_shared_table() {
+    let there = caller("111122223333", "eu-west-1");
+    let here = caller("444455556666", "us-east-1");
+    for shared in [false, true] {
+        let engine = engine(shared);
+        let arn = create(&engine, &there);
+        let recovery = json!({"PointInTimeRecoveryEnabled": true});
+        let enable = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+        assert_eq!(send(&engine, &there, "UpdateContinuousBackups", enable).0.status, 200);
+        let backup = json!({"TableName": "tab", "BackupName": "first"});
+        let backup = send(&engine, &there, "CreateBackup", backup).1["BackupDetails"]["BackupArn"].clone();
+        let policy = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": "777788889999"}, "Action": "dynamodb:GetItem", "Resource": arn}]});
+        for (operation, body) in [
+            ("DescribeTable", json!({"TableName": arn})),
+            ("GetItem", json!({"TableName": arn, "Key": {"pk": {"S": "a"}}})),
+            (
+                "TagResource",
+                json!({"ResourceArn": arn, "Tags": [{"Key": "k", "Value": "v"}]}),
+            ),
+            ("ListTagsOfResource", json!({"ResourceArn": arn})),
+            (
+                "PutResourcePolicy",
+                json!({"ResourceArn": arn, "Policy": policy.to_string()}),
+            ),
+            ("GetResourcePolicy", json!({"ResourceArn": arn})),
+            ("CreateBackup", json!({"TableName": arn, "BackupName": "second"})),
+            ("ListBackups", json!({"ExclusiveStartBackupArn": backup})),
+            ("DescribeBackup", json!({"BackupArn": backup})),
+            (
+                "RestoreTableFromBackup",
+                json!({"BackupArn": backup, "TargetTableName": "copy"}),
+            ),
+            (
+                "RestoreTableToPointInTime",
+                json!({"SourceTableArn": arn, "TargetTableName": "again", "UseLatestRestorableTime": true}),
+            ),
+            ("ExportTableToPointInTime", json!({"TableArn": arn, "S3Bucket": "data"})),
+        ] {
+            let (answer, body) = send(&engine, &here, operation, body);
+            assert_eq!(answer.status == 200, shared, "{operation}: {body}");
+        }
+        // An ARN with the name of a shared table, and another place, names none.
+        let other = arn.replace("eu-west-1", "us-east-1");
+        let (answer, body) = send(&engine, &here, "ListTagsOfResource", json!({"ResourceArn": other}));
+        assert_eq!(answer.status, 400, "{body}");
+        if !shared {
+            create(&engine, &here);
+        }
+        let stream = "arn:aws:kinesis:eu-west-1:111122223333:stream/changes";
+        let enable = json!({"TableName": "tab", "StreamArn": stream});
+        send(&engine, &here, "EnableKinesisStreamingDestination", enable);
+        let destinations = send(
+            &engine,
+            &here,
+            "DescribeKinesisStreamingDestination",
+            json!({"TableName": "tab"}),
+        );
+        let status = &destinations.1["KinesisDataStreamDestinations"][0]["DestinationStatus"];
+        assert_eq!(status, if shared { "ACTIVE" } else { "ENABLE_FAILED" });
+    }
 }

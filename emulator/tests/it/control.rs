@@ -317,6 +317,210 @@ fn only_a_table_name_can_have_its_own_conditions() {
     }
 }
 
+#[test]
+fn own_conditions_are_those_of_a_table_or_of_a_future_one() {
+    let engine = shared();
+    let at = |method: &str, table: &str| {
+        let body = if method == "PUT" { "{}" } else { "" };
+        let answer = ask(&engine, method, &format!("/_dynatwin/tables/{table}/conditions"), body);
+        let own = serde_json::from_slice::<serde_json::Value>(&answer.body).unwrap()["own"].as_bool();
+        (answer.status, own)
+    };
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    for (method, table, expect) in [
+        ("GET", "none", (404, None)),
+        ("DELETE", "none", (404, None)),
+        ("PUT", "none", (200, Some(true))),
+        ("GET", "none", (200, Some(true))),
+        ("DELETE", "none", (200, Some(false))),
+        ("DELETE", "none", (404, None)),
+        ("GET", "tab", (200, Some(false))),
+        ("DELETE", "tab", (200, Some(false))),
+        ("PUT", "tab", (200, Some(true))),
+        ("DELETE", "tab", (200, Some(false))),
+        ("DELETE", "tab", (200, Some(false))),
+    ] {
+        assert_eq!(at(method, table), expect, "{method} {table}");
+    }
+}
+
+#[test]
+fn the_texts_of_a_session_are_texts() {
+    let engine = shared();
+    for name in ["role", "name", "accessKeyId", "secretAccessKey", "sessionToken"] {
+        let body = format!(r#"{{"{name}":5}}"#);
+        let answer = ask(&engine, "POST", "/_dynatwin/access/sessions", &body);
+        assert_eq!(answer.status, 400);
+        assert!(
+            text(&answer).contains(&format!("session.{name} must be a string")),
+            "{}",
+            text(&answer)
+        );
+    }
+}
+
+/// Sends a control request as a caller, and returns the answer's JSON.
+fn ask_as(engine: &Engine, caller: &Caller, method: &str, path: &str, body: &str) -> serde_json::Value {
+    let authorization = format!(
+        "AWS4-HMAC-SHA256 Credential={}/20260101/{}/dynamodb/aws4_request, SignedHeaders=host, Signature=00",
+        caller.access_key, caller.region
+    );
+    let headers = [
+        ("content-type", "application/json"),
+        ("host", "localhost"),
+        ("authorization", authorization.as_str()),
+    ];
+    let answer = engine.handle(&HttpRequest {
+        method,
+        target: &format!("/_dynatwin/{path}"),
+        headers: &headers,
+        body: body.as_bytes(),
+    });
+    assert_eq!(answer.status, 200, "{method} {path}: {}", text(&answer));
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+/// What is paused, resumed or delayed in one region leaves the others as they are.
+#[test]
+fn replication_is_controlled_region_by_region() {
+    let engine = Engine::new(settings(1));
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    let on_demand = br#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST"}"#;
+    assert_eq!(engine.dispatch(&me(), "UpdateTable", on_demand).status, 200);
+    for region in ["eu-west-1", "ap-south-1"] {
+        let body = format!(r#"{{"TableName":"tab","ReplicaUpdates":[{{"Create":{{"RegionName":"{region}"}}}}]}}"#);
+        assert_eq!(engine.dispatch(&me(), "UpdateTable", body.as_bytes()).status, 200);
+    }
+    for (method, path, body, expect) in [
+        ("POST", "/eu-west-1/pause", "", "ap-south-1 false - eu-west-1 true -"),
+        ("POST", "/ap-south-1/pause", "", "ap-south-1 true - eu-west-1 true -"),
+        ("POST", "/eu-west-1/resume", "", "ap-south-1 true - eu-west-1 false -"),
+        ("POST", "/resume", "", "ap-south-1 false - eu-west-1 false -"),
+        ("POST", "/pause", "", "ap-south-1 true - eu-west-1 true -"),
+        ("POST", "/ap-south-1/resume", "", "ap-south-1 false - eu-west-1 true -"),
+        ("PUT", "/eu-west-1/lag", "5", "ap-south-1 false - eu-west-1 true 5"),
+        ("PUT", "/ap-south-1/lag", "7", "ap-south-1 false 7 eu-west-1 true 5"),
+        ("DELETE", "/eu-west-1/lag", "", "ap-south-1 false 7 eu-west-1 true -"),
+    ] {
+        let at = "tables/tab/replication";
+        let answer = ask_as(&engine, &me(), method, &format!("{at}{path}"), body);
+        let listed = ask_as(&engine, &me(), "GET", at, "");
+        let mut states: Vec<String> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|state| {
+                let lag = state.get("lag").map_or("-".to_owned(), |lag| lag.to_string());
+                format!("{} {} {lag}", state["region"].as_str().unwrap(), state["paused"])
+            })
+            .collect();
+        states.sort_unstable();
+        assert_eq!(states.join(" "), expect, "{method} {path}");
+        // A request about one region answers with its state, one about all with a list.
+        let shown = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|state| path.contains(state["region"].as_str().unwrap()));
+        assert_eq!(answer, *shown.unwrap_or(&listed), "{method} {path}");
+    }
+}
+
+/// Items whose deletion is due are not counted, whoever has moved the clock.
+#[test]
+fn the_overview_counts_no_expired_items() {
+    let engine = shared();
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    for (operation, body) in &WORK[..2] {
+        assert_eq!(engine.dispatch(&me(), operation, body.as_bytes()).status, 200);
+    }
+    let counts = || {
+        let overview: serde_json::Value = serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/", "").body).unwrap();
+        ["tables", "items"].map(|name| overview["counts"][name].as_u64().unwrap())
+    };
+    assert_eq!(counts(), [1, 1]);
+    engine.clock().set(Moment::START.plus(Duration::from_secs(2)));
+    assert_eq!(counts(), [1, 0]);
+}
+
+#[test]
+fn a_lag_is_a_number_or_an_object() {
+    let engine = shared();
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    for (path, body) in [
+        ("indexes/by-g/lag", "null"),
+        ("indexes/by-g/lag", "true"),
+        ("replication/eu-west-1/lag", "null"),
+        ("replication/eu-west-1/lag", "[]"),
+    ] {
+        let answer = ask(&engine, "PUT", &format!("/_dynatwin/tables/tab/{path}"), body);
+        assert_eq!(answer.status, 400, "{path} {body}");
+        assert!(text(&answer).contains("lag must be "), "{}", text(&answer));
+        let hints = text(&answer).contains("DELETE lets");
+        assert_eq!(hints, body == "null", "{}", text(&answer));
+    }
+}
+
+#[test]
+fn hot_keys_are_kept_while_heat_is_watched() {
+    let engine = Engine::new(settings(1));
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    let keys = |method: &str, path: &str| {
+        let heat = ask_as(&engine, &me(), method, &format!("tables/tab/heat{path}"), "");
+        engine.dispatch(&me(), "GetItem", br#"{"TableName":"tab","Key":{"pk":{"S":"a"}}}"#);
+        heat["keys"].as_array().unwrap().len()
+    };
+    let found = [
+        ("GET", ""),
+        ("POST", "/watch"),
+        ("GET", ""),
+        ("POST", "/unwatch"),
+        ("GET", ""),
+    ]
+    .map(|(method, path)| keys(method, path));
+    assert_eq!(found, [0, 0, 1, 0, 0]);
+}
+
+/// A caller that credentials name sees its own requests and scans, and a request without credentials all.
+#[test]
+fn each_caller_sees_its_own_requests() {
+    let engine = Engine::new(settings(1));
+    engine.watch(true);
+    let mut you = me();
+    you.access_key = "you".into();
+    for caller in [me(), you.clone()] {
+        engine.dispatch(&caller, "CreateTable", CREATE);
+        engine.dispatch(&caller, "Scan", br#"{"TableName":"tab"}"#);
+    }
+    let numbers = |list: &serde_json::Value| -> Vec<u64> {
+        let requests = list["requests"].as_array().unwrap().iter();
+        requests.map(|request| request["number"].as_u64().unwrap()).collect()
+    };
+    for (query, mine, yours, all) in [
+        ("", &[1, 2][..], &[3, 4][..], &[1, 2, 3, 4][..]),
+        ("?after=0", &[1, 2], &[3, 4], &[1, 2, 3, 4]),
+        ("?after=1", &[2], &[3, 4], &[2, 3, 4]),
+        ("?limit=1", &[1], &[3], &[1]),
+        ("?after=2&limit=2", &[], &[3, 4], &[3, 4]),
+        ("?after=4", &[], &[], &[]),
+    ] {
+        let path = format!("requests{query}");
+        assert_eq!(numbers(&ask_as(&engine, &me(), "GET", &path, "")), mine, "{query}");
+        assert_eq!(numbers(&ask_as(&engine, &you, "GET", &path, "")), yours, "{query}");
+        let everyone = ask(&engine, "GET", &format!("/_dynatwin/{path}"), "");
+        assert_eq!(
+            numbers(&serde_json::from_slice(&everyone.body).unwrap()),
+            all,
+            "{query}"
+        );
+    }
+    let scans = |list: &serde_json::Value| list.as_array().unwrap().len();
+    assert_eq!(scans(&ask_as(&engine, &me(), "GET", "scans", "")), 1);
+    assert_eq!(scans(&ask_as(&engine, &you, "GET", "scans", "")), 1);
+    let everyone = ask(&engine, "GET", "/_dynatwin/scans", "");
+    assert_eq!(scans(&serde_json::from_slice(&everyone.body).unwrap()), 2);
+}
+
 /// Rules are added over HTTP up to a maximum, and those of one outage together or not at all.
 #[test]
 fn a_limited_number_of_fault_rules_is_added() {

@@ -931,6 +931,58 @@ fn encryption_is_described() {
     }
 }
 
+/// A second change of warm throughput replaces the first, of the same table or index alone: it takes its whole time, and
+/// the units from before the first are shown until then.
+#[test]
+fn warm_throughput_changes_again_before_it_is_there() {
+    let shown =
+        |read: i64, status: &str| json!({"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": 4000, "Status": status});
+    let raise = |at: usize, read: i64| {
+        let warm = json!({"ReadUnitsPerSecond": read});
+        match at {
+            0 => json!({"WarmThroughput": warm}),
+            _ => json!({"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-g", "WarmThroughput": warm}}]}),
+        }
+    };
+    for (at, other) in [(0, 1), (1, 0)] {
+        let twin = on_demand_twin();
+        twin.ok("UpdateTable", &create_index("by-g", json!({})));
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_secs(1)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let warm = || {
+            let table = twin.describe();
+            let of = [
+                &table["WarmThroughput"],
+                &table["GlobalSecondaryIndexes"][0]["WarmThroughput"],
+            ];
+            (of[at].clone(), of[other].clone())
+        };
+        twin.update(raise(at, 13_000));
+        advance(&twin, 10);
+        twin.update(raise(other, 20_000));
+        advance(&twin, 20);
+        twin.update(raise(at, 14_000));
+        for (wait, read, status, others, others_status) in [
+            (0, 12_000, "UPDATING", 12_000, "UPDATING"),
+            (31, 12_000, "UPDATING", 12_000, "UPDATING"),
+            (9, 12_000, "UPDATING", 20_000, "ACTIVE"),
+            (19, 12_000, "UPDATING", 20_000, "ACTIVE"),
+            (1, 14_000, "ACTIVE", 20_000, "ACTIVE"),
+        ] {
+            advance(&twin, wait);
+            assert_eq!(
+                warm(),
+                (shown(read, status), shown(others, others_status)),
+                "{at} {wait}"
+            );
+        }
+    }
+}
+
 #[test]
 fn warm_throughput_only_rises() {
     let twin = slow_twin();

@@ -106,6 +106,26 @@ fn every_operation_is_authorized() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A list of what one table has is about that table, except for backups and streams.
+#[test]
+fn lists_of_one_table_are_authorized_on_it() {
+    let nothing = json!({"Statement": {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}});
+    let twin = Twin::with_user("ann", &json!({}), &nothing);
+    twin.create_table("Tab", ("pk", ""), None);
+    let arn = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
+    for (operation, body) in [
+        ("ListContributorInsights", json!({"TableName": "Tab"})),
+        ("ListContributorInsights", json!({"TableName": arn})),
+        ("ListExports", json!({"TableArn": arn})),
+        ("ListImports", json!({"TableArn": arn})),
+    ] {
+        let answer = twin.call("ann", operation, &body).1;
+        let text = answer["Message"].as_str().unwrap_or_default();
+        let needed = format!("is not authorized to perform: dynamodb:{operation} on resource: {arn} because");
+        assert!(text.contains(&needed), "{operation} {body}: {answer}");
+    }
+}
+
 #[test]
 fn records_of_a_stream() {
     let twin = Twin::with_user(

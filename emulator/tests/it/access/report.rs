@@ -3,6 +3,7 @@
 use crate::access::twin::{ACCOUNT, REGION, Twin};
 use dynatwin_engine::ErrorKind;
 use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::http::HttpRequest;
 use serde_json::{Value, json};
 
 fn control(twin: &Twin, method: &str, path: &str) -> Value {
@@ -138,6 +139,64 @@ fn a_derived_policy_allows_the_run_and_nothing_else() {
         control(&twin, "GET", "access/report?principal=nobody")["principals"],
         json!([])
     );
+}
+
+/// A policy has only the conditions that were asked for, and only those that the requests determine.
+#[test]
+fn a_derived_policy_has_the_requested_conditions() {
+    let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
+    let sets = "ForAllValues:StringEquals";
+    let get = json!({"TableName": "Tab", "Key": key("a"), "ProjectionExpression": "price"});
+    let scan = json!({"TableName": "Tab"});
+    let delete = json!({"TableName": "Tab", "Key": key("a"), "ReturnValues": "ALL_OLD"});
+    let describe = json!({"TableName": "Tab"});
+    let keys = json!({"dynamodb:LeadingKeys": ["a"]});
+    let known = json!({"dynamodb:LeadingKeys": "false"});
+    for (query, operation, request, condition) in [
+        ("", "GetItem", &get, Value::Null),
+        ("?leadingKeys=true", "GetItem", &get, json!({sets: keys, "Null": known})),
+        (
+            "?attributes=true",
+            "GetItem",
+            &get,
+            json!({sets: {"dynamodb:Attributes": ["pk", "price"]}, "StringEquals": {"dynamodb:Select": ["SPECIFIC_ATTRIBUTES"]}}),
+        ),
+        (
+            "?attributes=true&leadingKeys=true",
+            "DeleteItem",
+            &delete,
+            json!({sets: {"dynamodb:LeadingKeys": ["a"], "dynamodb:Attributes": ["pk"]}, "Null": known,
+                "StringEquals": {"dynamodb:ReturnValues": ["ALL_OLD"]}}),
+        ),
+        ("?leadingKeys=true", "Scan", &scan, Value::Null),
+        (
+            "?attributes=true&leadingKeys=true",
+            "Scan",
+            &scan,
+            json!({"StringEquals": {"dynamodb:Select": ["ALL_ATTRIBUTES"]}}),
+        ),
+        (
+            "?attributes=true&leadingKeys=true",
+            "DescribeTable",
+            &describe,
+            Value::Null,
+        ),
+    ] {
+        let twin = twin(&everything());
+        control(&twin, "POST", "watch");
+        send(&twin, "ann", vec![(operation, request.clone())]);
+        let mut statement =
+            json!({"Effect": "Allow", "Action": [format!("dynamodb:{operation}")], "Resource": [table]});
+        if !condition.is_null() {
+            statement["Condition"] = condition;
+        }
+        let report = control(&twin, "GET", &format!("access/report{query}"));
+        assert_eq!(
+            policy_of(&report, USER),
+            json!({"Version": "2012-10-17", "Statement": [statement]}),
+            "{operation} {query}"
+        );
+    }
 }
 
 #[test]
@@ -415,6 +474,69 @@ fn explained(twin: &Twin, action: &str) -> (bool, Value, Vec<String>) {
     (evaluation["allowed"] == true, decided, statements.map(short).collect())
 }
 
+/// Questions without an answer.
+#[test]
+fn unclear_questions_are_refused() {
+    let twin = twin(&everything());
+    let ask = |question: Value| {
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "POST",
+            target: "/_dynatwin/access/explain",
+            headers: &[("host", "localhost"), ("content-type", "application/json")],
+            body: question.to_string().as_bytes(),
+        });
+        assert_eq!(answer.status, 400, "{question}");
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        body["error"].as_str().unwrap().to_owned()
+    };
+    let resource = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
+    for (question, text) in [
+        (
+            json!({"principal": USER, "action": "dynamodb:GetItems", "resource": resource}),
+            "dynamodb:GetItems is not an action of DynamoDB.",
+        ),
+        (
+            json!({"principal": USER, "action": "s3:GetObject", "resource": "*"}),
+            "s3:GetObject is not an action of DynamoDB.",
+        ),
+        (
+            json!({"principal": USER, "operation": "GetItems", "request": {}}),
+            "There is no operation GetItems.",
+        ),
+        (
+            json!({"principal": USER, "operation": "GetItem", "request": {"TableName": "Tab"}}),
+            "The request does not reach authorization: 1 validation error detected: Value null at 'key' failed to satisfy constraint: Member must not be null",
+        ),
+        (
+            json!({"principal": USER}),
+            "explain requires operation and request, or action and resource.",
+        ),
+        (
+            json!({"principal": USER, "operation": "GetItem", "action": "dynamodb:GetItem"}),
+            "explain requires operation and request, or action and resource.",
+        ),
+        (
+            json!({"action": "dynamodb:GetItem", "resource": resource}),
+            "explain requires principal or accessKeyId.",
+        ),
+        (
+            json!({"principal": USER, "accessKeyId": "ann", "action": "dynamodb:GetItem"}),
+            "explain requires principal or accessKeyId.",
+        ),
+        (
+            json!({"accessKeyId": "bob", "action": "dynamodb:GetItem"}),
+            "There is no access key bob.",
+        ),
+    ] {
+        assert_eq!(ask(question), text);
+    }
+    twin.engine.configure_access(None);
+    assert_eq!(
+        ask(json!({"principal": USER, "action": "dynamodb:GetItem", "resource": resource})),
+        "Access control is not configured: everything is allowed."
+    );
+}
+
 /// A request is explained as a whole, also after an entry that is refused.
 #[test]
 fn every_entry_of_a_request_is_explained() {
@@ -424,7 +546,9 @@ fn every_entry_of_a_request_is_explained() {
     let put = json!({"TableName": "Tab", "Item": {"pk": {"S": "b"}}});
     let actions = json!([{"Delete": key("a")}, {"Put": put}, {"Delete": key("c")}]);
     let question = json!({"principal": USER, "operation": "TransactWriteItems", "request": {"TransactItems": actions}});
+    control(&twin, "POST", "watch");
     let answer = twin.control("POST", "access/explain", &question);
+    assert_eq!(twin.engine.requests_seen(), 0);
     let evaluations = answer["evaluations"].as_array().unwrap().iter();
     let allowed: Vec<&Value> = evaluations.map(|evaluation| &evaluation["allowed"]).collect();
     assert_eq!(allowed, [false, true, false], "{answer}");
