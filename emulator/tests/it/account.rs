@@ -249,10 +249,17 @@ fn insights_have_a_hundred_rules() {
     for (number, name) in names.iter().enumerate() {
         let enable = json!({"TableName": name, "ContributorInsightsAction": "ENABLE"});
         twin.ok("UpdateContributorInsights", &enable);
+        let describe = || twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
+        assert!(describe().get("FailureException").is_none(), "{name}");
         twin.engine.advance(Duration::from_mins(10));
-        let described = twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
+        let described = describe();
         let expected = if number < 26 { "ENABLED" } else { "FAILED" };
         assert_eq!(described["ContributorInsightsStatus"], expected, "{name}");
+        assert_eq!(
+            described.get("FailureException").is_some(),
+            expected == "FAILED",
+            "{name}"
+        );
     }
     // What failed is tried again, and succeeds once there is room.
     for (name, action, expected) in [

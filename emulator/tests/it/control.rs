@@ -538,6 +538,32 @@ fn a_limited_number_of_fault_rules_is_added() {
 }
 
 #[test]
+fn a_path_has_all_parts_of_its_control() {
+    let engine = shared();
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    for (path, found) in [
+        ("tables/tab/conditions", true),
+        ("tables/tab/conditions/", true),
+        ("tables//conditions", false),
+        ("tables/tab", false),
+        ("tables/tab/conditions/more", false),
+        ("tables/tab//conditions", false),
+        ("tables", true),
+        ("table", false),
+        ("", true),
+    ] {
+        let answer = ask(&engine, "GET", &format!("/_dynatwin/{path}"), "");
+        let unknown = text(&answer).contains("There is no control at ");
+        assert_eq!(
+            (answer.status == 200, !unknown),
+            (found, found),
+            "{path}: {}",
+            text(&answer)
+        );
+    }
+}
+
+#[test]
 fn the_declaration_describes_every_control() {
     let answer = ask(&shared(), "GET", "/_dynatwin/openapi.json", "");
     assert_eq!(answer.status, 200);

@@ -297,7 +297,7 @@ fn lists_have_pages_of_a_length() {
         ("ImportTable", import)
     };
     // A list, its member, the member of the next page, the elements that are there, the length of a page, and what makes another.
-    let lists: [(&str, &str, &str, usize, usize, Make<'_>); 5] = [
+    let lists: [(&str, &str, &str, usize, usize, Make<'_>); 7] = [
         ("ListExports", "ExportSummaries", "NextToken", 0, 25, Box::new(export)),
         ("ListImports", "ImportSummaryList", "NextToken", 0, 25, Box::new(import)),
         (
@@ -324,6 +324,31 @@ fn lists_have_pages_of_a_length() {
             101,
             100,
             Box::new(|at| ("CreateTable", table(&format!("more-{at}")))),
+        ),
+        (
+            "ListContributorInsights",
+            "ContributorInsightsSummaries",
+            "NextToken",
+            0,
+            100,
+            Box::new(|at| {
+                let name = if at == 0 { "tab".to_owned() } else { format!("tab-{at}") };
+                let enable = json!({"TableName": name, "ContributorInsightsAction": "ENABLE"});
+                ("UpdateContributorInsights", enable)
+            }),
+        ),
+        (
+            "ListBulkOperations",
+            "BulkOperationsSummaryList",
+            "NextToken",
+            0,
+            10,
+            Box::new(|_| {
+                let input = json!({"S3Bucket": "bucket", "InputFormat": "ION"});
+                let output = json!({"OutputType": ["ERROR"]});
+                let bulk = json!({"TableName": "tab", "InputS3Configuration": input, "OutputS3Configuration": output});
+                ("StartBulkPutItems", bulk)
+            }),
         ),
     ];
     for (list, member, next, there, length, make) in lists {

@@ -487,6 +487,44 @@ fn start_bulk(twin: &Twin, types: &[&str], most: Option<u64>) -> Value {
     twin.ok("StartBulkPutItems", &body)["BulkOperationDescription"].clone()
 }
 
+/// A transfer takes the time of its own table's conditions.
+#[test]
+fn a_transfer_takes_as_long_as_its_table() {
+    let (twin, _) = with_object_store();
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    twin.ok("CreateTable", &table("copy"));
+    let import = |name: &str| json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON", "TableCreationParameters": table(name)});
+    let slow = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(1)),
+        ..Conditions::CALM
+    };
+    for name in ["tab", "copy", "late"] {
+        twin.engine
+            .account(&twin.caller)
+            .set_table_conditions(name, Some(slow))
+            .unwrap();
+    }
+    let export = twin.ok(
+        "ExportTableToPointInTime",
+        &json!({"TableArn": arn, "S3Bucket": "shelf"}),
+    );
+    let export = json!({"ExportArn": export["ExportDescription"]["ExportArn"]});
+    let bulk = json!({"BulkOperationArn": start_bulk(&twin, &["ERROR"], None)["BulkOperationArn"]});
+    let imports = ["late", "soon"].map(|name| {
+        let started = twin.ok("ImportTable", &import(name));
+        json!({"ImportArn": started["ImportTableDescription"]["ImportArn"]})
+    });
+    let states = || {
+        let export = twin.ok("DescribeExport", &export)["ExportDescription"]["ExportStatus"].clone();
+        let bulk = twin.ok("DescribeBulkOperation", &bulk)["BulkOperationDescription"]["BulkOperationStatus"].clone();
+        let import = |arn: &Value| twin.ok("DescribeImport", arn)["ImportTableDescription"]["ImportStatus"].clone();
+        [export, bulk, import(&imports[0]), import(&imports[1])]
+    };
+    assert_eq!(states(), ["IN_PROGRESS", "IN_PROGRESS", "IN_PROGRESS", "COMPLETED"]);
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(states(), ["COMPLETED"; 4]);
+}
+
 #[test]
 fn a_report_has_the_kinds_of_records_that_were_requested() {
     let (twin, shelf) = with_object_store();
