@@ -237,6 +237,26 @@ fn explanations_count_read_and_discarded_items() {
     );
 }
 
+/// A global index is suggested for a filter that discards items and fits no key.
+#[test]
+fn an_index_is_suggested_for_a_filter_that_discards_items() {
+    let twin = watched();
+    let hint = "No key of the table or of an index begins with an attribute that the filter compares with one value";
+    for (filter, value, suggested) in [
+        ("note = :v", "x", false),
+        ("note = :v", "y", true),
+        ("#s = :v", "open", false),
+    ] {
+        let mut scan = json!({"TableName": "Orders", "FilterExpression": filter, "ExpressionAttributeValues": {":v": {"S": value}}});
+        if filter.starts_with('#') {
+            scan["ExpressionAttributeNames"] = json!({"#s": "status"});
+        }
+        twin.ok("Scan", &scan);
+        let sentences = explained(&twin)["entries"][0]["sentences"].to_string();
+        assert_eq!(sentences.contains(hint), suggested, "{filter} {value}: {sentences}");
+    }
+}
+
 /// Each failing request, and a part of its explanation.
 #[test]
 fn explanations_have_the_reason_of_a_failure() {

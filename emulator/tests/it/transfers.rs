@@ -393,6 +393,12 @@ fn fifty_imports_run_at_once() {
     assert_eq!((status, &refused["message"]), (400, &json!(text)));
     twin.engine.advance(Duration::from_hours(1));
     assert_eq!(import("one-more").0, 200);
+    // Where nothing takes time, no import runs beside another.
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    twin.engine.advance(Duration::from_hours(1));
+    for number in 0..51 {
+        assert_eq!(import(&format!("at-once-{number}")).0, 200, "{number}");
+    }
 }
 
 #[test]
