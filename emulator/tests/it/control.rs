@@ -481,6 +481,34 @@ fn hot_keys_are_kept_while_heat_is_watched() {
     assert_eq!(found, [0, 0, 1, 0, 0]);
 }
 
+/// While the engine is watched, the hot keys of tables and replicas are kept from their creation on.
+#[test]
+fn a_watched_engine_keeps_the_hot_keys_of_new_tables() {
+    for watched in [false, true] {
+        let engine = Engine::new(settings(1));
+        engine.watch(watched);
+        engine.dispatch(&me(), "CreateTable", CREATE);
+        let mut there = me();
+        there.region = "eu-west-1".into();
+        for update in [
+            r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST"}"#,
+            r#"{"TableName":"tab","ReplicaUpdates":[{"Create":{"RegionName":"eu-west-1"}}]}"#,
+        ] {
+            assert_eq!(engine.dispatch(&me(), "UpdateTable", update.as_bytes()).status, 200);
+        }
+        for caller in [me(), there] {
+            engine.dispatch(&caller, "GetItem", br#"{"TableName":"tab","Key":{"pk":{"S":"a"}}}"#);
+            let heat = ask_as(&engine, &caller, "GET", "tables/tab/heat", "");
+            assert_eq!(
+                heat["keys"].as_array().unwrap().len(),
+                usize::from(watched),
+                "{}",
+                caller.region
+            );
+        }
+    }
+}
+
 /// A caller that credentials name sees its own requests and scans, and a request without credentials all.
 #[test]
 fn each_caller_sees_its_own_requests() {
