@@ -359,8 +359,8 @@ fn the_texts_of_a_session_are_texts() {
     }
 }
 
-/// Sends a control request as a caller, and returns the answer's JSON.
-fn ask_as(engine: &Engine, caller: &Caller, method: &str, path: &str, body: &str) -> serde_json::Value {
+/// Sends a control request as a caller.
+fn answered(engine: &Engine, caller: &Caller, method: &str, path: &str, body: &str) -> Answer {
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={}/20260101/{}/dynamodb/aws4_request, SignedHeaders=host, Signature=00",
         caller.access_key, caller.region
@@ -370,12 +370,17 @@ fn ask_as(engine: &Engine, caller: &Caller, method: &str, path: &str, body: &str
         ("host", "localhost"),
         ("authorization", authorization.as_str()),
     ];
-    let answer = engine.handle(&HttpRequest {
+    engine.handle(&HttpRequest {
         method,
         target: &format!("/_dynatwin/{path}"),
         headers: &headers,
         body: body.as_bytes(),
-    });
+    })
+}
+
+/// Sends a control request as a caller, and returns the answer's JSON.
+fn ask_as(engine: &Engine, caller: &Caller, method: &str, path: &str, body: &str) -> serde_json::Value {
+    let answer = answered(engine, caller, method, path, body);
     assert_eq!(answer.status, 200, "{method} {path}: {}", text(&answer));
     serde_json::from_slice(&answer.body).unwrap()
 }
@@ -410,7 +415,7 @@ fn replication_is_controlled_region_by_region() {
             .unwrap()
             .iter()
             .map(|state| {
-                let lag = state.get("lag").map_or("-".to_owned(), |lag| lag.to_string());
+                let lag = state.get("lag").map_or("-".to_owned(), serde_json::Value::to_string);
                 format!("{} {} {lag}", state["region"].as_str().unwrap(), state["paused"])
             })
             .collect();
@@ -541,6 +546,17 @@ fn each_caller_sees_its_own_requests() {
             all,
             "{query}"
         );
+    }
+    for (caller, number, status) in [
+        (me(), 1, 200),
+        (me(), 3, 404),
+        (you.clone(), 3, 200),
+        (you.clone(), 1, 404),
+    ] {
+        for path in ["", "/explain"] {
+            let found = answered(&engine, &caller, "GET", &format!("requests/{number}{path}"), "").status;
+            assert_eq!(found, status, "{} {number}{path}", caller.access_key);
+        }
     }
     let scans = |list: &serde_json::Value| list.as_array().unwrap().len();
     assert_eq!(scans(&ask_as(&engine, &me(), "GET", "scans", "")), 1);

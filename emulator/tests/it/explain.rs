@@ -372,11 +372,13 @@ fn a_failed_query_is_not_said_to_read_items() {
     let twin = watched();
     let throttled = Rule::new(Verdict::Exception(ErrorKind::RequestLimitExceeded)).operation("Query");
     twin.engine.add_fault(throttled).unwrap();
-    let query = json!({"TableName": "Orders", "KeyConditionExpression": "customer = :c",
+    let query = json!({"TableName": "Orders", "KeyConditionExpression": "customer = :c", "FilterExpression": "note = :c",
         "ExpressionAttributeValues": {":c": {"S": "c1"}}});
     assert_eq!(twin.send("Query", &query).0, 400);
+    let explained = explained(&twin);
+    assert_eq!(explained["sentences"], json!(["It failed with RequestLimitExceeded."]));
     assert_eq!(
-        explained(&twin)["sentences"],
-        json!(["It failed with RequestLimitExceeded."])
+        explained["entries"][0]["sentences"],
+        json!(["Fault rule 1 made it fail, not the data or the capacity."])
     );
 }

@@ -231,7 +231,7 @@ fn each_statement_of_a_batch_has_its_own_error() {
         (Verdict::Exception(ErrorKind::AccessDenied), "AccessDenied"),
     ] {
         let twin = twin();
-        let rule = Rule::new(verdict.clone()).operation("BatchExecuteStatement");
+        let rule = Rule::new(verdict).operation("BatchExecuteStatement");
         twin.engine.add_fault(rule.first(1)).unwrap();
         let statement = |sk: u64| json!({"Statement": format!("DELETE FROM tab WHERE pk = 'a' AND sk = {sk}")});
         let answer = twin.ok(
