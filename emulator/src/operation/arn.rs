@@ -184,6 +184,9 @@ mod tests {
             let answer = answer.map_err(|error| error.message().unwrap_or_default().to_owned());
             assert_eq!(answer, expect.map_err(|text| format!("{text}{arn}")));
         }
-        assert_eq!(resource(None).unwrap_err().message(), Some("Invalid TableArn"));
+        for nothing in [None, Some(Text::default())] {
+            let error = resource(nothing.as_ref()).unwrap_err();
+            assert_eq!(error.message(), Some("Invalid TableArn"));
+        }
     }
 }

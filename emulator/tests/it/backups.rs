@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
-use dynatwin_engine::Conditions;
+use dynatwin_engine::{Conditions, Moment};
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -243,6 +243,38 @@ fn a_table_can_be_restored_to_any_second() {
             .unwrap()
             .ends_with("InvalidRestoreTimeException")
     );
+}
+
+/// A deletion that is due has happened, even if no request has applied it yet.
+#[test]
+fn what_is_due_is_in_no_backup() {
+    let prepared = || {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        recovery(&twin, 35);
+        let expires = (twin.seconds() + 60).to_string();
+        let item = json!({"pk": {"S": "a"}, "g": {"S": "x"}, "ttl": {"N": expires}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        twin.engine.clock().set(Moment::START.plus(Duration::from_secs(1000)));
+        twin
+    };
+    let twin = prepared();
+    let arn = backup(&twin, "first");
+    let described = twin.ok("DescribeBackup", &json!({"BackupArn": arn}));
+    assert_eq!(described["BackupDescription"]["SourceTableDetails"]["ItemCount"], 0);
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"TargetTableName": "copy", "BackupArn": arn}),
+    );
+    assert!(items(&twin, "copy").is_empty());
+    for (at, count) in [(Moment::START.seconds() + 59, 1), (Moment::START.seconds() + 61, 0)] {
+        let twin = prepared();
+        twin.ok(
+            "RestoreTableToPointInTime",
+            &json!({"SourceTableName": "tab", "TargetTableName": "copy", "RestoreDateTime": at}),
+        );
+        assert_eq!(items(&twin, "copy").len(), count, "{at}");
+    }
 }
 
 #[test]

@@ -608,6 +608,20 @@ fn a_path_has_all_parts_of_its_control() {
 }
 
 #[test]
+fn a_read_only_engine_can_be_read() {
+    for allowed in [Allowed::All, Allowed::ReadOnly] {
+        let engine = shared().allowing(allowed);
+        engine.dispatch(&me(), "CreateTable", CREATE);
+        for control in CONTROLS {
+            let path = control.path.replace("{table}", "tab").replace("{index}", "by-g");
+            let refused = ask(&engine, control.method, &path, "").status == 403;
+            let expect = allowed == Allowed::ReadOnly && control.method != "GET";
+            assert_eq!(refused, expect, "{} {path}", control.method);
+        }
+    }
+}
+
+#[test]
 fn the_declaration_describes_every_control() {
     let answer = ask(&shared(), "GET", "/_dynatwin/openapi.json", "");
     assert_eq!(answer.status, 200);
