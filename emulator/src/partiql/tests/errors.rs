@@ -52,6 +52,13 @@ fn valid_statements() {
         "FROM tab WHERE pk = 'a' SET a = 1",
         "DELETE FROM tab WHERE pk = 'a' RETURNING ALL OLD *",
         "EXISTS (SELECT * FROM tab WHERE pk = 'a' AND a = 1)",
+        "SELECT * FROM \"a-b\"",
+        "SELECT * FROM \"a_b\".idx",
+        "SELECT * FROM \"a.b\"",
+        "SELECT * FROM tab['idx']",
+        "SELECT * FROM tab[idx]",
+        "UPDATE tab SET a.\"b c\" = 1, d[0].\"e\"[1] = 2",
+        "SELECT * FROM tab WHERE a IS BOOL AND b IS STRING(3) AND c IS NUMERIC(5, 2)",
     ] {
         assert_eq!(statement_error(statement), None, "{statement}");
     }
@@ -95,6 +102,8 @@ fn syntax() {
         ("SELECT * FROM tab WHERE size = 1", "Unexpected keyword"),
         ("SELECT * FROM tab WHERE m.inner = 1", "Invalid path dot component"),
         ("SELECT * FROM tab WHERE a IS FOO", "Expected type name"),
+        ("SELECT * FROM tab WHERE a IS NUMERIC(5", "Expected RIGHT_PAREN"),
+        ("SELECT * FROM tab WHERE COUNT(* = 1", "Expected RIGHT_PAREN"),
         ("SELECT * FROM tab WHERE a BETWEEN 1 OR 2", "Expected AND keyword"),
         ("SELECT * FROM tab WHERE a IN ()", "Expression group cannot be empty"),
         ("SELECT * FROM tab WHERE ()", "Expression group cannot be empty"),
@@ -107,6 +116,9 @@ fn syntax() {
         ("SELECT * FROM tab WHERE a = @1", "Identifier must follow @-operator"),
         ("SELECT * FROM tab LEFT tab", "Expected JOIN keyword"),
         ("SELECT * FROM tab AS 1", "Expected identifier for alias"),
+        ("SELECT * FROM tab AT 1", "Expected identifier for alias"),
+        ("SELECT * FROM tab AS t BY", "Expected identifier for alias"),
+        ("INSERT INTO tab VALUE {} AT", "Unexpected term"),
         ("DELETE tab", "Expected FROM after DELETE"),
         ("UPDATE tab WHERE a = 1", "Expected data manipulation"),
         ("UPDATE tab SET", "Expected identifier for simple path"),
@@ -152,6 +164,16 @@ fn parsed_statements_that_are_refused() {
     check(&[
         ("x", "Unsupported operation: Id"),
         ("1", "Unsupported operation: Lit"),
+        ("'a'", "Unsupported operation: Lit"),
+        ("null", "Unsupported operation: Lit"),
+        ("true", "Unsupported operation: Lit"),
+        ("`x`", "Unsupported operation: Lit"),
+        ("missing", "Unsupported operation: Missing"),
+        ("?", "Unsupported operation: Parameter"),
+        ("a.b", "Unsupported operation: Path"),
+        ("[1]", "Unsupported operation: List"),
+        ("<<1>>", "Unsupported operation: Bag"),
+        ("{'a': 1}", "Unsupported operation: Struct"),
         ("a IS NULL", "Unsupported operation: IsType"),
         ("a = 1", "EXISTS can only be used in ExecuteTransaction write requests."),
         ("CREATE TABLE tab", "Unsupported operation: CreateTable"),
@@ -173,6 +195,9 @@ fn parsed_statements_that_are_refused() {
         ("SELECT * FROM tab t", "Aliasing is not supported"),
         ("UPDATE tab t SET a = 1", "Aliasing is not supported"),
         ("DELETE FROM tab AS t", "Aliasing is not supported"),
+        ("SELECT * FROM tab AT t", "Aliasing is not supported"),
+        ("SELECT * FROM tab BY \"t\"", "Aliasing is not supported"),
+        ("INSERT INTO tab VALUE {'pk': 1} AT 1", "Unsupported clause: AT"),
         (
             "SELECT * FROM tab, two",
             "Only select from a single table or index is supported.",
@@ -237,7 +262,29 @@ fn parsed_statements_that_are_refused() {
             "SELECT * FROM tab WHERE pk = 'a' ORDER BY a.b",
             "Argument to ORDER BY must be of type VariableReference. Type: PATH at 1:43:1",
         ),
+        (
+            "SELECT * FROM tab WHERE pk = 'a' ORDER BY 'a'",
+            "Argument to ORDER BY must be of type VariableReference. Type: a at 1:43:3",
+        ),
+        (
+            "SELECT * FROM tab WHERE pk = 'a' ORDER BY 12",
+            "Argument to ORDER BY must be of type VariableReference. Type: 12 at 1:43:2",
+        ),
+        (
+            "SELECT * FROM tab WHERE pk = 'a' ORDER BY ?",
+            "Argument to ORDER BY must be of type VariableReference. Type: PARAMETER at 1:43:1",
+        ),
+        (
+            "SELECT * FROM tab WHERE pk = 'a' ORDER BY size(a)",
+            "Argument to ORDER BY must be of type VariableReference. Type: size at 1:43:4",
+        ),
     ]);
+}
+
+fn unsupported_type(kind: &str, column: usize) -> String {
+    format!(
+        "Unsupported data type for IS operator: {kind}. Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at 1:{column}:2"
+    )
 }
 
 #[test]
@@ -265,10 +312,15 @@ fn conditions() {
             "a LIKE 'x'",
             "Unsupported operator in Condition Expression. Operator: like",
         ),
+        (
+            "a NOT LIKE 'x'",
+            "Unsupported operator in Condition Expression. Operator: like",
+        ),
         ("a = -b", "Unsupported operator in Condition Expression. Operator: -"),
         ("foo(a)", "Unrecognized function: foo at 1:25:3"),
         ("b = 1\n AND foo(a)", "Unrecognized function: foo at 2:6:3"),
         ("COUNT(a) = 1", "Unsupported token in expression: count at 1:25:5"),
+        ("COUNT(*) = 1", "Unsupported token in expression: COUNT at 1:25:5"),
         (
             "case when a then b end",
             "Unsupported token in expression: CASE at 1:25:4",
@@ -306,6 +358,21 @@ fn conditions() {
             "list_append(a, b) = 1",
             "The function is not allowed in a condition expression; function: list_append",
         ),
+        // Operators of one precedence associate to the left.
+        (
+            "a < b BETWEEN 1 AND 2",
+            "Incorrect operand type for operator or function; operator or function: BETWEEN, operand type: BOOL",
+        ),
+        (
+            "a BETWEEN 1 AND 2 < b",
+            "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL",
+        ),
+        (
+            "a IN [1] = b",
+            "Unsupported operator in Condition Expression. Operator: =",
+        ),
+        ("a = b < c", "Unsupported operator in Condition Expression. Operator: ="),
+        ("a < b = c", "Unsupported operator in Condition Expression. Operator: ="),
         (
             "attribute_type(a, 'X')",
             "Invalid attribute type name found; type: X, valid types: {N,BS,L,B,NULL,M,S,SS,NS,BOOL}",
@@ -320,6 +387,9 @@ fn conditions() {
             "a IS INT",
             "Unsupported data type for IS operator: INTEGER. Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at 1:27:2",
         ),
+        ("a IS VARCHAR(10)", &unsupported_type("CHARACTER_VARYING", 27)),
+        ("a IS CHAR", &unsupported_type("CHARACTER", 27)),
+        ("a IS DECIMAL(5, 2)", &unsupported_type("DECIMAL", 27)),
         (
             "size(a) IS NUMERIC",
             "The left hand side argument to IS must be a Variable Reference, Literal, or Path",
@@ -367,6 +437,10 @@ fn literals() {
         (
             "a = [1, 1e126]",
             "Number overflow. Attempting to store a number with magnitude larger than supported range under root[1]",
+        ),
+        (
+            "a = 1e2147483647",
+            "Number overflow. Attempting to store a number with magnitude larger than supported range under root",
         ),
         (
             "a = 1e-131",
@@ -457,6 +531,18 @@ fn inserts() {
             "Unsupported data type: b under key root at 1:30:1",
         ),
         (
+            "INSERT INTO tab VALUE {'pk': -b}",
+            "Unsupported data type: - under key root at 1:30:1",
+        ),
+        (
+            "INSERT INTO tab VALUE {'pk': b IS NULL}",
+            "Unsupported data type: is under key root at 1:32:2",
+        ),
+        (
+            "INSERT INTO tab VALUE {'pk': [b IS NULL]}",
+            "Unsupported data type: NAry under key root[0] at 1:33:2",
+        ),
+        (
             "INSERT INTO tab VALUE {'pk': set_add(a, 1)}",
             "Unsupported data type: set_add under key root at 1:30:7",
         ),
@@ -480,6 +566,61 @@ fn inserts() {
             "Unsupported clause: ON CONFLICT",
         ),
     ]);
+}
+
+#[test]
+fn keys_of_maps_are_strings() {
+    let kinds = [
+        ("a", "VariableReference"),
+        ("?", "Parameter"),
+        ("a.b", "Path"),
+        ("[1]", "Seq"),
+        ("<<1>>", "Seq"),
+        ("{'b': 1}", "Struct"),
+        ("1", "INT"),
+        ("-1", "INT"),
+        ("1.0", "DECIMAL"),
+        ("1e5", "DECIMAL"),
+        ("1E5", "DECIMAL"),
+        ("null", "NULL"),
+        ("true", "BOOL"),
+        ("`x`", "Literal"),
+        ("missing", "LiteralMissing"),
+        ("size(a)", "NAry"),
+        ("-a", "NAry"),
+    ];
+    for (key, kind) in kinds {
+        let expect = format!("Tuple keys must be of type String. Actual type: {kind} under root");
+        for (statement, path) in [
+            (format!("INSERT INTO tab VALUE {{{key}: 1}}"), ""),
+            (format!("INSERT INTO tab VALUE {{'pk': {{'m': {{{key}: 1}}}}}}"), ".m"),
+        ] {
+            let error = statement_error(&statement).unwrap();
+            let prefix = format!("{expect}{path} at 1:");
+            assert!(error.starts_with(&prefix), "{statement}: {error}");
+        }
+    }
+}
+
+#[test]
+fn names_of_tables() {
+    let wrong = "Table name should be within the length [3, 255] and only contain 'a-z', 'A-Z', '0-9', '-', '_', '.'.";
+    let long = |length: usize| "a".repeat(length);
+    for (name, valid) in [
+        ("ab", false),
+        ("abc", true),
+        (&long(255), true),
+        (&long(256), false),
+        ("AZaz09-_.", true),
+        ("a/bc", false),
+        ("a bc", false),
+        ("a:bc", false),
+        ("a\u{e9}bc", false),
+        ("arn:aws:dynamodb:us-east-1:000000000000:table/abc", true),
+    ] {
+        let error = statement_error(&format!("SELECT * FROM \"{name}\""));
+        assert_eq!(error.as_deref(), (!valid).then_some(wrong), "{name}");
+    }
 }
 
 #[test]

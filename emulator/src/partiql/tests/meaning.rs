@@ -88,7 +88,14 @@ fn queries_and_scans_are_told_apart() {
         ("pk = 'a' AND pk = 'a'", "a >"),
         ("pk = 'a' AND pk = 'b'", " >"),
         ("pk = 'a' AND sk = '1' AND sk = '2'", " >"),
+        ("pk IN ['b'] OR pk IN ['c', 'a']", "a b c >"),
+        ("pk = 'b' OR pk IN ['a']", "a b >"),
+        ("pk = 'a' AND (x IN [1] OR y IN [2])", "a >"),
         ("pk = 'a' OR x = 1", "scan >"),
+        ("x = 1 OR pk = 'a'", "scan >"),
+        ("x = 1 AND pk = 'a'", "a >"),
+        ("(x = 1 AND pk = 'a') OR (pk = 'b' AND y = 2)", "a b >"),
+        ("(x = 1 OR pk = 'a') AND (y = 2 OR pk = 'b')", "scan >"),
         ("pk > 'a'", "scan >"),
         ("pk <> 'a'", "scan >"),
         ("NOT pk = 'a'", "scan >"),
@@ -107,9 +114,31 @@ fn no_item_is_read_twice() {
         ("(pk = 'a' AND sk > '1') OR (pk = 'a' AND sk < '3')", OVERLAP),
         ("(pk = 'a' AND sk = '1') OR (pk = 'a' AND x = 2)", OVERLAP),
         ("pk = 'a' AND (sk = '1' OR x = 2)", OVERLAP),
+        ("pk = 'a' AND (x = 2 OR sk = '1')", OVERLAP),
+        ("pk = 'a' AND (sk IN ['1', '2'] OR x = 2)", OVERLAP),
+        ("pk = 'a' AND (x IN [2] OR sk IN ['1'])", OVERLAP),
+        ("pk IN ['a'] OR pk IN ['b', 'a']", OVERLAP),
         ("(pk = 'a' AND sk < '2') OR (pk = 'a' AND sk >= '2')", "a a >"),
         ("(pk = 'a' AND NOT sk = '1') OR (pk = 'a' AND sk = '1')", "a >"),
         ("(pk = 'a' AND sk <> '1') OR (pk = 'a' AND sk = '2')", "a >"),
+        (
+            "(pk = 'a' AND NOT (x = 1 OR sk = '1')) OR (pk = 'a' AND sk = '1')",
+            "a >",
+        ),
+        ("(pk = 'a' AND NOT sk IN ['1']) OR (pk = 'a' AND sk = '1')", "a >"),
+        (
+            "(pk = 'a' AND NOT begins_with(sk, '1')) OR (pk = 'a' AND sk = '1')",
+            "a >",
+        ),
+        ("(pk = 'a' AND size(sk) > 1) OR (pk = 'a' AND sk = '1')", "a >"),
+        ("(pk = 'a' AND NOT x = 1) OR (pk = 'a' AND sk = '1')", OVERLAP),
+        ("(pk = 'a' AND NOT pk = 'b') OR (pk = 'a' AND sk = '1')", OVERLAP),
+        ("(pk = 'a' AND x <> 1) OR (pk = 'a' AND sk = '1')", OVERLAP),
+        ("(pk = 'a' AND NOT x IN [1]) OR (pk = 'a' AND sk = '1')", OVERLAP),
+        (
+            "(pk = 'a' AND NOT begins_with(x, '1')) OR (pk = 'a' AND sk = '1')",
+            OVERLAP,
+        ),
     ]);
 }
 
@@ -132,6 +161,11 @@ fn keys_are_of_their_types() {
         ("pk = 1", &format!("{TYPE}pk")),
         ("pk IN ['a', 1]", &format!("{TYPE}pk")),
         ("pk = 'a' AND sk > 1", &format!("{TYPE}sk")),
+        ("pk = 'a' AND sk BETWEEN 1 AND 2", &format!("{TYPE}sk")),
+        ("pk = 'a' AND sk IN ['1', 2]", &format!("{TYPE}sk")),
+        ("(pk = 'a' AND sk > 1) OR pk = 2", &format!("{TYPE}sk")),
+        ("pk = 2 OR (pk = 'a' AND sk > 1)", &format!("{TYPE}pk")),
+        ("sk = 1", "scan >"),
         (
             "pk = null",
             "Key value must be of type S, N, or B. Key name: pk, Key type: NULL",
@@ -285,6 +319,36 @@ fn meaning(statement: &str, parameters: &[AttributeValue], cache: &StatementCach
         Ok(format!("{} {values:?} {bound}", prepared.table()))
     });
     meaning.map_err(|error| error.message().unwrap().to_owned())
+}
+
+/// A constant other than `true` and `false` differs from every condition.
+#[test]
+fn conditions_are_compared_with_constants() {
+    for (clause, expect) in [
+        ("(a = 1) = true", true),
+        ("(a = 2) = true", false),
+        ("true = (a = 1)", true),
+        ("false = (a = 1)", false),
+        ("(a = 1) = false", false),
+        ("(a = 2) = false", true),
+        ("(a = 1) <> true", false),
+        ("(a = 2) <> true", true),
+        ("(a = 1) <> false", true),
+        ("(a = 2) <> false", false),
+        ("(a = 1) = 5", false),
+        ("(a = 2) = 5", false),
+        ("(a = 1) <> 5", true),
+        ("(a = 2) <> 5", true),
+        ("null <> (a = 2)", true),
+    ] {
+        let meaning = meaning(
+            &format!("SELECT * FROM tab WHERE {clause}"),
+            &[],
+            &StatementCache::new(),
+        )
+        .unwrap();
+        assert!(meaning.contains(&format!("] {expect} [")), "{clause}: {meaning}");
+    }
 }
 
 #[test]
