@@ -358,6 +358,37 @@ mod tests {
             ("ArnLike", "aws:PrincipalArn", &["arn:aws:iam::*:role/App/*"], true),
             ("ArnEquals", "aws:PrincipalArn", &["arn:*:role/*"], false),
             ("ArnNotLike", "aws:PrincipalArn", &["arn:aws:iam::*:role/*"], false),
+            ("ArnNotEquals", "aws:PrincipalArn", &["arn:aws:iam::*:role/*"], false),
+            ("ArnNotEquals", "aws:PrincipalArn", &["arn:aws:iam::*:user/*"], true),
+            ("ArnNotLike", "aws:PrincipalArn", &["arn:aws:iam::*:user/*"], true),
+            (
+                "ArnEquals",
+                "aws:PrincipalArn",
+                &["arn:aws:iam::123456789012:role/${aws:PrincipalTag/none}*"],
+                true,
+            ),
+            (
+                "ArnEquals",
+                "aws:PrincipalArn",
+                &["arn:aws:iam::123456789012:role/${aws:username}*"],
+                false,
+            ),
+            ("Bool", "aws:SecureTransport", &["TRUE"], true),
+            ("Bool", "aws:SecureTransport", &["${aws:SecureTransport}"], true),
+            ("Bool", "aws:username", &["true"], false),
+            ("BinaryEquals", "b", &["QUJE"], false),
+            ("StringEqualsIgnoreCase", "aws:username", &["anne"], false),
+            ("StringNotEqualsIgnoreCase", "aws:username", &["bob"], true),
+            ("StringNotLike", "aws:username", &["B*", "a*"], true),
+            ("IpAddress", "aws:SourceIp", &["10.0.0.0/8", "203.0.113.7"], true),
+            ("IpAddress", "aws:SourceIp", &["203.0.113.8/29"], false),
+            ("NotIpAddress", "aws:SourceIp", &["203.0.113.8/29"], true),
+            ("IpAddress", "aws:username", &["0.0.0.0/0"], false),
+            ("NumericLessThanIfExists", "aws:nobody", &["1"], true),
+            ("ForAllValues:StringEquals", "aws:nobody", &["a"], true),
+            ("ForAnyValue:StringNotEquals", "aws:nobody", &["a"], false),
+            ("Null", "aws:username", &["true"], false),
+            ("Null", "aws:nobody", &["false"], false),
             ("Null", "aws:username", &["false"], true),
             ("Null", "aws:username", &["true", "false"], true),
             ("Null", "aws:nobody", &["true"], true),
@@ -365,6 +396,79 @@ mod tests {
             ("Null", "dynamodb:LeadingKeys", &["false"], true),
         ] {
             assert_eq!(holds(operator, key, values), expect, "{operator} {key} {values:?}");
+        }
+    }
+
+    /// The request has 12.5 and the first moment of 2026; the policy has less, as much and more.
+    #[test]
+    fn orders() {
+        for (order, expect) in [
+            ("Equals", [false, true, false]),
+            ("NotEquals", [true, false, true]),
+            ("LessThan", [false, false, true]),
+            ("LessThanEquals", [false, true, true]),
+            ("GreaterThan", [true, false, false]),
+            ("GreaterThanEquals", [true, true, false]),
+        ] {
+            for (kind, key, values) in [
+                ("Numeric", "n", ["12.4", "12.500", "12.6"]),
+                (
+                    "Date",
+                    "aws:CurrentTime",
+                    ["2025-12-31T23:59:59.999Z", "2026-01-01", "2026-01-01T00:00:00.001Z"],
+                ),
+                ("Date", "aws:EpochTime", ["1767225599", "1767225600", "1767225601"]),
+            ] {
+                let found = values.map(|value| holds(&format!("{kind}{order}"), key, &[value]));
+                assert_eq!(found, expect, "{kind}{order} {key}");
+            }
+            // Of a value of another type no comparison holds.
+            let negated = order == "NotEquals";
+            assert_eq!(
+                holds(&format!("Numeric{order}"), "aws:username", &["12.5"]),
+                negated,
+                "{order}"
+            );
+            assert_eq!(
+                holds(&format!("Date{order}"), "aws:username", &["2026"]),
+                negated,
+                "{order}"
+            );
+        }
+    }
+
+    #[test]
+    fn operators_take_values_of_their_type() {
+        let (text, arn, flag) = ("text", "arn:aws:iam::1:user/a", "true");
+        let (number, date, bytes, network) = ("-1.5", "2026-01-01", "QUI=", "10.0.0.0/8");
+        let all = [text, arn, flag, number, date, bytes, network, "*"];
+        for (operator, valid, takes_variables) in [
+            ("StringEquals", &all[..], true),
+            ("StringNotEquals", &all, true),
+            ("StringEqualsIgnoreCase", &all, true),
+            ("StringNotEqualsIgnoreCase", &all, true),
+            ("StringLike", &all, true),
+            ("StringNotLike", &all, true),
+            ("ArnEquals", &[arn, "*"], true),
+            ("ArnNotEquals", &[arn, "*"], true),
+            ("ArnLike", &[arn, "*"], true),
+            ("ArnNotLike", &[arn, "*"], true),
+            ("Bool", &[flag], true),
+            ("Null", &[flag], false),
+            ("NumericEquals", &[number], false),
+            ("NumericLessThan", &[number], false),
+            ("DateNotEquals", &[date], false),
+            ("DateGreaterThan", &[date], false),
+            ("BinaryEquals", &[text, flag, bytes], false),
+            ("IpAddress", &[network], false),
+            ("NotIpAddress", &[network], false),
+        ] {
+            let read = ConditionOperator::parse(operator).unwrap();
+            assert_eq!(read.takes_variables(), takes_variables, "{operator}");
+            for value in all {
+                let expect = valid.contains(&value);
+                assert_eq!(read.check_value(value).is_ok(), expect, "{operator} {value}");
+            }
         }
     }
 

@@ -733,6 +733,16 @@ mod tests {
                 "Statement 1: NotPrincipal is not allowed in a resource control policy.",
             ),
             (
+                r#"{"Effect": "Deny", "Principal": "*", "NotPrincipal": "*", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Resource,
+                "Statement 1: it has both Principal and NotPrincipal.",
+            ),
+            (
+                r#"{"Effect": "Deny", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Resource,
+                "Statement 1: a resource-based policy needs Principal or NotPrincipal.",
+            ),
+            (
                 r#"{"Effect": "Deny", "Principal": "*", "NotAction": "dynamodb:*", "Resource": "*"}"#,
                 PolicyKind::ResourceControl,
                 "Statement 1: NotAction is not allowed in a resource control policy.",
@@ -779,6 +789,119 @@ mod tests {
             ),
         ] {
             assert_eq!(statement(text, kind), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn actions_are_names_of_services() {
+        for (action, expect) in [
+            ("*", true),
+            ("dynamodb:GetItem", true),
+            ("DynamoDB:get*", true),
+            ("dynamodb:Get?tem", true),
+            ("dynamodb:*", true),
+            ("application-autoscaling:Register*", true),
+            ("s3:GetObject", true),
+            ("", false),
+            ("**", false),
+            (":GetItem", false),
+            ("*:GetItem", false),
+            ("dynamod?:GetItem", false),
+            ("dynamodb:", false),
+            ("dynamodb:Get-Item", false),
+            ("dynamodb:Get Item", false),
+            ("dynamodb:Get:Item", false),
+            ("dynamo_db:GetItem", false),
+        ] {
+            for element in ["Action", "NotAction"] {
+                let text = format!(r#"{{"Effect": "Allow", "{element}": "{action}", "Resource": "*"}}"#);
+                let refused = statement(&text, PolicyKind::Identity);
+                assert_eq!(refused.is_empty(), expect, "{action}: {refused}");
+            }
+        }
+    }
+
+    /// Policies of principals and accounts may leave out the end of an ARN.
+    #[test]
+    fn resources_are_arns() {
+        let (complete, valid, invalid) = ("arn:aws:dynamodb:us-east-1:123456789012:table/T", [true; 7], [false; 7]);
+        let incomplete = [true, true, false, true, true, false, true];
+        for (resource, expect) in [
+            ("*", valid),
+            (complete, valid),
+            ("arn:*:*:*:*:*", valid),
+            ("arn:aws:*:us-east-1:123456789012:table/T", valid),
+            ("arn:aws:dynamodb:us-*:1234?:table/T*", valid),
+            ("arn:aws:dynamodb:us-east-1:123456789012:table/${aws:username}", valid),
+            ("arn:aws:dynamodb:us-east-1:123456789012", incomplete),
+            ("arn:aws:dynamodb", incomplete),
+            ("arn", incomplete),
+            ("arn:aws:dynamodb:${aws:username}", invalid),
+            ("arn:aws:dynamodb:us-east-1:${aws:PrincipalAccount}:table/T", invalid),
+            ("arn:aws:dynamod?:us-east-1:123456789012:table/T", invalid),
+            ("arn:aws:*db:us-east-1:123456789012:table/T", invalid),
+            ("Arn:aws:dynamodb:us-east-1:123456789012:table/T", invalid),
+            ("table/T", invalid),
+            ("", invalid),
+        ] {
+            let kinds = [
+                PolicyKind::Identity,
+                PolicyKind::Boundary,
+                PolicyKind::Session,
+                PolicyKind::ServiceControl,
+                PolicyKind::ResourceControl,
+                PolicyKind::Resource,
+                PolicyKind::Endpoint,
+            ];
+            for (kind, expect) in kinds.into_iter().zip(expect) {
+                let principal = if kind.names_principals() {
+                    r#""Principal": "*","#
+                } else {
+                    ""
+                };
+                let text = format!(
+                    r#"{{"Effect": "Deny", {principal} "Action": "dynamodb:GetItem", "Resource": ["{complete}", "{resource}"]}}"#
+                );
+                let refused = statement(&text, kind);
+                assert_eq!(refused.is_empty(), expect, "{kind:?} {resource}: {refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn conditions_that_are_refused() {
+        for (condition, expect) in [
+            ("[]", "Condition must be an object."),
+            (
+                r#"{"Null": {"aws:a": "true"}, "Null": {"aws:b": "true"}}"#,
+                "Condition has the operator \"Null\" twice.",
+            ),
+            (r#"{"Null": []}"#, "Null must be an object of keys and values."),
+            (
+                r#"{"Null": {"aws:a": []}}"#,
+                "Null aws:a must be a value or a list of values.",
+            ),
+            (
+                r#"{"Null": {"aws:a": {}}}"#,
+                "Null aws:a must be a value or a list of values.",
+            ),
+            (
+                r#"{"NumericEquals": {"aws:a": ["1", "x"]}}"#,
+                "NumericEquals aws:a: \"x\" is not a valid number.",
+            ),
+            (r#"{"NumericEquals": {"aws:a": ["1", 2, "-3.5"]}}"#, ""),
+            (
+                r#"{"StringEquals": {"aws:a": ["1"]}, "StringLike": {"aws:a": ["1"]}}"#,
+                "",
+            ),
+        ] {
+            let text = format!(r#"{{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {condition}}}"#);
+            let expect = if expect.is_empty() {
+                String::new()
+            } else {
+                format!("Statement 1: {expect}")
+            };
+            assert_eq!(statement(&text, PolicyKind::Identity), expect, "{condition}");
         }
     }
 

@@ -357,6 +357,19 @@ mod tests {
                 r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"dynamodb:LeadingKeys": "true"}}"#,
                 &["ScanIgnoresLeadingKeys"],
             ),
+            // So does only the test for absence.
+            (
+                "Allow",
+                r#""dynamodb:*""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "false"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"aws:TagKeys": "false"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
             (
                 "Deny",
                 r#""dynamodb:PutItem""#,
@@ -396,9 +409,26 @@ mod tests {
         ] {
             assert_eq!(with(effect, action, condition), expect, "{effect} {action} {condition}");
         }
-        let old = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb:r:1:table/${aws:username}"}}"#;
-        let warnings = PolicyDocument::parse(old, PolicyKind::Identity).unwrap().warnings();
-        assert_eq!(warnings[0].code, "VariablesAreLiteral");
+        let variable = "arn:aws:dynamodb:r:1:table/${aws:username}";
+        for (version, resources, condition, expect) in [
+            ("", variable, "{}", &["VariablesAreLiteral"][..]),
+            (r#""Version": "2008-10-17","#, variable, "{}", &["VariablesAreLiteral"]),
+            (r#""Version": "2012-10-17","#, variable, "{}", &[]),
+            (
+                "",
+                "*",
+                r#"{"StringEquals": {"aws:username": ["a", "${aws:userid}"]}}"#,
+                &["VariablesAreLiteral"],
+            ),
+            ("", "*", r#"{"StringEquals": {"aws:username": ["a", "b"]}}"#, &[]),
+        ] {
+            let old = format!(
+                r#"{{{version} "Statement": {{"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": ["*", "{resources}"], "Condition": {condition}}}}}"#
+            );
+            let warnings = PolicyDocument::parse(&old, PolicyKind::Identity).unwrap().warnings();
+            let codes: Vec<&str> = warnings.iter().map(|warning| warning.code).collect();
+            assert_eq!(codes, expect, "{old}");
+        }
     }
 
     #[test]

@@ -272,6 +272,13 @@ mod tests {
                 None,
             ),
             (r#"{"Service": "lambda.amazonaws.com"}"#, None, None),
+            (r#"{"Federated": "cognito-identity.amazonaws.com"}"#, None, None),
+            (r#"{"CanonicalUser": "79a59df900b949e5"}"#, None, None),
+            (
+                r#"{"Federated": "www.amazon.com", "AWS": "123456789012"}"#,
+                Some(Grant::Account),
+                Some(Grant::Account),
+            ),
         ] {
             assert_eq!(grant(principal, false, &user), of_user, "{principal}");
             assert_eq!(grant(principal, false, &session), of_session, "{principal}");
@@ -307,6 +314,8 @@ mod tests {
             (r#""*""#, true, false),
             (r#"{"AWS": ["*", "123456789012"]}"#, false, false),
             (r#"{"AWS": "*", "Service": "lambda.amazonaws.com"}"#, false, false),
+            (r#"{"AWS": "*", "Federated": "www.amazon.com"}"#, false, false),
+            (r#"{"AWS": "*", "CanonicalUser": "79a59df900b949e5"}"#, false, false),
             (r#"{"AWS": "123456789012"}"#, false, false),
         ] {
             let node = Node::parse(principal, 4).unwrap();
@@ -350,6 +359,10 @@ mod tests {
             r#"{"AWS": "arn:aws:s3::123456789012:user/ann"}"#,
             r#"{"AWS": "arn:aws:iam::123456789012:user/"}"#,
             r#"{"Aws": "*"}"#,
+            r#"{"Service": []}"#,
+            r#"{"AWS": "12345678901"}"#,
+            r#"{"AWS": "1234567890123"}"#,
+            r#"{"AWS": "12345678901a"}"#,
         ] {
             assert!(
                 PrincipalList::read(&Node::parse(principal, 4).unwrap(), false).is_err(),

@@ -664,6 +664,21 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_texts() {
+        for (json, expect) in [
+            ("{}", Ok(None)),
+            (r#"{"secureTransport": true}"#, Ok(Some(true))),
+            (r#"{"secureTransport": "true"}"#, Ok(Some(true))),
+            (r#"{"secureTransport": false}"#, Ok(Some(false))),
+            (r#"{"secureTransport": "False"}"#, Err(())),
+            (r#"{"secureTransport": 1}"#, Err(())),
+        ] {
+            let found = read(json).map(|directory| directory.secure_transport).map_err(drop);
+            assert_eq!(found, expect, "{json}");
+        }
+    }
+
+    #[test]
     fn configurations_are_refused() {
         let account = |inside: &str| format!(r#"{{"accounts": {{"123456789012": {inside}}}}}"#);
         for (json, expect) in [

@@ -361,6 +361,46 @@ mod tests {
     }
 
     #[test]
+    fn principals_are_checked_and_normalized() {
+        let invalid = Err("Invalid principal in policy document.");
+        for (principal, expect) in [
+            (r#""*""#, Ok(r#""*""#)),
+            (r#"{"AWS":"*"}"#, Ok(r#"{"AWS":"*"}"#)),
+            (
+                r#"{"AWS":"123456789012"}"#,
+                Ok(r#"{"AWS":"arn:aws:iam::123456789012:root"}"#),
+            ),
+            (
+                r#"{"AWS":["arn:aws-cn:iam::123456789012:user/a","arn:aws:sts::123456789012:assumed-role/r/s"]}"#,
+                Ok(r#"{"AWS":["arn:aws-cn:iam::123456789012:user/a","arn:aws:sts::123456789012:assumed-role/r/s"]}"#),
+            ),
+            (r#"{"AWS":"12345678901"}"#, invalid),
+            (r#"{"AWS":"1234567890123"}"#, invalid),
+            (r#"{"AWS":"12345678901a"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::12345678901a:root"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam:us-east-1:123456789012:root"}"#, invalid),
+            (r#"{"AWS":"arn:aws:s3::123456789012:root"}"#, invalid),
+            (r#"{"AWS":"arn:gcp:iam::123456789012:root"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:"}"#, invalid),
+        ] {
+            let text = format!(
+                r#"{{"Statement":[{{"Effect":"Deny","Principal":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]}}"#
+            );
+            let found = Document::read(&text, false);
+            let found = found
+                .as_ref()
+                .map(Document::text)
+                .map_err(|error| error.message().unwrap_or_default());
+            let expect = expect.map(|principal| {
+                format!(
+                    r#"{{"Version":"2008-10-17","Statement":[{{"Effect":"Deny","Principal":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]}}"#
+                )
+            });
+            assert_eq!(found, expect.as_deref().map_err(|error| *error), "{principal}");
+        }
+    }
+
+    #[test]
     fn a_document_is_normalized() {
         let text =
             r#"{"Statement": [{"Action": ["dynamodb:GetItem"], "Effect": "Deny", "Principal": "*", "Resource": "*"}]}"#;
@@ -368,6 +408,11 @@ mod tests {
         assert_eq!(
             document.text(),
             r#"{"Version":"2008-10-17","Statement":[{"Effect":"Deny","Principal":"*","Action":"dynamodb:GetItem","Resource":"*"}]}"#
+        );
+        let text = r#"{"Statement": {"Sid": "One", "Condition": {"Bool": {"aws:SecureTransport": ["true"]}}, "NotAction": "dynamodb:GetItem", "Effect": "Deny", "NotPrincipal": "*", "NotResource": "*"}, "Id": "mine", "Version": "2012-10-17"}"#;
+        assert_eq!(
+            Document::read(text, false).unwrap().text(),
+            r#"{"Version":"2012-10-17","Id":"mine","Statement":[{"Sid":"One","Effect":"Deny","NotPrincipal":"*","NotAction":"dynamodb:GetItem","NotResource":"*","Condition":{"Bool":{"aws:SecureTransport":"true"}}}]}"#
         );
     }
 }

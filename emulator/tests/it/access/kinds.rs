@@ -315,3 +315,48 @@ fn conditions_on_where_a_request_comes_from() {
     only(json!({"DateLessThan": {"aws:CurrentTime": "2026-01-02T00:00:00Z"}})).check("Tab", None, &[], "");
     only(json!({"DateGreaterThan": {"aws:CurrentTime": "2026-01-02T00:00:00Z"}})).check("Tab", None, &[], refused);
 }
+
+/// The address and the transport of the configuration are those of requests that have no header for them.
+#[test]
+fn a_request_has_the_configured_origin_unless_its_headers_name_another() {
+    let address = |key: &str| json!({"IpAddress": {key: "203.0.113.0/24"}});
+    let secure = |expect: &str| json!({"Bool": {"aws:SecureTransport": expect}});
+    let local = json!({"IpAddress": {"aws:SourceIp": "127.0.0.1"}});
+    let office = json!({"sourceIp": "203.0.113.9"});
+    let far = ("x-dynatwin-source-ip", "198.51.100.1");
+    let near = ("x-dynatwin-source-ip", "203.0.113.200");
+    let through = ("x-dynatwin-vpc-endpoint", "vpce-1");
+    let (plain, encrypted) = (
+        ("x-dynatwin-secure-transport", "false"),
+        ("x-dynatwin-secure-transport", "true"),
+    );
+    for (configuration, condition, headers, expect) in [
+        (json!({}), local, vec![], true),
+        (json!({}), address("aws:SourceIp"), vec![], false),
+        (json!({}), address("aws:SourceIp"), vec![near], true),
+        (office.clone(), address("aws:SourceIp"), vec![], true),
+        (office.clone(), address("aws:SourceIp"), vec![far], false),
+        (office.clone(), address("aws:SourceIp"), vec![through], false),
+        (office.clone(), address("aws:VpcSourceIp"), vec![through], true),
+        (office.clone(), address("aws:VpcSourceIp"), vec![through, far], false),
+        (office, address("aws:VpcSourceIp"), vec![], false),
+        (json!({}), secure("true"), vec![], true),
+        (json!({"secureTransport": true}), secure("true"), vec![], true),
+        (json!({"secureTransport": false}), secure("true"), vec![], false),
+        (json!({"secureTransport": false}), secure("false"), vec![], true),
+        (json!({"secureTransport": false}), secure("true"), vec![encrypted], true),
+        (json!({"secureTransport": true}), secure("true"), vec![plain], false),
+    ] {
+        let mut whole = configuration.clone();
+        let policy = json!({"Version": "2012-10-17", "Statement": {
+            "Effect": "Allow", "Action": "*", "Resource": "*", "Condition": condition}});
+        whole["accounts"] = json!({ACCOUNT: {"users": {"ANN": {
+            "policies": [policy], "accessKeys": [{"accessKeyId": "ANN", "secretAccessKey": "s"}]}}}});
+        let (status, answer) = Twin::new(&whole).send("ANN", "ListTables", &json!({}), &headers);
+        assert_eq!(
+            status == 200,
+            expect,
+            "{configuration} {condition} {headers:?}: {answer}"
+        );
+    }
+}
