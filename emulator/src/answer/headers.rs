@@ -130,5 +130,7 @@ mod tests {
         headers.remove("a");
         let names: Vec<_> = headers.iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["b", "c", "d"]);
+        let headers = AnswerHeaders::from([("a", "1"), ("b", "2")]);
+        assert_eq!(headers.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
     }
 }

@@ -369,6 +369,61 @@ mod tests {
     }
 
     #[test]
+    fn number_sets_are_ordered_wherever_they_are() {
+        use AttributeValue as V;
+        let set = V::number_set(vec![Number::from(1), Number::from(9)]).unwrap();
+        let map: Map = [("a".into(), V::L(vec![set.clone(), V::Null]))].into_iter().collect();
+        let item: Map = [
+            ("m".into(), V::M(map)),
+            ("s".into(), set.clone()),
+            ("t".into(), V::Null),
+        ]
+        .into_iter()
+        .collect();
+        for (hashed, order) in [(false, r#"["1","9"]"#), (true, r#"["9","1"]"#)] {
+            let expect = format!(
+                r#"{{"m":{{"M":{{"a":{{"L":[{{"NS":{order}}},{{"NULL":true}}]}}}}}},"s":{{"NS":{order}}},"t":{{"NULL":true}}}}"#
+            );
+            let writer = || {
+                let mut writer = Writer::new();
+                if hashed {
+                    writer.order_number_sets_by_hash();
+                }
+                writer
+            };
+            let written = |write: &dyn Fn(&mut Writer)| {
+                let mut writer = writer();
+                write(&mut writer);
+                String::from_utf8(writer.finish()).unwrap()
+            };
+            assert_eq!(
+                written(&|writer| {
+                    writer.attributes(&item);
+                }),
+                expect
+            );
+            assert_eq!(
+                written(&|writer| {
+                    writer.item(&Item::new(&item));
+                }),
+                expect
+            );
+            assert_eq!(
+                written(&|writer| {
+                    writer.value(&V::M(item.clone()));
+                }),
+                format!(r#"{{"M":{expect}}}"#)
+            );
+            assert_eq!(
+                written(&|writer| {
+                    writer.open_list().null().value(&set).null().close_list();
+                }),
+                format!(r#"[null,{{"NS":{order}}},null]"#)
+            );
+        }
+    }
+
+    #[test]
     fn commas_separate_members() {
         let item = Item::new(&[("pk".into(), AttributeValue::string("a"))].into_iter().collect());
         check(

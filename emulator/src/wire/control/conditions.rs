@@ -488,6 +488,18 @@ mod tests {
         ] {
             assert_eq!(read(text, &Conditions::CALM), Err(expect.to_owned()), "{text}");
         }
+        for name in ["streamBytes", "recoveryBytes"] {
+            for value in ["0", "0.5", "1.5", "-1", "\"none\"", "true"] {
+                let text = format!(r#"{{"{name}": {value}}}"#);
+                let expect = format!("{name} must be a whole number of bytes greater than 0, or \"unlimited\".");
+                assert_eq!(read(&text, &Conditions::CALM), Err(expect), "{text}");
+            }
+        }
+        for value in ["0", "1.5", "1025", "-1", "\"many\""] {
+            let text = format!(r#"{{"streamShards": {value}}}"#);
+            let expect = "streamShards must be a number of shards from 1 to 1024, or \"throughput\".";
+            assert_eq!(read(&text, &Conditions::CALM), Err(expect.to_owned()), "{text}");
+        }
         assert!(moment("2026-02-30T00:00:00Z").is_err());
         assert_eq!(seconds("x", 1e300), Ok(LONGEST));
         assert!(seconds("x", f64::INFINITY).is_err() && seconds("x", f64::NAN).is_err());

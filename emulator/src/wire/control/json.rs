@@ -310,6 +310,18 @@ mod tests {
     }
 
     #[test]
+    fn bodies_are_written_as_they_were_read() {
+        for body in [
+            "null",
+            "true",
+            "[false,null,-1.5]",
+            r#"{"a":"b\n","c":[{},[],null],"d":true,"e":null}"#,
+        ] {
+            assert_eq!(Json::read(body.as_bytes()).unwrap().to_text(), body);
+        }
+    }
+
+    #[test]
     fn echoed_texts_are_shortened() {
         assert_eq!(shortened("short"), "short");
         assert_eq!(shortened(&"é".repeat(1000)), "é".repeat(100));

@@ -97,3 +97,24 @@ impl fmt::Display for ControlError {
 }
 
 impl std::error::Error for ControlError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_their_status() {
+        for (error, status) in [
+            (ControlError::malformed("a"), 400),
+            (ControlError::forbidden("a"), 403),
+            (ControlError::not_found("a"), 404),
+            (ControlError::not_allowed("GET", "a"), 405),
+            (ControlError::too_large("a"), 413),
+            (ControlError::not_json("a"), 415),
+            (ControlError::unavailable("a"), 503),
+        ] {
+            assert_eq!((error.status(), error.to_string().as_str()), (status, "a"));
+            assert_eq!(error.allow(), (status == 405).then_some("GET"));
+        }
+    }
+}

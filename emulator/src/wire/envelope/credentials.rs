@@ -293,6 +293,28 @@ mod tests {
     }
 
     #[test]
+    fn session_tokens_are_in_a_header_or_the_query() {
+        for (target, header, expect) in [
+            ("/", None, None),
+            ("/", Some("a%2F+"), Some("a%2F+")),
+            ("/?X-Amz-Security-Token=a%2Fb", None, Some("a/b")),
+            ("/?x=1&X-Amz-Security-Token=a%3D", Some("other"), Some("a=")),
+        ] {
+            let headers: Vec<_> = header
+                .map(|value| ("x-amz-security-token".to_owned(), value.to_owned()))
+                .into_iter()
+                .collect();
+            let request = HttpRequest {
+                method: "GET",
+                target,
+                headers: &headers,
+                body: b"",
+            };
+            assert_eq!(session_token(&request).as_deref(), expect, "{target} {header:?}");
+        }
+    }
+
+    #[test]
     fn scopes() {
         for (scope, key, region) in [
             ("K/d/r/dynamodb/aws4_request", "K", "r"),

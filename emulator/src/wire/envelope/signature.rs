@@ -709,6 +709,22 @@ mod tests {
     }
 
     #[test]
+    fn hosts_of_aws_name_their_region() {
+        for (host, expected) in [
+            ("dynamodb.eu-west-1.amazonaws.com", Some("eu-west-1")),
+            ("dynamodb.eu-west-1.amazonaws.com:443", Some("eu-west-1")),
+            ("streams.dynamodb.us-east-1.amazonaws.com", Some("us-east-1")),
+            ("dynamodb.cn-north-1.amazonaws.com.cn", Some("cn-north-1")),
+            ("dynamodb.us-west-2.api.aws", Some("us-west-2")),
+            ("localhost:8000", None),
+            ("dynamodb.eu-west-1.example.com", None),
+            ("", None),
+        ] {
+            assert_eq!(region_of_host(host), expected, "{host}");
+        }
+    }
+
+    #[test]
     fn dates() {
         for (text, expected) in [
             ("20260101T000100Z", Some(SIGNED)),

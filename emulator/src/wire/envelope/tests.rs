@@ -177,6 +177,46 @@ fn bodies_above_the_limit() {
         let answer = opened(method, "/", &headers, &vec![b' '; limits::REQUEST_BODY + 1]).unwrap_err();
         assert_eq!((answer.status, answer.body.len()), (413, 0));
     }
+    let headers = [JSON, TARGET, SIGNED, DATE, ("content-encoding", "gzip")];
+    for (length, status) in [(limits::REQUEST_BODY, None), (limits::REQUEST_BODY + 1, Some(413))] {
+        let mut body = vec![b' '; length];
+        compress(&mut body, Some(b"gzip"));
+        let answer = opened("POST", "/", &headers, &body).err();
+        assert_eq!(answer.map(|answer| answer.status), status, "{length}");
+    }
+}
+
+#[test]
+fn exceptions_have_the_package_of_the_layer_that_raises_them() {
+    for kind in ErrorKind::ALL {
+        let error = ApiError::without_message(kind);
+        let expect = match kind {
+            ErrorKind::Validation => "com.amazon.coral.validate",
+            ErrorKind::Serialization
+            | ErrorKind::UnknownOperation
+            | ErrorKind::AccessDenied
+            | ErrorKind::MissingAuthenticationToken
+            | ErrorKind::IncompleteSignature
+            | ErrorKind::InvalidSignature
+            | ErrorKind::UnrecognizedClient
+            | ErrorKind::ExpiredToken
+            | ErrorKind::ServiceUnavailable
+            | ErrorKind::Throttling => "com.amazon.coral.service",
+            _ => "com.amazonaws.dynamodb.v20120810",
+        };
+        let answer = close_error(&AnswerFormat::default(), &error, &RequestIds::new(1), Moment::START);
+        let body = String::from_utf8(answer.body).unwrap();
+        assert!(
+            body.starts_with(&format!("{{\"__type\":\"{expect}#")),
+            "{kind:?}: {body}"
+        );
+        let status = match kind {
+            ErrorKind::InternalServerError => 500,
+            ErrorKind::ServiceUnavailable => 503,
+            _ => 400,
+        };
+        assert_eq!(answer.status, status, "{kind:?}");
+    }
 }
 
 #[test]
