@@ -750,3 +750,31 @@ fn a_header_advances_a_settable_clock() {
         assert_eq!(passed, expect, "{text}");
     }
 }
+
+/// A transport with one thread carries these out elsewhere.
+#[test]
+fn requests_that_may_take_long_are_known_in_advance() {
+    let engine = shared();
+    for (target, operation, expect) in [
+        ("/", Some("DynamoDB_20120810.DeleteTable"), true),
+        ("/", Some("DynamoDB_20120810.RestoreTableFromBackup"), true),
+        ("/", Some("DynamoDB_20120810.GetItem"), false),
+        ("/", Some("DynamoDB_20120810.PutItem"), false),
+        ("/_dynatwin/snapshot", None, true),
+        ("/_dynatwin/clock", None, true),
+        ("/", None, false),
+        ("/healthy", None, false),
+    ] {
+        let headers: Vec<(String, String)> = operation
+            .map(|name| ("x-amz-target".to_owned(), name.to_owned()))
+            .into_iter()
+            .collect();
+        let request = HttpRequest {
+            method: "POST",
+            target,
+            headers: &headers,
+            body: b"{}",
+        };
+        assert_eq!(engine.may_take_long(&request), expect, "{target} {operation:?}");
+    }
+}

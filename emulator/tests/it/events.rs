@@ -470,3 +470,37 @@ fn events_are_encoded_as_server_sent_events() {
         "event: cleared\ndata: {}\n\nid: 0\n\n"
     );
 }
+
+/// Events are logged while at least one subscription is open.
+#[test]
+fn subscriptions_end_independently() {
+    let twin = Twin::new(7);
+    create(&twin);
+    let logs = |key: &str| {
+        let before = page(&twin, 0)["next"].as_u64().unwrap();
+        put(&twin, key, None);
+        twin.engine.has_events_after(before, std::task::Waker::noop())
+    };
+    assert!(!logs("a"));
+    twin.engine.begin_event_subscription();
+    assert!(logs("b"));
+    twin.engine.begin_event_subscription();
+    assert!(logs("c"));
+    twin.engine.end_event_subscription();
+    assert!(logs("d"));
+    twin.engine.end_event_subscription();
+    assert!(!logs("e"));
+}
+
+#[test]
+fn requests_for_unknown_operations_are_logged() {
+    let twin = twin_with_events(&Conditions::CALM);
+    twin.send("Nothing", &json!({}));
+    assert_eq!(
+        summaries(&twin, &["operation", "status", "error"]),
+        ["00:00.000Z request Nothing 400 UnknownOperationException"]
+    );
+    twin.engine.listen(false);
+    twin.send("Nothing", &json!({}));
+    assert_eq!((events(&twin).len(), twin.engine.requests_seen()), (1, 2));
+}
