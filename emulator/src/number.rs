@@ -629,6 +629,13 @@ mod tests {
             // What is out of range is said of a number that has too many digits, too.
             ("123456789012345678901234567890123456789e100", Overflow),
             ("1.23456789012345678901234567890123456789e-131", Underflow),
+            ("123456789012345678901234567890123456789e88", Overflow),
+            ("123456789012345678901234567890123456789e87", TooPrecise),
+            ("1.23456789012345678901234567890123456789e-130", TooPrecise),
+            ("10e125", Overflow),
+            ("0.1e-130", Underflow),
+            ("0e2147483647", OverflowBeyondInt),
+            ("1e-2147483649", Underflow),
             ("1.00000000000000000000000000000000000001", TooPrecise),
         ] {
             assert_eq!(text.parse::<Number>(), Err(expect), "{text}");
@@ -660,7 +667,17 @@ mod tests {
         assert_eq!(number("1e125").plus(number("1")), Err(NumberError::TooPrecise));
         assert_eq!(number("9e125").plus(number("9e125")), Err(NumberError::Overflow));
         assert_eq!(number("1.1e-130").minus(number("1e-130")), Err(NumberError::Underflow));
-        for (left, right, expect) in [("3", "0", "3"), ("0", "3", "-3"), ("5", "-3", "8"), ("5", "3", "2")] {
+        for (left, right, expect) in [
+            ("3", "0", "3"),
+            ("0", "3", "-3"),
+            ("0", "-3", "3"),
+            ("0", "0", "0"),
+            ("3", "3", "0"),
+            ("-3", "-3", "0"),
+            ("5", "-3", "8"),
+            ("-5", "3", "-8"),
+            ("5", "3", "2"),
+        ] {
             let difference = number(left).minus(number(right));
             assert_eq!(difference, Ok(number(expect)), "{left} - {right}");
         }
@@ -761,7 +778,16 @@ mod tests {
     #[test]
     fn whole_seconds() {
         for (text, expect) in [
+            ("0", Some(0)),
+            ("-0.0", Some(0)),
             ("1767225600", Some(1_767_225_600)),
+            ("999999999999999999", Some(999_999_999_999_999_999)),
+            ("-9223372036854775807", Some(-i64::MAX)),
+            ("1e18", Some(1_000_000_000_000_000_000)),
+            ("1e19", None),
+            ("1e-130", Some(0)),
+            ("-1e-130", Some(-1)),
+            ("-3", Some(-3)),
             ("1.9", Some(1)),
             ("-1.5", Some(-2)),
             ("0.5", Some(0)),

@@ -469,6 +469,27 @@ mod tests {
         })
     }
 
+    /// JSON has an escape of its own for some control characters.
+    #[test]
+    fn every_character_is_read_back() {
+        let escapes = [
+            "\\n", "\\r", "\\t", "\\b", "\\f", "\\\"", "\\\\", "\\u0000", "\\u000b", "\\u001f", "\\u001a",
+        ];
+        let all: String = (0..0x100).filter_map(char::from_u32).chain(['é', '€', '😀']).collect();
+        for text in all.chars().map(String::from).chain([all.clone()]) {
+            let text = Text::from(format!("a{text}b"));
+            let value = AttributeValue::S(text.clone());
+            let item = Item::new(&[(text.clone(), value.clone())].into_iter().collect());
+            assert_eq!(item.get(&text), Some(value), "{text:?}");
+        }
+        let item = Item::new(&[("a".into(), AttributeValue::S(all.into()))].into_iter().collect());
+        let json = String::from_utf8(item.json().to_vec()).unwrap();
+        for escape in escapes {
+            assert_eq!(json.matches(escape).count(), 1, "{escape}");
+        }
+        assert!(Item::default().is_empty() && !item.is_empty());
+    }
+
     fn map() -> impl Strategy<Value = Map> {
         proptest::collection::vec((text(), value()), 0..6).prop_map(Map::from_entries)
     }
