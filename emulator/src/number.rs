@@ -648,6 +648,10 @@ mod tests {
             ("1", "2", "3"),
             ("0.1", "0.2", "0.3"),
             ("5", "-5", "0"),
+            ("0", "0", "0"),
+            ("0", "-2.5", "-2.5"),
+            ("0", "1e125", "1e125"),
+            ("1e-130", "0", "1e-130"),
             ("5", "5", "10"),
             ("0.75", "99.25", "100"),
             ("-5", "3", "-2"),
@@ -665,6 +669,18 @@ mod tests {
             assert_eq!(sum, Ok(number(expect)), "{left} + {right}");
         }
         assert_eq!(number("1e125").plus(number("1")), Err(NumberError::TooPrecise));
+        // A sum of 39 digits may have more than 127 bits.
+        for (left, right) in [
+            ("1e38", "1"),
+            ("2e38", "1"),
+            ("3e38", "1"),
+            ("3e38", "-1"),
+            ("-3e38", "1"),
+            ("9e38", "1"),
+        ] {
+            let sum = number(left).plus(number(right));
+            assert_eq!(sum, Err(NumberError::TooPrecise), "{left} + {right}");
+        }
         assert_eq!(number("9e125").plus(number("9e125")), Err(NumberError::Overflow));
         assert_eq!(number("1.1e-130").minus(number("1e-130")), Err(NumberError::Underflow));
         for (left, right, expect) in [

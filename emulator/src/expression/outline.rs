@@ -323,6 +323,52 @@ mod tests {
     use crate::expression::{Bindings, Cache};
     use crate::request::Substitutions;
 
+    /// The error about redundant parentheses has no place, even if another one has.
+    #[test]
+    fn redundant_parentheses_are_not_located() {
+        let (cache, substitutions) = (Cache::new(), Substitutions::default());
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        for (text, range) in [
+            ("status = a", Some(0..6)),
+            ("(a = b) AND status = a", Some(12..18)),
+            ("((a = b)) AND status = a", None),
+            ("((a = b))", None),
+        ] {
+            let error = scope.outline(ExpressionKind::Filter, text).error.unwrap();
+            let redundant = error.message.contains("redundant parentheses");
+            assert_eq!(
+                (error.range.clone(), redundant),
+                (range.clone(), range.is_none()),
+                "{text}: {}",
+                error.message
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_has_a_largest_size() {
+        let (cache, substitutions) = (Cache::new(), Substitutions::default());
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        let sized = |size: usize| format!("a = b{}", " ".repeat(size - 5));
+        for (text, expect) in [
+            (sized(4096), None),
+            (
+                sized(4097),
+                Some(
+                    "Invalid FilterExpression: Expression size has exceeded the maximum allowed size; expression size: 4097",
+                ),
+            ),
+            (
+                String::new(),
+                Some("Invalid FilterExpression: The expression can not be empty;"),
+            ),
+        ] {
+            let outline = scope.outline(ExpressionKind::Filter, &text);
+            assert_eq!(outline.nodes.is_empty(), expect.is_some());
+            assert_eq!(outline.error.map(|error| error.message).as_deref(), expect);
+        }
+    }
+
     #[test]
     fn an_outline_locates_the_syntax_error() {
         let (cache, substitutions) = (Cache::new(), Substitutions::default());

@@ -187,6 +187,54 @@ fn faults_of_arguments() {
 }
 
 #[test]
+fn comparisons_take_arguments_of_their_types() {
+    const SCALAR: &str = "S N B";
+    const ALL: &str = "S N B BOOL NULL L M SS NS BS";
+    for (operator, fits) in [
+        ("EQ", ALL),
+        ("NE", ALL),
+        ("LE", SCALAR),
+        ("LT", SCALAR),
+        ("GE", SCALAR),
+        ("GT", SCALAR),
+        ("BETWEEN", SCALAR),
+        ("IN", SCALAR),
+        ("BEGINS_WITH", "S B"),
+        ("CONTAINS", "S N B BOOL NULL"),
+        ("NOT_CONTAINS", "S N B BOOL NULL"),
+    ] {
+        for argument in ["'a", "1", "B|a", "true", "null", "L|1", "M|a=1", "SS|a", "NS|1", "BS|a"] {
+            let kind = value(argument).kind().name();
+            let arguments = vec![argument; if operator == "BETWEEN" { 2 } else { 1 }];
+            let filter = vec![condition("a", operator, &arguments)];
+            let expected = if fits.split(' ').any(|fit| fit == kind) {
+                String::new()
+            } else {
+                format!(
+                    "One or more parameter values were invalid: ComparisonOperator {operator} is not valid for {kind} AttributeValue type"
+                )
+            };
+            let found = error_text(legacy::filter("scanFilter", Some(&filter), None));
+            assert_eq!(found, expected, "{operator} {argument}");
+        }
+    }
+    for (operator, counts) in [
+        ("NULL", &[0][..]),
+        ("NOT_NULL", &[0]),
+        ("EQ", &[1]),
+        ("NOT_CONTAINS", &[1]),
+        ("BETWEEN", &[2]),
+        ("IN", &[1, 2, 3]),
+    ] {
+        for count in 0..4 {
+            let filter = vec![condition("a", operator, &["1", "2", "3"][..count])];
+            let found = legacy::filter("scanFilter", Some(&filter), None).is_ok();
+            assert_eq!(found, counts.contains(&count), "{operator} {count}");
+        }
+    }
+}
+
+#[test]
 fn expectations() {
     let expected =
         |value: Option<&str>, exists: Option<bool>, operator: Option<&str>, list: Option<&[&str]>| Expected {

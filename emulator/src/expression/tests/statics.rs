@@ -187,6 +187,60 @@ fn bounds_of_between() {
     );
 }
 
+/// Which types of constants each operator and function takes.
+#[test]
+fn operators_take_constants_of_their_types() {
+    const ALL: &str = "S N B BOOL NULL L M SS NS BS";
+    for (kind, text, fits) in [
+        (Filter, "a = :x", ALL),
+        (Filter, ":x <> a", ALL),
+        (Filter, "a IN (b, :x)", ALL),
+        (Filter, "contains(a, :x)", ALL),
+        (Filter, "a < :x", "S N B"),
+        (Filter, ":x <= a", "S N B"),
+        (Filter, "a > :x", "S N B"),
+        (Filter, "a >= :x", "S N B"),
+        (Filter, "a BETWEEN :x AND b", "S N B"),
+        (Filter, "a BETWEEN b AND :x", "S N B"),
+        (Filter, ":x BETWEEN a AND b", "S N B"),
+        (Filter, "begins_with(a, :x)", "S B"),
+        (Filter, "begins_with(:x, a)", "S B"),
+        (Filter, "size(:x) > a", "S B L M SS NS BS"),
+        (Filter, "attribute_type(a, :x)", "S"),
+        (Update, "SET a = :x", ALL),
+        (Update, "SET a = if_not_exists(b, :x)", ALL),
+        (Update, "SET a = b + :x", "N"),
+        (Update, "SET a = :x - b", "N"),
+        (Update, "SET a = list_append(b, :x)", "L"),
+        (Update, "SET a = list_append(:x, b)", "L"),
+        (Update, "ADD a :x", "N SS NS BS"),
+        (Update, "DELETE a :x", "SS NS BS"),
+    ] {
+        for argument in ["'S", "1", "B|a", "true", "null", "L|1", "M|a=1", "SS|a", "NS|1", "BS|a"] {
+            let argument = value(argument);
+            let name = argument.kind().name();
+            let substitutions = Substitutions {
+                names: None,
+                values: Some(vec![(Name::new(":x"), argument)]),
+            };
+            let cache = Cache::new();
+            let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+            let error = match kind {
+                Update => scope.update(text).err(),
+                _ => scope.condition(kind, text).err(),
+            };
+            let found = error.map(message).unwrap_or_default();
+            if fits.split(' ').any(|fit| fit == name) {
+                assert_eq!(found, "", "{text} {name}");
+            } else {
+                let names_it = found.ends_with(&format!("operand type: {name}"))
+                    || text.starts_with(['A', 'D']) && found.contains("typeSet: ALLOWED_FOR_");
+                assert!(names_it, "{text} {name}: {found}");
+            }
+        }
+    }
+}
+
 #[test]
 fn operands_of_updates() {
     let section = |section: &str, word: &str| {
@@ -435,6 +489,56 @@ fn substitutions() {
         ],
         "Value provided in ExpressionAttributeValues unused in expressions: keys: {:four, :three, :nine, :twelve, :eight, :five, :two, :seven, :one, :six, :ten, :eleven}",
     );
+}
+
+/// Placeholders, names and values may have two megabytes together.
+#[test]
+fn substitutions_have_a_largest_size() {
+    const LIMIT: usize = 2 * 1024 * 1024;
+    // Pairs of this many bytes, whose keys have three.
+    let pairs = |prefix: char, mut total: usize| {
+        let mut pairs: Vec<(Name, String)> = Vec::new();
+        while total > 0 {
+            let size = if total > 50_100 { 50_000 } else { total };
+            pairs.push((Name::from(format!("{prefix}{:02}", pairs.len())), "x".repeat(size - 3)));
+            total -= size;
+        }
+        (!pairs.is_empty()).then_some(pairs)
+    };
+    let combined = "Combined size of ExpressionAttributeNames and ExpressionAttributeValues";
+    for (names, values, numbers, expect) in [
+        (LIMIT, 0, 0, ""),
+        (LIMIT + 1, 0, 0, "ExpressionAttributeNames"),
+        (LIMIT + 1, LIMIT + 1, 0, "ExpressionAttributeNames"),
+        (0, LIMIT, 0, ""),
+        (0, LIMIT + 1, 0, "ExpressionAttributeValues"),
+        (1000, LIMIT + 1, 0, "ExpressionAttributeValues"),
+        (1000, LIMIT - 1000, 0, ""),
+        (1000, LIMIT - 999, 0, combined),
+        (LIMIT, 100, 0, combined),
+        // A number counts for its digits: with its key, each of these has five bytes.
+        (0, LIMIT - 50, 10, ""),
+        (0, LIMIT - 49, 10, "ExpressionAttributeValues"),
+        (1000, LIMIT - 1050, 10, ""),
+        (1000, LIMIT - 1049, 10, combined),
+    ] {
+        let names = pairs('#', names);
+        let names = names.map(|pairs| pairs.into_iter().map(|(key, name)| (key, Name::from(name))).collect());
+        let strings = pairs(':', values).into_iter().flatten();
+        let strings = strings.map(|(key, text)| (key, value(&format!("'{text}"))));
+        let numbers = (0..numbers).map(|at| (Name::from(format!(":n{at}")), value("1")));
+        let values: Vec<_> = strings.chain(numbers).collect();
+        let substitutions = Substitutions {
+            names,
+            values: (!values.is_empty()).then_some(values),
+        };
+        let cache = Cache::new();
+        let found = Bindings::new(&substitutions, &cache)
+            .err()
+            .map(message)
+            .unwrap_or_default();
+        assert_eq!(found.strip_suffix(" exceeds max size").unwrap_or(&found), expect);
+    }
 }
 
 #[test]

@@ -128,6 +128,21 @@ fn syntax() {
         ("UPDATE tab SET a[*] = 1", "Invalid path component for simple path"),
         ("UPDATE tab SET a.* = 1", "Invalid path dot component for simple path"),
         ("UPDATE tab SET a[b.c] = 1", "Invalid path component for simple path"),
+        ("UPDATE tab SET a[?] = 1", "Invalid path component for simple path"),
+        ("UPDATE tab SET a[[1]] = 1", "Invalid path component for simple path"),
+        ("UPDATE tab SET a[<<1>>] = 1", "Invalid path component for simple path"),
+        (
+            "UPDATE tab SET a[{'b': 1}] = 1",
+            "Invalid path component for simple path",
+        ),
+        ("UPDATE tab SET a[f(b)] = 1", "Invalid path component for simple path"),
+        ("UPDATE tab SET a[1 + 1] = 1", "Invalid path component for simple path"),
+        ("UPDATE tab SET a[-b] = 1", "Invalid path component for simple path"),
+        (
+            "UPDATE tab SET a[b IS NULL] = 1",
+            "Invalid path component for simple path",
+        ),
+        ("UPDATE tab SET a[1 = 1", "Expected RIGHT_BRACKET"),
         (
             "UPDATE tab SET a = 1 RETURNING OLD *",
             "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element.",
@@ -144,6 +159,9 @@ fn syntax() {
         ),
         ("CREATE a", "Unexpected token following CREATE"),
         ("EXISTS", "Unexpected keyword"),
+        ("EXISTS [SELECT * FROM tab)", "Unexpected keyword"),
+        ("EXISTS (SELECT * FROM tab", "Expected RIGHT_PAREN"),
+        ("EXISTS SELECT * FROM tab", "Unexpected keyword"),
         ("a b", "Unexpected token after expression"),
     ]);
 }
@@ -156,6 +174,14 @@ fn tokenizer_errors_have_no_detail() {
         ("SELECT * FROM tab /* x", ""),
         ("SELECT * FROM tab # x", ""),
         ("SELECT * FROM tab WHERE a = 1e2147483648", ""),
+        ("SELECT * FROM tab WHERE a = 1e", ""),
+        ("SELECT * FROM tab WHERE a = 1e+", ""),
+        ("SELECT * FROM tab WHERE a = 1.5a", ""),
+        ("SELECT * FROM tab WHERE a = 1_", ""),
+        ("SELECT * FROM tab WHERE a = 1$", ""),
+        ("SELECT * FROM tab WHERE a = `x", ""),
+        ("SELECT * FROM tab WHERE a ! 1", ""),
+        ("SELECT * FROM tab WHERE a = 'x''", ""),
     ]);
 }
 
@@ -368,6 +394,42 @@ fn conditions() {
             "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL",
         ),
         (
+            "a + b - c = 1",
+            "Unsupported operator in Condition Expression. Operator: +",
+        ),
+        (
+            "a - b || c = 1",
+            "Unsupported operator in Condition Expression. Operator: -",
+        ),
+        (
+            "a || b + c = 1",
+            "Unsupported operator in Condition Expression. Operator: ||",
+        ),
+        (
+            "a / b * c = 1",
+            "Unsupported operator in Condition Expression. Operator: /",
+        ),
+        (
+            "a % b / c = 1",
+            "Unsupported operator in Condition Expression. Operator: %",
+        ),
+        (
+            "a * b / c = 1",
+            "Unsupported operator in Condition Expression. Operator: *",
+        ),
+        (
+            "a + b * c = 1",
+            "Unsupported operator in Condition Expression. Operator: *",
+        ),
+        (
+            "a * b + c = 1",
+            "Unsupported operator in Condition Expression. Operator: *",
+        ),
+        (
+            "a LIKE b || c",
+            "Unsupported operator in Condition Expression. Operator: ||",
+        ),
+        (
             "a IN [1] = b",
             "Unsupported operator in Condition Expression. Operator: =",
         ),
@@ -403,6 +465,15 @@ fn conditions() {
             "Number of parameters in request and statement don't match.",
         ),
     ]);
+}
+
+#[test]
+fn functions_over_many_rows_are_refused() {
+    for name in ["count", "sum", "min", "max", "avg"] {
+        let expect = format!("Unsupported token in expression: {name} at 1:25:{}", name.len());
+        check_where(&[(&format!("{name}(a) = 1"), &expect)]);
+        check_where(&[(&format!("{}(a, b) = 1", name.to_uppercase()), &expect)]);
+    }
 }
 
 #[test]
@@ -505,6 +576,33 @@ fn literals() {
     )]);
     let fits = format!("SELECT * FROM tab WHERE a = {}1{}", "[".repeat(31), "]".repeat(31));
     assert_eq!(statement_error(&fits), None);
+}
+
+#[test]
+fn literals_of_ion_are_named_by_their_type() {
+    for (literal, kind) in [
+        ("x", "SYMBOL"),
+        ("truex", "SYMBOL"),
+        ("true", "BOOL"),
+        ("false", "BOOL"),
+        ("null", "NULL"),
+        ("null.int", "NULL"),
+        ("\"x\"", "STRING"),
+        ("[1]", "LIST"),
+        ("(a b)", "SEXP"),
+        ("{a: 1}", "STRUCT"),
+        ("{{aGk=}}", "BLOB"),
+        (" 12 ", "INT"),
+        ("-12", "INT"),
+        ("-1.5", "DECIMAL"),
+        ("1e5", "FLOAT"),
+        ("1.5E5", "FLOAT"),
+        ("2026T", "TIMESTAMP"),
+    ] {
+        let length = literal.len() + 2;
+        let expect = format!("Ion Literals are not supported: {kind} under key root at 1:29:{length}");
+        check_where(&[(&format!("a = `{literal}`"), &expect)]);
+    }
 }
 
 #[test]
@@ -680,6 +778,12 @@ fn updates() {
             "UPDATE tab SET a[-1] = 1",
             "List index is not within the allowable range; index: [-1] at 1:19:1",
         ),
+        ("UPDATE tab SET a[1.5] = 1", "Unexpected path component at 1:18:3"),
+        ("UPDATE tab SET a[`x`] = 1", "Unexpected path component at 1:18:3"),
+        ("UPDATE tab SET a[null] = 1", "Unexpected path component at 1:18:4"),
+        ("UPDATE tab SET a[true] = 1", "Unexpected path component at 1:18:4"),
+        ("UPDATE tab SET a[missing] = 1", "Unexpected path component at 1:18:7"),
+        ("UPDATE tab REMOVE a['']", "Path component cannot be an empty string"),
         (
             "UPDATE tab SET s = set_add(s)",
             "SET_ADD must have exactly two arguments at 1:20:7",

@@ -3,6 +3,7 @@
 use crate::partiql::{Prepared, Statement, StatementCache, only_key, written_key};
 use crate::plan::SelectRanges;
 use crate::schema::{Adjustments, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput};
+use crate::storage::KeyRange;
 use crate::value::{AttributeValue, Item, Map};
 
 fn attribute(name: &str) -> KeyAttribute {
@@ -88,6 +89,9 @@ fn queries_and_scans_are_told_apart() {
         ("pk = 'a' AND pk = 'a'", "a >"),
         ("pk = 'a' AND pk = 'b'", " >"),
         ("pk = 'a' AND sk = '1' AND sk = '2'", " >"),
+        ("x = 1 AND (pk = 'a' AND pk = 'b')", " >"),
+        ("(pk = 'a' AND pk = 'b') AND pk = 'a'", " >"),
+        ("(pk = 'a' AND pk = 'b') OR pk = 'c'", "c >"),
         ("pk IN ['b'] OR pk IN ['c', 'a']", "a b c >"),
         ("pk = 'b' OR pk IN ['a']", "a b >"),
         ("pk = 'a' AND (x IN [1] OR y IN [2])", "a >"),
@@ -122,6 +126,10 @@ fn no_item_is_read_twice() {
         ("(pk = 'a' AND NOT sk = '1') OR (pk = 'a' AND sk = '1')", "a >"),
         ("(pk = 'a' AND sk <> '1') OR (pk = 'a' AND sk = '2')", "a >"),
         (
+            "(pk = 'a' AND NOT (sk = '1' AND x = 1)) OR (pk = 'a' AND sk = '1')",
+            "a >",
+        ),
+        (
             "(pk = 'a' AND NOT (x = 1 OR sk = '1')) OR (pk = 'a' AND sk = '1')",
             "a >",
         ),
@@ -140,6 +148,64 @@ fn no_item_is_read_twice() {
             OVERLAP,
         ),
     ]);
+}
+
+/// The ranges of keys that a SELECT with this clause reads.
+fn ranges(clause: &str) -> Vec<KeyRange> {
+    let statement = format!("SELECT * FROM tab WHERE {clause}");
+    let prepared = Prepared::new(&statement, Vec::new(), &StatementCache::new()).unwrap();
+    let Statement::Select(select) = prepared.bind().unwrap() else {
+        panic!("{statement}")
+    };
+    let reads = SelectRanges::plan(&definition(), None, &select).unwrap();
+    reads.ranges.into_iter().map(|range| range.keys).collect()
+}
+
+#[test]
+fn conditions_on_the_sort_key_narrow_the_range() {
+    for (clause, plain) in [
+        ("pk = 'a' AND x = 1", "pk = 'a'"),
+        ("pk = 'a' AND NOT sk = '1'", "pk = 'a'"),
+        ("pk = 'a' AND sk <> '1'", "pk = 'a'"),
+        ("pk = 'a' AND (sk <> '1' OR x = 1)", "pk = 'a'"),
+        ("(pk = 'a' AND NOT sk = '1') OR (pk = 'a' AND sk = '1')", "pk = 'a'"),
+        ("pk = 'a' AND sk > '1' AND NOT sk = '2'", "pk = 'a' AND sk > '1'"),
+        ("'1' < sk AND pk = 'a'", "pk = 'a' AND sk > '1'"),
+        ("pk = 'a' AND sk > '1' AND sk > '0'", "pk = 'a' AND sk > '1'"),
+        (
+            "pk = 'a' AND sk >= '1' AND sk <= '3'",
+            "pk = 'a' AND sk BETWEEN '1' AND '3'",
+        ),
+        ("pk = 'a' AND sk IN ['2']", "pk = 'a' AND sk = '2'"),
+        ("pk = 'a' AND sk = '2' AND x = 1", "pk = 'a' AND sk = '2'"),
+        ("pk = 'a' AND sk = '2' AND sk > '1'", "pk = 'a' AND sk = '2'"),
+        (
+            "pk = 'a' AND begins_with(sk, 'x') AND sk >= 'w'",
+            "pk = 'a' AND begins_with(sk, 'x')",
+        ),
+        ("pk IN ['a'] AND sk < '1'", "pk = 'a' AND sk < '1'"),
+    ] {
+        assert_eq!(ranges(clause), ranges(plain), "{clause}");
+    }
+    let different = [
+        "pk = 'a'",
+        "pk = 'a' AND sk = '1'",
+        "pk = 'a' AND sk < '1'",
+        "pk = 'a' AND sk <= '1'",
+        "pk = 'a' AND sk > '1'",
+        "pk = 'a' AND sk >= '1'",
+        "pk = 'a' AND sk > '1' AND sk < '3'",
+        "pk = 'a' AND sk BETWEEN '1' AND '3'",
+        "pk = 'a' AND begins_with(sk, '1')",
+        "pk = 'b' AND begins_with(sk, '1')",
+        "pk IN ['a', 'b'] AND begins_with(sk, '1')",
+        "x = 1",
+    ];
+    for (at, one) in different.iter().enumerate() {
+        for other in &different[..at] {
+            assert_ne!(ranges(one), ranges(other), "{one} {other}");
+        }
+    }
 }
 
 #[test]
