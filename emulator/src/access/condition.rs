@@ -422,6 +422,14 @@ mod tests {
                 let found = values.map(|value| holds(&format!("{kind}{order}"), key, &[value]));
                 assert_eq!(found, expect, "{kind}{order} {key}");
             }
+            // Blanks around a number or a date do not count.
+            for (kind, key, value) in [("Numeric", "n", " 12.5 "), ("Date", "aws:CurrentTime", " 2026-01-01 ")] {
+                assert_eq!(
+                    holds(&format!("{kind}{order}"), key, &[value]),
+                    expect[1],
+                    "{kind}{order}"
+                );
+            }
             // Of a value of another type no comparison holds.
             let negated = order == "NotEquals";
             assert_eq!(

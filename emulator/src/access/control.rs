@@ -314,6 +314,32 @@ mod tests {
         )
     }
 
+    /// Without session policies a role's session has the role's permissions, and a federated user has none.
+    #[test]
+    fn sessions_have_the_policies_they_are_issued_with() {
+        let directory = Directory::read(CONFIGURATION, Moment::START).unwrap();
+        let policy = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#.to_owned();
+        for (is_federated, policies, expect) in [
+            (false, vec![], None),
+            (false, vec![policy.clone()], Some(1)),
+            (true, vec![], Some(0)),
+            (true, vec![policy.clone(), policy], Some(2)),
+        ] {
+            let request = SessionRequest {
+                is_federated,
+                policies,
+                ..SessionRequest::new("arn:aws:iam::123456789012:role/Reader")
+            };
+            let session = new_session(&directory, &request, Secret::new("t"), Moment::START).unwrap();
+            assert_eq!(
+                session.policies.map(|policies| policies.len()),
+                expect,
+                "{is_federated}"
+            );
+            assert_eq!(session.expires, Moment::START.plus(request.duration));
+        }
+    }
+
     #[test]
     fn callers_are_known_by_their_keys() {
         let control = control();

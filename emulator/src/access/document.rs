@@ -703,6 +703,11 @@ mod tests {
                 "Statement 1: Principal is not allowed in an identity-based policy.",
             ),
             (
+                r#"{"Effect": "Deny", "Action": "*", "Resource": "*", "NotPrincipal": "*"}"#,
+                PolicyKind::Session,
+                "Statement 1: Principal is not allowed in a session policy.",
+            ),
+            (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*"}"#,
                 PolicyKind::Endpoint,
                 "Statement 1: a VPC endpoint policy needs Principal or NotPrincipal.",

@@ -355,3 +355,35 @@ fn request_keys(request: &AccessRequest<'_>, action: &str, keys: &mut ConditionK
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_has_the_account_of_its_arn() {
+        for (arn, expect) in [
+            ("arn:aws:dynamodb:us-east-1:123456789012:table/T", Some("123456789012")),
+            ("arn:aws:s3:::bucket/a:b", None),
+            ("arn:aws:dynamodb:us-east-1", None),
+            ("*", None),
+        ] {
+            assert_eq!(resource_account(arn), expect, "{arn}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_a_resource() {
+        for (resource, action, expect) in [
+            ("*", "dynamodb:ListTables", "arn:aws:dynamodb:r:1:table/*"),
+            ("*", "dynamodb:ListBackups", "arn:aws:dynamodb:r:1:*"),
+            ("arn:x", "dynamodb:ListTables", "arn:x"),
+        ] {
+            assert_eq!(
+                named_resource(resource, action, "r", "1"),
+                expect,
+                "{resource} {action}"
+            );
+        }
+    }
+}

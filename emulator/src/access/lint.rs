@@ -382,6 +382,55 @@ mod tests {
                 r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}, "StringEquals": {"dynamodb:ReturnValues": "NONE"}}"#,
                 &[],
             ),
+            // Keys of other services are not known to be absent, unless an operator holds then.
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"StringEquals": {"aws:username": "ann"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAllValues:StringEquals": {"aws:PrincipalOrgPaths": "a"}}"#,
+                &["ForAllValuesOnAbsentKey"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAllValues:StringEquals": {"aws:PrincipalOrgPaths": "a"}, "Null": {"aws:PrincipalOrgPaths": "false"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAnyValue:StringEquals": {"aws:PrincipalOrgPaths": "a"}}"#,
+                &[],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAllValues:StringEquals": {"aws:PrincipalOrgPaths": "a"}}"#,
+                &[],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:GetItem""#,
+                r#"{"BoolIfExists": {"dynamodb:FullTableScan": true}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"StringNotEquals": {"dynamodb:FullTableScan": "true"}}"#,
+                &[],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAnyValue:StringEquals": {"dynamodb:FullTableScan": "true"}}"#,
+                &["KeyNeverPresent"],
+            ),
             (
                 "Allow",
                 r#"["dynamodb:Scan", "dynamodb:GetItem"]"#,

@@ -113,6 +113,22 @@ mod tests {
                 "{pattern} {text}"
             );
         }
+        for (one, other, expect) in [
+            ("Ann", "aNN", true),
+            ("Ann", "Anne", false),
+            ("Ann", "An", false),
+            ("Ärger", "äRGER", true),
+            ("Ärger", "Arger", false),
+            ("", "", true),
+        ] {
+            assert_eq!(eq_ignoring_case(one, other), expect, "{one} {other}");
+            assert_eq!(matches(&pattern_elements(one), other, true), expect, "{one} {other}");
+            assert_eq!(
+                matches(&pattern_elements(one), other, false),
+                one == other,
+                "{one} {other}"
+            );
+        }
         assert!(matches(&pattern_elements("get*"), "GetItem", true));
         assert!(!matches(&pattern_elements("get*"), "GetItem", false));
     }

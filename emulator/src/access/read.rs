@@ -754,6 +754,43 @@ mod tests {
         }
     }
 
+    /// Service control policies are of one level, or of several.
+    #[test]
+    fn levels_of_service_control_policies() {
+        let policy = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
+        let place = "accounts.123456789012.serviceControlPolicies";
+        for (policies, expect) in [
+            ("[]".to_owned(), Ok(vec![])),
+            (format!("[{policy}, {policy}]"), Ok(vec![2])),
+            (format!("[[{policy}], [{policy}, {policy}]]"), Ok(vec![1, 2])),
+            (format!("[[{policy}], {{\"named\": {policy}}}]"), Ok(vec![1, 1])),
+            ("[[], []]".to_owned(), Ok(vec![0, 0])),
+            ("{}".to_owned(), Err(format!("{place} must be a list."))),
+            ("\"x\"".to_owned(), Err(format!("{place} must be a list."))),
+        ] {
+            let json = format!(r#"{{"accounts": {{"123456789012": {{"serviceControlPolicies": {policies}}}}}}}"#);
+            let levels = read(&json).map(|directory| {
+                let account = directory.account("123456789012").unwrap();
+                account.service_control.iter().map(Vec::len).collect::<Vec<_>>()
+            });
+            assert_eq!(levels, expect, "{policies}");
+        }
+    }
+
+    #[test]
+    fn configurations_have_bounded_levels() {
+        let deep = "The configuration is not valid JSON, or is nested too deeply.";
+        for (levels, expect) in [(MOST_DEPTH, "accounts must be an object."), (MOST_DEPTH + 1, deep)] {
+            // The lists are inside the configuration.
+            let lists = format!("{}{}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+            assert_eq!(
+                read(&format!(r#"{{"accounts": {lists}}}"#)).unwrap_err(),
+                expect,
+                "{levels}"
+            );
+        }
+    }
+
     /// Makes a configuration with a number or size.
     type MakeConfiguration<'m> = &'m dyn Fn(usize) -> String;
 
