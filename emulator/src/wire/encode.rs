@@ -396,6 +396,26 @@ mod tests {
                 write(&mut writer);
                 String::from_utf8(writer.finish()).unwrap()
             };
+            // A set may be the only one, and anywhere in a list or map.
+            for (before, after) in [(vec![], vec![V::Null]), (vec![V::Null], vec![]), (vec![], vec![])] {
+                let list = V::L([before, vec![set.clone()], after].concat());
+                let map: Map = [("a".into(), V::Null), ("l".into(), list)].into_iter().collect();
+                let only: Map = [("m".into(), V::M(map.clone()))].into_iter().collect();
+                let texts = [
+                    written(&|writer| {
+                        writer.attributes(&only);
+                    }),
+                    written(&|writer| {
+                        writer.item(&Item::new(&only));
+                    }),
+                    written(&|writer| {
+                        writer.value(&V::M(map.clone()));
+                    }),
+                ];
+                for text in texts {
+                    assert!(text.contains(&format!(r#"{{"NS":{order}}}"#)), "{text}");
+                }
+            }
             assert_eq!(
                 written(&|writer| {
                     writer.attributes(&item);

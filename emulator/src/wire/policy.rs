@@ -374,6 +374,20 @@ mod tests {
                 r#"{"AWS":["arn:aws-cn:iam::123456789012:user/a","arn:aws:sts::123456789012:assumed-role/r/s"]}"#,
                 Ok(r#"{"AWS":["arn:aws-cn:iam::123456789012:user/a","arn:aws:sts::123456789012:assumed-role/r/s"]}"#),
             ),
+            (
+                r#"{"AWS":["123456789012","arn:aws:iam::123456789012:user/a"],"Service":"lambda.amazonaws.com"}"#,
+                Ok(
+                    r#"{"AWS":["arn:aws:iam::123456789012:root","arn:aws:iam::123456789012:user/a"],"Service":"lambda.amazonaws.com"}"#,
+                ),
+            ),
+            (
+                r#"{"Federated":"x","CanonicalUser":"y"}"#,
+                Ok(r#"{"Federated":"x","CanonicalUser":"y"}"#),
+            ),
+            (r#""123456789012""#, invalid),
+            ("{}", invalid),
+            (r#"{"Aws":"*"}"#, invalid),
+            (r#"{"AWS":{}}"#, invalid),
             (r#"{"AWS":"12345678901"}"#, invalid),
             (r#"{"AWS":"1234567890123"}"#, invalid),
             (r#"{"AWS":"12345678901a"}"#, invalid),
@@ -398,6 +412,123 @@ mod tests {
             });
             assert_eq!(found, expect.as_deref().map_err(|error| *error), "{principal}");
         }
+    }
+
+    #[test]
+    fn statements_are_judged() {
+        let invalid = |why: &str| format!("One or more parameter values were invalid: Invalid policy document: {why}");
+        let not_json = invalid("This policy contains invalid Json");
+        let missing = |name: &str| invalid(&format!("Missing required field {name}"));
+        let unknown = |names: &str| invalid(&format!("The following action names are invalid: {names}"));
+        let unbounded = "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to ensure least-privilege form of access";
+        let bounded = r#""Principal": {"AWS": "123456789012"}, "Action": "dynamodb:GetItem", "Resource": "*""#;
+        for (statement, of_stream, expect) in [
+            (format!(r#""Effect": "Allow", {bounded}"#), false, String::new()),
+            (format!(r#""Effect": "allow", {bounded}"#), false, not_json.clone()),
+            (format!(r#""Effect": 1, {bounded}"#), false, not_json.clone()),
+            (r#""Sid": "a""#.to_owned(), false, missing("Effect")),
+            (bounded.to_owned(), false, missing("Effect")),
+            (r#""Effect": "Allow", "Action": "x""#.to_owned(), false, missing("Principal")),
+            (r#""Effect": "Allow", "Principal": "x""#.to_owned(), false, missing("Action")),
+            (
+                r#""Effect": "Allow", "Principal": "x", "NotAction": "x""#.to_owned(),
+                false,
+                missing("Resource"),
+            ),
+            (
+                r#""Effect": "Allow", "NotPrincipal": {"AWS": "x"}, "Action": "*", "NotResource": "*""#.to_owned(),
+                false,
+                "Invalid principal in policy document.".to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*""#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": {"AWS": ["123456789012", "*"]}, "Action": "*", "Resource": "*""#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {}"#.to_owned(),
+                false,
+                String::new(),
+            ),
+            (
+                r#""Effect": "Allow", "NotPrincipal": "*", "Action": "*", "Resource": "*""#.to_owned(),
+                false,
+                String::new(),
+            ),
+            (
+                r#""Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*""#.to_owned(),
+                false,
+                String::new(),
+            ),
+            (
+                r#""Effect": "Deny", "Principal": "*", "Action": {}, "Resource": "*""#.to_owned(),
+                false,
+                not_json.clone(),
+            ),
+            (
+                r#""Effect": "Deny", "Principal": "*", "Action": ["DynamoDB:get*", "s3:GetItem", "GetItem", "dynamodb:GetRecords"], "Resource": "*""#
+                    .to_owned(),
+                false,
+                unknown(r#""s3:GetItem", "GetItem", "dynamodb:GetRecords""#),
+            ),
+            (
+                r#""Effect": "Deny", "Principal": "*", "NotAction": ["dynamodb:GetRecords", "dynamodb:ListStreams", "dynamodb:GetItem"], "Resource": "*""#
+                    .to_owned(),
+                true,
+                unknown(r#""dynamodb:ListStreams", "dynamodb:GetItem""#),
+            ),
+        ] {
+            let text = format!(r#"{{"Statement":{{{statement}}}}}"#);
+            let found = Document::read(&text, of_stream).err();
+            let found = found.as_ref().and_then(ApiError::message).unwrap_or_default();
+            assert_eq!(found, expect, "{statement}");
+        }
+        for (document, expect) in [
+            ("", not_json.clone()),
+            ("[]", not_json.clone()),
+            ("{}", invalid("Could not parse the policy: Statement is empty!")),
+            (
+                r#"{"Statement": []}"#,
+                invalid("Could not parse the policy: Statement is empty!"),
+            ),
+            (r#"{"Statement": ["x"]}"#, not_json),
+        ] {
+            let found = Document::read(document, false).unwrap_err();
+            assert_eq!(found.message(), Some(expect.as_str()), "{document}");
+        }
+    }
+
+    #[test]
+    fn ids_of_statements_are_unique() {
+        let statement =
+            |id: &str| format!(r#"{{{id} "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}}"#);
+        for (ids, expect) in [
+            (["", "", ""], true),
+            ([r#""Sid": "a","#, "", r#""Sid": "b","#], true),
+            ([r#""Sid": "a","#, "", r#""Sid": "A","#], true),
+            ([r#""Sid": "a","#, "", r#""Sid": "a","#], false),
+        ] {
+            let text = format!(r#"{{"Statement":[{}]}}"#, ids.map(statement).join(","));
+            assert_eq!(Document::read(&text, false).is_ok(), expect, "{text}");
+        }
+        let sized = |size: usize| {
+            let empty = format!(r#"{{"Statement":{}}}"#, statement(r#""Sid": "","#));
+            empty.replace(
+                r#""Sid": """#,
+                &format!(r#""Sid": "{}""#, "x".repeat(size - empty.len())),
+            )
+        };
+        assert!(Document::read(&sized(limits::POLICY_SIZE), false).is_ok());
+        let refused = Document::read(&sized(limits::POLICY_SIZE + 1), false).unwrap_err();
+        assert_eq!(
+            refused.message(),
+            Some("One or more parameter values were invalid: Maximum policy size of 20480 bytes exceeded")
+        );
     }
 
     #[test]

@@ -778,3 +778,21 @@ fn requests_that_may_take_long_are_known_in_advance() {
         assert_eq!(engine.may_take_long(&request), expect, "{target} {operation:?}");
     }
 }
+
+#[test]
+fn a_refused_method_is_answered_with_those_that_are_allowed() {
+    let engine = shared();
+    for (method, path, status, allow) in [
+        ("DELETE", "/_dynatwin/clock", 405, Some("GET, PUT")),
+        ("PUT", "/_dynatwin/clock/advance", 405, Some("POST")),
+        ("GET", "/_dynatwin/clock", 200, None),
+        ("GET", "/_dynatwin/nothing", 404, None),
+    ] {
+        let answer = ask(&engine, method, path, "");
+        assert_eq!(
+            (answer.status, answer.header("allow")),
+            (status, allow),
+            "{method} {path}"
+        );
+    }
+}

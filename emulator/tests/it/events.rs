@@ -117,6 +117,7 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
             &[
                 "request",
                 "action",
+                "index",
                 "key",
                 "arrives",
                 "expires",
@@ -128,15 +129,15 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
         [
             "00:00.000Z request 1 PutItem",
             "00:00.000Z entry 1 a done",
-            "00:00.000Z indexChange 1 put a 00:02.000Z",
+            "00:00.000Z indexChange 1 put by-g a 00:02.000Z",
             "00:00.000Z expirySchedule 1 delete a 00:10.000Z 00:40.000Z",
             "00:00.000Z streamRecord 1 insert a 00:03.000Z",
-            "00:02.000Z indexArrival put a",
+            "00:02.000Z indexArrival put by-g a",
             "00:40.000Z expiry delete a",
-            "00:40.000Z indexChange delete a 00:42.000Z",
+            "00:40.000Z indexChange delete by-g a 00:42.000Z",
             // It was noticed after the clock had advanced.
             "00:40.000Z streamRecord remove a 01:00.000Z",
-            "00:42.000Z indexArrival delete a",
+            "00:42.000Z indexArrival delete by-g a",
         ]
     );
 }

@@ -242,3 +242,32 @@ static DELETE_WITNESS: MemberType = MemberType::Structure(&MemberStructure {
     class: "DeleteGlobalTableWitnessGroupMemberAction",
     members: &[Member("RegionName", true, &MemberType::Text)],
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_of_texts() {
+        for (each, text, printed) in [
+            ('a', true, true),
+            (' ', true, true),
+            ('~', true, true),
+            ('\u{7f}', true, false),
+            ('\u{1f}', false, false),
+            ('\t', true, false),
+            ('\n', true, false),
+            ('\r', true, false),
+            ('\u{b}', false, false),
+            ('é', true, false),
+            ('\u{d7ff}', true, false),
+            ('\u{fffd}', true, false),
+            ('\u{fffe}', false, false),
+            ('\u{ffff}', false, false),
+            ('\u{10000}', true, false),
+            ('\u{10ffff}', true, false),
+        ] {
+            assert_eq!((is_text(each), is_printed(each)), (text, printed), "{each:?}");
+        }
+    }
+}

@@ -708,6 +708,52 @@ mod tests {
         }
     }
 
+    /// The signature itself is not signed where it is a parameter.
+    #[test]
+    fn parameters_are_sorted_and_encoded() {
+        let (in_query, in_header) = (presigned(), long_term());
+        for (case, query, expect) in [
+            (&in_header, "", ""),
+            (&in_header, "b=1&a", "a=&b=1"),
+            (&in_header, "a=2&&a=1&a=%31%2f", "a=1&a=1%2F&a=2"),
+            (&in_header, "b=x y&a=~-._*", "a=~-._%2A&b=x%20y"),
+            (&in_header, "X-Amz-Signature=x&a=1", "X-Amz-Signature=x&a=1"),
+            (&in_query, "X-Amz-Signature=x&a=1", "a=1"),
+            (&in_query, "X-Amz-Signatures=x&a=1", "X-Amz-Signatures=x&a=1"),
+        ] {
+            let request = HttpRequest {
+                method: "POST",
+                target: &case.target,
+                headers: &case.headers,
+                body: case.body,
+            };
+            let signed = Signed::of(&request).unwrap();
+            assert_eq!(signed.canonical_query(query), expect, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_signed_header_has_a_date_of_its_own_or_of_the_request() {
+        for (headers, expect) in [
+            (&[][..], ""),
+            (&[("date", "20260102T000000Z")], "20260102T000000Z"),
+            (&[("x-amz-date", " 20260101T000000Z ")], "20260101T000000Z"),
+            (
+                &[("date", "20260102T000000Z"), ("x-amz-date", "20260101T000000Z")],
+                "20260101T000000Z",
+            ),
+        ] {
+            let case = case("/", headers, None);
+            let request = HttpRequest {
+                method: "POST",
+                target: &case.target,
+                headers: &case.headers,
+                body: case.body,
+            };
+            assert_eq!(Signed::of(&request).unwrap().date, expect, "{headers:?}");
+        }
+    }
+
     #[test]
     fn hosts_of_aws_name_their_region() {
         for (host, expected) in [
