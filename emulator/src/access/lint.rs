@@ -382,6 +382,18 @@ mod tests {
                 r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}, "StringEquals": {"dynamodb:ReturnValues": "NONE"}}"#,
                 &[],
             ),
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"StringEquals": {"dynamodb:LeadingKey": "a"}}"#,
+                &["UnknownConditionKey"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKey": "a"}}"#,
+                &["UnknownConditionKey", "ForAllValuesOnAbsentKey"],
+            ),
             // Keys of other services are not known to be absent, unless an operator holds then.
             (
                 "Allow",

@@ -190,5 +190,14 @@ mod tests {
         let mut bytes = KeyBytes::from_slice(b"ab");
         bytes.push(b'c');
         assert_eq!(&*bytes, b"abc");
+        for length in [1, 3, INSIDE - 1, INSIDE, INSIDE + 1, 80] {
+            let mut bytes = KeyBytes::from_slice(&vec![7; length]);
+            assert_eq!(bytes.iter_mut().count(), length);
+            *bytes.last_mut().unwrap() += 1;
+            let mut expected = vec![7; length];
+            expected[length - 1] = 8;
+            assert_eq!(&*bytes, expected);
+            assert!(bytes > KeyBytes::from_slice(&vec![7; length]));
+        }
     }
 }

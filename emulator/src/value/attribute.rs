@@ -330,6 +330,74 @@ mod tests {
     }
 
     #[test]
+    fn the_deepest_member_counts() {
+        use AttributeValue as V;
+        let map = |values: [V; 2]| V::M(["a", "b"].map(Name::from).into_iter().zip(values).collect());
+        let set = || V::string_set(vec!["a".into()]).unwrap();
+        let one = || V::L(vec![V::Null, set()]);
+        for (value, depth) in [
+            (V::Null, 0),
+            (set(), 0),
+            (V::L(vec![]), 1),
+            (V::M(Map::new()), 1),
+            (one(), 1),
+            (V::L(vec![V::Null, one()]), 2),
+            (V::L(vec![one(), V::Null]), 2),
+            (map([V::Null, one()]), 2),
+            (map([one(), V::Null]), 2),
+            (V::L(vec![V::Null, map([one(), V::Null]), one()]), 3),
+        ] {
+            assert_eq!(value.depth(), depth, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn number_sets_are_found_at_any_depth() {
+        use AttributeValue as V;
+        let numbers = || V::number_set(vec!["1".parse().unwrap()]).unwrap();
+        let map = |values: [V; 2]| V::M(["a", "b"].map(Name::from).into_iter().zip(values).collect());
+        for (value, expect) in [
+            (V::Null, false),
+            (V::string_set(vec!["a".into()]).unwrap(), false),
+            (V::binary_set(vec![Box::default()]).unwrap(), false),
+            (V::N("1".parse().unwrap()), false),
+            (V::L(vec![V::Null]), false),
+            (numbers(), true),
+            (V::L(vec![numbers(), V::Null]), true),
+            (V::L(vec![V::Null, numbers()]), true),
+            (map([V::Null, numbers()]), true),
+            (map([V::L(vec![numbers()]), V::Null]), true),
+            (map([V::Null, V::Null]), false),
+        ] {
+            assert_eq!(value.has_number_sets(), expect, "{value:?}");
+        }
+    }
+
+    /// A map is walked if it is small, and searched if it is not.
+    #[test]
+    fn entries_are_found_in_maps_of_any_size() {
+        for size in 0..=2 * SMALL {
+            let name = |at: usize| Name::from(format!("n{at:02}"));
+            let number = |at: usize| AttributeValue::N(Number::from(at as i64));
+            let mut map: Map = (0..size).rev().map(|at| (name(at), number(at))).collect();
+            for at in 0..size {
+                assert_eq!(map.get(&name(at)), Some(&number(at)), "{size} {at}");
+            }
+            assert_eq!((map.get("n"), map.get("n99"), map.len()), (None, None, size));
+            if size > 0 {
+                assert_eq!(map.remove(&name(size / 2)), Some(number(size / 2)));
+                assert_eq!((map.get(&name(size / 2)), map.len()), (None, size - 1));
+                assert_eq!(map.insert(name(size / 2), AttributeValue::Null), None);
+                assert_eq!(
+                    map.insert(name(size / 2), AttributeValue::Bool(true)),
+                    Some(AttributeValue::Null)
+                );
+            }
+            assert!(map.iter().map(|(name, _)| name).is_sorted());
+        }
+    }
+
+    #[test]
     fn values_stay_small() {
         assert!(size_of::<AttributeValue>() <= 32, "{}", size_of::<AttributeValue>());
     }

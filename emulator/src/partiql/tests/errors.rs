@@ -430,6 +430,14 @@ fn conditions() {
             "Unsupported operator in Condition Expression. Operator: ||",
         ),
         (
+            "a = b IN [1]",
+            "Incorrect operand type for operator or function; operator or function: IN, operand type: BOOL",
+        ),
+        (
+            "a = b IS NULL",
+            "The left hand side argument to IS must be a Variable Reference, Literal, or Path",
+        ),
+        (
             "a IN [1] = b",
             "Unsupported operator in Condition Expression. Operator: =",
         ),

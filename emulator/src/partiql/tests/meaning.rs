@@ -304,6 +304,7 @@ fn the_key_of_one_item() {
         ("pk = 'a' AND sk > '1'", &Ok(None), &missing),
         ("pk = 'a' AND sk = '1' OR x = 1", &Ok(None), &missing),
         ("pk = 'a' AND pk = 'b' AND sk = '1'", &Ok(None), &several),
+        ("pk = 'a' AND pk = 'b' AND sk = '1' AND sk = '2'", &Ok(None), &several),
         ("NOT (pk = 'a' AND sk = '1')", &Ok(None), &missing),
     ] {
         assert_eq!(condition_key(clause, true), *read, "{clause}");
@@ -419,7 +420,7 @@ fn conditions_are_compared_with_constants() {
 
 #[test]
 fn a_cached_statement_means_what_it_means_when_it_is_parsed() {
-    let deep = (0..40).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
+    let deep = |levels: usize| (0..levels).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
     let set = AttributeValue::string_set(vec!["x".into()]).unwrap();
     let values = [
         AttributeValue::N("1".parse().unwrap()),
@@ -428,7 +429,9 @@ fn a_cached_statement_means_what_it_means_when_it_is_parsed() {
         AttributeValue::Bool(false),
         AttributeValue::Null,
         set,
-        deep,
+        deep(31),
+        deep(32),
+        deep(40),
     ];
     let mut parameters = vec![Vec::new()];
     for first in &values {
