@@ -323,6 +323,27 @@ mod tests {
     use crate::expression::{Bindings, Cache};
     use crate::request::Substitutions;
 
+    #[test]
+    fn errors_are_located() {
+        let (cache, substitutions) = (Cache::new(), Substitutions::default());
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        for (kind, text, range) in [
+            (ExpressionKind::Filter, "a = b AND status = c", Some(10..16)),
+            (ExpressionKind::Filter, "a.status = b", Some(2..8)),
+            (ExpressionKind::Filter, "b = a[99999999999]", Some(6..17)),
+            (ExpressionKind::Filter, "a = b OR foo(c)", Some(9..12)),
+            (ExpressionKind::Filter, "a = if_not_exists(b, c)", Some(4..17)),
+            (ExpressionKind::Update, "SET a = size(b)", Some(8..12)),
+            (ExpressionKind::Update, "SET a = b, status = c", Some(11..17)),
+            (ExpressionKind::Projection, "a, b[0].status", Some(8..14)),
+            (ExpressionKind::Projection, "a, b b", Some(5..6)),
+            (ExpressionKind::Filter, "a =", Some(3..3)),
+        ] {
+            let error = scope.outline(kind, text).error.unwrap();
+            assert_eq!(error.range, range, "{text}: {}", error.message);
+        }
+    }
+
     /// The error about redundant parentheses has no place, even if another one has.
     #[test]
     fn redundant_parentheses_are_not_located() {

@@ -305,11 +305,28 @@ fn keys() {
         lowered.clauses[1].operator,
         KeyOperator::Between(&value("1"), &value("2"))
     );
+    for (operator, expect) in [
+        ("EQ", KeyOperator::Eq(&value("1"))),
+        ("LT", KeyOperator::Lt(&value("1"))),
+        ("LE", KeyOperator::Le(&value("1"))),
+        ("GT", KeyOperator::Gt(&value("1"))),
+        ("GE", KeyOperator::Ge(&value("1"))),
+    ] {
+        let conditions = [condition("pk", operator, &["1"])];
+        let lowered = legacy::key_conditions(&conditions).unwrap();
+        assert_eq!(lowered.clauses[0].operator, expect, "{operator}");
+    }
+    let begins = [condition("pk", "BEGINS_WITH", &["B|a"])];
+    let lowered = legacy::key_conditions(&begins).unwrap();
+    assert_eq!(lowered.clauses[0].operator, KeyOperator::BeginsWith(&value("B|a")));
     const INDEXABLE: &str = "Attempted conditional constraint is not an indexable operation";
     for (case, expected) in [
         (condition("sk", "NE", &["1"]), INDEXABLE),
         (condition("sk", "NULL", &[]), INDEXABLE),
         (condition("sk", "IN", &["1"]), INDEXABLE),
+        (condition("sk", "CONTAINS", &["1"]), INDEXABLE),
+        (condition("sk", "NOT_CONTAINS", &["1"]), INDEXABLE),
+        (condition("sk", "NOT_NULL", &[]), INDEXABLE),
         (
             condition("pk", "", &["1"]),
             "1 validation error detected: Value null at 'keyConditions.pk.member.comparisonOperator' failed to satisfy constraint: Member must not be null",

@@ -102,6 +102,142 @@ fn conditions() {
     }
 }
 
+/// Whether a condition holds for an item of the attributes `a` and `b`.
+fn holds(condition: &str, a: &str, b: &str) -> bool {
+    let (cache, substitutions) = (Cache::new(), crate::request::Substitutions::default());
+    let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+    let condition = scope.condition(Filter, condition).unwrap();
+    condition.matches(Some(&item(&[("a", a), ("b", b)])))
+}
+
+#[test]
+fn parts_are_contained_in_values_of_their_type() {
+    for (whole, part, expect) in [
+        ("'abc", "'bc", true),
+        ("'abc", "'", true),
+        ("'abc", "'ac", false),
+        ("'abc", "B|bc", false),
+        ("'1", "1", false),
+        ("B|abc", "B|bc", true),
+        ("B|abc", "B|ac", false),
+        ("B|abc", "'bc", false),
+        ("SS|a b", "'b", true),
+        ("SS|a b", "'c", false),
+        ("SS|a b", "B|a", false),
+        ("SS|a b", "SS|a b", false),
+        ("NS|1 2", "2.0", true),
+        ("NS|1 2", "3", false),
+        ("NS|1 2", "'1", false),
+        ("BS|a b", "B|b", true),
+        ("BS|a b", "B|c", false),
+        ("BS|a b", "'a", false),
+        ("L|1 'x", "'x", true),
+        ("L|1 'x", "1.0", true),
+        ("L|1 'x", "2", false),
+        ("L|1 null", "null", true),
+        ("L|1 true", "false", false),
+        ("M|x=1", "'x", false),
+        ("12", "1", false),
+        ("true", "true", false),
+        ("null", "null", false),
+    ] {
+        assert_eq!(holds("contains(a, b)", whole, part), expect, "{whole} {part}");
+    }
+    for (text, prefix, expect) in [
+        ("'abc", "'ab", true),
+        ("'abc", "'", true),
+        ("'abc", "'abcd", false),
+        ("'abc", "'bc", false),
+        ("B|abc", "B|ab", true),
+        ("B|abc", "B|bc", false),
+        ("B|abc", "'ab", false),
+        ("'abc", "B|ab", false),
+        ("12", "1", false),
+        ("L|'a", "'a", false),
+    ] {
+        assert_eq!(holds("begins_with(a, b)", text, prefix), expect, "{text} {prefix}");
+    }
+}
+
+#[test]
+fn values_of_one_scalar_type_have_an_order() {
+    for (less, more) in [
+        ("1", "2"),
+        ("-1", "0"),
+        ("'A", "'a"),
+        ("'a", "'aa"),
+        ("'z", "'é"),
+        ("B|a", "B|b"),
+        ("B|a", "B|aa"),
+    ] {
+        for (condition, of_less, of_equal, of_more) in [
+            ("a < b", true, false, false),
+            ("a <= b", true, true, false),
+            ("a > b", false, false, true),
+            ("a >= b", false, true, true),
+            ("a = b", false, true, false),
+            ("a <> b", true, false, true),
+            ("a BETWEEN b AND b", false, true, false),
+            ("a IN (b)", false, true, false),
+        ] {
+            let found = [(less, more), (less, less), (more, less)].map(|(a, b)| holds(condition, a, b));
+            assert_eq!(found, [of_less, of_equal, of_more], "{condition} {less} {more}");
+        }
+    }
+    let others = ["true", "null", "L|1", "M|x=1", "SS|a", "NS|1", "BS|a"];
+    for (at, value) in others.iter().enumerate() {
+        for condition in ["a < b", "a <= b", "a > b", "a >= b", "a BETWEEN b AND b"] {
+            assert!(!holds(condition, value, value), "{condition} {value}");
+            assert!(
+                !holds(condition, value, "1") && !holds(condition, "1", value),
+                "{condition} {value}"
+            );
+        }
+        assert!(
+            holds("a = b", value, value) && !holds("a <> b", value, value),
+            "{value}"
+        );
+        for other in &others[..at] {
+            assert!(
+                !holds("a = b", value, other) && holds("a <> b", value, other),
+                "{value} {other}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sizes_of_values() {
+    for (value, size) in [
+        ("'", Some(0)),
+        ("'abc", Some(3)),
+        ("'é😀", Some(3)),
+        ("B|abc", Some(3)),
+        ("SS|aa b", Some(2)),
+        ("NS|1 22 333", Some(3)),
+        ("BS|aa b", Some(2)),
+        ("L|", Some(0)),
+        ("L|1 2", Some(2)),
+        ("M|x=1 y=2 z=3", Some(3)),
+        ("12", None),
+        ("true", None),
+        ("null", None),
+    ] {
+        for other in 0..5 {
+            assert_eq!(
+                holds("size(a) = b", value, &other.to_string()),
+                size == Some(other),
+                "{value} {other}"
+            );
+            assert_eq!(
+                holds("size(a) > b", value, &other.to_string()),
+                size.is_some_and(|size| size > other),
+                "{value} {other}"
+            );
+        }
+    }
+}
+
 #[test]
 fn equality_is_deep_and_by_value() {
     let item = stored();

@@ -52,6 +52,7 @@ fn valid_statements() {
         "FROM tab WHERE pk = 'a' SET a = 1",
         "DELETE FROM tab WHERE pk = 'a' RETURNING ALL OLD *",
         "EXISTS (SELECT * FROM tab WHERE pk = 'a' AND a = 1)",
+        "SELECT * FROM tab WHERE a = 1e+5 AND b = 1E-5 AND c = 1.5e05",
         "SELECT * FROM \"a-b\"",
         "SELECT * FROM \"a_b\".idx",
         "SELECT * FROM \"a.b\"",
@@ -473,6 +474,143 @@ fn conditions() {
             "Number of parameters in request and statement don't match.",
         ),
     ]);
+}
+
+#[test]
+fn other_sources_are_refused() {
+    let single = "Only select from a single table or index is supported.";
+    let alias = "Aliasing is not supported";
+    check(&[
+        ("SELECT * FROM tab JOIN two", single),
+        ("SELECT * FROM tab JOIN two ON a = b WHERE c = 1", single),
+        ("SELECT * FROM tab LEFT OUTER JOIN two ON a = b", single),
+        ("SELECT * FROM tab RIGHT JOIN two ON a = b", single),
+        ("SELECT * FROM tab FULL OUTER JOIN two ON a = b", single),
+        ("SELECT * FROM tab CROSS JOIN two", single),
+        ("SELECT * FROM tab, two, three WHERE a = 1", single),
+        ("SELECT * FROM tab, two AS t", alias),
+        ("SELECT * FROM tab JOIN two t ON a = b", alias),
+        ("SELECT * FROM tab AS t AT u BY v", alias),
+        ("SELECT * FROM tab GROUP BY a, b AS c", alias),
+        (
+            "SELECT * FROM tab GROUP BY a, b HAVING c = 1",
+            "Unsupported clause: GROUP BY",
+        ),
+        (
+            "SELECT * FROM tab HAVING a LIMIT 2",
+            "Unsupported clause: HAVING at 1:26:1",
+        ),
+        ("SELECT ALL * FROM tab LIMIT ?", "Unsupported clause: LIMIT at 1:29:1"),
+        (
+            "SELECT DISTINCT VALUE a FROM tab",
+            "Unsupported token in expression: DISTINCT",
+        ),
+        (
+            "select distinct a from tab",
+            "Unsupported token in expression: DISTINCT",
+        ),
+    ]);
+    check_syntax(&[
+        ("SELECT * FROM tab JOIN", "Unexpected term"),
+        ("SELECT * FROM tab INNER two", "Expected JOIN keyword"),
+        ("SELECT * FROM tab CROSS", "Expected JOIN keyword"),
+        ("SELECT * FROM tab JOIN two ON", "Unexpected term"),
+        ("SELECT * FROM tab,", "Unexpected term"),
+        ("SELECT * FROM tab GROUP a", "Expected BY keyword"),
+        ("SELECT * FROM tab GROUP BY a,", "Unexpected term"),
+        ("SELECT * FROM tab ORDER BY a DESC,", "Unexpected term"),
+        (
+            "SELECT a, FROM tab",
+            "Expected identifier or an expression but found unexpected keyword 'from' in a select list.",
+        ),
+        ("SELECT VALUE FROM tab", "Unexpected keyword"),
+    ]);
+}
+
+#[test]
+fn clauses_of_inserts() {
+    let conflict = "invalid ON CONFLICT syntax";
+    check_syntax(&[
+        ("INSERT INTO tab VALUE {} ON", conflict),
+        ("INSERT INTO tab VALUE {} ON CONFLICT", conflict),
+        ("INSERT INTO tab VALUE {} ON CONFLICT WHERE", "Unexpected term"),
+        ("INSERT INTO tab VALUE {} ON CONFLICT WHERE a = 1", conflict),
+        ("INSERT INTO tab VALUE {} ON CONFLICT WHERE a = 1 DO", conflict),
+        ("INSERT INTO tab VALUE {} ON CONFLICT WHERE a = 1 DO UPDATE", conflict),
+        (
+            "INSERT INTO tab VALUES (1), 2",
+            "Expected LEFT_PAREN for row value constructor",
+        ),
+        (
+            "INSERT INTO tab VALUES (1),",
+            "Expected LEFT_PAREN for row value constructor",
+        ),
+        (
+            "INSERT INTO tab VALUES",
+            "Expected LEFT_PAREN for row value constructor",
+        ),
+        ("INSERT INTO 'tab' VALUE {}", "Expected identifier for simple path"),
+        (
+            "INSERT INTO tab VALUE {} RETURNING",
+            "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element.",
+        ),
+    ]);
+    check(&[
+        ("INSERT INTO tab VALUES (1), (2)", "Unsupported operation: InsertOp"),
+        (
+            "INSERT INTO tab VALUE {} ON CONFLICT WHERE a = 1 do Nothing",
+            "Unsupported clause: ON CONFLICT",
+        ),
+        (
+            "INSERT INTO tab VALUE {} AT 1 ON CONFLICT WHERE a = 1 DO NOTHING RETURNING ALL OLD *",
+            "Unsupported clause: AT",
+        ),
+        (
+            "INSERT INTO tab VALUE {} RETURNING MODIFIED NEW *",
+            "RETURNING is not supported in INSERT",
+        ),
+    ]);
+}
+
+#[test]
+fn right_sides_of_updates() {
+    let operator = |name: &str| format!("Unsupported operator in Update Expression. Operator: {name}");
+    for (value, expect) in [
+        (
+            "b IS NULL",
+            "IS operator is not supported in update expressions".to_owned(),
+        ),
+        (
+            "b IS NOT MISSING",
+            "IS operator is not supported in update expressions".to_owned(),
+        ),
+        ("NOT b = 1", operator("not")),
+        ("b BETWEEN 1 AND 2", operator("between")),
+        ("b NOT BETWEEN 1 AND 2", operator("between")),
+        ("b IN [1]", operator("in")),
+        ("b NOT IN [1]", operator("in")),
+        ("b AND c", operator("and")),
+        ("b = 1 OR c = 2", operator("or")),
+        ("b = 1", operator("=")),
+        ("b <> 1", operator("<>")),
+        ("b < 1", operator("<")),
+        ("b >= 1", operator(">=")),
+        ("b LIKE 'x'", operator("like")),
+        ("b / 2", operator("/")),
+        ("b % 2", operator("%")),
+        (
+            "+b",
+            "Incorrect number of operands for operator or function; operator or function: +, number of operands: 1"
+                .to_owned(),
+        ),
+        (
+            "count(*)",
+            "Unsupported token in expression: count at 1:20:5".to_owned(),
+        ),
+    ] {
+        let statement = format!("UPDATE tab SET a = {value} WHERE pk = 'a'");
+        assert_eq!(statement_error(&statement), Some(expect), "{value}");
+    }
 }
 
 #[test]

@@ -388,6 +388,90 @@ fn meaning(statement: &str, parameters: &[AttributeValue], cache: &StatementCach
     meaning.map_err(|error| error.message().unwrap().to_owned())
 }
 
+/// Whether a condition holds for an item whose attribute `a` has a value, if any.
+fn holds(condition: &str, value: Option<AttributeValue>) -> bool {
+    let statement = format!("SELECT * FROM tab WHERE {condition}");
+    let prepared = Prepared::new(&statement, Vec::new(), &StatementCache::new()).unwrap();
+    let Statement::Select(select) = prepared.bind().unwrap() else {
+        panic!("{statement}")
+    };
+    let item: Map = value.into_iter().map(|value| ("a".into(), value)).collect();
+    select.condition.unwrap().matches(Some(&item))
+}
+
+#[test]
+fn types_are_tested_by_name() {
+    use AttributeValue as V;
+    let number = || "1".parse().unwrap();
+    let values = [
+        ("", None),
+        ("NULL", Some(V::Null)),
+        ("BOOLEAN BOOL", Some(V::Bool(false))),
+        ("BLOB", Some(V::B(Box::default()))),
+        ("STRING", Some(V::string(""))),
+        ("NUMERIC", Some(V::N(number()))),
+        ("STRUCT TUPLE", Some(V::M(Map::new()))),
+        ("LIST", Some(V::L(vec![]))),
+        ("SS", V::string_set(vec!["a".into()])),
+        ("NS", V::number_set(vec![number()])),
+    ];
+    for kind in [
+        "NULL", "BOOLEAN", "BOOL", "BLOB", "STRING", "NUMERIC", "STRUCT", "TUPLE", "LIST", "string",
+    ] {
+        for (names, value) in &values {
+            let expect = names.split(' ').any(|name| name.eq_ignore_ascii_case(kind));
+            assert_eq!(
+                holds(&format!("a IS {kind}"), value.clone()),
+                expect,
+                "{kind} {value:?}"
+            );
+            assert_eq!(
+                holds(&format!("a IS NOT {kind}"), value.clone()),
+                !expect,
+                "{kind} {value:?}"
+            );
+        }
+    }
+    for (_, value) in values {
+        assert_eq!(holds("a IS MISSING", value.clone()), value.is_none(), "{value:?}");
+        assert_eq!(holds("a IS NOT MISSING", value.clone()), value.is_some(), "{value:?}");
+    }
+}
+
+#[test]
+fn operators_and_their_negations() {
+    let number = |text: &str| Some(AttributeValue::N(text.parse().unwrap()));
+    for (condition, of_one, of_two, of_nothing) in [
+        ("a = 1", true, false, false),
+        ("a <> 1", false, true, true),
+        ("a != 1", false, true, true),
+        ("a < 2", true, false, false),
+        ("a <= 1", true, false, false),
+        ("a > 1", false, true, false),
+        ("a >= 2", false, true, false),
+        ("2 > a", true, false, false),
+        ("a BETWEEN 0 AND 1", true, false, false),
+        ("a NOT BETWEEN 0 AND 1", false, true, true),
+        ("a IN [1, 3]", true, false, false),
+        ("a IN (3, 1)", true, false, false),
+        ("a IN <<1, 3>>", true, false, false),
+        ("a NOT IN [1, 3]", false, true, true),
+        ("NOT a = 1", false, true, true),
+        ("NOT NOT a = 1", true, false, false),
+        ("a = 1 OR a = 2", true, true, false),
+        ("a = 1 AND a = 2", false, false, false),
+        ("a = 1 OR a = 2 AND a = 3", true, false, false),
+        ("(a = 1 OR a = 2) AND a = 2", false, true, false),
+        ("NOT a = 1 AND a = 2", false, true, false),
+        ("a = - - 1", true, false, false),
+        ("a = -1", false, false, false),
+        ("a = +1", true, false, false),
+    ] {
+        let found = [number("1"), number("2"), None].map(|value| holds(condition, value));
+        assert_eq!(found, [of_one, of_two, of_nothing], "{condition}");
+    }
+}
+
 /// A constant other than `true` and `false` differs from every condition.
 #[test]
 fn conditions_are_compared_with_constants() {
