@@ -449,7 +449,7 @@ mod tests {
     fn operators_take_values_of_their_type() {
         let (text, arn, flag) = ("text", "arn:aws:iam::1:user/a", "true");
         let (number, date, bytes, network) = ("-1.5", "2026-01-01", "QUI=", "10.0.0.0/8");
-        let all = [text, arn, flag, number, date, bytes, network, "*"];
+        let all = [text, arn, flag, number, date, bytes, network, "*", "*:x"];
         for (operator, valid, takes_variables) in [
             ("StringEquals", &all[..], true),
             ("StringNotEquals", &all, true),
@@ -457,10 +457,10 @@ mod tests {
             ("StringNotEqualsIgnoreCase", &all, true),
             ("StringLike", &all, true),
             ("StringNotLike", &all, true),
-            ("ArnEquals", &[arn, "*"], true),
-            ("ArnNotEquals", &[arn, "*"], true),
-            ("ArnLike", &[arn, "*"], true),
-            ("ArnNotLike", &[arn, "*"], true),
+            ("ArnEquals", &[arn, "*", "*:x"], true),
+            ("ArnNotEquals", &[arn, "*", "*:x"], true),
+            ("ArnLike", &[arn, "*", "*:x"], true),
+            ("ArnNotLike", &[arn, "*", "*:x"], true),
             ("Bool", &[flag], true),
             ("Null", &[flag], false),
             ("NumericEquals", &[number], false),

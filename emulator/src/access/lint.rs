@@ -493,6 +493,98 @@ mod tests {
     }
 
     #[test]
+    fn warnings_say_what_is_wrong_and_where() {
+        let text = |statement: &str| {
+            let text = format!(
+                r#"{{"Version": "2012-10-17", "Statement": [
+                    {{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}}, {{{statement}, "Resource": "*"}}]}}"#
+            );
+            let warnings = PolicyDocument::parse(&text, PolicyKind::Identity).unwrap().warnings();
+            let texts = warnings
+                .iter()
+                .map(|warning| format!("{}: {}", warning.statement, warning.message));
+            texts.collect::<Vec<_>>()
+        };
+        for (statement, expect) in [
+            (
+                r#""Effect": "Allow", "Action": ["dynamodb:Get", "dynamodb:GetItem", "dynamodb:Put*"]"#,
+                "2: dynamodb:Get is not an action of DynamoDB, so it matches nothing.",
+            ),
+            (
+                r#""Effect": "Deny", "Action": "dynamodb:GetItem", "Condition": {"StringEquals": {"dynamodb:X": "a"}}"#,
+                "2: dynamodb:X is not a condition key of DynamoDB: it is always absent.",
+            ),
+            (
+                r#""Effect": "Allow", "Action": "dynamodb:GetItem", "Condition": {"StringLike": {"dynamodb:LeadingKeys": "a"}}"#,
+                "2: StringLike never matches dynamodb:LeadingKeys, which is multivalued, so the statement allows nothing: use ForAllValues: or ForAnyValue:.",
+            ),
+            (
+                r#""Effect": "Deny", "Action": "dynamodb:GetItem", "Condition": {"StringEquals": {"aws:TagKeys": "a"}}"#,
+                "2: StringEquals never matches aws:TagKeys, which is multivalued, so the statement denies nothing: use ForAllValues: or ForAnyValue:.",
+            ),
+            (
+                r#""Effect": "Allow", "Action": "s3:*", "Condition": {"ForAllValues:StringEquals": {"aws:TagKeys": "a"}}"#,
+                "2: ForAllValues:StringEquals also holds when aws:TagKeys is absent: add \"Null\": {\"aws:TagKeys\": \"false\"}.",
+            ),
+            (
+                r#""Effect": "Allow", "Action": ["dynamodb:Query", "dynamodb:Scan"], "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "a"}}"#,
+                "2: A Scan has no dynamodb:LeadingKeys, so ForAllValues:StringLike holds and the statement lets it read every item: leave out dynamodb:Scan, or add \"Null\": {\"dynamodb:LeadingKeys\": \"false\"}.",
+            ),
+            (
+                r#""Effect": "Deny", "Action": ["dynamodb:Query", "dynamodb:Scan"], "Condition": {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": "a"}}"#,
+                "2: A Scan has no dynamodb:LeadingKeys, so the statement never denies it: deny dynamodb:Scan without this condition.",
+            ),
+            (
+                r#""Effect": "Allow", "Action": ["dynamodb:GetRecords", "dynamodb:GetItem", "dynamodb:DescribeTable"], "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                "2: ForAllValues:StringEquals also holds when dynamodb:LeadingKeys is absent: add \"Null\": {\"dynamodb:LeadingKeys\": \"false\"}. Requests for dynamodb:DescribeTable, dynamodb:GetRecords do not have it.",
+            ),
+            (
+                r#""Effect": "Allow", "Action": ["dynamodb:GetItem", "dynamodb:Query"], "Condition": {"Bool": {"dynamodb:FullTableScan": "true"}}"#,
+                "2: Requests for dynamodb:GetItem, dynamodb:Query have no dynamodb:FullTableScan, so the condition never holds.",
+            ),
+            (
+                r#""Effect": "Deny", "Action": ["dynamodb:Query", "dynamodb:GetItem"], "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": "a"}}"#,
+                "2: dynamodb:GetItem, dynamodb:Query without a projection names no attributes and returns all of them: demand SPECIFIC_ATTRIBUTES of dynamodb:Select.",
+            ),
+            (
+                r#""Effect": "Allow", "Action": ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": "a"}}"#,
+                "2: dynamodb:UpdateItem, dynamodb:DeleteItem can return attributes that the request does not name: limit dynamodb:ReturnValues to NONE, UPDATED_OLD and UPDATED_NEW.",
+            ),
+        ] {
+            assert_eq!(text(statement), [expect], "{statement}");
+        }
+    }
+
+    /// Reads answer all attributes unless they name some, and writes may answer those that they do not name.
+    #[test]
+    fn actions_that_answer_attributes() {
+        let with = |effect: &str, action: &str| {
+            codes(&format!(
+                r#"{{"Effect": "{effect}", "Action": "dynamodb:{action}", "Resource": "*",
+                    "Condition": {{"ForAnyValue:StringEquals": {{"dynamodb:Attributes": "a"}}}}}}"#
+            ))
+        };
+        for (actions, of_allow, of_deny) in [
+            (
+                &["GetItem", "BatchGetItem", "Query", "Scan", "PartiQLSelect"][..],
+                &["AttributesWithoutSelect"][..],
+                &["AttributesWithoutSelect"][..],
+            ),
+            (
+                &["PutItem", "UpdateItem", "DeleteItem"],
+                &["ReturnValuesLeakAttributes"],
+                &[],
+            ),
+            (&["BatchWriteItem", "ConditionCheckItem", "PartiQLInsert"], &[], &[]),
+        ] {
+            for action in actions {
+                assert_eq!(with("Allow", action), of_allow, "{action}");
+                assert_eq!(with("Deny", action), of_deny, "{action}");
+            }
+        }
+    }
+
+    #[test]
     fn a_denial_elsewhere_removes_a_warning() {
         for (action, key, value, code) in [
             ("GetItem", "Select", "ALL_ATTRIBUTES", "AttributesWithoutSelect"),
@@ -535,6 +627,13 @@ mod tests {
             ),
             ("Allow", "dynamodb:Query", "NotResource", format!("{table:?}"), &[]),
             ("Deny", "dynamodb:Query", "Resource", format!("{table:?}"), &[]),
+            (
+                "Allow",
+                "dynamodb:Query",
+                "Resource",
+                format!("[{table:?}, \"{table}-${{aws:username}}\"]"),
+                &[],
+            ),
         ] {
             let text = format!(
                 r#"{{"Version": "2012-10-17", "Statement": {{"Effect": "{effect}", "Principal": "*", "Action": "{action}", "{element}": {resources}}}}}"#
