@@ -895,3 +895,56 @@ fn a_meter_counts_each_resource_from_its_own_beginning() {
         .spent_by(&twin.caller, || put("a", json!({"g": {"S": "y"}})));
     assert_eq!(units(&spent), [(None, 1.0), (Some("by-g".to_owned()), 2.0)]);
 }
+
+/// A meter counts reads and writes of its caller's tables only, whoever sends them.
+#[test]
+fn a_meter_counts_the_tables_of_its_caller() {
+    let twin = Twin::new(1);
+    let other = Caller {
+        access_key: "other".into(),
+        region: twin.caller.region.clone(),
+    };
+    let create = |caller: &Caller, name: &str| {
+        let body = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+        assert_eq!(
+            twin.engine
+                .dispatch(caller, "CreateTable", body.to_string().as_bytes())
+                .status,
+            200
+        );
+    };
+    create(&twin.caller, "one");
+    create(&twin.caller, "two");
+    create(&other, "one");
+    let send = |caller: &Caller, operation: &str, table: &str| {
+        let key = if operation == "PutItem" { "Item" } else { "Key" };
+        let body = json!({"TableName": table, key: {"pk": {"S": "a"}}});
+        assert_eq!(
+            twin.engine
+                .dispatch(caller, operation, body.to_string().as_bytes())
+                .status,
+            200
+        );
+    };
+    let units = |spent: &[Spent]| -> Vec<(String, f64, f64)> {
+        let of = |spent: &Spent| (spent.table.to_string(), spent.read.as_f64(), spent.write.as_f64());
+        spent.iter().map(of).collect()
+    };
+    let outer = twin.engine.meter(&twin.caller);
+    send(&twin.caller, "GetItem", "two");
+    let ((), spent) = twin.engine.spent_by(&twin.caller, || {
+        send(&twin.caller, "PutItem", "one");
+        send(&twin.caller, "GetItem", "one");
+        send(&other, "PutItem", "one");
+    });
+    assert_eq!(units(&spent), [("one".to_owned(), 0.5, 1.0)]);
+    send(&twin.caller, "PutItem", "two");
+    assert_eq!(
+        units(&outer.spent()),
+        [("one".to_owned(), 0.5, 1.0), ("two".to_owned(), 0.5, 1.0)]
+    );
+    let ((), spent) = twin.engine.spent_by(&other, || send(&twin.caller, "PutItem", "one"));
+    assert!(spent.is_empty());
+}
