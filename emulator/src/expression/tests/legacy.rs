@@ -373,6 +373,37 @@ fn updates() {
         );
     }
     const OMPV: &str = "One or more parameter values were invalid: ";
+    for argument in ["'a", "1", "B|a", "true", "null", "L|1", "M|a=1", "SS|a", "NS|1", "BS|a"] {
+        let kind = value(argument).kind().name();
+        for (action, fits, text) in [
+            ("PUT", "S N B BOOL NULL L M SS NS BS", ""),
+            ("ADD", "N L SS NS BS", "ADD action is not supported for the type"),
+            (
+                "DELETE",
+                "SS NS BS",
+                "DELETE action with value is not supported for the type",
+            ),
+        ] {
+            let found = error_text(apply(&[update("new", action, argument)], Some(&stored())));
+            let expected = if fits.split(' ').any(|fit| fit == kind) {
+                String::new()
+            } else {
+                format!("{OMPV}{text} {kind}")
+            };
+            assert_eq!(found, expected, "{action} {argument}");
+        }
+    }
+    for (old, action, argument, new) in [
+        ("NS|1 2", "DELETE", "NS|2.0", Some("NS|1")),
+        ("NS|1 2", "ADD", "NS|2 3", Some("NS|1 2 3")),
+        ("BS|a b", "DELETE", "BS|a c", Some("BS|b")),
+        ("BS|a b", "DELETE", "BS|a b", None),
+        ("BS|a b", "ADD", "BS|c", Some("BS|a b c")),
+    ] {
+        let updates = [update("x", action, argument)];
+        let result = apply(&updates, Some(&item(&[("x", old)]))).unwrap().unwrap();
+        assert_eq!(result.get("x"), new.map(value).as_ref(), "{old} {action} {argument}");
+    }
     for (case, expected) in [
         (
             update("n", "ADD", "SS|a"),
