@@ -218,6 +218,11 @@ mod tests {
             (&[Some("a"), None][..], "dynamodb:Query t"),
             (&[None, Some("a")], "dynamodb:Query t"),
             (&[Some("→")], "dynamodb:Query t"),
+            (&[Some("a"), Some("→")], "dynamodb:Query t"),
+            (&[Some("a\nb")], "dynamodb:Query t"),
+            (&[Some("ÿ ~")], r#"dynamodb:Query t ["ÿ ~"]"#),
+            (&[Some("b"), Some("a"), Some("b")], r#"dynamodb:Query t ["a", "b"]"#),
+            (&[Some("${x}${y}$")], r#"dynamodb:Query t ["${$}{x}${$}{y}$"]"#),
             (&[Some("${x}")], r#"dynamodb:Query t ["${$}{x}"]"#),
         ] {
             let mut usage = Usage::default();

@@ -276,6 +276,10 @@ mod tests {
         assert!(Json::read(deep(MOST_DEPTH).as_bytes()).is_ok());
         check(&deep(MOST_DEPTH + 1), Err("The body is deeper than 20 levels."));
         check(&"[".repeat(1 << 16), Err("The body is deeper than 20 levels."));
+        let objects = |depth: usize| format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
+        assert!(Json::read(objects(MOST_DEPTH).as_bytes()).is_ok());
+        check(&objects(MOST_DEPTH + 1), Err("The body is deeper than 20 levels."));
+        check(&r#"{"a":["#.repeat(1 << 16), Err("The body is deeper than 20 levels."));
         assert!(Json::read(b"\"\xff\"").is_err());
     }
 
