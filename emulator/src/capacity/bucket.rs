@@ -209,6 +209,23 @@ mod tests {
         ] {
             assert_eq!(left(steps), expect, "{steps:?}");
         }
+        // Whole units are shown, and a debt as none.
+        for (halves, left, has_any) in [
+            (5, 7.5, true),
+            (19, 0.5, true),
+            (20, 0.0, false),
+            (21, 0.0, false),
+            (900, 0.0, false),
+        ] {
+            let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
+            bucket.spend(Units::halves(halves));
+            let level = bucket.level();
+            assert_eq!(
+                (level.left.as_f64(), bucket.left().as_f64(), bucket.has_any()),
+                (left, left, has_any)
+            );
+            assert_eq!((level.size, level.rate), (Units::whole(30), 10));
+        }
     }
 
     /// A bucket of 10 units a second with a limit of 30, of which half goes to another consumer from second 2 to 12.

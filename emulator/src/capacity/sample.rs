@@ -63,6 +63,21 @@ mod tests {
     }
 
     #[test]
+    fn the_coldest_token_makes_room() {
+        let mut sample = Sample::default();
+        (0..100).for_each(|_| sample.note(77_777, Units::whole(1)));
+        (0..1000).for_each(|token| sample.note(token, Units::halves(1)));
+        let hot = sample.part(|token| token == 77_777);
+        assert_eq!(hot.0, [(77_777, Units::whole(100))]);
+        // The last token has the cost of those that made room for it.
+        assert!(sample.part(|token| token == 999).0[0].1 > Units::halves(1));
+        assert_eq!(
+            sample.0.iter().map(|(_, units)| *units).sum::<Units>(),
+            Units::whole(600)
+        );
+    }
+
+    #[test]
     fn a_hot_token_is_kept_among_many() {
         let mut sample = Sample::default();
         for token in 0..10_000 {

@@ -85,6 +85,15 @@ fn a_limited_number_of_tables_is_busy_at_a_time() {
     // Another region has its own tables, and finished operations do not count.
     twin.engine.advance(Duration::from_mins(10));
     assert_eq!(send(&twin, "DeleteTable", &name), "");
+    // Tables that are being deleted count until they are gone.
+    for at in 1..500 {
+        let deleted = send(&twin, "DeleteTable", &json!({"TableName": format!("tab{at}")}));
+        assert_eq!(deleted, "", "{at}");
+    }
+    assert_eq!(send(&twin, "CreateTable", &table("more", None, &[])), BUSY);
+    assert_eq!(send(&twin, "DeleteTable", &json!({"TableName": "tab0"})), BUSY);
+    twin.engine.advance(Duration::from_mins(10));
+    assert_eq!(send(&twin, "CreateTable", &table("more", None, &[])), "");
 }
 
 #[test]

@@ -26,6 +26,13 @@ fn on_demand(read: u64, write: u64) -> Limits {
     }
 }
 
+fn warm(limits: Limits, read: u64, write: u64) -> Limits {
+    Limits {
+        warm: Throughput { read, write },
+        ..limits
+    }
+}
+
 fn resource(limits: Limits) -> ResourceCapacity {
     ResourceCapacity::new(limits, Enforcement::AWS, Moment::START)
 }
@@ -60,6 +67,9 @@ fn the_number_of_partitions_follows_throughput() {
         (on_demand(3001, 1000), 2),
         (on_demand(3000, 1001), 2),
         (on_demand(12_000, 4000), 4),
+        (warm(provisioned(1, 1), 12_000, 4000), 4),
+        (warm(provisioned(1, 1), 1, 4001), 5),
+        (warm(provisioned(0, 4000), 1, 1000), 4),
     ] {
         assert_eq!(resource(limits).partitions().len(), count, "{limits:?}");
     }
@@ -356,4 +366,133 @@ fn lower_limits_apply_at_once() {
     resource.set_rules(rules, after(100));
     assert_eq!(resource.left(Direction::Read), Units::whole(10));
     assert_eq!(resource.rate(Direction::Read), 5);
+}
+
+/// Each rule applies from its change on.
+#[test]
+fn changed_rules_apply_from_now_on() {
+    let exceeds = |resource: &mut ResourceCapacity| resource.exceeds_any(Direction::Write, 0, after(1));
+    let changed = |limits: Limits, rules: Enforcement| {
+        let mut resource = resource(limits);
+        resource.set_rules(rules, after(1));
+        resource
+    };
+    // The limits of a partition, and with them the number of partitions.
+    let small = Enforcement {
+        partition_read: 20,
+        partition_write: 10,
+        ..Enforcement::AWS
+    };
+    assert_eq!(changed(provisioned(40, 20), small).partitions().len(), 4);
+    assert_eq!(changed(on_demand(1, 34), small).partitions().len(), 4);
+    let mut limited = changed(provisioned(0, 34), small);
+    limited.spend(Direction::Write, 0, Units::whole(10), after(1));
+    assert_eq!(exceeds(&mut limited), Some(Exceeded::KeyRangeThroughput));
+    // Whether partitions lend.
+    let rigid = Enforcement {
+        adaptive: false,
+        ..small
+    };
+    let mut rigid = changed(provisioned(0, 15), rigid);
+    rigid.spend(Direction::Write, 0, Units::whole(8), after(1));
+    assert_eq!(exceeds(&mut rigid), Some(Exceeded::KeyRangeThroughput));
+    rigid.set_rules(small, after(1));
+    assert_eq!(exceeds(&mut rigid), None, "a partition that lends has no share");
+    // Units that accumulate: on demand, none.
+    let burst = Duration::from_secs(7);
+    for (limits, most) in [(provisioned(5, 5), 35), (on_demand(5, 5), 5)] {
+        let mut resource = changed(
+            limits,
+            Enforcement {
+                burst,
+                ..Enforcement::AWS
+            },
+        );
+        resource.settle(after(100));
+        assert_eq!(resource.left(Direction::Read), Units::whole(most), "{limits:?}");
+    }
+    // The size at which a partition is split, and the heat.
+    let split = Enforcement {
+        partition_size: 100,
+        partition_write: 10,
+        heat_split: Some(Duration::ZERO),
+        ..Enforcement::AWS
+    };
+    assert_eq!(
+        changed(provisioned(1, 1), split).resize(0, 0, 101, after(1)),
+        Some(1 << 63)
+    );
+    let mut hot = changed(provisioned(0, 10), split);
+    hot.spend(Direction::Write, 5, Units::whole(10), after(1));
+    let mut refuse = |token| {
+        hot.refuse(
+            Direction::Write,
+            token,
+            Units::whole(1),
+            Exceeded::KeyRangeThroughput,
+            after(1),
+        )
+    };
+    assert_eq!([refuse(5), refuse(9)], [None, Some(9)]);
+    // How long an on-demand table takes to grow.
+    let growth = Duration::from_secs(10);
+    let mut growing = changed(
+        on_demand(4000, 4000),
+        Enforcement {
+            growth,
+            ..Enforcement::AWS
+        },
+    );
+    growing.spend(Direction::Write, 0, Units::whole(4000), after(1));
+    growing.settle(after(2));
+    growing.settle(after(7));
+    assert_eq!(growing.rate(Direction::Write), 6000);
+    growing.settle(after(12));
+    assert_eq!(growing.rate(Direction::Write), 8000);
+    assert_eq!(growing.rate(Direction::Read), 4000);
+}
+
+#[test]
+fn warm_throughput_is_served_from_its_moment_on() {
+    for (warm, rate) in [(9, 9), (5, 5), (3, 5)] {
+        let mut resource = resource(on_demand(5, 5));
+        resource.set_limits(on_demand(warm, 5), after(10), after(2));
+        let rates = [9, 10].map(|second| {
+            resource.settle(after(second));
+            Direction::BOTH.map(|direction| resource.rate(direction))
+        });
+        assert_eq!(rates, [[5, 5], [rate, 5]], "{warm}");
+    }
+    let mut resource = resource(on_demand(5, 5));
+    resource.spend(Direction::Read, 0, Units::whole(25), after(0));
+    resource.set_limits(on_demand(9, 5), after(1), after(0));
+    resource.settle(after(3));
+    // Of the debt of 20 units, 5 were paid in the first second, and 9 in each of the next two.
+    assert_eq!(resource.left(Direction::Read), Units::whole(3));
+}
+
+/// The backfill of an index has half of the provisioned write units, and nothing of the reads or of an on-demand index.
+#[test]
+fn a_backfill_has_half_of_the_provisioned_writes() {
+    for (limits, halved) in [(provisioned(10, 10), true), (on_demand(10, 10), false)] {
+        let mut resource = resource(limits);
+        resource.share_with_backfill(after(0), after(10), after(0));
+        for direction in Direction::BOTH {
+            resource.spend(direction, 0, Units::whole(10), after(0));
+        }
+        resource.settle(after(1));
+        let writes = if halved { 5 } else { 10 };
+        assert_eq!(resource.left(Direction::Read), Units::whole(10), "{limits:?}");
+        assert_eq!(resource.left(Direction::Write), Units::whole(writes), "{limits:?}");
+        // A table that becomes provisioned during the backfill has half from then on.
+        resource.set_limits(provisioned(20, 20), after(1), after(1));
+        resource.spend(Direction::Write, 0, resource.left(Direction::Write), after(1));
+        resource.settle(after(2));
+        assert_eq!(resource.left(Direction::Write), Units::whole(10), "{limits:?}");
+        resource.spend(Direction::Write, 0, Units::whole(10), after(2));
+        resource.settle(after(10));
+        resource.spend(Direction::Write, 0, resource.left(Direction::Write), after(10));
+        resource.settle(after(11));
+        assert_eq!(resource.left(Direction::Write), Units::whole(20), "{limits:?}");
+    }
 }
