@@ -135,4 +135,48 @@ mod tests {
         assert!(can_answer("TransactWriteItems", ErrorKind::TransactionConflict));
         assert!(!can_answer("GetItem", ErrorKind::TransactionConflict));
     }
+
+    /// Exceptions that no model of the operation declares, but an answer has as a reason.
+    #[test]
+    fn reasons_are_those_of_transactions_and_batches() {
+        let reasons = |operation| {
+            let kinds = [
+                ErrorKind::ConditionalCheckFailed,
+                ErrorKind::ItemCollectionSizeLimitExceeded,
+                ErrorKind::TransactionConflict,
+                ErrorKind::DuplicateItem,
+                ErrorKind::ReplicatedWriteConflict,
+            ];
+            kinds.map(|kind| can_answer(operation, kind))
+        };
+        for (operation, expect) in [
+            ("TransactWriteItems", [true, true, true, false, false]),
+            ("ExecuteTransaction", [true, true, true, false, false]),
+            ("BatchExecuteStatement", [true, true, true, false, false]),
+            ("TransactGetItems", [false, false, true, false, false]),
+            ("BatchWriteItem", [false, true, false, false, true]),
+            ("BatchGetItem", [false; 5]),
+            ("ExecuteStatement", [true, true, true, true, false]),
+            ("PutItem", [true, true, true, false, true]),
+            ("Query", [false; 5]),
+            ("NoOperation", [false; 5]),
+        ] {
+            assert_eq!(reasons(operation), expect, "{operation}");
+        }
+        for (operation, _) in MODELLED {
+            for kind in COMMON {
+                assert!(can_answer(operation, kind), "{operation} {kind:?}");
+            }
+        }
+        assert!(!can_answer("NoOperation", ErrorKind::Validation) && !is_operation("NoOperation"));
+        for (kind, expect) in [
+            (ErrorKind::TransactionConflict, true),
+            (ErrorKind::ReplicaNotFound, true),
+            (ErrorKind::Serialization, false),
+            (ErrorKind::UnknownOperation, false),
+            (ErrorKind::IncompleteSignature, false),
+        ] {
+            assert_eq!(is_modelled(kind), expect, "{kind:?}");
+        }
+    }
 }

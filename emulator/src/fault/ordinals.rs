@@ -49,5 +49,16 @@ mod tests {
         let ordinals = Ordinals::default();
         let counted = [(0, 7), (0, 7), (0, 8), (1, 7)].map(|(owner, id)| ordinals.next(owner, id));
         assert_eq!(counted, [1, 2, 1, 1]);
+        ordinals.clear();
+        assert_eq!(ordinals.next(0, 7), 1);
+    }
+
+    #[test]
+    fn counters_are_bounded() {
+        let ordinals = Ordinals::default();
+        (0..MOST_ORDINALS as u64).for_each(|id| assert_eq!(ordinals.next(0, id), 1));
+        assert_eq!(ordinals.0.lock().0.len(), MOST_ORDINALS);
+        assert_eq!(ordinals.next(0, 0), 1, "counting has restarted");
+        assert_eq!(ordinals.0.lock().0.len(), 1);
     }
 }

@@ -472,6 +472,227 @@ fn modelled_exceptions_are_answered_with_their_texts() {
     }
 }
 
+/// Every exception that an operation is modelled with can be injected, as itself and with its text.
+#[test]
+fn every_modelled_exception_can_be_injected() {
+    const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let twin = Twin::on_demand();
+    let stream = json!({"TableName": "tab",
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}});
+    let stream = json(&twin.send("UpdateTable", stream))["TableDescription"]["LatestStreamArn"].clone();
+    let shards = json(&twin.send("DescribeStream", json!({"StreamArn": stream})));
+    let shard = &shards["StreamDescription"]["Shards"][0]["ShardId"];
+    let from = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+    let iterator = json(&twin.send("GetShardIterator", from.clone()))["ShardIterator"].clone();
+    let saved = json(&twin.send("CreateBackup", json!({"TableName": "tab", "BackupName": "name"})));
+    let saved = saved["BackupDetails"]["BackupArn"].clone();
+    let recovery = json!({"TableName": "tab",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    twin.send("UpdateContinuousBackups", recovery.clone());
+    let named = json!({"TableName": "tab"});
+    let insert = json!({"Statement": "INSERT INTO tab VALUE {'pk': 'a'}"});
+    let restore = json!({"BackupArn": saved, "TargetTableName": "restored"});
+    let restore_to = json!({"SourceTableName": "tab", "TargetTableName": "restored", "UseLatestRestorableTime": true});
+    let backup = json!({"TableName": "tab", "BackupName": "name"});
+    let of_backup = json!({"BackupArn": saved});
+    let export = json!({"TableArn": ARN, "S3Bucket": "bucket"});
+    let import = json!({"S3BucketSource": {"S3Bucket": "bucket"}, "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": {"TableName": "imported", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}});
+    let of_resource = json!({"ResourceArn": ARN});
+    let export_arn = json!({"ExportArn": format!("{ARN}/export/01767225600000-0000000a")});
+    let import_arn = json!({"ImportArn": format!("{ARN}/import/01767225600000-0000000a")});
+    let global = json!({"GlobalTableName": "tab"});
+    let replicas = json!({"GlobalTableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    let group = json!({"GlobalTableName": "tab", "ReplicationGroup": [{"RegionName": "us-east-1"}]});
+    let settings = json!({"GlobalTableName": "tab", "GlobalTableBillingMode": "PAY_PER_REQUEST"});
+    for (kind, operation, body, text) in [
+        (
+            ErrorKind::DuplicateItem,
+            "ExecuteStatement",
+            &insert,
+            "Duplicate primary key exists in table",
+        ),
+        (
+            ErrorKind::ResourceInUse,
+            "DeleteTable",
+            &named,
+            "Attempt to change a resource which is still in use: Table is being updated: tab",
+        ),
+        (
+            ErrorKind::ExpiredIterator,
+            "GetRecords",
+            &json!({"ShardIterator": iterator}),
+            "The provided iterator exceeds the maximum age allowed",
+        ),
+        (
+            ErrorKind::TrimmedDataAccess,
+            "GetShardIterator",
+            &from,
+            "The data you are trying to access has been trimmed",
+        ),
+        (
+            ErrorKind::AccessDenied,
+            "DescribeTable",
+            &named,
+            "User: arn:aws:iam::000000000000:root is not authorized to perform: dynamodb:DescribeTable on resource: \
+             arn:aws:dynamodb:us-east-1:000000000000:table/tab because no resource-based policy allows the \
+             dynamodb:DescribeTable action",
+        ),
+        (
+            ErrorKind::ExpiredToken,
+            "ListTables",
+            &json!({}),
+            "The security token included in the request is expired",
+        ),
+        (
+            ErrorKind::ServiceUnavailable,
+            "ListTables",
+            &json!({}),
+            "Service is temporarily unavailable",
+        ),
+        (
+            ErrorKind::Validation,
+            "GetItem",
+            &key("a"),
+            "One or more parameter values were invalid",
+        ),
+        (
+            ErrorKind::TableNotFound,
+            "CreateBackup",
+            &backup,
+            "Table not found: tab",
+        ),
+        (
+            ErrorKind::TableAlreadyExists,
+            "RestoreTableFromBackup",
+            &restore,
+            "Table already exists: restored",
+        ),
+        (
+            ErrorKind::TableInUse,
+            "RestoreTableFromBackup",
+            &restore,
+            "Table: restored is already being restored from backup: \
+             arn:aws:dynamodb:us-east-1:000000000000:table/restored",
+        ),
+        (
+            ErrorKind::BackupNotFound,
+            "DescribeBackup",
+            &of_backup,
+            "Backup not found: ",
+        ),
+        (
+            ErrorKind::BackupInUse,
+            "DeleteBackup",
+            &of_backup,
+            "Backup is being used to restore another table: ",
+        ),
+        (
+            ErrorKind::ContinuousBackupsUnavailable,
+            "UpdateContinuousBackups",
+            &recovery,
+            "Backups are being enabled for the table: tab. Please retry later",
+        ),
+        (
+            ErrorKind::PointInTimeRecoveryUnavailable,
+            "ExportTableToPointInTime",
+            &export,
+            "Point in time recovery is not enabled for table 'tab'",
+        ),
+        (
+            ErrorKind::InvalidRestoreTime,
+            "RestoreTableToPointInTime",
+            &restore_to,
+            "RestoreDateTime must be between 2026-01-01T00:00:00.000Z and 2026-01-01T00:00:00.000Z",
+        ),
+        (
+            ErrorKind::InvalidExportTime,
+            "ExportTableToPointInTime",
+            &export,
+            "Export Time is invalid",
+        ),
+        (
+            ErrorKind::ExportConflict,
+            "ExportTableToPointInTime",
+            &export,
+            "Export conflict: Duplicate request detected with conflicting parameters",
+        ),
+        (
+            ErrorKind::ExportNotFound,
+            "DescribeExport",
+            &export_arn,
+            "Export not found: ",
+        ),
+        (
+            ErrorKind::ImportConflict,
+            "ImportTable",
+            &import,
+            "Import conflict: Duplicate request detected with conflicting parameters",
+        ),
+        (
+            ErrorKind::ImportNotFound,
+            "DescribeImport",
+            &import_arn,
+            "Import not found: ",
+        ),
+        (
+            ErrorKind::PolicyNotFound,
+            "GetResourcePolicy",
+            &of_resource,
+            "Resource-based policy not found for the provided ResourceArn: \
+             arn:aws:dynamodb:us-east-1:000000000000:table/tab",
+        ),
+        (
+            ErrorKind::GlobalTableNotFound,
+            "DescribeGlobalTable",
+            &global,
+            "Global table with name: 'tab' does not exist.",
+        ),
+        (
+            ErrorKind::GlobalTableAlreadyExists,
+            "CreateGlobalTable",
+            &group,
+            "Global table with name: 'tab' already exists",
+        ),
+        (
+            ErrorKind::IndexNotFound,
+            "UpdateGlobalTableSettings",
+            &settings,
+            "The operation tried to access a nonexistent index",
+        ),
+        (
+            ErrorKind::ReplicaAlreadyExists,
+            "UpdateGlobalTable",
+            &replicas,
+            "The specified replica is already part of the global table",
+        ),
+        (
+            ErrorKind::ReplicaNotFound,
+            "UpdateGlobalTable",
+            &replicas,
+            "The specified replica is no longer part of the global table",
+        ),
+    ] {
+        let rule = Rule::new(Verdict::Exception(kind)).operation(operation);
+        let id = twin.0.add_fault(rule).unwrap();
+        let answer = twin.send(operation, body.clone());
+        let body = json(&answer);
+        let name = body["__type"].as_str().unwrap().rsplit('#').next().unwrap();
+        assert_eq!(name, exception(kind), "{operation}: {body}");
+        let status = if kind == ErrorKind::ServiceUnavailable {
+            503
+        } else {
+            400
+        };
+        assert_eq!(answer.status, status, "{operation}");
+        let found = body["message"].as_str().or(body["Message"].as_str()).unwrap();
+        assert!(found.starts_with(text), "{operation}: {found}");
+        twin.0.faults().remove(id);
+    }
+}
+
 #[test]
 fn a_rule_that_can_never_act_is_refused() {
     let twin = Twin::on_demand();
