@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings};
+use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
+use serde_json::{Value, json};
+
+use crate::common::{Twin, create_table_with_ttl};
 
 const ACCOUNTS: usize = 12;
 const CREATE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -104,4 +108,117 @@ fn a_timer_misses_nothing() {
     look(&engine, "other conditions");
     engine.reset().unwrap();
     assert_eq!(look(&engine, "a reset"), Moment::NEVER);
+}
+
+/// The answer of a control of the table `tab`.
+fn control(twin: &Twin, path: &str) -> Value {
+    let answer = twin.engine.handle(&HttpRequest {
+        method: "GET",
+        target: &format!("/_dynatwin/tables/tab/{path}"),
+        headers: &[("host", "here")],
+        body: b"",
+    });
+    let body = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!(answer.status, 200, "{path}: {body}");
+    serde_json::from_str(&body).unwrap()
+}
+
+/// On a clock that runs by itself nothing applies due work before a control does.
+#[test]
+fn controls_find_due_work_applied() {
+    let count = |twin: &Twin, index: Option<&str>| {
+        let mut scan = json!({"TableName": "tab"});
+        if let Some(index) = index {
+            scan["IndexName"] = index.into();
+        }
+        twin.ok("Scan", &scan)["Count"].clone()
+    };
+    let off = Conditions {
+        time_to_live: TimeToLive::Off,
+        ..Conditions::CALM
+    };
+    // Item `a` expired and is deleted; item `b` stays, and is in the index.
+    type Check<'c> = &'c dyn Fn(&Twin) -> Value;
+    let checks: [(&str, Check<'_>, Value); 9] = [
+        (
+            "items",
+            &|twin| json!(control(twin, "items")["items"].as_array().unwrap().len()),
+            json!(1),
+        ),
+        (
+            "entries",
+            &|twin| json!(control(twin, "items?index=by-g")["items"].as_array().unwrap().len()),
+            json!(1),
+        ),
+        (
+            "all items",
+            &|twin| json!(twin.engine.items(&twin.caller, "tab").unwrap().len()),
+            json!(1),
+        ),
+        (
+            "indexes",
+            &|twin| control(twin, "indexes")[0]["waiting"].clone(),
+            json!(0),
+        ),
+        (
+            "pending",
+            &|twin| control(twin, "pending")["timeToLive"]["count"].clone(),
+            json!(1),
+        ),
+        (
+            "metrics",
+            &|twin| {
+                let metrics = twin.engine.metrics(&twin.caller);
+                let deleted = metrics
+                    .iter()
+                    .find(|metric| metric.name == "TimeToLiveDeletedItemCount");
+                json!(deleted.map(|deleted| deleted.value))
+            },
+            json!(1.0),
+        ),
+        (
+            "pause of an index",
+            &|twin| {
+                twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();
+                count(twin, Some("by-g"))
+            },
+            json!(1),
+        ),
+        (
+            "conditions",
+            &|twin| {
+                twin.engine.set_conditions(off).unwrap();
+                count(twin, None)
+            },
+            json!(1),
+        ),
+        (
+            "conditions of the table",
+            &|twin| {
+                twin.engine
+                    .account(&twin.caller)
+                    .set_table_conditions("tab", off)
+                    .unwrap();
+                count(twin, None)
+            },
+            json!(1),
+        ),
+    ];
+    for (name, check, expect) in checks {
+        let twin = Twin::new(7);
+        create_table_with_ttl(&twin);
+        let conditions = Conditions {
+            index_propagation: Lag::Fixed(Duration::from_secs(5)),
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        for (pk, ttl) in [("a", 10), ("b", 1_000_000)] {
+            let ttl = (twin.seconds() + ttl).to_string();
+            let item = json!({"pk": {"S": pk}, "g": {"S": "g"}, "ttl": {"N": ttl}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        // Not `advance`, which applies what is due.
+        twin.engine.clock().advance(Duration::from_mins(1));
+        assert_eq!(check(&twin), expect, "{name}");
+    }
 }

@@ -66,6 +66,41 @@ fn a_region_lags_by_the_condition_or_by_a_lag_of_its_own() {
     assert_eq!(twin.get(US, "c"), "4");
 }
 
+/// On a clock that runs by itself nothing applies arrivals before a control does.
+#[test]
+fn controls_of_replication_find_due_arrivals_applied() {
+    let waits = |twin: &Twin, region: &str| -> Vec<(usize, usize)> {
+        let states = twin.engine.account(&caller(region)).replication("tab").unwrap();
+        states.iter().map(|state| (state.arriving, state.leaving)).collect()
+    };
+    for region in [US, EU, AP] {
+        let twin = Twin::lagging(&[US, EU, AP], 10);
+        twin.put(US, "a", "1");
+        twin.engine.clock().advance(Duration::from_secs(9));
+        assert_eq!(waits(&twin, US), [(0, 1), (0, 1)]);
+        twin.engine.clock().advance(Duration::from_secs(1));
+        assert!(waits(&twin, region).iter().all(|waits| *waits == (0, 0)), "{region}");
+    }
+    // What has arrived before a pause is not held back by it.
+    for other in [None, Some(EU)] {
+        let twin = Twin::lagging(&[US, EU], 10);
+        twin.put(US, "a", "1");
+        twin.put(EU, "b", "2");
+        twin.engine.clock().advance(Duration::from_secs(10));
+        twin.put(US, "a", "3");
+        twin.pause(US, other);
+        assert_eq!(
+            (twin.all(&[US, EU], "a"), twin.all(&[US, EU], "b")),
+            ("3 1".into(), "2 2".into())
+        );
+        twin.engine.clock().advance(Duration::from_secs(60));
+        assert_eq!(twin.all(&[US, EU], "a"), "3 1");
+        twin.resume(US, other);
+        assert_eq!(waits(&twin, US), [(0, 0)]);
+        assert_eq!(twin.all(&[US, EU], "a"), "3 3");
+    }
+}
+
 #[test]
 fn the_last_writer_wins_everywhere_and_the_log_names_the_loser() {
     // Writes as (second, region, value), where `-` deletes; what every region has in the end, and the conflicts.
@@ -123,6 +158,23 @@ fn the_last_writer_wins_everywhere_and_the_log_names_the_loser() {
                 "eu-west-1: us-east-1 1 < eu-west-1 2",
             ],
         ),
+        // A write that has seen an earlier one of the region, but not its last one.
+        (
+            &[(0, US, "1"), (10, EU, "2"), (20, US, "3"), (30, US, "4"), (35, EU, "5")],
+            "5",
+            &[
+                "us-east-1: us-east-1 30 < eu-west-1 35",
+                "eu-west-1: us-east-1 30 < eu-west-1 35",
+            ],
+        ),
+        (
+            &[(0, US, "1"), (10, EU, "2"), (15, EU, "3"), (22, US, "4")],
+            "4",
+            &[
+                "us-east-1: eu-west-1 15 < us-east-1 22",
+                "eu-west-1: eu-west-1 15 < us-east-1 22",
+            ],
+        ),
         // A write that has seen the other does not lose.
         (&[(0, US, "1"), (10, EU, "2"), (20, US, "3")], "3", &[]),
     ];
@@ -143,6 +195,25 @@ fn the_last_writer_wins_everywhere_and_the_log_names_the_loser() {
         let expect: BTreeSet<String> = conflicts.iter().map(|&text| text.to_owned()).collect();
         assert_eq!(twin.conflicts(), expect, "{script:?}");
     }
+}
+
+/// Writes of several regions that arrive at the same moment arrive in the order in which they were made.
+#[test]
+fn writes_that_arrive_together_keep_their_order() {
+    // In one partition, so that their records are in one shard.
+    let first = |key: &String| partition_token(&AttributeValue::string(key)).unwrap() >> 62 == 0;
+    let keys: Vec<String> = (0..100).map(|number| number.to_string()).filter(first).collect();
+    let twin = Twin::lagging(&[US, EU, AP], 10);
+    let regions = [US, EU, US, US, EU, EU, US, EU];
+    for (region, key) in regions.iter().zip(&keys) {
+        twin.put(region, key, "1");
+    }
+    twin.advance(10);
+    let expect: Vec<String> = keys[..regions.len()]
+        .iter()
+        .map(|key| format!("INSERT {key}"))
+        .collect();
+    assert_eq!(twin.records(AP), expect);
 }
 
 #[test]
