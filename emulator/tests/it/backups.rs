@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
-use dynatwin_engine::{Conditions, Moment};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Moment};
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -199,6 +199,71 @@ fn a_list_of_backups_continues_after_its_last_page() {
         }
     }
     assert_eq!(found, made);
+}
+
+/// Backups of several tables are listed in the order of their creation.
+#[test]
+fn backups_are_listed_by_their_time() {
+    let twin = Twin::new(1);
+    for table in ["bbb", "ccc", "aaa"] {
+        let create = json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+        twin.ok("CreateTable", &create);
+    }
+    let tables = ["bbb", "aaa", "ccc", "aaa", "bbb", "ccc"];
+    let mut made = Vec::new();
+    for table in tables {
+        let created = twin.ok("CreateBackup", &json!({"TableName": table, "BackupName": "name"}));
+        made.push(created["BackupDetails"]["BackupArn"].clone());
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    let listed = |body: Value| -> Vec<Value> {
+        let page = twin.ok("ListBackups", &body);
+        let summaries = page["BackupSummaries"].as_array().unwrap();
+        summaries.iter().map(|summary| summary["BackupArn"].clone()).collect()
+    };
+    assert_eq!(listed(json!({})), made);
+    assert_eq!(listed(json!({"ExclusiveStartBackupArn": made[2]})), made[3..]);
+    assert_eq!(listed(json!({"TableName": "aaa"})), [made[1].clone(), made[3].clone()]);
+    let from = twin.seconds() - 4;
+    assert_eq!(
+        listed(json!({"TimeRangeLowerBound": from, "TimeRangeUpperBound": from + 2})),
+        made[2..4]
+    );
+}
+
+/// The items of a restored table count in the sizes of its capacity partitions.
+#[test]
+fn restored_items_count_in_the_sizes_of_capacity_partitions() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    (0..8).for_each(|number| put(&twin, &number.to_string(), &"x".repeat(1500)));
+    let arn = backup(&twin, "backup");
+    for capacity in [Capacity::Enforced(Enforcement::AWS), Capacity::Reported] {
+        let conditions = Conditions {
+            capacity,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        twin.engine.watch(capacity == Capacity::Reported);
+        let name = if capacity == Capacity::Reported {
+            "watched"
+        } else {
+            "enforced"
+        };
+        twin.ok(
+            "RestoreTableFromBackup",
+            &json!({"BackupArn": arn, "TargetTableName": name}),
+        );
+        let bytes = |table: &str| -> u64 {
+            let heat = twin.engine.account(&twin.caller).heat(table).unwrap();
+            let partitions = heat.resources[0].partitions.iter();
+            partitions.map(|partition| partition.bytes).sum()
+        };
+        assert!(bytes("tab") > 8 * 1500, "{name}");
+        assert_eq!(bytes(name), bytes("tab"), "{name}");
+    }
 }
 
 /// A table is written to at random, and restored to random moments: each time it has the items of that moment.

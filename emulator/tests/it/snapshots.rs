@@ -9,7 +9,7 @@ use crate::common::commits::{self, Recorder};
 use crate::common::{Twin, caller, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::{Answer, HttpRequest};
-use dynatwin_engine::{Caller, Clock, Conditions, Moment, RestoreError, StateSnapshot};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
 
 fn put(pk: &str) -> Value {
@@ -48,6 +48,81 @@ fn a_restored_state_is_in_the_log() {
     commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
     twin.engine.reset().unwrap();
     commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+}
+
+/// A restored or replayed state has the client tokens of its transactions, and no others.
+#[test]
+fn a_restored_state_has_its_client_tokens() {
+    let (twin, recorder) = logged();
+    let add = |token: &str| {
+        let update = json!({"TableName": "tab", "Key": {"pk": {"S": token}}, "UpdateExpression": "ADD n :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}}});
+        json!({"ClientRequestToken": token, "TransactItems": [{"Update": update}]})
+    };
+    let number = |twin: &Twin, pk: &str| {
+        let get = json!({"TableName": "tab", "Key": {"pk": {"S": pk}}});
+        twin.ok("GetItem", &get)["Item"]["n"]["N"].clone()
+    };
+    twin.ok("TransactWriteItems", &add("before"));
+    let snapshot = twin.engine.snapshot();
+    twin.ok("TransactWriteItems", &add("after"));
+    let of = |engine: Engine| Twin {
+        engine,
+        caller: caller(),
+    };
+    let empty = Twin::new(2).engine;
+    empty.restore(&snapshot).unwrap();
+    let replayed = commits::replayed(settings(1), &recorder.commits(), &twin.engine);
+    let fork = twin.engine.fork(Clock::settable(Moment::START)).unwrap();
+    twin.engine.restore(&snapshot).unwrap();
+    for (twin, what, has_after) in [
+        (twin, "restored", false),
+        (of(empty), "restored into another", false),
+        (of(replayed), "replayed", true),
+        (of(fork), "forked", true),
+    ] {
+        assert_eq!(number(&twin, "after") == "1", has_after, "{what}");
+        twin.ok("TransactWriteItems", &add("before"));
+        twin.ok("TransactWriteItems", &add("after"));
+        assert_eq!([number(&twin, "before"), number(&twin, "after")], ["1", "1"], "{what}");
+        // The token is forgotten when it is ten minutes old.
+        twin.engine.advance(Duration::from_mins(10));
+        twin.ok("TransactWriteItems", &add("before"));
+        assert_eq!(number(&twin, "before"), "2", "{what}");
+    }
+}
+
+/// A deleted table is in the replayed state until it is gone, as a new one of its name is after it.
+#[test]
+fn a_replayed_state_has_no_deleted_tables() {
+    let (twin, recorder) = logged();
+    let conditions = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    let check = |what: &str| {
+        commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+        let replayed = commits::replayed(settings(1), &recorder.commits(), &twin.engine);
+        let tables = |engine: &Engine| {
+            let answer = engine.dispatch(&caller(), "DescribeTable", br#"{"TableName": "tab"}"#);
+            (answer.status, String::from_utf8(answer.body).unwrap())
+        };
+        assert_eq!(tables(&replayed), tables(&twin.engine), "{what}");
+        let held = |engine: &Engine| engine.items(&caller(), "tab").map(|items| items.len());
+        assert_eq!(held(&replayed), held(&twin.engine), "{what}");
+        held(&twin.engine)
+    };
+    assert_eq!(check("active"), Some(1));
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(check("deleting"), Some(1));
+    twin.engine.advance(Duration::from_secs(10));
+    assert_eq!(check("gone"), None);
+    twin.engine.set_conditions(Conditions::CALM).unwrap();
+    create_table_with_ttl(&twin);
+    assert_eq!(check("created again"), Some(0));
+    twin.ok("PutItem", &put("b"));
+    assert_eq!(check("written"), Some(1));
 }
 
 /// Tables that are created after a replay, a fork or a restore are told apart from those of before.
@@ -335,14 +410,18 @@ fn the_log_yields_the_state_despite_concurrent_resets_and_restores() {
 fn no_commit_of_a_checkpoint_is_long() {
     const MOST: usize = 6 * 1024 * 1024;
     let twin = Twin::new(1);
+    let attributes = ["pk", "g", "h"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let indexes = ["h", "g"].map(|name| {
+        json!({"IndexName": format!("by-{name}"), "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "KEYS_ONLY"}})
+    });
     twin.ok(
         "CreateTable",
         &json!({
             "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+            "AttributeDefinitions": attributes,
             "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+            "GlobalSecondaryIndexes": indexes,
             "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
         }),
     );
@@ -354,7 +433,7 @@ fn no_commit_of_a_checkpoint_is_long() {
     let large = "x".repeat(300_000);
     for round in 0..2 {
         for pk in 0..30 {
-            let item = json!({"pk": {"S": pk.to_string()}, "g": {"S": "x"}, "large": {"S": large}, "round": {"N": round.to_string()}});
+            let item = json!({"pk": {"S": pk.to_string()}, "g": {"S": "x"}, "h": {"S": "y"}, "large": {"S": large}, "round": {"N": round.to_string()}});
             twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
         }
         twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();

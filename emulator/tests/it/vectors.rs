@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::{Conditions, Lag};
+use dynatwin_engine::{Conditions, Lag, StateSnapshot};
 use serde_json::{Value, json};
 
 fn create(twin: &Twin) {
@@ -202,6 +202,42 @@ fn a_write_arrives_when_its_lag_is_over() {
     );
     twin.engine.clock().advance(Duration::from_secs(5));
     assert!(search(&twin, "all", None).is_empty());
+}
+
+/// A restored state has the entries of each index, and the changes on their way to it.
+#[test]
+fn a_snapshot_has_the_entries_of_each_index() {
+    let twin = Twin::new(1);
+    create(&twin);
+    let put = |number: u64| {
+        let item = json!({"pk": {"S": number.to_string()}, "v": vector(number, number % 7), "more": {"S": "x"},
+            "h": {"S": (number % 3).to_string()}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    (0..300).for_each(put);
+    twin.engine
+        .set_conditions(Conditions {
+            index_propagation: Lag::Fixed(Duration::from_secs(5)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    (300..900).for_each(put);
+    for pk in ["0", "1", "800"] {
+        twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": pk}}}));
+    }
+    let snapshot = StateSnapshot::from_bytes(&twin.engine.snapshot().to_bytes()).unwrap();
+    let copy = Twin::new(1);
+    copy.engine.restore(&snapshot).unwrap();
+    for seconds in [0, 5] {
+        copy.engine.advance(Duration::from_secs(seconds));
+        twin.engine.advance(Duration::from_secs(seconds));
+        assert!(copy.engine.snapshot() == twin.engine.snapshot(), "{seconds}");
+        for (index, hash) in [("all", None), ("keys", None), ("divided", Some("2"))] {
+            let found = search(&copy, index, hash);
+            assert_eq!(found.len(), 100, "{index}");
+            assert_eq!(found, search(&twin, index, hash), "{index} {seconds}");
+        }
+    }
 }
 
 /// Returns the table's status, and the last index's with its `Backfilling`.
