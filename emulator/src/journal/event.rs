@@ -581,12 +581,73 @@ mod tests {
         assert!(log.has_after(1, &waker));
     }
 
+    /// Beyond the maximum of waiting readers, those before are woken and ask again.
+    #[test]
+    fn the_number_of_waiting_readers_is_bounded() {
+        struct Woken(AtomicUsize);
+        impl Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let log = EventLog::default();
+        let readers: Vec<_> = (0..=MOST_WAITING)
+            .map(|_| Arc::new(Woken(AtomicUsize::new(0))))
+            .collect();
+        let woken = || {
+            readers
+                .iter()
+                .map(|reader| reader.0.load(Ordering::SeqCst))
+                .sum::<usize>()
+        };
+        for (at, reader) in readers.iter().enumerate() {
+            assert_eq!(woken(), 0, "{at}");
+            assert!(!log.has_after(0, &Waker::from(Arc::clone(reader))));
+        }
+        assert_eq!((woken(), log.ring.lock().waiting.len()), (MOST_WAITING, 1));
+        assert_eq!(readers[MOST_WAITING].0.load(Ordering::SeqCst), 0, "the last one waits");
+    }
+
+    /// The log and a batch keep the last event even if it alone is larger than all that they have room for.
+    #[test]
+    fn the_last_event_stays_however_large_it_is() {
+        let large = |seconds: i64, size: usize| {
+            let key = [("pk".into(), crate::value::AttributeValue::string(&"k".repeat(size)))];
+            let subject = EventSubject {
+                action: "put",
+                key: key.into_iter().collect(),
+                token: None,
+            };
+            let events = TableEvents::new(Arc::default(), owner(), "tab".into());
+            events.event(Moment::from_seconds(seconds), EventKind::Expiry(subject))
+        };
+        for held in [false, true] {
+            let log = EventLog::default();
+            let batch = held.then(|| log.hold());
+            log.append([large(1, 100), large(3, 2 * MOST_BYTES + 1), large(2, 200)]);
+            drop(batch);
+            // In a batch the largest is the last in time; otherwise it has made all before it go.
+            let page = log.after(0, 10);
+            let seconds: Vec<i64> = page.events.iter().map(|event| event.at.seconds()).collect();
+            let expect = if held { (vec![3], 2, 3) } else { (vec![2], 2, 3) };
+            assert_eq!((seconds, page.missed, page.next), expect);
+        }
+    }
+
     #[test]
     fn events_are_logged_between_begin_and_end() {
         let log = EventLog::default();
         assert!(!log.is_listening());
         log.begin();
         assert!(log.is_listening() && log.after(0, 10).events.is_empty());
+        // Subscriptions are independent of each other, and `listen` is one of them.
+        assert!(log.listen(true) && !log.listen(true) && log.is_requested());
         log.end();
+        assert!(log.is_listening());
+        log.begin();
+        assert!(log.listen(false) && !log.listen(false) && !log.is_requested());
+        assert!(log.is_listening());
+        log.end();
+        assert!(!log.is_listening());
     }
 }

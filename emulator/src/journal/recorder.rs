@@ -331,4 +331,24 @@ mod tests {
         let injected = recorder.request.accesses.iter().map(|access| access.injected.is_some());
         assert_eq!(injected.collect::<Vec<_>>(), [false, false, true, false]);
     }
+
+    #[test]
+    fn the_first_entries_are_recorded_and_all_are_counted() {
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let mut recorder = RequestRecorder::new(caller.clone(), caller, "BatchGetItem", Moment::START);
+        for at in 0..MOST_ACCESSES + 3 {
+            let mut access = RecordedAccess::new(ItemAction::Get, Name::new("tab"));
+            access.scanned = 2;
+            recorder.accessed(access);
+            recorder.name_table(&format!("tab-{at}"));
+            recorder.name_table("tab-0");
+        }
+        let request = &recorder.request;
+        let recorded = (request.accesses.len(), request.more, request.scanned);
+        assert_eq!(recorded, (MOST_ACCESSES, 3, 2 * (MOST_ACCESSES as u64 + 3)));
+        assert_eq!(request.tables.len(), MOST_ACCESSES);
+    }
 }

@@ -95,4 +95,22 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn counters_are_bounded() {
+        let typical = Duration::from_secs(1);
+        let propagation = Propagation {
+            seed: 1,
+            place: "by-g",
+            lag: Lag::Seeded {
+                typical,
+                longest: typical,
+            },
+        };
+        let mut delays = Delays((0..MOST_ITEMS as u64 - 1).map(|item| (item, 1)).collect());
+        delays.next(u64::MAX, &propagation);
+        assert_eq!(delays.0.len(), MOST_ITEMS);
+        delays.next(0, &propagation);
+        assert_eq!((delays.0.len(), delays.0[&0]), (1, 1), "counting has restarted");
+    }
 }

@@ -219,6 +219,53 @@ fn events_of_a_paused_index_follow_its_resumption() {
     assert_eq!(arrivals, ["00:00.000Z indexChange a", "00:05.000Z indexArrival a"]);
 }
 
+/// An event of an arrival has the key attributes of the table and the index, and no other.
+#[test]
+fn arrivals_have_all_key_attributes_of_their_index() {
+    let twin = Twin::new(7);
+    let names = ["pk", "a", "b", "c"];
+    let key = [("a", "HASH"), ("b", "HASH"), ("c", "RANGE")];
+    let key = key.map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}));
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "abc", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}],
+        }),
+    );
+    twin.engine.set_conditions(lagging()).unwrap();
+    twin.engine.listen(true);
+    let keys = json!({"pk": {"S": "1"}, "a": {"S": "2"}, "b": {"S": "3"}, "c": {"S": "4"}});
+    let mut item = keys.clone();
+    item["more"] = json!({"S": "x"});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    twin.engine.advance(Duration::from_secs(2));
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "1"}}}));
+    twin.engine.advance(Duration::from_secs(2));
+    let logged = events(&twin);
+    let of_index = logged
+        .iter()
+        .filter(|event| event["kind"].as_str().unwrap().starts_with("index"));
+    let found: Vec<_> = of_index
+        .map(|event| {
+            (
+                event["kind"].as_str().unwrap(),
+                event["action"].as_str().unwrap(),
+                event["key"].clone(),
+            )
+        })
+        .collect();
+    let expect = [
+        ("indexChange", "put", keys.clone()),
+        ("indexArrival", "put", keys.clone()),
+        ("indexChange", "delete", keys.clone()),
+        ("indexArrival", "delete", keys),
+    ];
+    assert_eq!(found, expect);
+}
+
 #[test]
 fn events_cover_a_transaction_from_lock_to_application() {
     let twin = twin_with_events(&lagging());
@@ -353,6 +400,56 @@ fn no_events_are_logged_without_subscribers() {
         page(&twin, next),
         json!({"listening": false, "next": 0, "missed": 0, "cleared": true, "events": []})
     );
+}
+
+/// A subscription implies watching, and ends alone.
+#[test]
+fn subscriptions_are_independent() {
+    let twin = Twin::new(7);
+    create(&twin);
+    let logged = |key: &str| {
+        let before = page(&twin, 0)["next"].as_u64().unwrap();
+        put(&twin, key, None);
+        (
+            twin.engine.is_watched(),
+            page(&twin, 0)["next"].as_u64().unwrap() > before,
+        )
+    };
+    assert_eq!(logged("a"), (false, false));
+    twin.engine.begin_event_subscription();
+    assert_eq!(logged("b"), (true, true));
+    twin.engine.begin_event_subscription();
+    twin.engine.listen(true);
+    twin.engine.listen(false);
+    twin.engine.end_event_subscription();
+    assert_eq!(logged("c"), (true, true));
+    twin.engine.end_event_subscription();
+    assert_eq!(logged("d"), (false, false));
+    // A subscription that watching outlives.
+    twin.engine.watch(true);
+    twin.engine.begin_event_subscription();
+    twin.engine.end_event_subscription();
+    assert_eq!(logged("e"), (true, false));
+    twin.engine.listen(true);
+    twin.engine.watch(false);
+    assert_eq!(logged("f"), (true, true));
+    let next = page(&twin, 0)["next"].as_u64().unwrap();
+    let waker = std::task::Waker::noop();
+    let has = |number| twin.engine.has_events_after(number, waker);
+    assert_eq!([next - 1, next, next + 1].map(has), [true, false, true]);
+}
+
+/// A request for an unknown operation is logged as any other that fails.
+#[test]
+fn an_unknown_operation_is_logged() {
+    let twin = twin_with_events(&Conditions::CALM);
+    assert_eq!(twin.send("NoOperation", &json!({})).0, 400);
+    let found = events(&twin);
+    let logged = found.iter().find(|event| event["operation"] == "NoOperation");
+    assert_eq!(logged.map(|event| &event["kind"]), Some(&json!("request")), "{found:?}");
+    let request = twin.engine.requests().pop().unwrap();
+    assert_eq!((request.operation.as_str(), request.status), ("NoOperation", 400));
+    assert_eq!(request.error, Some(ErrorKind::UnknownOperation));
 }
 
 /// Runs a random step of a script: a request, or an advance of the clock.

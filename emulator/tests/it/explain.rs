@@ -68,6 +68,42 @@ fn better(explained: &Value) -> Vec<String> {
     better.iter().map(short).collect()
 }
 
+/// The equalities of a Query of a key with several attributes also hold for the Query that could replace it.
+#[test]
+fn a_query_of_a_key_with_several_attributes_knows_each_of_them() {
+    let twin = Twin::new(7);
+    let key = |hash: &[&str], range: &[&str]| -> Value {
+        let of = |kind: &'static str| move |name: &&str| json!({"AttributeName": name, "KeyType": kind});
+        hash.iter()
+            .map(of("HASH"))
+            .chain(range.iter().map(of("RANGE")))
+            .collect()
+    };
+    let index =
+        |name: &str, key: Value| json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+    let names = ["pk", "a", "b", "c"];
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+            "KeySchema": key(&["pk"], &[]),
+            "GlobalSecondaryIndexes": [index("a-b", key(&["a", "b"], &[])), index("a-c", key(&["a"], &["c"])),
+                index("b-c", key(&["b"], &["c"])), index("a-b-c", key(&["a", "b"], &["c"])),
+                index("pk-c", key(&["pk"], &["c"]))],
+        }),
+    );
+    twin.engine.watch(true);
+    let query = json!({"TableName": "tab", "IndexName": "a-b", "KeyConditionExpression": "a = :a AND b = :b",
+        "FilterExpression": "c = :c",
+        "ExpressionAttributeValues": {":a": {"S": "a"}, ":b": {"S": "b"}, ":c": {"S": "c"}}});
+    twin.ok("Query", &query);
+    assert_eq!(
+        better(&explained(&twin)),
+        ["Query a-b-c a+b+c", "Query a-c a+c", "Query b-c b+c"]
+    );
+}
+
 #[test]
 fn a_filter_on_a_key_could_be_a_query() {
     let twin = watched();

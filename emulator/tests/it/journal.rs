@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, Twin, create_table_with_ttl, setting, settings};
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
 use dynatwin_engine::monitoring::{ItemAction, Request, Spent};
 use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
@@ -306,6 +307,40 @@ fn the_log_has_caller_operation_item_and_result() {
         64,
         "the length of the recorded name is bounded"
     );
+}
+
+/// The tokens of a page are those of its range, or end with its last item if a limit ends it.
+#[test]
+fn a_page_records_the_tokens_that_it_has_read() {
+    let twin = watched();
+    for number in 0..12 {
+        let item = json!({"pk": {"S": number.to_string()}, "g": {"S": format!("g{}", number % 5)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let token = |value: &Value| partition_token(&AttributeValue::string(value["S"].as_str().unwrap())).unwrap();
+    for (index, attribute) in [(None, "pk"), (Some("by-g"), "g")] {
+        let mut scan = json!({"TableName": "tab", "Limit": 5});
+        if let Some(index) = index {
+            scan["IndexName"] = index.into();
+        }
+        let mut first = 0;
+        loop {
+            let page = twin.ok("Scan", &scan);
+            let tokens = last(&twin).accesses[0].tokens;
+            let Some(next) = page.get("LastEvaluatedKey") else {
+                assert_eq!(tokens, Some((first, u64::MAX)), "{index:?}");
+                break;
+            };
+            assert_eq!(tokens, Some((first, token(&next[attribute]))), "{index:?}");
+            first = token(&next[attribute]);
+            scan["ExclusiveStartKey"] = next.clone();
+        }
+    }
+    let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g", "Limit": 1,
+        "ExpressionAttributeValues": {":g": {"S": "g1"}}});
+    twin.ok("Query", &query);
+    let of_key = token(&json!({"S": "g1"}));
+    assert_eq!(last(&twin).accesses[0].tokens, Some((of_key, of_key)));
 }
 
 #[test]
