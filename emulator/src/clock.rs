@@ -617,6 +617,36 @@ mod tests {
         }
     }
 
+    /// The speed of a clock, and whether a moment has come, also without reading the clock.
+    #[test]
+    fn a_clock_shows_its_speed_and_what_it_has_reached() {
+        let seconds = Arc::new(AtomicI64::new(100));
+        let read = || {
+            let read = Arc::clone(&seconds);
+            move || Moment::from_seconds(read.load(Ordering::SeqCst))
+        };
+        let start = Moment::from_seconds(100);
+        for (clock, speed) in [
+            (Clock::system(read()), Some(1.0)),
+            (Clock::accelerated(read(), start, 60.0), Some(60.0)),
+            (Clock::settable(start), None),
+        ] {
+            assert_eq!((clock.speed(), clock.is_settable()), (speed, speed.is_none()));
+            let reached = |seconds: i64| clock.has_reached(Moment::from_seconds(seconds));
+            assert_eq!([99, 100, 101].map(reached), [true, true, false], "{speed:?}");
+            clock.advance(Duration::from_secs(1));
+            assert_eq!([100, 101, 102].map(reached), [true, true, false], "{speed:?}");
+            // A later reading of another request, which the source does not repeat.
+            if speed == Some(1.0) {
+                seconds.store(200, Ordering::SeqCst);
+                assert!(reached(201) && !reached(202));
+                seconds.store(50, Ordering::SeqCst);
+                assert_eq!([200, 201, 202].map(reached), [true, true, false]);
+                seconds.store(100, Ordering::SeqCst);
+            }
+        }
+    }
+
     #[test]
     fn a_settable_clock_only_goes_forward() {
         let clock = Clock::settable(Moment::from_seconds(10));

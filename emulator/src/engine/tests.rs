@@ -24,6 +24,16 @@ fn reads_may_take_long_while_due_work_is_applied() {
     drop(step);
     engine.advance(Duration::from_secs(1));
     assert_eq!(long(), [false; 2]);
+    // Without a target it is a control or a health check.
+    for (target, expect) in [("/_dynatwin/tables", true), ("/", false), ("/healthy", false)] {
+        let request = HttpRequest {
+            method: "GET",
+            target,
+            headers: &[],
+            body: b"",
+        };
+        assert_eq!(engine.may_take_long(&request), expect, "{target}");
+    }
 }
 
 /// An engine with a table whose items expire one second after the start, and a subscriber of its events.

@@ -923,6 +923,11 @@ fn a_reader_of_a_stream_applies_few_of_many_due_deletions() {
         assert_eq!(of_key(&at.to_string()), ["REMOVE"], "{at}");
     }
     assert_eq!(of_key("3999"), ["REMOVE", "INSERT"]);
+    // A deletion has the time at which it was due, also if a write applies it.
+    for record in records.iter().filter(|record| record["eventName"] == "REMOVE") {
+        let created = record["dynamodb"]["ApproximateCreationDateTime"].as_f64();
+        assert_eq!(created, Some((Moment::START.seconds() + 10) as f64), "{record}");
+    }
     // GetShardIterator with LATEST applies all due deletions first.
     put_expiring_items(&twin, 1000);
     twin.engine.clock().advance(Duration::from_secs(20));

@@ -413,6 +413,69 @@ fn staleness_starts_when_the_condition_is_set() {
     assert_eq!(read(false), 4);
 }
 
+/// Changed conditions of stale reads apply to the states that are recorded.
+#[test]
+fn staleness_changes_with_the_conditions() {
+    let twin = Twin::new(7);
+    create(&twin);
+    let seconds = |seconds| Lag::Fixed(Duration::from_secs(seconds));
+    let set = |staleness: Lag, share: f64, monotonic: bool| {
+        let conditions = Conditions {
+            stale_reads: share,
+            ..stale(staleness, monotonic)
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+    };
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
+    let read = || {
+        let body = json!({"TableName": "tab", "Key": key});
+        number(&twin.ok("GetItem", &body)["Item"]["n"]).unwrap_or(0)
+    };
+    set(seconds(20), 1.0, false);
+    for n in 1..=9 {
+        let mut item = key.clone();
+        item["n"] = json!({"N": n.to_string()});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    for (staleness, share, expect) in [
+        (seconds(20), 1.0, 0),
+        (seconds(3), 1.0, 7),
+        (seconds(3), 0.0, 9),
+        (seconds(5), 1.0, 5),
+        (Lag::None, 1.0, 9),
+        // States are recorded from then on.
+        (seconds(5), 1.0, 9),
+    ] {
+        set(staleness, share, false);
+        assert_eq!(read(), expect, "{staleness:?} {share}");
+    }
+    // A reader that has seen a state sees none before it while that is required.
+    let mut item = key.clone();
+    item["n"] = json!({"N": "10"});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    let see = || {
+        twin.ok(
+            "GetItem",
+            &json!({"TableName": "tab", "Key": key, "ConsistentRead": true}),
+        )
+    };
+    see();
+    for (monotonic, sees, expect) in [
+        (false, false, 9),
+        (true, false, 9),
+        (true, true, 10),
+        (false, false, 9),
+        (true, false, 10),
+    ] {
+        set(seconds(1000), 1.0, monotonic);
+        if sees {
+            see();
+        }
+        assert_eq!(read(), expect, "{monotonic} {sees}");
+    }
+}
+
 /// Stale reads do not return items whose deletion has been due for longer than the staleness, however many there are.
 #[test]
 fn expired_items_are_in_no_stale_state() {
