@@ -13,4 +13,5 @@ mod limits;
 mod operations;
 mod report;
 mod scene;
+mod signatures;
 mod twin;

@@ -202,6 +202,125 @@ fn pages_have_no_expired_items() {
     }
 }
 
+/// The lists of pending work have the first entries of each kind, in the order in which they are due.
+#[test]
+fn pending_work_is_listed_in_its_order() {
+    let twin = Twin::new(7);
+    let attributes = ["customer", "order", "date"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": attributes, "KeySchema": key("customer", "order"),
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"},
+            "GlobalSecondaryIndexes": [{"IndexName": "global", "KeySchema": key("date", "customer"),
+                "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "Orders", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
+    );
+    let order = |order: &str| json!({"customer": {"S": "c"}, "order": {"S": order}});
+    let put = |name: &str, seconds: i64| {
+        let mut item = order(name);
+        item["date"] = json!({"S": "d"});
+        item["ttl"] = json!({"N": (Moment::START.seconds() + seconds).to_string()});
+        json!({"TableName": "Orders", "Item": item})
+    };
+    twin.ok("PutItem", &put("here", 1000));
+    let fixed = |seconds| Lag::Fixed(Duration::from_secs(seconds));
+    twin.engine
+        .set_conditions(Conditions {
+            index_propagation: fixed(50),
+            stream_lag: fixed(70),
+            transaction_time: fixed(90),
+            time_to_live: TimeToLive::Deletes(fixed(100)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    // The later a change, the earlier the item expires.
+    for (name, seconds) in [("1", 900), ("2", 800), ("3", 700), ("4", 600)] {
+        twin.ok("PutItem", &put(name, seconds));
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    let missing = |name: &str| {
+        json!({"TableName": "Orders", "Key": order(name),
+        "ConditionExpression": "attribute_not_exists(customer)"})
+    };
+    let present = json!({"TableName": "Orders", "Key": order("here")});
+    for transaction in [
+        json!([{"Put": put("5", 500)}, {"Delete": present}]),
+        json!([{"ConditionCheck": missing("6")}, {"Delete": missing("7")}]),
+    ] {
+        twin.ok("TransactWriteItems", &json!({"TransactItems": transaction}));
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    let shown = |limit: usize, pending: &Value| -> Vec<String> {
+        let first = pending["first"].as_array().unwrap();
+        let short = |item: &Value| {
+            let due = Moment::parse(item["due"].as_str().unwrap()).unwrap();
+            let name = item["key"]["order"]["S"].as_str().unwrap_or("-");
+            format!(
+                "{} {} {name}",
+                due.since(Moment::START).as_secs(),
+                item["action"].as_str().unwrap()
+            )
+        };
+        assert_eq!(pending["next"], first[0]["due"], "{limit}");
+        first.iter().map(short).collect()
+    };
+    let transactions = ["94 put 5", "94 delete here", "95 check -", "95 check -"];
+    let kinds: [(&str, usize, &[&str]); 4] = [
+        (
+            "timeToLive",
+            5,
+            &[
+                "700 delete 4",
+                "800 delete 3",
+                "900 delete 2",
+                "1000 delete 1",
+                "1100 delete here",
+            ],
+        ),
+        ("transactions", 4, &transactions),
+        (
+            "streamRecords",
+            4,
+            &["70 insert 1", "71 insert 2", "72 insert 3", "73 insert 4"],
+        ),
+        ("indexes", 4, &["50 put 1", "51 put 2", "52 put 3", "53 put 4"]),
+    ];
+    for limit in [1, 2, 3, 1000] {
+        let pending = get(&twin, &format!("pending?limit={limit}"));
+        for (kind, count, expect) in kinds {
+            let pending = if kind == "indexes" {
+                &pending[kind][0]
+            } else {
+                &pending[kind]
+            };
+            assert_eq!(pending["count"], count, "{kind}");
+            let expect = &expect[..expect.len().min(limit)];
+            let mut found = shown(limit, pending);
+            if kind == "transactions" {
+                // Actions of one moment are in the order of their keys.
+                assert_eq!(found.len(), expect.len());
+                let times =
+                    |lines: &[String]| -> Vec<String> { lines.iter().map(|line| line[..2].to_owned()).collect() };
+                assert!(times(&found).is_sorted());
+                found.retain(|line| !transactions.contains(&line.as_str()));
+                assert!(found.is_empty(), "{found:?}");
+                continue;
+            }
+            assert_eq!(found, expect, "{kind} {limit}");
+        }
+    }
+    let all = get(&twin, "pending")["timeToLive"]["first"].clone();
+    assert_eq!(
+        all[0]["expires"],
+        Moment::START.plus(Duration::from_mins(10)).to_string()
+    );
+}
+
 /// `next` is the earliest moment at which pending work of any kind is due, except that of a paused index.
 #[test]
 fn next_is_when_the_earliest_pending_work_is_due() {

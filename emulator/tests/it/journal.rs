@@ -398,6 +398,59 @@ fn a_query_records_its_partition_key_and_a_scan_none() {
     );
 }
 
+/// Each operation, table, index and caller is one scan, with the sum of its requests.
+#[test]
+fn scans_are_told_apart() {
+    let twin = watched();
+    let create = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &create);
+    put(&twin, "a");
+    put(&twin, "b");
+    let first = twin.engine.clock().now();
+    for (table, index) in [
+        ("tab", None),
+        ("other", None),
+        ("tab", Some("by-g")),
+        ("tab", None),
+        ("other", None),
+    ] {
+        let mut scan = json!({"TableName": table});
+        if let Some(index) = index {
+            scan["IndexName"] = index.into();
+        }
+        twin.ok("Scan", &scan);
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    twin.ok("ExecuteStatement", &json!({"Statement": "SELECT * FROM other"}));
+    let scans = twin.engine.scans();
+    let mut seen: Vec<_> = scans
+        .iter()
+        .map(|scan| {
+            let at = scan.first.since(first).as_secs();
+            (
+                scan.table.as_str(),
+                scan.index.as_deref(),
+                scan.operation.as_str(),
+                scan.times,
+                scan.scanned,
+                at,
+            )
+        })
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(
+        seen,
+        [
+            ("other", None, "ExecuteStatement", 1, 0, 5),
+            ("other", None, "Scan", 2, 0, 1),
+            ("tab", None, "Scan", 2, 4, 0),
+            ("tab", Some("by-g"), "Scan", 1, 2, 2),
+        ]
+    );
+}
+
 #[test]
 fn throttles_are_counted_by_reason_resource_and_operation() {
     let twin = watched();

@@ -34,6 +34,16 @@ fn a_record_lives_a_day() {
     refused(twin.send("GetRecords", &json!({"ShardIterator": next})), trimmed);
     let body = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number});
     refused(twin.send("GetShardIterator", &body), trimmed);
+    // The other positions of the shard are at its end.
+    for kind in ["TRIM_HORIZON", "LATEST"] {
+        let end = iterator(&twin, &arn, &shard, kind);
+        let found = twin.ok("GetRecords", &json!({"ShardIterator": end}));
+        assert_eq!(
+            (&found["Records"], found.get("NextShardIterator")),
+            (&json!([]), None),
+            "{kind}"
+        );
+    }
     // Memory is freed as the clock advances, without readers.
     let later = twin.engine.next_due();
     assert!(later > twin.engine.clock().now());
