@@ -20,10 +20,19 @@ fn reads_may_take_long_while_due_work_is_applied() {
     assert_eq!(long(), [false; 2]);
     let step = engine.state.begin_step(Moment::START);
     assert_eq!(long(), [true; 2]);
-    assert!(!takes_long("DynamoDB_20120810.GetItem"));
+    assert!(!takes_long("DynamoDB_20120810.GetItem") && takes_long("DynamoDB_20120810.DeleteTable"));
     drop(step);
     engine.advance(Duration::from_secs(1));
     assert_eq!(long(), [false; 2]);
+    for (operation, expect) in [
+        ("DynamoDB_20120810.DeleteTable", true),
+        ("DynamoDB_20120810.UpdateTable", true),
+        ("DynamoDB_20120810.GetItem", false),
+        ("DynamoDB_20120810.TransactWriteItems", false),
+        ("DynamoDB_20120810.NoOperation", false),
+    ] {
+        assert_eq!(takes_long(operation), expect, "{operation}");
+    }
     // Without a target it is a control or a health check.
     for (target, expect) in [("/_dynatwin/tables", true), ("/", false), ("/healthy", false)] {
         let request = HttpRequest {

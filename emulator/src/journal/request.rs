@@ -401,3 +401,22 @@ impl ObservedScan {
         self.first = self.first.min(other.first);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_of_a_body_are_kept() {
+        for (size, kept) in [
+            (0, 0),
+            (MOST_BODY - 1, 65_535),
+            (MOST_BODY, 65_536),
+            (MOST_BODY + 1, 65_536),
+        ] {
+            let body: Vec<u8> = (0..size).map(|at| at as u8).collect();
+            let logged = LoggedBody::of(&body);
+            assert_eq!((logged.length, logged.bytes.as_slice()), (size, &body[..kept]));
+        }
+    }
+}

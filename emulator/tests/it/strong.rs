@@ -163,6 +163,37 @@ fn a_region_that_is_cut_off_answers_eventually_consistent_reads_alone() {
     assert!(refused.to_string().contains("strongly consistent"), "{refused}");
 }
 
+/// Replication with a region that is cut off is paused, in the view of each region.
+#[test]
+fn each_region_shows_which_others_are_cut_off() {
+    let twin = Twin::strong(&ALL);
+    let paused = || {
+        ALL.map(|region| {
+            let states = twin.engine.account(&caller(region)).replication("tab").unwrap();
+            let mut paused: Vec<(String, bool)> = Vec::new();
+            paused.extend(states.into_iter().map(|state| (state.region.into(), state.paused)));
+            paused.sort();
+            paused.into_iter().map(|(_, paused)| paused).collect::<Vec<_>>()
+        })
+    };
+    // In the order of regions; a region is not in its own view.
+    for (region, expect) in [
+        (None, [[false, false], [false, false], [false, false]]),
+        (Some(US), [[true, true], [true, false], [true, false]]),
+        (Some(OHIO), [[true, false], [true, true], [false, true]]),
+        (Some(OREGON), [[false, true], [false, true], [true, true]]),
+    ] {
+        if let Some(region) = region {
+            twin.pause(region, None);
+        }
+        assert_eq!(paused(), expect, "{region:?}");
+        if let Some(region) = region {
+            twin.resume(region, None);
+        }
+        assert_eq!(paused(), [[false; 2]; 3], "{region:?}");
+    }
+}
+
 #[test]
 fn a_region_and_its_witness_are_two_of_three() {
     let twin = Twin::strong(&[US, OHIO]);

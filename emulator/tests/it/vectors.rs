@@ -321,6 +321,60 @@ fn an_index_is_created_and_deleted_over_time() {
     twin.ok("DeleteTable", &json!({"TableName": "tab"}));
 }
 
+/// When the first index of a table is deleted, the others keep their entries and receive later changes.
+#[test]
+fn a_deleted_index_leaves_the_others_as_they_are() {
+    let twin = Twin::new(1);
+    let global = |name: &str, attribute: &str, projection: &str| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": attribute, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": projection}})
+    };
+    let attributes = ["pk", "g", "h"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [global("by-g", "g", "ALL"), global("by-h", "h", "KEYS_ONLY")],
+            "VectorIndexes": [index("all", "ALL", false), index("keys", "KEYS_ONLY", false)]}),
+    );
+    let put = |number: u64| {
+        let text = |value: u64| json!({"S": value.to_string()});
+        let item = json!({"pk": text(number), "v": vector(number, 1), "g": text(number % 2), "h": text(number % 3),
+            "more": text(0)});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    let entries = || {
+        let scanned = twin.ok("Scan", &json!({"TableName": "tab", "IndexName": "by-h"}))["Items"].clone();
+        (search(&twin, "keys", None), scanned)
+    };
+    (0..10).for_each(put);
+    let before = entries();
+    for update in ["VectorIndexUpdates", "GlobalSecondaryIndexUpdates"] {
+        let name = if update == "VectorIndexUpdates" { "all" } else { "by-g" };
+        let update = json!({"TableName": "tab", update: [{"Delete": {"IndexName": name}}]});
+        twin.ok("UpdateTable", &update);
+        assert_eq!(entries(), before, "{update}");
+    }
+    (8..12).for_each(put);
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "0"}}}));
+    let (vectors, scanned) = entries();
+    assert_eq!((vectors.len(), scanned.as_array().unwrap().len()), (11, 11));
+    let keys: Vec<usize> = vectors
+        .values()
+        .map(|found| found["Item"].as_object().unwrap().len())
+        .collect();
+    assert_eq!(
+        keys,
+        before
+            .0
+            .values()
+            .map(|found| found["Item"].as_object().unwrap().len())
+            .collect::<Vec<_>>()[..1]
+            .repeat(11)
+    );
+}
+
 #[test]
 fn an_index_is_divided_by_values_of_2048_bytes_at_most() {
     let twin = Twin::new(1);

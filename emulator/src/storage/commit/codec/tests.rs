@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -126,6 +127,101 @@ proptest! {
             prop_assert_eq!(encoded(&commit), bytes);
         }
     }
+}
+
+/// A sink appends the encoding that was prepared for it, with the commit's final position.
+#[test]
+fn a_prepared_commit_has_the_encoding_of_the_commit() {
+    for commit in commits() {
+        let mut prepared = EncodedCommit::new(commit.clone());
+        for sequence in [0, 1, u64::MAX] {
+            prepared.set_sequence(sequence);
+            let mut bytes = Vec::new();
+            prepared.encode(&mut bytes);
+            let expect = Commit {
+                sequence,
+                ..commit.clone()
+            };
+            assert_eq!(bytes, encoded(&expect));
+        }
+    }
+}
+
+fn encoded_value<T: Binary>(value: &T) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    value.write(&mut bytes);
+    bytes
+}
+
+#[test]
+fn values_are_decoded_as_they_were() {
+    fn check<T: Binary + PartialEq + std::fmt::Debug>(values: impl IntoIterator<Item = T>) {
+        for value in values {
+            let bytes = encoded_value(&value);
+            let mut input = Input(&bytes);
+            assert_eq!(T::read(&mut input).as_ref(), Ok(&value));
+            assert!(input.0.is_empty(), "{value:?}");
+        }
+    }
+    check([0_u64, 1, 127, 128, 16_383, 16_384, 1 << 63, u64::MAX - 1, u64::MAX]);
+    check([0_i64, 1, -1, 63, -64, 64, -65, i64::MAX, i64::MIN]);
+    check([0_u32, u32::MAX]);
+    check([0_u8, 7, 0x7f, 0x80, u8::MAX]);
+    check([0.0_f64, -0.0, 0.5, f64::MIN, f64::MAX, f64::INFINITY]);
+    check([0.0_f32, -1.5, f32::MIN, f32::MAX]);
+    check([
+        Duration::ZERO,
+        Duration::from_nanos(1),
+        Duration::new(u64::MAX, 999_999_999),
+    ]);
+    check([Moment::FIRST, Moment::from_micros(-1), Moment::START, Moment::NEVER]);
+    check([
+        BTreeMap::new(),
+        BTreeMap::from([(1_u64, 5_u64)]),
+        BTreeMap::from([(1, 5), (2, 0), (300, 7)]),
+    ]);
+    check(["", "a", "\u{fc}"].map(str::to_owned));
+}
+
+/// No value has two encodings, and none is read that cannot be written.
+#[test]
+fn malformed_values_are_refused() {
+    fn refuses<T: Binary>(bytes: &[u8]) -> bool {
+        T::read(&mut Input(bytes)).is_err()
+    }
+    let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+    let nan = encoded_value(&f64::NAN);
+    let infinite = encoded_value(&f32::INFINITY);
+    let second = [encoded_value(&0_u64), encoded_value(&1_000_000_000_u64)].concat();
+    for (refused, what) in [
+        (refuses::<u64>(&[]), "nothing"),
+        (refuses::<u64>(&[0x80]), "a number without its end"),
+        (refuses::<u64>(&[0x80, 0]), "a longer zero"),
+        (refuses::<u64>(&[0xff, 0]), "a longer number"),
+        (refuses::<u64>(&[&largest[..], &[2]].concat()), "a number of 65 bits"),
+        (
+            refuses::<u64>(&[&largest[..], &[0x81, 0]].concat()),
+            "a number of eleven bytes",
+        ),
+        (refuses::<u32>(&encoded_value(&(1_u64 << 32))), "a number of 33 bits"),
+        (refuses::<bool>(&[2]), "no boolean"),
+        (refuses::<f64>(&nan), "not a number"),
+        (refuses::<f64>(&nan[..7]), "seven bytes"),
+        (refuses::<f32>(&infinite), "an infinite element"),
+        (refuses::<Duration>(&second), "a second of nanoseconds"),
+        (refuses::<String>(&[2, b'a']), "a text without its end"),
+        (refuses::<String>(&[1, 0xff]), "a text that is not UTF-8"),
+        (refuses::<BTreeMap<u64, u64>>(&[2, 1, 0, 1, 0]), "a key twice"),
+        (
+            refuses::<BTreeMap<u64, u64>>(&[3, 1, 0, 3, 0, 2, 0]),
+            "keys out of order",
+        ),
+        (refuses::<BTreeMap<u64, u64>>(&[2, 1, 0]), "a map without its end"),
+    ] {
+        assert!(refused, "{what}");
+    }
+    assert!(!refuses::<u64>(&[&largest[..], &[1]].concat()));
+    assert!(!refuses::<BTreeMap<u64, u64>>(&[3, 1, 0, 2, 0, 3, 0]));
 }
 
 #[test]
