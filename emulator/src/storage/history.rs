@@ -313,6 +313,12 @@ mod tests {
         for (state, age) in [(0, 25), (1, 15), (2, 5), (3, 0)] {
             assert_eq!(history.age(state, at(35)), Duration::from_secs(age), "{state}");
         }
+        // States are numbered from the first change on, also when that is forgotten.
+        record(&mut history, 0, None, at(75));
+        assert_eq!((history.dropped, history.present()), (1, 4));
+        for (state, age) in [(1, 60), (2, 50), (3, 5), (4, 0)] {
+            assert_eq!(history.age(state, at(80)), Duration::from_secs(age), "{state}");
+        }
     }
 
     #[test]

@@ -270,6 +270,28 @@ fn time_never_goes_back() {
     }
 }
 
+/// A method that a path does not have is refused with those that it has.
+#[test]
+fn a_refused_method_names_the_others() {
+    let engine = shared();
+    for (method, path, status, allowed) in [
+        ("PATCH", "/_dynatwin/clock", 405, Some("GET, PUT")),
+        ("DELETE", "/_dynatwin/requests/1/explain", 405, Some("GET")),
+        ("GET", "/_dynatwin/clock", 200, None),
+        ("GET", "/_dynatwin/nowhere", 404, None),
+    ] {
+        let answer = ask(&engine, method, path, "");
+        let allow = answer.headers.iter().find(|(name, _)| *name == "allow");
+        let allow = allow.map(|(_, value)| value.to_owned());
+        assert_eq!(
+            (answer.status, allow.as_deref()),
+            (status, allowed),
+            "{method} {path}: {}",
+            text(&answer)
+        );
+    }
+}
+
 #[test]
 fn a_limited_number_of_tables_has_its_own_conditions() {
     let engine = shared();

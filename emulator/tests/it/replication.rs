@@ -216,6 +216,24 @@ fn writes_that_arrive_together_keep_their_order() {
     assert_eq!(twin.records(AP), expect);
 }
 
+/// A write that arrives after one that has seen it is lost without a conflict.
+#[test]
+fn an_overtaken_write_is_no_conflict() {
+    let twin = Twin::lagging(&[US, EU, AP], 2);
+    twin.engine.listen(true);
+    let us = twin.engine.account(&caller(US));
+    us.set_replication_lag("tab", AP, Some(seconds(60))).unwrap();
+    twin.put(US, "a", "1");
+    twin.advance(2);
+    twin.put(EU, "a", "2");
+    twin.advance(2);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "2 2 2");
+    twin.advance(60);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "2 2 2");
+    assert_eq!(twin.conflicts(), BTreeSet::new());
+    assert_eq!(twin.records(AP), ["INSERT a"]);
+}
+
 #[test]
 fn a_version_check_that_passes_in_two_regions_loses_one_write() {
     let twin = Twin::lagging(&[US, EU], 1);
