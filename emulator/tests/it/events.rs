@@ -266,6 +266,54 @@ fn arrivals_have_all_key_attributes_of_their_index() {
     assert_eq!(found, expect);
 }
 
+/// Changes of a vector index have events as those of a global index.
+#[test]
+fn changes_of_a_vector_index_are_logged() {
+    let twin = Twin::new(7);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+                "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}}],
+        }),
+    );
+    twin.engine.set_conditions(lagging()).unwrap();
+    twin.engine.listen(true);
+    let put = |members: Value| {
+        let mut item = json!({"pk": {"S": "a"}});
+        item.as_object_mut()
+            .unwrap()
+            .extend(members.as_object().unwrap().clone());
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        twin.engine.advance(Duration::from_secs(1));
+    };
+    let vector = |x: &str| json!({"v": {"L": [{"N": x}, {"N": "1"}]}});
+    put(vector("1"));
+    put(vector("2"));
+    // Neither the table nor the index changes; then the entry goes.
+    put(vector("2"));
+    put(json!({"other": {"S": "x"}}));
+    twin.engine.advance(Duration::from_secs(2));
+    let index: Vec<String> = summaries(&twin, &["index", "action", "key", "arrives"])
+        .into_iter()
+        .filter(|event| event.contains("index"))
+        .collect();
+    assert_eq!(
+        index,
+        [
+            "00:00.000Z indexChange near put a 00:02.000Z",
+            "00:01.000Z indexChange near put a 00:03.000Z",
+            "00:02.000Z indexArrival near put a",
+            "00:03.000Z indexArrival near put a",
+            "00:03.000Z indexChange near delete a 00:05.000Z",
+            "00:05.000Z indexArrival near delete a",
+        ]
+    );
+}
+
 #[test]
 fn events_cover_a_transaction_from_lock_to_application() {
     let twin = twin_with_events(&lagging());

@@ -146,6 +146,54 @@ fn one_table_can_have_its_own_conditions() {
     assert_eq!(write(&twin, "a", 3, 1), 3);
 }
 
+/// A request that uses several tables spends the capacity of those where it is enforced, whatever their order is.
+#[test]
+fn a_request_spends_where_capacity_is_enforced() {
+    for order in [["tab", "free"], ["free", "tab"]] {
+        let twin = Twin::new(1);
+        create(&twin, &provisioned(2, 2));
+        create(&twin, &json!({"TableName": "free", "BillingMode": "PAY_PER_REQUEST"}));
+        let own = Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        };
+        twin.engine
+            .account(&twin.caller)
+            .set_table_conditions("tab", own)
+            .unwrap();
+        let key = json!({"pk": {"S": "a"}});
+        let actions = |of: fn(&str, &Value) -> Value| -> Value { order.map(|table| of(table, &key)).into() };
+        let write = json!({"TransactItems": actions(|table, key| json!({"Put": {"TableName": table, "Item": key}}))});
+        let read = json!({"TransactItems": actions(|table, key| json!({"Get": {"TableName": table, "Key": key}}))});
+        for (operation, body) in [("TransactWriteItems", write), ("TransactGetItems", read)] {
+            twin.ok(operation, &body);
+            let (status, answer) = twin.send(operation, &body);
+            assert_eq!(status, 400, "{operation} {order:?}");
+            let codes = [0, 1].map(|at| answer["CancellationReasons"][at]["Code"].clone());
+            let code = |table| {
+                if table == "tab" {
+                    "ProvisionedThroughputExceeded"
+                } else {
+                    "None"
+                }
+            };
+            assert_eq!(codes, order.map(code), "{operation} {order:?}");
+        }
+        let spent = &heat(&twin).resources[0];
+        assert_eq!([spent.read.units, spent.write.units], [Units::whole(2); 2], "{order:?}");
+        // A batch returns what the table has no capacity for.
+        let put = json!([{"PutRequest": {"Item": key}}]);
+        let get = json!({"Keys": [key]});
+        for (operation, member, of_table) in [
+            ("BatchWriteItem", "UnprocessedItems", &put),
+            ("BatchGetItem", "UnprocessedKeys", &get),
+        ] {
+            let answer = twin.ok(operation, &json!({"RequestItems": {"tab": of_table, "free": of_table}}));
+            assert_eq!(answer[member], json!({"tab": of_table}), "{order:?}");
+        }
+    }
+}
+
 #[test]
 fn an_on_demand_table_grows_to_twice_its_peak() {
     let twin = enforced(Enforcement::AWS);
