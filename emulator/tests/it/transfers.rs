@@ -101,6 +101,52 @@ fn a_table_is_exported_and_imported() {
     assert_eq!(items("copy").as_array().unwrap().len(), 3);
 }
 
+/// Transfers of several tables are listed with the newest first, each kind by itself.
+#[test]
+fn transfers_are_listed_by_their_time() {
+    let (twin, _) = with_object_store();
+    let arn = |table: &str| format!("arn:aws:dynamodb:us-east-1:000000000000:table/{table}");
+    for name in ["aaa", "zzz"] {
+        twin.ok("CreateTable", &table(name));
+        let recovery =
+            json!({"TableName": name, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+        twin.ok("UpdateContinuousBackups", &recovery);
+    }
+    let (mut exports, mut imports) = (Vec::new(), Vec::new());
+    for (at, name) in ["tab", "aaa", "zzz", "aaa", "tab"].into_iter().enumerate() {
+        twin.engine.advance(Duration::from_secs(1));
+        let export = twin.ok(
+            "ExportTableToPointInTime",
+            &json!({"TableArn": arn(name), "S3Bucket": "shelf"}),
+        );
+        exports.insert(0, export["ExportDescription"]["ExportArn"].clone());
+        twin.engine.advance(Duration::from_secs(1));
+        let import = json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+            "TableCreationParameters": table(&format!("{name}-{at}"))});
+        let import = twin.ok("ImportTable", &import);
+        imports.insert(0, import["ImportTableDescription"]["ImportArn"].clone());
+    }
+    for (operation, size, summaries, member, expect) in [
+        ("ListExports", "MaxResults", "ExportSummaries", "ExportArn", exports),
+        ("ListImports", "PageSize", "ImportSummaryList", "ImportArn", imports),
+    ] {
+        let (mut found, mut request) = (Vec::new(), json!({size: 2}));
+        loop {
+            let page = twin.ok(operation, &request);
+            let there = page[summaries].as_array().unwrap();
+            assert!(there.len() <= 2, "{operation}");
+            found.extend(there.iter().map(|summary| summary[member].clone()));
+            match page.get("NextToken") {
+                Some(next) => request["NextToken"] = next.clone(),
+                None => break,
+            }
+        }
+        assert_eq!(found, expect, "{operation}");
+    }
+    let of_one = twin.ok("ListExports", &json!({"TableArn": arn("aaa")}));
+    assert_eq!(of_one["ExportSummaries"].as_array().unwrap().len(), 2);
+}
+
 #[test]
 fn an_incremental_export_has_exactly_the_changes() {
     let (twin, shelf) = with_object_store();
