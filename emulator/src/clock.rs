@@ -534,6 +534,7 @@ mod tests {
         assert_eq!(clock.now().seconds(), 11);
         assert!(!clock.set(Moment::from_seconds(3)));
         assert!(clock.set(Moment::from_seconds(20)));
+        assert!(clock.set(Moment::from_seconds(20)), "the present is not in the past");
         assert_eq!(clock.now().seconds(), 20);
     }
 

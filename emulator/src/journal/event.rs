@@ -550,6 +550,42 @@ mod tests {
         }
     }
 
+    /// A batch of large events takes little more memory than the log.
+    #[test]
+    fn a_batch_holds_no_more_bytes_than_the_log() {
+        let key: Map = [("pk".into(), crate::value::AttributeValue::string(&"k".repeat(1 << 20)))]
+            .into_iter()
+            .collect();
+        let events = TableEvents::new(Arc::default(), owner(), "tab".into());
+        let log = EventLog::default();
+        let batch = log.hold();
+        for second in 0..100 {
+            let subject = EventSubject {
+                action: "put",
+                key: key.clone(),
+                token: None,
+            };
+            log.append([events.event(Moment::from_seconds(second), EventKind::Expiry(subject))]);
+            let held = log.ring.lock().batch.bytes;
+            assert!(held <= 2 * MOST_BYTES, "{second}: {held}");
+            assert_eq!(
+                held,
+                log.ring
+                    .lock()
+                    .batch
+                    .events
+                    .iter()
+                    .map(|(_, event)| event.weight())
+                    .sum::<usize>()
+            );
+        }
+        drop(batch);
+        let page = log.after(0, 100);
+        let last: Vec<i64> = page.events.iter().map(|event| event.at.seconds()).collect();
+        assert_eq!((last.len(), page.missed, page.next), (15, 85, 100));
+        assert_eq!(last, (85..100).collect::<Vec<_>>());
+    }
+
     #[test]
     fn due_work_is_logged_before_the_requests_of_its_moment() {
         let log = Arc::new(EventLog::default());

@@ -350,5 +350,22 @@ mod tests {
         let recorded = (request.accesses.len(), request.more, request.scanned);
         assert_eq!(recorded, (MOST_ACCESSES, 3, 2 * (MOST_ACCESSES as u64 + 3)));
         assert_eq!(request.tables.len(), MOST_ACCESSES);
+        for at in 0..2 * MOST_ACCESSES + 6 {
+            recorder.need(Permission {
+                action: "GetItem",
+                resource: format!("table-{}", at / 2).as_str().into(),
+                leading_keys: None,
+                attributes: None,
+                select: None,
+                return_values: None,
+            });
+        }
+        let needed = recorder
+            .request
+            .permissions
+            .iter()
+            .map(|needed| needed.resource.to_string());
+        let expect = (0..MOST_ACCESSES).map(|at| format!("table-{at}"));
+        assert!(needed.eq(expect), "each once");
     }
 }

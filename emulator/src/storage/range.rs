@@ -328,6 +328,34 @@ impl Page {
 mod tests {
     use super::*;
 
+    #[test]
+    fn lower_bounds_are_in_the_order_of_their_first_keys() {
+        let key = |token| Key {
+            token,
+            bytes: KeyBytes::new(),
+        };
+        let bounds = [
+            Bound::Unbounded,
+            Bound::Included(key(1)),
+            Bound::Excluded(key(1)),
+            Bound::Included(key(2)),
+            Bound::Excluded(key(2)),
+        ];
+        let range = |lower: &Bound<Key>| KeyRange {
+            lower: lower.clone(),
+            upper: Bound::Unbounded,
+        };
+        for (at, left) in bounds.iter().enumerate() {
+            for (other, right) in bounds.iter().enumerate() {
+                assert_eq!(
+                    range(left).compare_lower(&range(right)),
+                    at.cmp(&other),
+                    "{left:?} {right:?}"
+                );
+            }
+        }
+    }
+
     fn key(byte: u8) -> Key {
         Key {
             token: 0,

@@ -315,6 +315,22 @@ mod tests {
         }
     }
 
+    /// Chunks of changes that are no longer needed are dropped, and take no bytes.
+    #[test]
+    fn a_log_counts_the_bytes_that_it_holds() {
+        let at = |seconds: usize| Moment::START.plus(Duration::from_secs(seconds as u64));
+        let mut log = RecoveryLog::default();
+        for second in 0..5 * CHUNK {
+            let earliest = at(second.saturating_sub(CHUNK));
+            log.push(&change(0, 1 + second % 7), at(second), earliest);
+            let held: u64 = log.back().map(|version| held(&version.key, version.old.as_ref())).sum();
+            assert_eq!(log.held, held, "{second}");
+            // Of what is older than the window, less than a chunk is left.
+            assert!(log.len() < 3 * CHUNK, "{second}: {}", log.len());
+            assert!(log.oldest().is_some_and(|oldest| oldest <= earliest), "{second}");
+        }
+    }
+
     /// A change that reaches a log with an earlier time than the last one has the last one's, in a restored log too.
     #[test]
     fn the_times_of_a_log_never_decrease() {

@@ -754,6 +754,7 @@ fn a_header_advances_a_settable_clock() {
     for (allowed, text, expect) in [
         (Allowed::All, "0.25", 250),
         (Allowed::All, "86400", 86_400_000),
+        (Allowed::All, " 5 ", 5000),
         (Allowed::All, "86401", 0),
         (Allowed::All, "-1", 0),
         (Allowed::All, "soon", 0),

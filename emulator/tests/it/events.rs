@@ -577,6 +577,7 @@ fn events_are_encoded_as_server_sent_events() {
             headers: &headers,
             body: b"",
         });
+        assert_eq!(answer.status, 200, "{target}");
         let kind = answer
             .headers
             .iter()

@@ -321,6 +321,101 @@ fn pending_work_is_listed_in_its_order() {
     );
 }
 
+/// The clock shows when something happens next, whatever kind of work it is.
+#[test]
+fn the_clock_shows_when_any_work_is_due() {
+    let lag = Lag::Fixed(Duration::from_secs(5));
+    let calm = Conditions::CALM;
+    for (what, conditions) in [
+        (
+            "index",
+            Conditions {
+                index_propagation: lag,
+                ..calm
+            },
+        ),
+        (
+            "stream",
+            Conditions {
+                stream_lag: lag,
+                ..calm
+            },
+        ),
+        (
+            "transaction",
+            Conditions {
+                transaction_time: lag,
+                ..calm
+            },
+        ),
+        (
+            "deletion",
+            Conditions {
+                time_to_live: TimeToLive::Deletes(lag),
+                ..calm
+            },
+        ),
+        (
+            "table",
+            Conditions {
+                table_status: lag,
+                ..calm
+            },
+        ),
+        (
+            "arrival",
+            Conditions {
+                replication_lag: lag,
+                ..calm
+            },
+        ),
+    ] {
+        let twin = Twin::new(7);
+        let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+        let table = |name: &str| {
+            json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": attributes, "KeySchema": key("pk"),
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": key("g"),
+                "Projection": {"ProjectionType": "ALL"}}]})
+        };
+        twin.ok("CreateTable", &table("tab"));
+        let live = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+        twin.ok("UpdateTimeToLive", &live);
+        if what == "arrival" {
+            let update = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+            twin.ok("UpdateTable", &update);
+        }
+        twin.engine.set_conditions(conditions).unwrap();
+        let next = || {
+            let request = HttpRequest {
+                method: "GET",
+                target: "/_dynatwin/clock",
+                headers: &[("host", "here")],
+                body: b"",
+            };
+            let clock: Value = serde_json::from_slice(&twin.engine.handle(&request).body).unwrap();
+            let next = clock["nextDue"].as_str().map(|text| Moment::parse(text).unwrap());
+            next.map(|next| next.since(Moment::START).as_secs())
+        };
+        assert_eq!(next(), None, "{what}");
+        let mut item = json!({"pk": {"S": "a"}, "g": {"S": "g"}});
+        if what == "deletion" {
+            item["ttl"] = json!({"N": Moment::START.seconds().to_string()});
+        }
+        let put = json!({"TableName": "tab", "Item": item});
+        match what {
+            "table" => twin.ok("CreateTable", &table("other")),
+            "transaction" => twin.ok("TransactWriteItems", &json!({"TransactItems": [{"Put": put}]})),
+            _ => twin.ok("PutItem", &put),
+        };
+        assert_eq!(next(), Some(5), "{what}");
+        twin.engine.advance(Duration::from_secs(5));
+        assert_eq!(next(), None, "{what}");
+    }
+}
+
 /// `next` is the earliest moment at which pending work of any kind is due, except that of a paused index.
 #[test]
 fn next_is_when_the_earliest_pending_work_is_due() {

@@ -806,6 +806,20 @@ fn a_search_of_a_vector_index_is_recorded() {
         assert_eq!(accesses, [(ItemAction::SearchVectors, Some("near"), error)]);
         assert_eq!(seen.returned, returned);
     }
+    // A throttled search counts as a throttled request of the table.
+    twin.engine.faults().clear();
+    let rule = Rule::new(Verdict::Throttle(None)).operation("SearchVectors");
+    twin.engine.add_fault(rule).unwrap();
+    twin.send("SearchVectors", &search);
+    let counted = metrics(&twin);
+    let throttled = "ThrottledRequests{TableName=tab, Operation=SearchVectors} 1".to_owned();
+    assert!(counted.contains(&throttled), "{counted:?}");
+    assert!(
+        counted
+            .iter()
+            .any(|line| line.starts_with("ReadThrottleEvents{TableName=tab}")),
+        "{counted:?}"
+    );
 }
 
 /// A repeated transaction is charged for the reads that detect the repetition.
@@ -1035,4 +1049,50 @@ fn a_meter_counts_the_tables_of_its_caller() {
     );
     let ((), spent) = twin.engine.spent_by(&other, || send(&twin.caller, "PutItem", "one"));
     assert!(spent.is_empty());
+}
+
+/// A meter counts reads and writes of each table from its beginning on, and watches until it is dropped.
+#[test]
+fn a_meter_counts_reads_and_writes_of_each_table() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let create = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &create);
+    let write = |table: &str, times: usize| {
+        (0..times).for_each(|_| drop(twin.ok("PutItem", &json!({"TableName": table, "Item": {"pk": {"S": "a"}}}))));
+    };
+    let read = |table: &str, times: usize| {
+        (0..times).for_each(|_| drop(twin.ok("GetItem", &json!({"TableName": table, "Key": {"pk": {"S": "a"}}}))));
+    };
+    write("tab", 1);
+    assert!(!twin.engine.is_watched());
+    let first = twin.engine.meter(&twin.caller);
+    assert!(twin.engine.is_watched());
+    write("tab", 3);
+    read("tab", 8);
+    write("other", 5);
+    let second = twin.engine.meter(&twin.caller);
+    let of_other = twin.engine.meter(&Caller {
+        access_key: "another".into(),
+        region: "us-east-1".into(),
+    });
+    let units = |spent: Vec<Spent>| -> Vec<(String, f64, f64)> {
+        let of = |spent: Spent| (spent.table.to_string(), spent.read.as_f64(), spent.write.as_f64());
+        spent.into_iter().map(of).collect()
+    };
+    let line = |table: &str, read: f64, write: f64| (table.to_owned(), read, write);
+    assert_eq!(units(first.spent()), [line("other", 0.0, 5.0), line("tab", 4.0, 3.0)]);
+    assert_eq!(units(second.spent()), []);
+    read("other", 2);
+    assert_eq!(units(second.spent()), [line("other", 1.0, 0.0)]);
+    write("tab", 1);
+    assert_eq!(units(second.spent()), [line("other", 1.0, 0.0), line("tab", 0.0, 1.0)]);
+    assert_eq!(units(first.spent()), [line("other", 1.0, 5.0), line("tab", 4.0, 4.0)]);
+    assert_eq!(units(of_other.spent()), []);
+    drop((first, of_other));
+    assert!(twin.engine.is_watched());
+    drop(second);
+    assert!(!twin.engine.is_watched());
 }

@@ -537,3 +537,54 @@ fn controls_accept_what_is_exactly_at_their_limits() {
     }
     assert_eq!(twin.engine.clock().now(), Moment::from_seconds(253_402_300_799));
 }
+
+/// A process without memory to spare refuses what would grow, and nothing else.
+#[test]
+fn what_would_grow_is_refused_while_memory_is_full() {
+    let twin = Twin::new(1);
+    let key = |pk: &str| json!({"pk": {"S": pk}});
+    let item = |pk: &str, size: usize| json!({"pk": {"S": pk}, "v": {"S": "v".repeat(size)}});
+    let table = |name: &str| {
+        json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})
+    };
+    twin.ok("CreateTable", &table("tab"));
+    for pk in ["a", "b", "c"] {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item(pk, 100)}));
+    }
+    let saved = twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "name"}));
+    let restore = json!({"BackupArn": saved["BackupDetails"]["BackupArn"], "TargetTableName": "restored"});
+    let put = |pk: &str, size: usize| json!({"TableName": "tab", "Item": item(pk, size)});
+    let update = |value: Value| {
+        json!({"TableName": "tab", "Key": key("a"), "UpdateExpression": "SET v = :v",
+            "ExpressionAttributeValues": {":v": value}})
+    };
+    let transaction = |size: usize| json!({"TransactItems": [{"Put": put("b", size)}, {"Put": put("c", 1)}]});
+    let get = json!({"TableName": "tab", "Key": key("a")});
+    let cases = [
+        ("PutItem", put("new", 1), 500),
+        ("PutItem", put("a", 101), 500),
+        ("PutItem", put("a", 100), 200),
+        ("UpdateItem", update(json!({"S": "v".repeat(101)})), 500),
+        ("UpdateItem", update(json!({"S": "v".repeat(99)})), 200),
+        ("TransactWriteItems", transaction(101), 500),
+        ("TransactWriteItems", transaction(99), 200),
+        ("DeleteItem", json!({"TableName": "tab", "Key": key("c")}), 200),
+        ("RestoreTableFromBackup", restore.clone(), 500),
+        ("GetItem", get, 200),
+        ("Scan", json!({"TableName": "tab"}), 200),
+        ("DescribeTable", json!({"TableName": "tab"}), 200),
+        ("ListTables", json!({}), 200),
+        ("CreateTable", table("other"), 200),
+        ("DeleteTable", json!({"TableName": "other"}), 200),
+    ];
+    twin.engine.refuse_growth(true);
+    for (operation, body, status) in cases {
+        let (found, answer) = twin.send(operation, &body);
+        assert_eq!(found, status, "{operation} {body}: {answer}");
+    }
+    twin.engine.refuse_growth(false);
+    twin.ok("PutItem", &put("new", 1));
+    twin.ok("RestoreTableFromBackup", &restore);
+}

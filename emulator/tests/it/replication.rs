@@ -437,6 +437,23 @@ fn an_arrival_waits_for_a_transaction_that_holds_its_item() {
     twin.advance(9);
     // The transaction was carried out later.
     assert_eq!(twin.all(&[US, EU], "a"), "eu eu");
+    // One that only checks the item leaves it to what has arrived meanwhile.
+    let check = json!({"ConditionCheck": {"TableName": "tab", "Key": {"pk": {"S": "b"}},
+        "ConditionExpression": "attribute_not_exists(pk)"}});
+    twin.ok(EU, "TransactWriteItems", &json!({"TransactItems": [check]}));
+    for (number, pk) in ["b", "c", "b"].into_iter().enumerate() {
+        twin.advance(1);
+        twin.put(US, pk, &number.to_string());
+    }
+    assert_eq!(
+        (twin.all(&[US, EU], "b"), twin.all(&[US, EU], "c")),
+        ("2 -".into(), "1 1".into())
+    );
+    twin.advance(6);
+    assert_eq!(twin.get(EU, "b"), "-");
+    twin.advance(1);
+    assert_eq!(twin.get(EU, "b"), "2");
+    assert_eq!(twin.records(EU), ["INSERT a", "INSERT c", "INSERT b", "MODIFY b"]);
 }
 
 /// In each partition, what is due is applied in the order of its due times, however late it is noticed.

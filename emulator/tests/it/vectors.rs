@@ -312,6 +312,11 @@ fn an_index_is_created_and_deleted_over_time() {
 
     twin.ok("UpdateTable", &delete);
     assert_eq!(statuses(&twin), ("UPDATING".to_owned(), json!("DELETING"), Value::Null));
+    let refused = refusal(&twin, "DeleteTable", &json!({"TableName": "tab"}));
+    assert!(
+        refused.contains("Cannot delete table while indexes are being"),
+        "{refused}"
+    );
     twin.engine.clock().advance(Duration::from_secs(10));
     assert_eq!(
         statuses(&twin),

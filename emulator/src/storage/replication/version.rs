@@ -256,6 +256,17 @@ mod tests {
         there.prune(day.plus(TOMBSTONE_AGE));
         versions.prune(day);
         assert_eq!((versions.iter().count(), there.iter().count()), (0, 1));
+        // Only those that are a day old are removed, and none of an item that exists.
+        let at = |token| Key { token, ..key() };
+        for (token, seconds) in [(3, 0), (1, 3600), (2, 7200)] {
+            versions.write(&at(token), stamp(seconds, token, "us-east-1"), true);
+        }
+        versions.write(&at(4), stamp(0, 4, "us-east-1"), false);
+        for (hours, expect) in [(0, &[1, 2, 4][..]), (1, &[2, 4]), (2, &[4]), (100, &[4])] {
+            versions.prune(day.plus(Duration::from_hours(hours)));
+            let kept: Vec<u64> = versions.iter().map(|(key, _)| key.token).collect();
+            assert_eq!(kept, expect, "{hours}");
+        }
     }
 
     #[test]
