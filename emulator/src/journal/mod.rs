@@ -365,6 +365,27 @@ mod tests {
     }
 
     #[test]
+    fn the_kinds_of_scans_are_bounded() {
+        let journal = Journal::default();
+        let scan = |at: usize| {
+            let mut recorder = RequestRecorder::new(caller(), caller(), "Scan", Moment::START);
+            let access = RecordedAccess::new(ItemAction::Scan, format!("t{at}").as_str().into());
+            recorder.scan(&access, Vec::new());
+            let end = RequestEnd {
+                status: 200,
+                error: None,
+                delivery: Delivery::Whole,
+                latency: Duration::ZERO,
+            };
+            journal.close(recorder, end);
+        };
+        (0..MOST_SCANS + 7).for_each(scan);
+        scan(0);
+        let scans = journal.scans();
+        assert_eq!((scans.len(), scans[0].times, scans[1].times), (MOST_SCANS, 2, 1));
+    }
+
+    #[test]
     fn several_watchers_are_counted() {
         let journal = Journal::default();
         journal.begin();

@@ -222,3 +222,56 @@ fn controls_find_due_work_applied() {
         assert_eq!(check(&twin), expect, "{name}");
     }
 }
+
+/// After a restore, the timer knows the work of accounts that it examined before, and of those that it did not know.
+#[test]
+fn a_timer_knows_the_work_of_a_restored_state() {
+    let engine = engine();
+    let ttl = r#"{"TableName": "tab", "TimeToLiveSpecification": {"AttributeName": "t", "Enabled": true}}"#;
+    let put = |engine: &Engine, account: usize, key: &str| {
+        let expires = engine.clock().now().plus(Duration::from_mins(5)).seconds();
+        let item = format!(r#"{{"pk": {{"S": "{key}"}}, "g": {{"S": "g"}}, "t": {{"N": "{expires}"}}}}"#);
+        ask(
+            engine,
+            account,
+            "PutItem",
+            &format!(r#"{{"TableName": "tab", "Item": {item}}}"#),
+        );
+    };
+    for account in 0..3 {
+        ask(&engine, account, "CreateTable", CREATE);
+    }
+    engine.clock().advance(Duration::from_mins(1));
+    for account in 0..3 {
+        ask(&engine, account, "UpdateTimeToLive", ttl);
+    }
+    engine.clock().advance(Duration::from_hours(2));
+    put(&engine, 0, "a");
+    look(&engine, "before");
+    let snapshot = engine.snapshot();
+    let other = self::engine();
+    for engine in [&engine, &other] {
+        engine.restore(&snapshot).unwrap();
+        for looks in 0..20 {
+            look(engine, &format!("after the restore {looks}"));
+        }
+        for account in 0..3 {
+            put(engine, account, "b");
+            look(engine, &format!("a write of {account}"));
+        }
+        let mut steps = 0;
+        let end = engine.clock().now().plus(Duration::from_hours(100));
+        while engine.clock().now() < end {
+            let next = look(engine, &format!("step {steps}"));
+            assert!(engine.clock().set(next));
+            steps += 1;
+        }
+        for account in 0..3 {
+            assert_eq!(
+                engine.items(&caller(account), "tab").map(|items| items.len()),
+                Some(0),
+                "{account}"
+            );
+        }
+    }
+}

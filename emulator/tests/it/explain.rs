@@ -170,6 +170,7 @@ fn a_sort_key_of_several_attributes_is_used_from_the_left() {
     );
     twin.engine.watch(true);
     for (filter, expect) in [
+        ("#i = :a", "GetItem  id"),
         ("#s = :a", "Query by-status status"),
         ("#s = :a AND #d = :a", "Query by-status status+date"),
         ("#s = :a AND #d > :a", "Query by-status status+date"),
@@ -177,11 +178,12 @@ fn a_sort_key_of_several_attributes_is_used_from_the_left() {
         ("#s = :a AND #d > :a AND #a = :a", "Query by-status status+date"),
         ("#s = :a AND #a = :a", "Query by-status status"),
     ] {
-        let aliases: serde_json::Map<String, Value> = [("#s", "status"), ("#d", "date"), ("#a", "amount")]
-            .into_iter()
-            .filter(|(alias, _)| filter.contains(alias))
-            .map(|(alias, name)| (alias.to_owned(), json!(name)))
-            .collect();
+        let aliases: serde_json::Map<String, Value> =
+            [("#i", "id"), ("#s", "status"), ("#d", "date"), ("#a", "amount")]
+                .into_iter()
+                .filter(|(alias, _)| filter.contains(alias))
+                .map(|(alias, name)| (alias.to_owned(), json!(name)))
+                .collect();
         twin.ok(
             "Scan",
             &json!({"TableName": "Orders", "FilterExpression": filter, "ExpressionAttributeNames": aliases,

@@ -86,6 +86,7 @@ fn nothing_is_recorded_while_unwatched() {
     put(&twin, "b");
     twin.engine.watch(false);
     put(&twin, "c");
+    twin.send("NoOperation", &json!({}));
     assert_eq!(twin.engine.requests().len(), 1);
     assert_eq!(twin.engine.requests_seen(), 1);
     twin.engine.reset().unwrap();
@@ -756,6 +757,8 @@ fn records_of_streams_are_counted_by_stream() {
             panic!("{request:?}");
         };
         assert_eq!((access.act, access.table.as_str()), (ItemAction::GetRecords, "tab"));
+        let count = records.as_array().unwrap().len() as u64;
+        assert_eq!((request.operation.as_str(), request.returned), ("GetRecords", count));
         let size = |record: &Value| record["dynamodb"]["SizeBytes"].as_u64().unwrap();
         bytes += records.as_array().unwrap().iter().map(size).sum::<u64>();
     }

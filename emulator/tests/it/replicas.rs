@@ -131,6 +131,10 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
     for number in 0..100 {
         twin.put("us-east-1", &number.to_string());
     }
+    for number in 0..30 {
+        let item = json!({"pk": {"S": format!("in-{number}")}, "g": {"S": (number % 4).to_string()}});
+        twin.must("us-east-1", "PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
     let before = twin.recorder.commits().len();
     twin.add_replica("us-east-1", "eu-west-1");
     let index = json!({
@@ -157,7 +161,12 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
         );
         assert_eq!(there["TableStatus"], "ACTIVE", "after {end} commits");
         let count = other.must("eu-west-1", "Scan", &json!({"TableName": "tab", "Select": "COUNT"}));
-        assert_eq!(count["Count"], 100, "after {end} commits");
+        assert_eq!(count["Count"], 130, "after {end} commits");
+        if !here["GlobalSecondaryIndexes"].is_null() {
+            let scan = json!({"TableName": "tab", "IndexName": "by-g", "Select": "COUNT"});
+            let entries = ["us-east-1", "eu-west-1"].map(|region| other.must(region, "Scan", &scan)["Count"].clone());
+            assert_eq!(entries, [30, 30], "after {end} commits");
+        }
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
-use crate::common::settings;
+use crate::common::{commits, settings};
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
+use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::monitoring::EventKind;
-use dynatwin_engine::{Capacity, Conditions, Enforcement, Engine, Lag, Moment, TimeToLive};
-use serde_json::json;
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Engine, Lag, Moment, StateSnapshot, TimeToLive};
+use serde_json::{Value, json};
 
 #[test]
 fn a_write_is_in_every_region_its_indexes_and_its_stream() {
@@ -214,6 +215,116 @@ fn writes_that_arrive_together_keep_their_order() {
         .map(|key| format!("INSERT {key}"))
         .collect();
     assert_eq!(twin.records(AP), expect);
+}
+
+/// A restored state has the writes on their way to each region, and their order, delays and pauses.
+#[test]
+fn a_snapshot_has_the_writes_on_their_way() {
+    let twin = Twin::new(&[US, EU, AP]);
+    let lag = Lag::Seeded {
+        typical: Duration::from_secs(5),
+        longest: Duration::from_secs(60),
+    };
+    twin.engine
+        .set_conditions(Conditions {
+            replication_lag: lag,
+            ..Conditions::CALM
+        })
+        .unwrap();
+    for round in 0..2 {
+        for number in 0..300 {
+            twin.put(US, &number.to_string(), &round.to_string());
+        }
+        twin.advance(1);
+    }
+    twin.pause(AP, Some(EU));
+    twin.put(EU, "paused", "1");
+    twin.delete(EU, "7");
+    commits::check(&twin.engine, twin.recorder(), || settings(7)).unwrap();
+    let copy = Engine::new(settings(7));
+    let snapshot = StateSnapshot::from_bytes(&twin.engine.snapshot().to_bytes()).unwrap();
+    copy.restore(&snapshot).unwrap();
+    let waits = |engine: &Engine| {
+        [US, EU, AP].map(|region| {
+            let states = engine.account(&caller(region)).replication("tab").unwrap();
+            let waits = states.iter().map(|state| (state.paused, state.arriving, state.leaving));
+            waits.collect::<Vec<_>>()
+        })
+    };
+    assert!(waits(&twin.engine)[1].iter().any(|(_, arriving, _)| *arriving > 256));
+    for seconds in [0, 3, 10, 60] {
+        for engine in [&twin.engine, &copy] {
+            engine.advance(Duration::from_secs(seconds));
+        }
+        assert_eq!(waits(&copy), waits(&twin.engine), "{seconds}");
+        commits::same("the copy", &commits::dump(&twin.engine), &commits::dump(&copy)).unwrap();
+    }
+    for engine in [&twin.engine, &copy] {
+        engine.account(&caller(AP)).resume_replication("tab", Some(EU)).unwrap();
+        engine.dispatch(
+            &caller(US),
+            "PutItem",
+            br#"{"TableName": "tab", "Item": {"pk": {"S": "1"}}}"#,
+        );
+        engine.advance(Duration::from_secs(60));
+    }
+    commits::same("the copy", &commits::dump(&twin.engine), &commits::dump(&copy)).unwrap();
+    assert_eq!((twin.get(AP, "paused"), twin.get(AP, "7")), ("1".into(), "-".into()));
+}
+
+/// The pending work of a table has the writes that are on their way to it.
+#[test]
+fn pending_arrivals_are_listed() {
+    let twin = Twin::new(&[US, EU]);
+    ["a", "b"].iter().for_each(|pk| twin.put(US, pk, "1"));
+    twin.engine
+        .set_conditions(Conditions {
+            replication_lag: seconds(10),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    for (operation, pk) in [("put", "c"), ("put", "a"), ("delete", "b")] {
+        if operation == "put" {
+            twin.put(US, pk, "2");
+        } else {
+            twin.delete(US, pk);
+        }
+        twin.advance(1);
+    }
+    // An item that is there in neither region is known by its token alone.
+    twin.put(US, "d", "1");
+    twin.delete(US, "d");
+    let pending = |limit: usize| {
+        let credentials = format!(
+            "AWS4-HMAC-SHA256 Credential=test/20260101/{EU}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+        );
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target: &format!("/_dynatwin/tables/tab/pending?limit={limit}"),
+            headers: &[("host", "here"), ("authorization", credentials.as_str())],
+            body: b"",
+        });
+        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+        let arrivals = &answer["arrivals"];
+        let short = |item: &Value| {
+            let due = Moment::parse(item["due"].as_str().unwrap()).unwrap();
+            let key = item["key"]["pk"]["S"].as_str().unwrap_or("-");
+            let action = item["action"].as_str().unwrap();
+            assert!(item["token"].is_string());
+            format!("{} {action} {key}", due.since(Moment::START).as_secs())
+        };
+        let first: Vec<String> = arrivals["first"].as_array().unwrap().iter().map(short).collect();
+        (arrivals["count"].as_u64().unwrap(), first)
+    };
+    let all = ["10 put c", "11 put a", "12 delete b", "13 put d", "13 delete -"].map(str::to_owned);
+    assert_eq!(pending(100), (5, all.to_vec()));
+    assert_eq!(pending(2), (5, all[..2].to_vec()));
+    // While replication is paused nothing is due.
+    twin.pause(EU, None);
+    assert_eq!(pending(100), (5, Vec::new()));
+    twin.resume(EU, None);
+    twin.advance(10);
+    assert_eq!(pending(100), (0, Vec::new()));
 }
 
 /// A write that arrives after one that has seen it is lost without a conflict.

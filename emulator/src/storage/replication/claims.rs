@@ -148,6 +148,29 @@ mod tests {
         drop(first);
         assert!(claims.claim(&key(1), &eu, at(109)).is_none());
         assert!(claims.claim(&key(1), &eu, at(110)).is_some());
+        {
+            let items = claims.items.lock();
+            assert!(items.claims.is_empty() && items.ends.is_empty());
+        }
+        // A later write excludes the others for longer, and each item by itself.
+        let complete = |item, now, until| {
+            let mut claim = claims.claim(&key(item), &us, at(now)).unwrap();
+            claim.keep_until(at(until));
+        };
+        complete(1, 200, 250);
+        complete(1, 210, 260);
+        complete(2, 220, 300);
+        let is_free = |item, now| claims.claim(&key(item), &eu, at(now)).is_some();
+        assert_eq!(
+            [(1, 255), (2, 255), (1, 260), (2, 299), (2, 300)].map(|(item, now)| is_free(item, now)),
+            [false, false, true, false, true]
+        );
+        // A write that is running excludes the others after the end of an earlier one.
+        let running = claims.claim(&key(1), &us, at(400)).unwrap();
+        complete(1, 400, 450);
+        assert!(!is_free(1, 450) && claims.claim(&key(1), &us, at(450)).is_some());
+        drop(running);
+        assert!(is_free(1, 451));
         let items = claims.items.lock();
         assert!(items.claims.is_empty() && items.ends.is_empty());
     }

@@ -70,6 +70,11 @@ impl Twin {
         twin
     }
 
+    /// The recorded commits of the engine.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     pub fn add(&self, from: &str, region: &str) {
         let update = json!([{"Create": {"RegionName": region}}]);
         self.ok(
