@@ -94,7 +94,7 @@ fn controls_of_replication_find_due_arrivals_applied() {
             (twin.all(&[US, EU], "a"), twin.all(&[US, EU], "b")),
             ("3 1".into(), "2 2".into())
         );
-        twin.engine.clock().advance(Duration::from_secs(60));
+        twin.engine.clock().advance(Duration::from_mins(1));
         assert_eq!(twin.all(&[US, EU], "a"), "3 1");
         twin.resume(US, other);
         assert_eq!(waits(&twin, US), [(0, 0)]);
@@ -223,7 +223,7 @@ fn a_snapshot_has_the_writes_on_their_way() {
     let twin = Twin::new(&[US, EU, AP]);
     let lag = Lag::Seeded {
         typical: Duration::from_secs(5),
-        longest: Duration::from_secs(60),
+        longest: Duration::from_mins(1),
     };
     twin.engine
         .set_conditions(Conditions {
@@ -266,7 +266,7 @@ fn a_snapshot_has_the_writes_on_their_way() {
             "PutItem",
             br#"{"TableName": "tab", "Item": {"pk": {"S": "1"}}}"#,
         );
-        engine.advance(Duration::from_secs(60));
+        engine.advance(Duration::from_mins(1));
     }
     commits::same("the copy", &commits::dump(&twin.engine), &commits::dump(&copy)).unwrap();
     assert_eq!((twin.get(AP, "paused"), twin.get(AP, "7")), ("1".into(), "-".into()));
