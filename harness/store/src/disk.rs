@@ -296,3 +296,108 @@ impl DiskFile for File {
         self.sync_data()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// A file that does at most 3 bytes at a time, after an interruption, and ends writes before `full`.
+    struct Slow {
+        bytes: Mutex<Vec<u8>>,
+        interrupted: Mutex<bool>,
+        full: usize,
+    }
+
+    impl Slow {
+        fn new(bytes: &[u8], full: usize) -> Slow {
+            Slow {
+                bytes: Mutex::new(bytes.to_vec()),
+                interrupted: Mutex::new(false),
+                full,
+            }
+        }
+
+        fn interrupt(&self) -> io::Result<()> {
+            let mut interrupted = self.interrupted.lock().unwrap();
+            *interrupted = !*interrupted;
+            if *interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Ok(())
+        }
+    }
+
+    impl DiskFile for Slow {
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.bytes.lock().unwrap().len() as u64)
+        }
+
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.interrupt()?;
+            let bytes = self.bytes.lock().unwrap();
+            let left = bytes.get(offset as usize..).ok_or(io::ErrorKind::InvalidInput)?;
+            let length = left.len().min(buffer.len()).min(3);
+            buffer[..length].copy_from_slice(&left[..length]);
+            Ok(length)
+        }
+
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+            self.interrupt()?;
+            let length = bytes.len().min(3).min(self.full - offset as usize);
+            let (start, mut written) = (offset as usize, self.bytes.lock().unwrap());
+            let end = written.len().max(start + length);
+            written.resize(end, 0);
+            written[start..start + length].copy_from_slice(&bytes[..length]);
+            Ok(length)
+        }
+
+        fn set_len(&self, _: u64) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn reserve(&self, _: u64, _: u64) -> io::Result<bool> {
+            Ok(false)
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A system call may be interrupted, and may do a part of what it is asked for.
+    #[test]
+    fn short_reads_and_writes_are_continued() {
+        let file = Slow::new(b"..", 100);
+        write_all(&file, b"0123456789", 2).unwrap();
+        assert_eq!(*file.bytes.lock().unwrap(), b"..0123456789");
+        for (length, offset, expected) in [
+            (4, 2, &b"0123"[..]),
+            (7, 5, b"3456789"),
+            (20, 4, b"23456789"),
+            (5, 12, b""),
+        ] {
+            let mut buffer = vec![0; length];
+            let read = read_full(&file, &mut buffer, offset).unwrap();
+            assert_eq!(&buffer[..read], expected, "{length} bytes at {offset}");
+        }
+        let failed = read_full(&file, &mut [0; 5], 13).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::InvalidInput);
+        let failed = write_all(&Slow::new(b"", 4), b"12345", 0).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::WriteZero);
+    }
+
+    #[test]
+    fn a_directory_is_created_with_those_it_is_in() {
+        let base = std::env::temp_dir().join(format!("dynatwin-store-nested-{}", std::process::id()));
+        let directory = Directory::at(base.join("a/b/c"));
+        for _ in 0..2 {
+            assert!(matches!(directory.lock().unwrap(), Lock::Held(_)));
+        }
+        assert!(directory.path().is_dir());
+        fs::remove_dir_all(&base).unwrap();
+        // The parent of a relative path of one name.
+        assert!(create_durably(Path::new("")).is_ok());
+    }
+}

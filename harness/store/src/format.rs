@@ -275,6 +275,14 @@ mod tests {
         newer[32..].copy_from_slice(&hash.to_le_bytes());
         let refused = read_file_header(&newer, FileKind::Log, 7, 99).err();
         assert_eq!(refused, Some(HeaderError::UnknownVersion(200)));
+        let mut reserved = header;
+        reserved[13] = 1;
+        let hash = XxHash3_64::oneshot(&reserved[..32]);
+        reserved[32..].copy_from_slice(&hash.to_le_bytes());
+        assert!(matches!(
+            read_file_header(&reserved, FileKind::Log, 7, 99),
+            Err(HeaderError::Damaged(_))
+        ));
     }
 
     #[test]
@@ -305,12 +313,17 @@ mod tests {
                 "synced before {synced}"
             );
         }
-        let long = RecordHeader {
-            length: u32::MAX,
-            ..header
-        };
+        let longest = MAX_RECORD as u32;
+        for (length, is_valid) in [(longest, true), (longest + 1, false), (u32::MAX, false)] {
+            bytes.clear();
+            encode_header(RecordHeader { length, ..header }, 3, &mut bytes);
+            assert_eq!(LAYOUTS[0].decode(&bytes, 3).is_some(), is_valid, "{length} bytes");
+        }
         bytes.clear();
-        encode_header(long, 3, &mut bytes);
-        assert_eq!(LAYOUTS[0].decode(&bytes, 3), None);
+        encode_header(header, 3, &mut bytes);
+        bytes[5] = 1;
+        let hash = super::hash(&bytes[..32], 3);
+        bytes[32..].copy_from_slice(&hash.to_le_bytes());
+        assert_eq!(LAYOUTS[0].decode(&bytes, 3), None, "reserved bytes");
     }
 }

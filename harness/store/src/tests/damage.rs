@@ -4,7 +4,7 @@ use super::{open, record, snapshot};
 use crate::error::OpenError;
 use crate::format::{FileKind, older};
 use crate::manifest::{Manifest, Sealed, Segment, SnapshotFile};
-use crate::sim::SimDisk;
+use crate::sim::{Fault, SimDisk};
 
 /// A closed store with a snapshot, a sealed segment that an earlier opening read, and one that the last one wrote.
 fn closed() -> SimDisk {
@@ -82,9 +82,21 @@ fn missing_and_shortened_files_are_found() {
             let mut shorter = files.clone();
             shorter.insert(name.clone(), bytes[..length].to_vec());
             match open(&SimDisk::with(shorter)).err() {
-                Some(OpenError::Damaged { file, .. }) => assert_eq!(&file, name),
+                Some(OpenError::Damaged { file, offset, .. }) => {
+                    assert_eq!(&file, name);
+                    assert!(offset <= length as u64, "{name}, {length} bytes: {offset}");
+                }
                 other => panic!("{name}, {length} bytes: {other:?}"),
             }
+        }
+        let mut longer = files.clone();
+        longer.insert(name.clone(), [&bytes[..], &[0; 8]].concat());
+        match open(&SimDisk::with(longer)).err() {
+            Some(OpenError::Damaged { file, offset, .. }) => {
+                let expected = if name == "MANIFEST" { 0 } else { bytes.len() as u64 };
+                assert_eq!((&file, offset), (name, expected));
+            }
+            other => panic!("{name}, longer: {other:?}"),
         }
     }
 }
@@ -145,7 +157,14 @@ fn a_torn_record_is_removed_and_reported() {
 /// A record that was not synced may lack what lies in its last sector, however little that is.
 #[test]
 fn a_sector_that_was_not_written_is_no_damage() {
-    for (length, bytes) in [(440, 8), (448, 16), (936, 504), (944, 512)] {
+    // In the last case, the sector keeps what was synced before the record: the file's header.
+    for (length, bytes, lost) in [
+        (440, 8, 512..520),
+        (448, 16, 512..528),
+        (936, 504, 512..1016),
+        (944, 512, 512..1024),
+        (936, 504, 40..512),
+    ] {
         let disk = closed();
         let (store, ..) = open(&disk).unwrap();
         store.append(&record(13, length)).unwrap();
@@ -155,10 +174,10 @@ fn a_sector_that_was_not_written_is_no_damage() {
         let mut files = killed.files();
         let file = files.get_mut(name).unwrap();
         assert_eq!(file.len(), 512 + bytes);
-        file[512..].fill(0);
+        file[lost.clone()].fill(0);
         let (_, found, report) = open(&SimDisk::with(files)).unwrap();
         let cut = report.cut.unwrap();
-        assert_eq!((found.len(), cut.offset, cut.records), (8, 40, 0), "{length}");
+        assert_eq!((found.len(), cut.offset, cut.records), (8, 40, 0), "{length}, {lost:?}");
     }
 }
 
@@ -315,5 +334,61 @@ fn a_gap_behind_a_snapshot_is_damage() {
             Some(OpenError::Damaged { problem: found, .. }) => assert_eq!(found, problem),
             other => panic!("{first}: {other:?}"),
         }
+    }
+}
+
+/// A segment without a length in the manifest may have lost its end, so the next one may begin with a later record. Within a
+/// segment nothing explains a gap.
+#[test]
+fn a_gap_between_open_segments_is_a_loss_and_one_within_a_segment_is_damage() {
+    let files = |last: Vec<u8>| {
+        let open = |number| Segment { number, sealed: None };
+        let manifest = Manifest {
+            id: 7,
+            next_file: 3,
+            snapshot: None,
+            segments: vec![open(1), open(2)],
+        };
+        SimDisk::with([
+            ("000001.wal".into(), older::file(FileKind::Log, 1, 7, 0, &[b"0", b"1"])),
+            ("000002.wal".into(), last),
+            ("MANIFEST".into(), manifest.encode().into_bytes()),
+        ])
+    };
+    let segment = |first, records: &[&[u8]]| older::file(FileKind::Log, 2, 7, first, records);
+    let (_, found, report) = open(&files(segment(3, &[b"3", b"4"]))).unwrap();
+    let cut = report.cut.unwrap();
+    assert_eq!((found.concat(), cut.file.as_str()), (b"01".to_vec(), "000002.wal"));
+    assert_eq!((cut.offset, cut.bytes, cut.records), (40, 66, 2));
+    let with_gap = [segment(2, &[b"2"]), segment(4, &[b"4"])[40..].to_vec()].concat();
+    match open(&files(with_gap)).err() {
+        Some(OpenError::Damaged {
+            file, offset, problem, ..
+        }) => assert_eq!(
+            (file.as_str(), offset, problem.as_str()),
+            ("000002.wal", 40 + 33, "records before this one are missing")
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An opening that cannot read or write is refused with the cause, whatever operation fails, and the next one loses nothing.
+#[test]
+fn an_opening_with_a_failing_operation_is_refused() {
+    let disk = killed();
+    let (mut files, name) = (disk.files(), &disk.segments()[2]);
+    // A torn end, which is removed.
+    let bytes = files.get_mut(name).unwrap();
+    bytes.truncate(bytes.len() - 9);
+    let left = SimDisk::with(files);
+    let whole = left.after_kill();
+    assert_eq!(open(&whole).unwrap().1.len(), 10);
+    for at in 1..=whole.operations() {
+        let failing = left.after_kill();
+        failing.fail_at(at, Fault::Error);
+        let error = open(&failing).err().unwrap_or_else(|| panic!("operation {at}"));
+        assert!(matches!(error, OpenError::Io { .. }), "operation {at}: {error}");
+        assert!(std::error::Error::source(&error).is_some(), "operation {at}");
+        assert_eq!(open(&failing.after_kill()).unwrap().1.len(), 10, "operation {at}");
     }
 }

@@ -307,6 +307,32 @@ fn a_failed_write_of_buffered_records_is_repaired_by_a_snapshot() {
     assert_eq!((found.concat(), report.cut), (b"writtenlostlater".to_vec(), None));
 }
 
+/// Whatever writes the buffered records reports that it failed, and the log ends before them.
+#[test]
+fn everything_that_writes_buffered_records_reports_a_failure() {
+    type Write = fn(&Store, &mut crate::SnapshotWriter) -> Result<(), crate::AppendError>;
+    for (name, write) in [
+        ("flush", (|store, _| store.flush()) as Write),
+        ("append", |store, _| store.append(b"later").map(drop)),
+        ("sync", |store, _| store.sync()),
+        ("start", |_, writer| writer.start().map(drop)),
+    ] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        store.append(b"written").unwrap();
+        let mut writer = store.begin_snapshot().unwrap().unwrap();
+        store.buffer(b"lost").unwrap();
+        disk.fail_at(disk.operations() + 1, Fault::Error);
+        let failed = write(&store, &mut writer).unwrap_err();
+        assert_eq!(store.failure(), Some(failed.clone()), "{name}");
+        assert_eq!(store.append(b"refused"), Err(failed), "{name}");
+        drop(writer);
+        assert_eq!(open(&disk.after_kill()).unwrap().1, [b"written"], "{name}");
+        snapshot(&store, &[b"written".to_vec(), b"lost".to_vec()]).unwrap();
+        assert_eq!(store.append(b"later").map(|_| store.failure()), Ok(None), "{name}");
+    }
+}
+
 /// Records that are buffered during a write are lost if it fails: their file would have a gap before them.
 #[test]
 fn records_buffered_during_a_failed_write_are_lost_with_it() {
@@ -419,7 +445,7 @@ fn records_found_after_a_failed_sync_are_written_again() {
     for failing in 1..=2 {
         let disk = SimDisk::new();
         let (store, ..) = open(&disk).unwrap();
-        let records: Vec<_> = (0..5).map(|number| record(number, 700)).collect();
+        let records: Vec<_> = (0..7).map(|number| record(number, 700)).collect();
         for record in &records[..3] {
             store.append(record).unwrap();
         }

@@ -112,6 +112,8 @@ fn too_long_records_are_refused() {
     let (store, ..) = open(&disk).unwrap();
     let long = vec![0; crate::MAX_RECORD + 1];
     assert_eq!(store.append(&long), Err(crate::AppendError::TooLong(long.len())));
+    let mut writer = store.begin_snapshot().unwrap().unwrap();
+    assert_eq!(writer.push(&long), Err(crate::AppendError::TooLong(long.len())));
     assert_eq!(store.append(b"short"), Ok(0));
 }
 
@@ -343,6 +345,109 @@ fn one_snapshot_at_a_time() {
     drop(first);
     assert!(store.begin_snapshot().unwrap().is_some());
     assert!(disk.files().into_keys().all(|name| !name.contains("snapshot")));
+}
+
+/// The segment of a snapshot that was given up serves the next one.
+#[test]
+fn snapshots_that_are_given_up_leave_one_empty_segment() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    for _ in 0..3 {
+        drop(store.begin_snapshot().unwrap());
+        assert_eq!(disk.segments().len(), 2);
+    }
+    // Of one that was started, the log needs the segment.
+    let started = store.begin_snapshot().unwrap().unwrap().start();
+    assert_eq!((started, disk.segments().len()), (Ok(0), 2));
+    drop(store.begin_snapshot().unwrap());
+    assert_eq!(disk.segments().len(), 3);
+}
+
+/// A snapshot that was not started stands for all records before its end.
+#[test]
+fn a_snapshot_is_started_by_its_end() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"before").unwrap();
+    let mut writer = store.begin_snapshot().unwrap().unwrap();
+    writer.push(b"all").unwrap();
+    writer.finish().unwrap();
+    store.append(b"after").unwrap();
+    let (_, found, report) = open(&disk.after_power_failure(None)).unwrap();
+    assert_eq!(
+        (found.concat(), report.snapshot_records, report.log_records),
+        (b"all".to_vec(), 1, 0)
+    );
+    assert_eq!(open(&disk.after_kill()).unwrap().1.concat(), b"allafter");
+}
+
+/// A thread is told of each `fsync` that fails, and once of a log that cannot be written until there is a snapshot.
+#[test]
+fn failures_of_continuous_syncs_are_reported_once() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let (send, failures) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            store.sync_continuously(std::time::Duration::from_hours(1), |error| {
+                send.send(error.clone()).unwrap();
+            });
+        });
+        for round in 0..2 {
+            let sequence = store.append(b"record").unwrap();
+            disk.fail_at(disk.operations() + 1, Fault::Error);
+            for _ in 0..3 {
+                assert!(block_on(store.until_synced(sequence)).is_err(), "round {round}");
+            }
+            assert_eq!(failures.recv().ok(), store.failure(), "round {round}");
+            assert!(store.sync().is_err());
+            snapshot(&store, &[b"record".to_vec()]).unwrap();
+        }
+        store.close();
+    });
+    assert!(failures.try_recv().is_err());
+}
+
+/// Records are synced after the interval although no thread waits for it.
+#[test]
+fn records_are_synced_at_each_interval() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| store.sync_continuously(std::time::Duration::from_millis(1), |_| ()));
+        for number in 0..3 {
+            let sequence = store.append(&record(number, 10)).unwrap();
+            while !disk_has(&store, sequence) {
+                std::thread::yield_now();
+            }
+        }
+        store.close();
+    });
+    assert_eq!(open(&disk.after_power_failure(None)).unwrap().1.len(), 3);
+}
+
+#[test]
+fn an_opening_reports_its_progress() {
+    const RECORD: usize = 5 * 1024 * 1024;
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    snapshot(&store, &[record(0, RECORD)]).unwrap();
+    for number in 1..5 {
+        store.append(&vec![number; RECORD]).unwrap();
+    }
+    store.close();
+    drop(store);
+    let files = disk.files();
+    let is_record = |name: &&String| **name != "MANIFEST" && **name != "LOCK";
+    let total = files
+        .keys()
+        .filter(is_record)
+        .map(|name| files[name].len() as u64)
+        .sum();
+    let mut reported = Vec::new();
+    Store::open(disk, &mut |_| Ok(()), &mut |progress| reported.push(progress)).unwrap();
+    let expected = [2 * RECORD as u64, 4 * RECORD as u64, total].map(|read| crate::Progress { read, total });
+    assert_eq!(reported, expected);
 }
 
 #[test]
