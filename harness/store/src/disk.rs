@@ -388,6 +388,30 @@ mod tests {
         assert_eq!(failed.kind(), io::ErrorKind::WriteZero);
     }
 
+    /// A crash can leave a file that is created again.
+    #[test]
+    fn a_created_file_is_empty_and_a_renamed_one_replaces_another() {
+        let path = std::env::temp_dir().join(format!("dynatwin-store-created-{}", std::process::id()));
+        let directory = Directory::at(&path);
+        let lock = directory.lock().unwrap();
+        directory.create("new").unwrap().write_at(b"longer", 0).unwrap();
+        directory.create("old").unwrap().write_at(b"old", 0).unwrap();
+        let file = directory.create("new").unwrap();
+        assert!(file.is_empty().unwrap());
+        file.write_at(b"new", 0).unwrap();
+        directory.rename("new", "old").unwrap();
+        let mut found = [0; 9];
+        let renamed = directory.open("old").unwrap();
+        assert_eq!((renamed.read_at(&mut found, 0).unwrap(), &found[..3]), (3, &b"new"[..]));
+        let mut names = directory.names().unwrap();
+        names.sort();
+        assert_eq!(names, ["LOCK", "old"]);
+        directory.remove("old").unwrap();
+        assert!(directory.remove("old").is_err() && directory.open("old").is_err());
+        drop(lock);
+        fs::remove_dir_all(&path).unwrap();
+    }
+
     #[test]
     fn a_directory_is_created_with_those_it_is_in() {
         let base = std::env::temp_dir().join(format!("dynatwin-store-nested-{}", std::process::id()));

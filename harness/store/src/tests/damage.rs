@@ -181,6 +181,26 @@ fn a_sector_that_was_not_written_is_no_damage() {
     }
 }
 
+/// The manifest says that a snapshot and a sealed segment were synced, so no power failure explains an unwritten sector.
+#[test]
+fn an_unwritten_sector_of_a_sealed_file_is_damage() {
+    let files = closed().files();
+    let mut tried = 0;
+    for (name, bytes) in files.iter().filter(|(name, _)| name.contains('.')) {
+        for start in (0..bytes.len()).step_by(512) {
+            let (start, end) = (start.max(40), (start + 512).min(bytes.len()));
+            let mut unwritten = files.clone();
+            unwritten.get_mut(name).unwrap()[start..end].fill(0);
+            match open(&SimDisk::with(unwritten)).err() {
+                Some(OpenError::Damaged { file, .. }) => assert_eq!(&file, name, "bytes {start} to {end}"),
+                other => panic!("{name}, bytes {start} to {end}: {other:?}"),
+            }
+            tried += 1;
+        }
+    }
+    assert_eq!(tried, 5);
+}
+
 #[test]
 fn a_gap_in_synced_records_is_damage() {
     let disk = killed();
