@@ -498,6 +498,27 @@ fn a_due_deletion_precedes_the_writes_of_its_moment() {
     }
 }
 
+/// What is due in a replica happens before its settings change with those of another one.
+#[test]
+fn an_item_that_expired_in_a_replica_is_deleted_before_time_to_live_ends() {
+    let twin = Twin::lagging(&[US, EU], 100);
+    let live = |enabled: bool| {
+        let specification = json!({"Enabled": enabled, "AttributeName": "ttl"});
+        let body = json!({"TableName": "tab", "TimeToLiveSpecification": specification});
+        twin.ok(US, "UpdateTimeToLive", &body);
+    };
+    live(true);
+    let now = twin.engine.clock().now().seconds();
+    let item = json!({"pk": {"S": "a"}, "v": {"S": "1"}, "ttl": {"N": (now + 200).to_string()}});
+    twin.ok(US, "PutItem", &json!({"TableName": "tab", "Item": item}));
+    twin.advance(150);
+    assert_eq!(twin.all(&[US, EU], "a"), "1 1");
+    // The deletion of the first region arrives a while later.
+    twin.engine.clock().advance(Duration::from_mins(1));
+    live(false);
+    assert_eq!(twin.all(&[US, EU], "a"), "- -");
+}
+
 #[test]
 fn a_transaction_is_atomic_in_its_region_only() {
     let twin = Twin::new(&[US, EU]);

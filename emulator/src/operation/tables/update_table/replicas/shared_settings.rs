@@ -8,6 +8,7 @@ use super::group_update::in_use;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute;
 use crate::operation::tables::kms;
 use crate::request::UpdateTable;
 use crate::schema::Encryption;
@@ -75,6 +76,8 @@ pub(in crate::operation) fn synchronize(
     };
     let mut changed = Vec::new();
     for replica in group.peers(table.ordinal) {
+        // What is due happens under the old settings.
+        execute::run_due(&replica, now);
         let shape = replica.reshape::<ApiError>(now, |settings| {
             settings.jobs.retain(|job| job.runs(now));
             settings.synchronize(before, after);
