@@ -813,6 +813,47 @@ fn no_arrival_is_missed() {
 }
 
 #[test]
+fn a_read_beside_a_step_finds_what_has_arrived() {
+    for expires in [false, true] {
+        explore(move || arrive_in_a_step(expires));
+    }
+}
+
+/// A change arrives while a thread moves the clock and another reads the item, which expires in the same step or not at all.
+fn arrive_in_a_step(expires: bool) {
+    let twin = global();
+    let second = Duration::from_secs(1);
+    let conditions = Conditions {
+        replication_lag: Lag::Fixed(second),
+        ..Conditions::CALM
+    };
+    twin.0.set_conditions(conditions).unwrap();
+    if expires {
+        twin.ok_in(HERE, "UpdateTimeToLive", LIVING);
+        let at = Moment::START.seconds() + 2;
+        let item = format!(r#"{{"pk":{{"S":"a"}},"v":{{"S":"new"}},"ttl":{{"N":"{at}"}}}}"#);
+        twin.ok_in(HERE, "PutItem", &format!(r#"{{"TableName":"tab","Item":{item}}}"#));
+    } else {
+        twin.put_in(HERE, "a", "old");
+        twin.0.advance(second);
+        twin.put_in(HERE, "a", "new");
+    }
+    let step = twin.spawn(move |twin| {
+        twin.0.advance(2 * second);
+        twin.get_in(THERE, "a")
+    });
+    let seen = [(); 2].map(|()| twin.get_in(THERE, "a"));
+    let after = step.join().unwrap();
+    if expires {
+        assert!(seen.iter().all(|seen| seen == "{}") && after == "{}", "{seen:?}");
+    } else {
+        assert!(seen.iter().all(|seen| seen.contains(r#""S":"#)), "{seen:?}");
+        let is_new = seen.map(|seen| seen.contains("new"));
+        assert!(is_new.is_sorted() && after.contains("new"), "{is_new:?}, {after}");
+    }
+}
+
+#[test]
 fn a_write_beside_a_new_replica_reaches_it() {
     explore(|| {
         let twin = Twin::separate();

@@ -1,3 +1,5 @@
+mod replicas;
+
 use super::*;
 
 #[test]

@@ -15,11 +15,11 @@ use crate::storage::{
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// The number of deletions that are applied under one lock, which takes about 0.1 ms.
+/// The number of deletions and arrivals that are applied under one lock, which takes about 0.1 ms.
 const SLICE: usize = 128;
-/// The number of deletions that a request applies in a partition if it may leave others for later.
+/// The number of deletions and arrivals that a request applies in a partition if it may leave others for later.
 const FEW: usize = 16;
-/// A read of more keys than this applies all due deletions of their partition.
+/// A read of more keys than this applies all due work of their partition.
 const MANY: usize = 1024;
 /// More bytes than one request adds to an item collection: the items of a transaction, and their entries in five local indexes.
 const MOST_GROWTH: u64 = (limits::TRANSACTION_ACTIONS * limits::ITEM_SIZE * (1 + limits::LOCAL_INDEXES)) as u64;
@@ -52,17 +52,13 @@ fn run_all(table: &Table, partition: &Partition, now: Moment) {
     }
 }
 
-/// Runs the work that is due by `now` in a partition, with at most this many deletions that could be left for later; returns the
-/// number of deletions.
+/// Runs the work that is due by `now` in a partition, with at most this many deletions and arrivals that could be left for later;
+/// returns the number of deletions.
 fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) -> u64 {
     let mut guard = partition.write();
     // The partition lock keeps the settings unchanged.
     let shape = table.shape();
-    let run = Run {
-        most: SLICE,
-        few: most,
-        deferrable: deferrable(table, &guard, now),
-    };
+    let run = Run::new(table, &guard, (SLICE, most), now);
     let deleted = run.apply(table, &shape, (partition, &mut guard), now);
     drop(guard);
     if run.deferrable > Moment::FIRST {
@@ -91,14 +87,17 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 /// [`FIRST`](Moment::FIRST) if changes of different items must be applied in the order of their times.
 ///
 /// While reads may be stale, deletions may be left that every state has. While events have subscribers, those may be left that a step
-/// of the clock applies, since it holds all events back and sorts them by time. Replicas leave none: the other regions depend on when
-/// they receive a deletion. Records of a stream are in the order in which the changes are applied.
+/// of the clock applies, since it holds all events back and sorts them by time. Replicas leave theirs to a step as well: the other
+/// regions depend on when they receive a deletion. Of replicas with stale reads or recovery logs, which record an arrival at the time
+/// at which it is applied, nothing is left. Records of a stream are in the order in which the changes are applied.
 fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     if table.is_sliced() {
         return now;
     }
     if table.is_replica() {
-        return Moment::FIRST;
+        let leaves = contents.history().is_none() && table.shape().recovery_logs.is_none();
+        let is_left_to_step = leaves && now <= table.steps().until();
+        return if is_left_to_step { now } else { Moment::FIRST };
     }
     let deferrable = contents.history().map_or(now, |history| history.deferrable(now));
     if table.events().has_subscribers() {
@@ -107,9 +106,16 @@ fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     deferrable
 }
 
+/// Whether arrivals may be left for later, as deletions due by `deferrable` may.
+fn leaves_arrivals(table: &Table, deferrable: Moment, now: Moment) -> bool {
+    !table.is_sliced() && deferrable >= now
+}
+
 /// Whether work is due by `now` that may not be left for later.
-fn must_run(partition: &Partition, contents: &Contents, deferrable: Moment, now: Moment) -> bool {
-    partition.has_transaction_or_arrival_due(now) || deferrable < now && contents.is_deletion_due(deferrable, now)
+fn must_run(table: &Table, partition: &Partition, contents: &Contents, now: Moment) -> bool {
+    let deferrable = deferrable(table, contents, now);
+    partition.has_transaction_due(now)
+        || deferrable < now && (partition.inbox.is_due(now) || contents.is_deletion_due(deferrable, now))
 }
 
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
@@ -158,18 +164,50 @@ pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> 
     }
 }
 
-/// Locks a partition for reading single items by [`visible`], after the work that is due by `now` has run, but for
-/// deletions.
-pub(super) fn read_items<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Contents> {
+/// Locks a partition for reading the items under these keys by [`visible`], after the work that is due by `now` has run, but for
+/// deletions, and arrivals of other items.
+#[inline]
+pub(super) fn read_items<'p, 'k>(
+    table: &Table,
+    partition: &'p Partition,
+    keys: impl Iterator<Item = &'k Key> + Clone,
+    now: Moment,
+) -> RwLockReadGuard<'p, Contents> {
     while partition.is_due(now) && !table.is_sliced() {
-        let guard = partition.read();
-        if !must_run(partition, &guard, deferrable(table, &guard, now), now) {
+        let arrived = || {
+            let arrived = keys.clone().filter(|key| partition.inbox.is_due_for(key, now));
+            arrived.cloned().collect()
+        };
+        if let Some(guard) = read_with_arrivals(table, partition, arrived, now) {
             return guard;
         }
-        drop(guard);
-        run_slice(table, partition, FEW, now);
     }
     read(table, partition, now)
+}
+
+/// Locks a partition for reading, unless work is due by `now` that may not be left for later, or a change of an item has arrived,
+/// one of those whose keys `arrived` returns: runs it, and other work is due then.
+fn read_with_arrivals<'p>(
+    table: &Table,
+    partition: &'p Partition,
+    arrived: impl Fn() -> Vec<Key>,
+    now: Moment,
+) -> Option<RwLockReadGuard<'p, Contents>> {
+    let guard = partition.read();
+    if must_run(table, partition, &guard, now) {
+        drop(guard);
+        run_slice(table, partition, FEW, now);
+        return None;
+    }
+    let arrived = arrived();
+    if arrived.is_empty() {
+        return Some(guard);
+    }
+    drop(guard);
+    let mut guard = partition.write();
+    let shape = table.shape();
+    run_with(table, &shape, (partition, &mut guard), (&arrived, now), |_| Vec::new());
+    None
 }
 
 /// The item under a key, unless its deletion is due and may not be observed.
@@ -196,8 +234,8 @@ fn hides(table: &Table, (partition, contents): (&Partition, &Contents), key: &Ke
 }
 
 /// Reads a page of records under the locks of all these partitions, after the transactions that are due by `now` have run in
-/// them, and deletions until the page is final. `read` returns the page, and whether it is final: further records would not change
-/// it.
+/// them, and deletions and arrivals until the page is final. `read` returns the page, and whether it is final: further records
+/// would not change it.
 pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Moment, read: impl Fn() -> (R, bool)) -> R {
     if table.is_sliced() {
         partitions
@@ -206,8 +244,11 @@ pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Mome
     }
     loop {
         let locked: Vec<_> = partitions.iter().map(Partition::read).collect();
-        let precedes = |partition: &&Partition| partition.has_transaction_or_arrival_due(now);
-        let mut next = partitions.iter().find(precedes);
+        let precedes = |(partition, contents): &(&Partition, &RwLockReadGuard<'_, Contents>)| {
+            let leaves_arrivals = || leaves_arrivals(table, deferrable(table, contents, now), now);
+            partition.has_transaction_due(now) || partition.inbox.is_due(now) && !leaves_arrivals()
+        };
+        let mut next = partitions.iter().zip(&locked).find(precedes).map(|(next, _)| next);
         if next.is_none() {
             let (page, is_final) = read();
             let is_left = |partition: &&Partition| !is_final && precedes_reads(table, partition, now);
@@ -225,7 +266,7 @@ pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Mome
 }
 
 /// Locks a partition for reading a range of keys, of the table or of a local index, after the work that is due by `now` has
-/// run. If the range has few keys, only the deletions of these need to have run.
+/// run. If the range has few keys, only the deletions and arrivals of these need to have run.
 pub(super) fn read_range<'p>(
     table: &Table,
     partition: &'p Partition,
@@ -234,11 +275,18 @@ pub(super) fn read_range<'p>(
 ) -> RwLockReadGuard<'p, Contents> {
     let (first, last) = range.tokens();
     while first == last && partition.is_due(now) && !table.is_sliced() {
-        let guard = read_items(table, partition, now);
-        let shape = table.shape();
         // The keys of a local index have another order.
         let range = &if is_local { collection(first) } else { range.clone() };
-        let keys = guard.by_key().range((range.lower.as_ref(), range.upper.as_ref()));
+        let bounds = (range.lower.as_ref(), range.upper.as_ref());
+        if partition.inbox.due_in(bounds, now, MANY).len() >= MANY {
+            break;
+        }
+        let arrived = || partition.inbox.due_in(bounds, now, MANY);
+        let Some(guard) = read_with_arrivals(table, partition, arrived, now) else {
+            continue;
+        };
+        let shape = table.shape();
+        let keys = guard.by_key().range(bounds);
         let keys: Vec<&Key> = keys.take(MANY).map(|(key, _)| key).collect();
         if keys.len() == MANY {
             break;
@@ -256,7 +304,7 @@ pub(super) fn read_range<'p>(
         drop(guard);
         let mut guard = partition.write();
         let shape = table.shape();
-        run_with(table, &shape, (partition, &mut guard), now, |contents| {
+        run_with(table, &shape, (partition, &mut guard), (&hidden, now), |contents| {
             let deletions = hidden.iter().map(|key| contents.due_deletion(&shape, key, now));
             deletions.flatten().collect()
         });
@@ -269,8 +317,9 @@ fn collection(token: u64) -> KeyRange {
     KeyRange::of_token(token, KeyBytes::new(), None)
 }
 
-/// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key is large. Called
-/// in a table with local indexes before a write locks the partition, so that [`run_before_changes`] finds few deletions to apply.
+/// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key, or what arrives at it, is
+/// large. Called in a table with local indexes before a write locks the partition, so that [`run_before_changes`] finds little to
+/// apply.
 #[cold]
 pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, key: &Key, now: Moment) {
     let now = partition.deleted_by(now);
@@ -278,12 +327,13 @@ pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, 
         return;
     }
     let KeyRange { lower, upper } = collection(key.token);
+    let bounds = (lower.as_ref(), upper.as_ref());
     let guard = partition.read();
-    if !is_size_relevant(&guard, &table.shape(), key.token) {
-        return;
-    }
-    let keys = guard.by_key().range((lower.as_ref(), upper.as_ref()));
-    let is_large = keys.take(MANY).count() == MANY;
+    let is_large = || {
+        let keys = guard.by_key().range(bounds);
+        is_size_relevant(&guard, &table.shape(), key.token) && keys.take(MANY).count() == MANY
+    };
+    let is_large = partition.inbox.due_in(bounds, now, MANY).len() >= MANY || is_large();
     drop(guard);
     if is_large {
         run_all(table, partition, now);
@@ -326,42 +376,69 @@ fn deletions_before_changes<'k>(
     deletions
 }
 
+/// The keys of the items that changes have arrived at by `now` and that changes of the items under these keys may depend on: the
+/// items themselves, and in a table with local indexes, where the size of an item collection is limited, their collections.
+fn arrivals_before_changes<'k>(
+    partition: &Partition,
+    shape: &Shape,
+    keys: impl Iterator<Item = &'k Key>,
+    now: Moment,
+) -> Vec<Key> {
+    let inbox = &partition.inbox;
+    if !inbox.is_due(now) {
+        return Vec::new();
+    }
+    if shape.definition.locals.is_empty() {
+        return keys.filter(|key| inbox.is_due_for(key, now)).cloned().collect();
+    }
+    let mut tokens: Vec<u64> = keys.map(|key| key.token).collect();
+    sort::sort_unique(&mut tokens);
+    let collections = tokens.into_iter().map(collection);
+    let arrived = |KeyRange { lower, upper }| inbox.due_in((lower.as_ref(), upper.as_ref()), now, usize::MAX);
+    collections.flat_map(arrived).collect()
+}
+
 /// Runs the work that is due by `now`, for a caller that holds the partition's lock and will change the items under these
-/// keys: all of it, or few deletions besides those of these items and, with local indexes, of their item collections. Returns
-/// the number of deletions.
+/// keys: all of it, or few deletions and arrivals besides those of these items and, with local indexes, of their item collections.
+/// Returns the number of deletions.
 #[cold]
 pub(super) fn run_before_changes<'k>(
     table: &Table,
     shape: &Shape,
     place: (&Partition, &mut Contents),
-    keys: impl Iterator<Item = &'k Key>,
+    keys: impl Iterator<Item = &'k Key> + Clone,
     now: Moment,
 ) -> u64 {
-    run_with(table, shape, place, now, |contents| {
+    let arrived = arrivals_before_changes(place.0, shape, keys.clone(), now);
+    run_with(table, shape, place, (&arrived, now), |contents| {
         deletions_before_changes(contents, shape, keys, now)
     })
 }
 
-/// Runs the work that is due by `now`, for a caller that holds the partition's lock: all of it, or few deletions besides
-/// those that `required` returns. Returns the number of deletions.
+/// Runs the work that is due by `now`, for a caller that holds the partition's lock: all of it, or few deletions and arrivals
+/// besides the arrivals at the items under these keys and the deletions that `required` then returns. Returns the number of
+/// deletions.
 fn run_with(
     table: &Table,
     shape: &Shape,
     (partition, contents): (&Partition, &mut Contents),
-    now: Moment,
+    (arrived, now): (&[Key], Moment),
     required: impl FnOnce(&Contents) -> Vec<Expiry>,
 ) -> u64 {
     if !partition.is_due(now) {
         return 0;
     }
-    let run = Run {
-        most: usize::MAX,
-        few: FEW,
-        deferrable: deferrable(table, contents, now),
-    };
-    let deleted = run.apply(table, shape, (partition, contents), now);
+    let run = Run::new(table, contents, (usize::MAX, FEW), now);
+    let mut deleted = run.apply(table, shape, (partition, contents), now);
     if table.is_sliced() || run.deferrable == Moment::FIRST {
         return deleted;
+    }
+    for key in arrived {
+        while let Some((at, arrival)) = partition.inbox.pop_of(key, now) {
+            let count = arrive(table, shape, (partition, contents), (at, arrival), now) as u64;
+            table.count_expired(count);
+            deleted += count;
+        }
     }
     let required = required(contents);
     let count = required.len() as u64;
@@ -377,13 +454,15 @@ fn run_with(
 
 /// How much due work runs under one lock.
 struct Run {
-    /// The maximum number of deletions under one lock.
+    /// The maximum number of deletions under one lock, and of arrivals if these are deferrable.
     most: usize,
-    /// The number of deletions from which on deferrable ones are left for later.
+    /// The number of these from which on deferrable ones are left for later.
     few: usize,
     /// Deletions due by this moment are deferrable. Transactions and all other deletions run before them, in the order of their
     /// times.
     deferrable: Moment,
+    /// Whether arrivals are deferrable.
+    leaves_arrivals: bool,
 }
 
 /// The circumstances of a change that was due.
@@ -413,6 +492,16 @@ impl DueChange {
 }
 
 impl Run {
+    fn new(table: &Table, contents: &Contents, (most, few): (usize, usize), now: Moment) -> Run {
+        let deferrable = deferrable(table, contents, now);
+        Run {
+            most,
+            few,
+            deferrable,
+            leaves_arrivals: leaves_arrivals(table, deferrable, now),
+        }
+    }
+
     /// Runs work that is due by `now`, each at its own time; returns the number of deletions. The caller holds the partition's
     /// lock.
     fn apply(
@@ -422,18 +511,19 @@ impl Run {
         (partition, contents): (&Partition, &mut Contents),
         now: Moment,
     ) -> u64 {
-        let mut count = 0;
+        let (mut count, mut arrived) = (0, 0);
         let mut deleted = Vec::new();
         // What may not be left for later runs first.
         let mut only_required = self.deferrable < now;
-        while !only_required || count < self.most {
-            let takes_deferrable = !only_required && count < self.few;
+        while !only_required || count + arrived < self.most {
+            let takes_deferrable = !only_required && count + arrived < self.few;
             let after = if takes_deferrable {
                 Moment::FIRST
             } else {
                 self.deferrable
             };
-            let Some(due) = partition.take_due(contents, after, now) else {
+            let takes_arrivals = takes_deferrable || !self.leaves_arrivals;
+            let Some(due) = partition.take_due(contents, (after, takes_arrivals), now) else {
                 if !only_required {
                     break;
                 }
@@ -461,18 +551,18 @@ impl Run {
                         is_unscheduled: false,
                         ..DueChange::deletion(at, now)
                     };
+                    partition.inbox.delay(&key, at);
                     change(table, shape, (partition, contents), (key.clone(), new), write);
                     count += delete_due(table, shape, (partition, contents), key, (at, now));
                 }
                 DueWork::PendingTransaction(at, key, PendingTransaction::Checks) => {
+                    partition.inbox.delay(&key, at);
                     release(table, key.clone(), now);
                     count += delete_due(table, shape, (partition, contents), key, (at, now));
                 }
                 DueWork::Arrival(at, arrival) => {
-                    let before = at.minus(Duration::from_micros(1));
-                    let key = arrival.key.clone();
-                    count += delete_due(table, shape, (partition, contents), key, (before, now));
-                    arrive(table, shape, (partition, contents), (at, arrival), now);
+                    count += arrive(table, shape, (partition, contents), (at, arrival), now);
+                    arrived += usize::from(self.leaves_arrivals);
                 }
             }
         }
@@ -612,7 +702,8 @@ fn change(
     }
 }
 
-/// Applies a change of another region on its arrival. It waits while a transaction locks its item.
+/// Applies a change of another region on its arrival, after a deletion of the item that was due before; returns the number of
+/// deletions. It waits while a transaction locks its item.
 #[cold]
 fn arrive(
     table: &Table,
@@ -620,10 +711,12 @@ fn arrive(
     (partition, contents): (&Partition, &mut Contents),
     (at, arrival): (Moment, ReplicatedChange),
     now: Moment,
-) {
+) -> usize {
+    let before = at.minus(Duration::from_micros(1));
+    let deleted = delete_due(table, shape, (partition, contents), arrival.key.clone(), (before, now));
     if let Some(until) = contents.held_until(&arrival.key) {
         partition.inbox.defer(until, arrival);
-        return;
+        return deleted;
     }
     let (change, comparison) = table.receive((partition, contents), shape, (at, &arrival), now);
     let latency = at.since(arrival.happened);
@@ -635,6 +728,7 @@ fn arrive(
     if let Some(change) = &change {
         capacity::spend_replicated(table, change, now);
     }
+    deleted
 }
 
 /// Commits that a transaction has released an unchanged item. The partition has released it already.

@@ -157,7 +157,7 @@ fn look_up(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page 
     let table = &read.target.table;
     let place = table.partition_of(key.token);
     let partition = table.partition(place);
-    let contents = due::read_items(table, partition, context.now);
+    let contents = due::read_items(table, partition, std::iter::once(key), context.now);
     let visible = || due::visible(table, partition, &contents, key, context.now);
     let past = contents.history().and_then(|history| {
         let state = stale::state_of_page(context, table, place, history, walk, read.consistent)?;

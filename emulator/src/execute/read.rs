@@ -63,7 +63,7 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let table = &get.target.table;
     let place = table.partition_of(get.key.token);
     let partition = table.partition(place);
-    let contents = due::read_items(table, partition, context.now);
+    let contents = due::read_items(table, partition, std::iter::once(&get.key), context.now);
     let visible = || due::visible(table, partition, &contents, &get.key, context.now);
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
@@ -88,15 +88,20 @@ pub fn transact_get(
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
     let mut partitions: Vec<_> = gets.iter().map(|get| (place(get), get)).collect();
     sort::sort_by_key(&mut partitions, |(place, _)| *place);
-    partitions.dedup_by_key(|(place, _)| *place);
+    let partitions: Vec<_> = partitions.chunk_by(|(one, _), (other, _)| one == other).collect();
     let guards: Vec<_> = partitions
         .iter()
-        .map(|(place, get)| {
-            let table = &get.target.table;
-            (*place, due::read_items(table, table.partition(place.1), context.now))
+        .map(|gets| {
+            let (place, get) = gets[0];
+            let (table, keys) = (&get.target.table, gets.iter().map(|(_, get)| &get.key));
+            (
+                place,
+                due::read_items(table, table.partition(place.1), keys, context.now),
+            )
         })
         .collect();
-    for ((_, get), (_, contents)) in partitions.iter().zip(&guards) {
+    for (gets, (_, contents)) in partitions.iter().zip(&guards) {
+        let (_, get) = gets[0];
         if let Some(history) = contents.history() {
             // It sees the present state, which later reads of this caller may depend on.
             stale::state(context, &get.target.table, place(get).1, history, &[], true);

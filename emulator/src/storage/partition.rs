@@ -123,9 +123,14 @@ impl Partition {
         now.max(Moment::from_micros(self.hidden_at.load(Ordering::Acquire)))
     }
 
+    /// Whether a transaction is due by `now` and has not been executed.
+    pub fn has_transaction_due(&self, now: Moment) -> bool {
+        self.next_transaction_end.load(Ordering::Acquire) <= now.micros()
+    }
+
     /// Whether a transaction is due by `now` and has not been executed, or a change of another region has arrived.
     pub fn has_transaction_or_arrival_due(&self, now: Moment) -> bool {
-        self.next_transaction_end.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
+        self.has_transaction_due(now) || self.inbox.is_due(now)
     }
 
     /// When the next work is due.
@@ -133,11 +138,18 @@ impl Partition {
         Moment::from_micros(self.next_due.load(Ordering::Acquire)).min(self.inbox.next())
     }
 
-    /// Takes the first work that is due by `now`; of the deletions, only those that are due later than `after`. Of work due at
-    /// the same time, transactions precede changes of other regions, which precede deletions.
-    pub fn take_due(&self, contents: &mut Contents, after: Moment, now: Moment) -> Option<DueWork> {
+    /// Takes the first work that is due by `now`; of the deletions, only those that are due later than `after`, and changes of
+    /// other regions only if `takes_arrivals`. Of work due at the same time, transactions precede changes of other regions,
+    /// which precede deletions.
+    pub fn take_due(
+        &self,
+        contents: &mut Contents,
+        (after, takes_arrivals): (Moment, bool),
+        now: Moment,
+    ) -> Option<DueWork> {
         let next = self.inbox.next();
-        if next <= now
+        if takes_arrivals
+            && next <= now
             && next < contents.next_transaction_end()
             && contents.next_deletion(after).is_none_or(|expiry| next <= expiry.due)
             && let Some((arrived, arrival)) = self.inbox.pop(now)

@@ -203,6 +203,13 @@ pub const PATCHES: &[Patch] = &[
         models: &["no_arrival_is_missed"],
     },
     Patch {
+        what: "the partition's lock, while a change arrives at an item that is read",
+        file: "src/execute/due.rs",
+        locked: "    run_with(table, &shape, (partition, &mut guard), (&arrived, now), |_| Vec::new());\n    None\n",
+        unlocked: "    let mut taken = std::mem::take(&mut *guard);\n    drop(guard);\n    run_with(table, &shape, (partition, &mut taken), (&arrived, now), |_| Vec::new());\n    *partition.write() = taken;\n    None\n",
+        models: &["a_read_beside_a_step_finds_what_has_arrived"],
+    },
+    Patch {
         what: "the atomicity of the numbers of writes to global tables",
         file: "src/storage/replication/mod.rs",
         locked: "            sequence: self.host().writes.fetch_add(1, Ordering::Relaxed) + 1,\n",

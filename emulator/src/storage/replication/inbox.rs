@@ -1,6 +1,7 @@
 //! The queued changes of a partition from other regions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::super::delay::{Delays, Propagation};
 use super::version::{ReplicaVersion, Stamp};
@@ -26,12 +27,16 @@ pub struct ReplicatedChange {
 /// When a change arrives, and its number among those of its source.
 type QueuePosition = (Moment, u64);
 
+/// Before and after all other positions.
+const FIRST: QueuePosition = (Moment::FIRST, 0);
+const LAST: QueuePosition = (Moment::NEVER, u64::MAX);
+
 /// The queued changes from one region.
 #[derive(Debug)]
 struct RegionQueue {
     waiting: BTreeMap<QueuePosition, Box<ReplicatedChange>>,
-    /// The position of the last queued change of each item.
-    last: BTreeMap<Key, QueuePosition>,
+    /// The positions of the queued changes of each item, by key.
+    places: BTreeSet<(Key, QueuePosition)>,
     delays: Delays,
     /// The number of changes so far.
     count: u64,
@@ -45,7 +50,7 @@ impl Default for RegionQueue {
     fn default() -> RegionQueue {
         RegionQueue {
             waiting: BTreeMap::new(),
-            last: BTreeMap::new(),
+            places: BTreeSet::new(),
             delays: Delays::default(),
             count: 0,
             paused: false,
@@ -87,21 +92,40 @@ impl Default for Inbox {
 }
 
 impl RegionQueue {
-    /// When the first change arrives.
-    fn next(&self) -> Moment {
-        let first = self.waiting.keys().next().filter(|_| !self.paused);
-        first.map_or(Moment::NEVER, |(arrives, _)| (*arrives).max(self.resumed))
+    /// When the change at a position arrives.
+    fn arrival(&self, place: QueuePosition) -> Moment {
+        if self.paused {
+            Moment::NEVER
+        } else {
+            place.0.max(self.resumed)
+        }
     }
 
-    /// The sequence number of the write that arrives first: of those that arrive at the same moment, the earlier write.
-    fn first(&self) -> u64 {
-        let first = self.waiting.values().next();
-        first.map_or(u64::MAX, |arrival| arrival.version.stamp.sequence)
+    /// The position of the first change.
+    fn first(&self) -> Option<QueuePosition> {
+        self.waiting.keys().next().copied()
+    }
+
+    /// When the first change arrives.
+    fn next(&self) -> Moment {
+        self.first().map_or(Moment::NEVER, |place| self.arrival(place))
+    }
+
+    /// The positions of the changes of an item, in order.
+    fn of_item(&self, key: &Key) -> impl DoubleEndedIterator<Item = QueuePosition> {
+        let of_key = self.places.range((key.clone(), FIRST)..=(key.clone(), LAST));
+        of_key.map(|(_, place)| *place)
+    }
+
+    /// When the first change of an item arrives.
+    fn next_of(&self, key: &Key) -> Moment {
+        let first = self.of_item(key).next();
+        first.map_or(Moment::NEVER, |place| self.arrival(place))
     }
 
     /// Adds a change after those of its item. During a pause the changes of an item are combined into one.
     fn add(&mut self, arrives: Moment, arrival: ReplicatedChange) {
-        let last = self.last.get(&arrival.key).copied();
+        let last = self.of_item(&arrival.key).next_back();
         if self.paused
             && let Some(there) = last.and_then(|last| self.waiting.get_mut(&last))
         {
@@ -110,16 +134,27 @@ impl RegionQueue {
         }
         self.count += 1;
         let place = (last.map_or(arrives, |(last, _)| last.max(arrives)), self.count);
-        self.last.insert(arrival.key.clone(), place);
+        self.places.insert((arrival.key.clone(), place));
         self.waiting.insert(place, Box::new(arrival));
     }
 
     fn remove(&mut self, place: QueuePosition) -> Option<ReplicatedChange> {
         let arrival = self.waiting.remove(&place)?;
-        if self.last.get(&arrival.key) == Some(&place) {
-            self.last.remove(&arrival.key);
-        }
+        let place = (arrival.key.clone(), place);
+        self.places.remove(&place);
         Some(*arrival)
+    }
+
+    /// Makes the changes of an item arrive no earlier than at a moment, after `first`, if that is a change of the item.
+    fn delay(&mut self, key: &Key, until: Moment, first: Option<ReplicatedChange>) {
+        let places: Vec<QueuePosition> = self.of_item(key).collect();
+        let waiting = places.into_iter().map(|place| (place.0, self.remove(place)));
+        let waiting: Vec<_> = waiting.collect();
+        for (arrives, arrival) in [(until, first)].into_iter().chain(waiting) {
+            if let Some(arrival) = arrival {
+                self.add(arrives.max(until), arrival);
+            }
+        }
     }
 }
 
@@ -160,44 +195,98 @@ impl Inbox {
 
     /// Takes the first change that has arrived by `now`, and when it did.
     pub fn pop(&self, now: Moment) -> Option<(Moment, ReplicatedChange)> {
-        let mut sources = self.sources.lock();
-        let first = sources
-            .values_mut()
-            .min_by_key(|source| (source.next(), source.first()))?;
-        let arrives = first.next();
-        if arrives > now {
+        self.take(now, RegionQueue::first)
+    }
+
+    /// Takes the first change of an item that has arrived by `now`, and when it did.
+    pub fn pop_of(&self, key: &Key, now: Moment) -> Option<(Moment, ReplicatedChange)> {
+        if !self.is_due(now) {
             return None;
         }
-        let place = *first.waiting.keys().next()?;
-        let arrival = first.remove(place);
+        self.take(now, |source| source.of_item(key).next())
+    }
+
+    /// Takes the change that arrives first, by `now`, of the first ones of each region: of those that arrive at the same
+    /// moment, the earlier write.
+    fn take(
+        &self,
+        now: Moment,
+        first: impl Fn(&RegionQueue) -> Option<QueuePosition>,
+    ) -> Option<(Moment, ReplicatedChange)> {
+        let mut sources = self.sources.lock();
+        let firsts = sources.values_mut().filter_map(|source| {
+            let place = first(source)?;
+            let arrives = source.arrival(place);
+            let sequence = source.waiting.get(&place)?.version.stamp.sequence;
+            (arrives <= now).then_some((arrives, sequence, place, source))
+        });
+        let (arrives, _, place, source) = firsts.min_by_key(|(arrives, sequence, ..)| (*arrives, *sequence))?;
+        let arrival = source.remove(place);
         self.publish(&sources);
         Some((arrives, arrival?))
+    }
+
+    /// Whether a change of an item has arrived by `now`.
+    pub fn is_due_for(&self, key: &Key, now: Moment) -> bool {
+        self.is_due(now) && self.sources.lock().values().any(|source| source.next_of(key) <= now)
+    }
+
+    /// The keys of a range whose changes have arrived by `now`, in order: of each region, at most `most`.
+    pub fn due_in(&self, (lower, upper): (Bound<&Key>, Bound<&Key>), now: Moment, most: usize) -> Vec<Key> {
+        let mut keys = Vec::new();
+        if !self.is_due(now) {
+            return keys;
+        }
+        let lower = match lower {
+            Bound::Included(key) => Bound::Included((key.clone(), FIRST)),
+            Bound::Excluded(key) => Bound::Excluded((key.clone(), LAST)),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let upper = match upper {
+            Bound::Included(key) => Bound::Included((key.clone(), LAST)),
+            Bound::Excluded(key) => Bound::Excluded((key.clone(), FIRST)),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        for source in self.sources.lock().values() {
+            let places = source.places.range((lower.clone(), upper.clone()));
+            let due = places.filter(|(_, place)| source.arrival(*place) <= now);
+            keys.extend(due.map(|(key, _)| key.clone()).take(most));
+        }
+        sort::sort_unique(&mut keys);
+        keys
     }
 
     /// Puts back a change that was just taken, to arrive at a later moment, before all others of its item.
     pub fn defer(&self, until: Moment, arrival: ReplicatedChange) {
         self.with(&arrival.source.clone(), |source| {
-            let waiting = source.waiting.iter();
-            let behind = waiting.filter(|(_, waiting)| waiting.key == arrival.key);
-            let behind: Vec<QueuePosition> = behind.map(|(place, _)| *place).collect();
-            let behind = behind.into_iter().map(|place| (place.0, source.remove(place)));
-            let behind: Vec<_> = behind
-                .filter_map(|(arrives, behind)| Some((arrives, behind?)))
-                .collect();
-            source.add(until, arrival);
-            for (arrives, arrival) in behind {
-                source.add(arrives.max(until), arrival);
-            }
+            source.delay(&arrival.key.clone(), until, Some(arrival));
         });
+    }
+
+    /// Makes the changes of an item that arrive before a moment arrive then.
+    pub fn delay(&self, key: &Key, until: Moment) {
+        if !self.is_due(until) {
+            return;
+        }
+        let mut sources = self.sources.lock();
+        for source in sources.values_mut() {
+            if source.next_of(key) < until {
+                source.delay(key, until, None);
+            }
+        }
+        self.publish(&sources);
     }
 
     /// Removes a change that a commit has applied.
     pub(in crate::storage) fn remove(&self, source: &Name, key: &Key, stamp: &Stamp) {
         let mut sources = self.sources.lock();
         let Some(source) = sources.get_mut(source) else { return };
-        let mut waiting = source.waiting.iter();
-        let found = waiting.find(|(_, arrival)| arrival.key == *key && arrival.version.stamp == *stamp);
-        if let Some(place) = found.map(|(place, _)| *place) {
+        let is_applied = |place: &QueuePosition| {
+            let arrival = source.waiting.get(place);
+            arrival.is_some_and(|arrival| arrival.version.stamp == *stamp)
+        };
+        let found = source.of_item(key).find(is_applied);
+        if let Some(place) = found {
             source.remove(place);
             self.publish(&sources);
         }
@@ -257,7 +346,8 @@ impl Inbox {
     pub fn last_arrival(&self, source: &str, key: &Key) -> Option<Moment> {
         let sources = self.sources.lock();
         let source = sources.get(source).filter(|source| !source.paused)?;
-        source.last.get(key).map(|(arrives, _)| (*arrives).max(source.resumed))
+        let last = source.of_item(key).next_back();
+        last.map(|place| source.arrival(place))
     }
 
     /// When all queued changes from a region have arrived: never, if some wait while replication is paused.
@@ -435,6 +525,55 @@ mod tests {
             (drain(&inbox, 10), drain(&inbox, 20)),
             (vec![(3, 3)], vec![(20, 1), (20, 2)])
         );
+    }
+
+    /// Changes are taken and delayed by the key of their item, in the order of the item's other changes.
+    #[test]
+    fn changes_are_found_by_key() {
+        let inbox = Inbox::default();
+        push(&inbox, "a", 1, 1, 9);
+        push(&inbox, "a", 2, 2, 9);
+        push(&inbox, "b", 2, 3, 0);
+        push(&inbox, "a", 2, 4, 9);
+        push(&inbox, "b", 3, 5, 9);
+        let key = |item| arrival("a", item, 0).key;
+        let (one, two, three) = (key(1), key(2), key(3));
+        let due = |second| [&one, &two, &three].map(|key| inbox.is_due_for(key, at(second)));
+        assert_eq!(
+            [2, 3, 10, 14].map(due),
+            [[false; 3], [false, true, false], [true, true, false], [true; 3]]
+        );
+        let range = |lower, upper, second, most| {
+            let keys = inbox.due_in((lower, upper), at(second), most);
+            keys.iter().map(|key| key.bytes[0]).collect::<Vec<_>>()
+        };
+        let all = Bound::Unbounded;
+        assert_eq!(
+            [2, 3, 10, 14].map(|second| range(all, all, second, 9)),
+            [vec![], vec![2], vec![1, 2], vec![1, 2, 3]]
+        );
+        assert_eq!(range(Bound::Included(&one), Bound::Excluded(&two), 14, 9), [1]);
+        assert_eq!(range(Bound::Excluded(&one), Bound::Included(&two), 14, 9), [2]);
+        assert_eq!(range(Bound::Included(&two), all, 14, 9), [2, 3]);
+        assert_eq!(range(all, all, 14, 1), [1, 2]);
+        // The item of one region's changes waits until then, and the others arrive as before.
+        inbox.delay(&two, at(12));
+        let take = |key: &Key, second| {
+            let taken = inbox.pop_of(key, at(second))?;
+            Some((taken.0.since(Moment::START).as_secs(), taken.1.version.stamp.sequence))
+        };
+        assert_eq!([take(&two, 11), take(&one, 11)], [None, Some((10, 1))]);
+        assert_eq!(inbox.next(), at(12));
+        let taken: Vec<_> = std::iter::from_fn(|| take(&two, 20)).collect();
+        assert_eq!(taken, [(12, 2), (12, 3), (13, 4)]);
+        assert_eq!((drain(&inbox, 20), inbox.is_empty()), (vec![(14, 5)], true));
+        // Nothing arrives during a pause, and all of it after.
+        push(&inbox, "a", 1, 20, 0);
+        inbox.set_paused(&"a".into(), true, at(21));
+        inbox.delay(&one, at(30));
+        assert!(!inbox.is_due_for(&one, at(40)) && range(all, all, 40, 9).is_empty() && take(&one, 40).is_none());
+        inbox.set_paused(&"a".into(), false, at(50));
+        assert_eq!([take(&one, 49), take(&one, 50)], [None, Some((50, 20))]);
     }
 
     #[test]
