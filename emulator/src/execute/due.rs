@@ -80,6 +80,9 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
         run_all(table, partition, now);
     } else if partition.is_due(now) {
         run_slice(table, partition, FEW, now);
+        while partition.has_transaction_or_arrival_due(now) {
+            run_slice(table, partition, SLICE, now);
+        }
     }
 }
 
@@ -88,15 +91,13 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 ///
 /// While reads may be stale, deletions may be left that every state has. While events have subscribers, those may be left that a step
 /// of the clock applies, since it holds all events back and sorts them by time. Replicas leave theirs to a step as well: the other
-/// regions depend on when they receive a deletion. Of replicas with stale reads or recovery logs, which record an arrival at the time
-/// at which it is applied, nothing is left. Records of a stream are in the order in which the changes are applied.
+/// regions depend on when they receive a deletion. Records of a stream are in the order in which the changes are applied.
 fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     if table.is_sliced() {
         return now;
     }
     if table.is_replica() {
-        let leaves = contents.history().is_none() && table.shape().recovery_logs.is_none();
-        let is_left_to_step = leaves && now <= table.steps().until();
+        let is_left_to_step = now <= table.steps().until() && !records_arrivals(table, contents);
         return if is_left_to_step { now } else { Moment::FIRST };
     }
     let deferrable = contents.history().map_or(now, |history| history.deferrable(now));
@@ -106,16 +107,22 @@ fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     deferrable
 }
 
-/// Whether arrivals may be left for later, as deletions due by `deferrable` may.
-fn leaves_arrivals(table: &Table, deferrable: Moment, now: Moment) -> bool {
-    !table.is_sliced() && deferrable >= now
+/// Whether arrivals are recorded in the order in which they are applied, for stale reads and point-in-time recovery.
+fn records_arrivals(table: &Table, contents: &Contents) -> bool {
+    contents.history().is_some() || table.shape().recovery_logs.is_some()
+}
+
+/// Whether arrivals may be left for later, where deletions due by `deferrable` may.
+fn leaves_arrivals(table: &Table, contents: &Contents, deferrable: Moment, now: Moment) -> bool {
+    table.is_replica() && deferrable >= now && !records_arrivals(table, contents)
 }
 
 /// Whether work is due by `now` that may not be left for later.
 fn must_run(table: &Table, partition: &Partition, contents: &Contents, now: Moment) -> bool {
     let deferrable = deferrable(table, contents, now);
     partition.has_transaction_due(now)
-        || deferrable < now && (partition.inbox.is_due(now) || contents.is_deletion_due(deferrable, now))
+        || deferrable < now && contents.is_deletion_due(deferrable, now)
+        || partition.inbox.is_due(now) && !leaves_arrivals(table, contents, deferrable, now)
 }
 
 /// Whether work is due that must run before a request reads: where deletions are made in slices, those may wait.
@@ -173,7 +180,10 @@ pub(super) fn read_items<'p, 'k>(
     keys: impl Iterator<Item = &'k Key> + Clone,
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
-    while partition.is_due(now) && !table.is_sliced() {
+    if table.is_sliced() && partition.is_due(now) {
+        run_slice(table, partition, FEW, now);
+    }
+    while partition.is_due(now) {
         let arrived = || {
             let arrived = keys.clone().filter(|key| partition.inbox.is_due_for(key, now));
             arrived.cloned().collect()
@@ -245,7 +255,7 @@ pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Mome
     loop {
         let locked: Vec<_> = partitions.iter().map(Partition::read).collect();
         let precedes = |(partition, contents): &(&Partition, &RwLockReadGuard<'_, Contents>)| {
-            let leaves_arrivals = || leaves_arrivals(table, deferrable(table, contents, now), now);
+            let leaves_arrivals = || leaves_arrivals(table, contents, deferrable(table, contents, now), now);
             partition.has_transaction_due(now) || partition.inbox.is_due(now) && !leaves_arrivals()
         };
         let mut next = partitions.iter().zip(&locked).find(precedes).map(|(next, _)| next);
@@ -430,15 +440,16 @@ fn run_with(
     }
     let run = Run::new(table, contents, (usize::MAX, FEW), now);
     let mut deleted = run.apply(table, shape, (partition, contents), now);
-    if table.is_sliced() || run.deferrable == Moment::FIRST {
-        return deleted;
-    }
-    for key in arrived {
+    for key in arrived.iter().filter(|_| run.leaves_arrivals) {
         while let Some((at, arrival)) = partition.inbox.pop_of(key, now) {
             let count = arrive(table, shape, (partition, contents), (at, arrival), now) as u64;
             table.count_expired(count);
             deleted += count;
         }
+    }
+    if table.is_sliced() || run.deferrable == Moment::FIRST {
+        partition.publish_due(contents);
+        return deleted;
     }
     let required = required(contents);
     let count = required.len() as u64;
@@ -498,7 +509,7 @@ impl Run {
             most,
             few,
             deferrable,
-            leaves_arrivals: leaves_arrivals(table, deferrable, now),
+            leaves_arrivals: leaves_arrivals(table, contents, deferrable, now),
         }
     }
 
@@ -517,7 +528,9 @@ impl Run {
         let mut only_required = self.deferrable < now;
         while !only_required || count + arrived < self.most {
             let takes_deferrable = !only_required && count + arrived < self.few;
-            let after = if takes_deferrable {
+            // Where deletions may be observed, arrivals do not wait for them.
+            let precedes_deletions = self.leaves_arrivals && table.is_sliced() && partition.inbox.is_due(now);
+            let after = if takes_deferrable && !precedes_deletions {
                 Moment::FIRST
             } else {
                 self.deferrable

@@ -292,6 +292,70 @@ fn an_arrival_does_not_wait_for_many_due_deletions() {
     }
 }
 
+/// On a clock that runs, a request applies the arrivals at its own items, and few others. A Scan waits for all.
+#[test]
+fn requests_apply_few_of_many_arrivals() {
+    for is_recovered in [false, true] {
+        let (twin, micros) = running();
+        let recorder = Recorder::of(&twin.engine);
+        let mut conditions = Conditions::CALM;
+        conditions.replication_lag = Lag::Fixed(Duration::from_secs(5));
+        twin.engine.set_conditions(conditions).unwrap();
+        create_table_with_ttl(&twin);
+        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        twin.ok("UpdateTable", &replica);
+        let there = |operation: &str, body: &Value| {
+            let caller = Caller {
+                region: "eu-west-1".into(),
+                ..twin.caller.clone()
+            };
+            let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+            assert_eq!(answer.status, 200, "{operation} {body}");
+            serde_json::from_slice::<Value>(&answer.body).unwrap()
+        };
+        if is_recovered {
+            // The arrivals are recorded in the order of their times.
+            let enabled = json!({"PointInTimeRecoveryEnabled": true});
+            there(
+                "UpdateContinuousBackups",
+                &json!({"TableName": "tab", "PointInTimeRecoverySpecification": enabled}),
+            );
+        }
+        put_expiring_items(&twin, 2000);
+        micros.fetch_add(8_000_000, Ordering::SeqCst);
+        let before = recorder.commits().len();
+        let applied = || recorder.commits().len() - before;
+        let key = |pk: &str| json!({"TableName": "tab", "Key": {"pk": {"S": pk}}});
+        assert!(there("GetItem", &key("7")).get("Item").is_some());
+        assert!(there("GetItem", &key("missing")).get("Item").is_none());
+        let gets = ["8", "9", "10"].map(|pk| json!({"Get": key(pk)}));
+        let found = there("TransactGetItems", &json!({"TransactItems": gets}));
+        assert!((0..3).all(|at| found["Responses"][at].get("Item").is_some()), "{found}");
+        let mut delete = key("11");
+        delete["ReturnValues"] = json!("ALL_OLD");
+        assert!(there("DeleteItem", &delete).get("Attributes").is_some());
+        // Each of the six locks applies at most 16 and those at its own items, and the last request changes one.
+        let all = 1..=6 * 16 + 7;
+        assert_eq!(all.contains(&applied()), !is_recovered, "{}", applied());
+        let count = |index: Option<&str>| {
+            let mut scan = json!({"TableName": "tab"});
+            if let Some(index) = index {
+                scan["IndexName"] = json!(index);
+            }
+            there("Scan", &scan)["Count"].clone()
+        };
+        assert_eq!((count(None), count(Some("by-g"))), (json!(1999), json!(1999)));
+        assert_eq!(applied(), 2001);
+        // The items expire, and the deletions of one region arrive in the other: nothing is applied twice.
+        micros.fetch_add(60_000_000, Ordering::SeqCst);
+        twin.engine.run_due();
+        micros.fetch_add(60_000_000, Ordering::SeqCst);
+        twin.engine.run_due();
+        assert_eq!((count(None), scan(&twin, None).len()), (json!(0), 0));
+        commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+    }
+}
+
 #[test]
 fn expire_now_deletes_all_expired_items() {
     for (twin, micros) in [running(), (Twin::new(1), Arc::new(AtomicI64::new(0)))] {
