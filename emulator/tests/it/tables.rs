@@ -546,6 +546,114 @@ fn an_invalid_update_is_refused_with_a_reason() {
     );
 }
 
+/// Which two changes can be in one request, and the reason why others cannot. The table has no indexes, so that some
+/// pairs are refused for other reasons.
+#[test]
+fn two_changes_are_combined_or_refused_with_a_reason() {
+    const IOPS: &str = "while updating table IOPS";
+    const STREAM: &str = "You cannot modify stream status while updating table IOPS";
+    const INDEX: &str = "You cannot create or delete index while updating table IOPS";
+    const BOTH: &str = "You cannot create or delete index while changing stream status";
+    const LIMITS: &str = "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request";
+    const WARM: &str = "Create global secondary index cannot be specified when updating WarmThroughput";
+    const ALONE: &str = "must be the only operation in the request";
+    let indexes = |action: &str, index: Value| json!({"GlobalSecondaryIndexUpdates": [{action: index}]});
+    let index = json!({"IndexName": "new", "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"}});
+    let vectors = json!({"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+        "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}});
+    let limits = json!({"MaxReadRequestUnits": 5});
+    let changes = [
+        ("units", json!({"ProvisionedThroughput": units(1, 1)})),
+        ("on demand", json!({"BillingMode": "PAY_PER_REQUEST"})),
+        ("provisioned", json!({"BillingMode": "PROVISIONED"})),
+        (
+            "stream",
+            json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+        ),
+        (
+            "create",
+            with(
+                indexes("Create", index),
+                json!({"AttributeDefinitions": attribute("g", "S")}),
+            ),
+        ),
+        ("delete", indexes("Delete", json!({"IndexName": "old"}))),
+        (
+            "update",
+            indexes("Update", json!({"IndexName": "old", "OnDemandThroughput": limits})),
+        ),
+        ("vector", json!({"VectorIndexUpdates": [{"Create": vectors}]})),
+        (
+            "unvector",
+            json!({"VectorIndexUpdates": [{"Delete": {"IndexName": "near"}}]}),
+        ),
+        ("limits", json!({"OnDemandThroughput": limits})),
+    ];
+    let alone = [
+        (
+            "Server-Side Encryption modification",
+            json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS"}}),
+        ),
+        ("TableClass modification", json!({"TableClass": "STANDARD"})),
+        (
+            "DeletionProtection modification",
+            json!({"DeletionProtectionEnabled": true}),
+        ),
+        (
+            "DisassociationProtection modification",
+            json!({"DisassociationProtectionEnabled": true}),
+        ),
+        (
+            "WarmThroughput",
+            json!({"WarmThroughput": {"ReadUnitsPerSecond": 20_000}}),
+        ),
+        (
+            "Replica modification",
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}),
+        ),
+    ];
+    // The reason among those of combinations, if it is one.
+    let reason = |request: &Value| {
+        let (_, answer) = on_demand_twin().send("UpdateTable", &update(request.clone()));
+        let text = answer["message"].as_str().unwrap_or_default();
+        let reason = text
+            .strip_prefix("One or more parameter values were invalid: ")
+            .unwrap_or_default();
+        let is_one = [IOPS, BOTH, LIMITS, WARM, ALONE]
+            .iter()
+            .any(|part| reason.contains(part));
+        if is_one { reason.to_owned() } else { String::new() }
+    };
+    for (at, (one, first)) in changes.iter().enumerate() {
+        for (other, second) in &changes[at + 1..] {
+            let expect = match (*one, *other) {
+                ("on demand", "limits") | ("provisioned", "limits") => "",
+                (_, "limits") => LIMITS,
+                ("units" | "provisioned", "stream") => STREAM,
+                ("units", "create" | "delete" | "vector" | "unvector") => INDEX,
+                ("stream", "create" | "delete" | "vector" | "unvector") => BOTH,
+                _ => "",
+            };
+            assert_eq!(reason(&with(first.clone(), second.clone())), expect, "{one}, {other}");
+        }
+        for (other, second) in &alone {
+            let expect = match (*one, *other) {
+                ("create", "WarmThroughput") => WARM.to_owned(),
+                (_, other) => format!("{other} {ALONE}"),
+            };
+            assert_eq!(reason(&with(first.clone(), second.clone())), expect, "{one}, {other}");
+        }
+    }
+    // The first of several that must be alone is named, in this order.
+    for (at, (one, first)) in alone.iter().enumerate() {
+        assert_eq!(reason(first), "", "{one}");
+        for (other, second) in &alone[at + 1..] {
+            let expect = format!("{one} {ALONE}");
+            assert_eq!(reason(&with(first.clone(), second.clone())), expect, "{one}, {other}");
+        }
+    }
+}
+
 #[test]
 fn an_invalid_new_index_is_refused_with_a_reason() {
     let twin = Twin::provisioned();
