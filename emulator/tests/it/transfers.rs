@@ -884,6 +884,32 @@ fn a_bulk_operation_checks_each_record() {
     );
 }
 
+/// An entry that goes because its item has no longer its key takes no bytes.
+#[test]
+fn an_entry_that_goes_is_not_in_the_usage() {
+    let item = [("pk".into(), AttributeValue::string("a"))];
+    let record = ItemRecord {
+        item: Some(item.into_iter().collect()),
+        ..ItemRecord::default()
+    };
+    let (mut twin, store) = (Twin::new(1), Arc::new(Records(vec![Ok(record)], Mutex::default())));
+    twin.engine = twin.engine.with_object_store(store as Arc<dyn ObjectStore>);
+    let mut copy = table("copy");
+    copy["AttributeDefinitions"] = json!(["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"})));
+    copy["GlobalSecondaryIndexes"] = json!([{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}}]);
+    twin.ok("CreateTable", &copy);
+    let item = json!({"pk": {"S": "a"}, "g": {"S": "g"}});
+    twin.ok("PutItem", &json!({"TableName": "copy", "Item": item}));
+    let arn = start_bulk(&twin, &["ERROR"], None)["BulkOperationArn"].clone();
+    let done = &twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}))["BulkOperationDescription"];
+    assert_eq!(
+        done["BulkOperationUsage"],
+        json!([{"TableName": "copy", "BulkPutBytes": 3, "Table": {"BulkPutBytes": 3},
+            "GlobalSecondaryIndexes": {"by-g": {"BulkPutBytes": 0}}}])
+    );
+}
+
 #[test]
 fn a_bulk_operation_needs_a_table_at_rest() {
     let (twin, _) = with_object_store();

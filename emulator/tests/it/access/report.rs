@@ -234,10 +234,18 @@ fn entries_of_the_log_have_actions_and_keys() {
     let attributes = ["pk", "owner"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
     let index = |name: &str| json!({"IndexName": name, "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}});
     let near = json!({"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}});
+    let mut both = index("by-both");
+    both["KeySchema"] = ["pk", "owner"]
+        .map(|name| json!({"AttributeName": name, "KeyType": "HASH"}))
+        .into();
     let create = json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
         "GlobalSecondaryIndexes": [index("by-owner")], "VectorIndexes": [near]});
     assert_eq!(twin.call(account, "CreateTable", &create).0, 200);
+    let mut other = create.clone();
+    other["TableName"] = json!("Both");
+    other["GlobalSecondaryIndexes"] = json!([both]);
+    assert_eq!(twin.call(account, "CreateTable", &other).0, 200);
     control(&twin, "POST", "watch");
     let sent = |kind: &str, member: &str, value: Value| json!({"TransactItems": [{kind: {"TableName": "Tab", member: value}}]});
     let check = json!({"TransactItems": [{"ConditionCheck": {"TableName": "Tab", "Key": key("a"), "ConditionExpression": "attribute_not_exists(pk)"}}]});
@@ -291,6 +299,14 @@ fn entries_of_the_log_have_actions_and_keys() {
             json!(["d"]),
         ),
         ("Query", query("pk = :p"), "Query", json!(["a"])),
+        // Of several attributes the first is the leading key.
+        (
+            "Query",
+            json!({"TableName": "Both", "IndexName": "by-both", "KeyConditionExpression": "pk = :p AND #o = :o",
+                "ExpressionAttributeNames": {"#o": "owner"}, "ExpressionAttributeValues": {":p": {"S": "a"}, ":o": {"S": "b"}}}),
+            "Query",
+            json!(["a"]),
+        ),
         ("Scan", json!({"TableName": "Tab"}), "Scan", Value::Null),
         (
             "SearchVectors",
