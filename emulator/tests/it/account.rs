@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Twin, error_text};
-use dynatwin_engine::{Conditions, Lag};
+use dynatwin_engine::{Conditions, Lag, Moment};
 use serde_json::{Value, json};
 
 fn twin(conditions: &Conditions) -> Twin {
@@ -292,4 +292,39 @@ fn insights_have_a_hundred_rules() {
     twin.ok("UpdateContributorInsights", &enable);
     let described = twin.ok("DescribeContributorInsights", &json!({"TableName": "tab-00"}));
     assert_eq!(described["ContributorInsightsStatus"], "ENABLED");
+}
+
+/// Until a change of insights ends, the time of the last update is that of the request.
+#[test]
+fn insights_were_updated_when_their_change_ended() {
+    let twin = Twin::new(1);
+    twin.ok("CreateTable", &table("tab", None, &[]));
+    twin.engine.set_conditions(busy_for(Duration::from_secs(10))).unwrap();
+    // Enabling takes 1.2 times, and disabling a third of the lag of table states.
+    for (action, during, after, takes) in [
+        ("ENABLE", "ENABLING", "ENABLED", Duration::from_secs(12)),
+        ("DISABLE", "DISABLING", "DISABLED", Duration::from_millis(3300)),
+    ] {
+        let start = twin.engine.clock().now();
+        twin.ok(
+            "UpdateContributorInsights",
+            &json!({"TableName": "tab", "ContributorInsightsAction": action}),
+        );
+        let seen = || {
+            let described = twin.ok("DescribeContributorInsights", &json!({"TableName": "tab"}));
+            (
+                described["ContributorInsightsStatus"].clone(),
+                described["LastUpdateDateTime"].clone(),
+            )
+        };
+        let seconds = |moment: Moment| {
+            let passed = moment.since(Moment::START).as_millis() as f64 / 1000.0;
+            json!(Moment::START.seconds() as f64 + passed)
+        };
+        twin.engine
+            .advance(takes.checked_sub(Duration::from_millis(1)).unwrap());
+        assert_eq!(seen(), (json!(during), seconds(start)));
+        twin.engine.advance(Duration::from_millis(1));
+        assert_eq!(seen(), (json!(after), seconds(start.plus(takes))));
+    }
 }
