@@ -118,6 +118,17 @@ fn tables_with_indexes_have_a_separate_limit() {
     assert_eq!(send(&twin, "CreateTable", &table("last", None, &[("by-pk", 0)])), "");
 }
 
+/// Tables without indexes that are being created leave room for those with indexes.
+#[test]
+fn tables_without_indexes_do_not_count_as_indexed() {
+    let twin = twin(&busy_for(Duration::from_secs(60)));
+    for at in 0..250 {
+        let plain = table(&format!("plain{at}"), None, &[]);
+        assert_eq!(send(&twin, "CreateTable", &plain), "", "{at}");
+    }
+    assert_eq!(send(&twin, "CreateTable", &table("indexed", None, &[("by-pk", 0)])), "");
+}
+
 fn too_many(name: &str, reserved: u64, requested: u64) -> String {
     format!(
         "LimitExceededException: This request would have caused the {name} limit to be exceeded for the account in us-east-1. Current {name} reserved by the account: {reserved}. Limit: 80000. Requested: {requested}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
