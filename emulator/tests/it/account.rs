@@ -121,7 +121,7 @@ fn tables_with_indexes_have_a_separate_limit() {
 /// Tables without indexes that are being created leave room for those with indexes.
 #[test]
 fn tables_without_indexes_do_not_count_as_indexed() {
-    let twin = twin(&busy_for(Duration::from_secs(60)));
+    let twin = twin(&busy_for(Duration::from_mins(1)));
     for at in 0..250 {
         let plain = table(&format!("plain{at}"), None, &[]);
         assert_eq!(send(&twin, "CreateTable", &plain), "", "{at}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
-use dynatwin_engine::{Capacity, Conditions, Enforcement, Moment};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, Moment};
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -308,6 +308,41 @@ fn a_table_can_be_restored_to_any_second() {
             .unwrap()
             .ends_with("InvalidRestoreTimeException")
     );
+}
+
+/// The tags of a restored table are found when it is `ACTIVE`; those of a new table a second before.
+#[test]
+fn tags_are_found_when_a_restore_ends() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let arn = backup(&twin, "first");
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(2)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let restore = json!({"TargetTableName": "copy", "BackupArn": arn});
+    twin.ok("RestoreTableFromBackup", &restore);
+    let create = json!({"TableName": "plain", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &create);
+    let is_active =
+        |name: &str| twin.ok("DescribeTable", &json!({"TableName": name}))["Table"]["TableStatus"] == "ACTIVE";
+    let has_tags = |name: &str| {
+        let arn = format!("arn:aws:dynamodb:us-east-1:000000000000:table/{name}");
+        twin.send("ListTagsOfResource", &json!({"ResourceArn": arn})).0 == 200
+    };
+    let mut found = Vec::new();
+    while !is_active("copy") {
+        assert!(!has_tags("copy"), "{:?}", twin.engine.clock().now());
+        found.push((has_tags("plain"), is_active("plain")));
+        twin.engine.advance(Duration::from_millis(500));
+    }
+    assert!(has_tags("copy"));
+    let (no, early, both) = ((false, false), (true, false), (true, true));
+    assert_eq!(found[..5], [no, no, early, early, both]);
 }
 
 /// A deletion that is due has happened, even if no request has applied it yet.

@@ -627,7 +627,7 @@ fn two_changes_are_combined_or_refused_with_a_reason() {
     for (at, (one, first)) in changes.iter().enumerate() {
         for (other, second) in &changes[at + 1..] {
             let expect = match (*one, *other) {
-                ("on demand", "limits") | ("provisioned", "limits") => "",
+                ("on demand" | "provisioned", "limits") => "",
                 (_, "limits") => LIMITS,
                 ("units" | "provisioned", "stream") => STREAM,
                 ("units", "create" | "delete" | "vector" | "unvector") => INDEX,
