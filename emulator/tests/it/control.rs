@@ -643,6 +643,32 @@ fn a_read_only_engine_can_be_read() {
     }
 }
 
+/// Only events are server-sent events, and only where those are accepted.
+#[test]
+fn an_answer_has_the_media_type_of_its_control() {
+    let engine = shared();
+    let (json, events) = ("application/json", "text/event-stream");
+    for (path, accept, media) in [
+        ("clock", "*/*", json),
+        ("clock", events, json),
+        ("events", "*/*", json),
+        ("events", events, events),
+        ("events", "text/html, text/event-stream;q=0.5", events),
+        ("snapshot", events, "application/octet-stream"),
+    ] {
+        let headers = [("host", "localhost"), ("accept", accept)];
+        let answer = engine.handle(&HttpRequest {
+            method: "GET",
+            target: &format!("/_dynatwin/{path}"),
+            headers: &headers,
+            body: b"",
+        });
+        assert_eq!(answer.status, 200);
+        let found = answer.header("content-type").unwrap();
+        assert!(found.starts_with(media), "{path} {accept}: {found}");
+    }
+}
+
 #[test]
 fn the_declaration_describes_every_control() {
     let answer = ask(&shared(), "GET", "/_dynatwin/openapi.json", "");
