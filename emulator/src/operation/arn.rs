@@ -189,4 +189,37 @@ mod tests {
             assert_eq!(error.message(), Some("Invalid TableArn"));
         }
     }
+
+    #[test]
+    fn resources_under_a_table() {
+        let place = SubResource {
+            region: "r",
+            account: "1",
+            table: "tab",
+        };
+        for (arn, expect) in [
+            ("arn:aws:dynamodb:r:1:table/tab/backup/01", Some(place)),
+            ("arn:aws:dynamodb:r:1:table/tab/backup/", None),
+            ("arn:aws:dynamodb:r:1:table/tab/backup", None),
+            ("arn:aws:dynamodb:r:1:table/tab/export/01", None),
+            ("arn:aws:dynamodb:r:1:table/tab/backup/01/02", None),
+            ("arn:aws:dynamodb:r:1:table/t$b/backup/01", None),
+            ("arn:aws:dynamodb:r:1:stream/tab/backup/01", None),
+            ("arn:aws:sqs:r:1:table/tab/backup/01", None),
+            ("aws:dynamodb:r:1:table/tab/backup/01", None),
+            ("", None),
+        ] {
+            assert_eq!(sub_resource(arn, "backup"), expect, "{arn}");
+        }
+        for (arn, expect) in [
+            ("arn:aws:dynamodb:r:1:table/tab", Some(place)),
+            ("arn:aws:dynamodb:r:1:table/tab/backup/01", None),
+            ("arn:aws:dynamodb:r:1:table/", None),
+            ("arn:aws:dynamodb:r:1:tab", None),
+            ("arn:aws:sqs:r:1:table/tab", None),
+            ("tab", None),
+        ] {
+            assert_eq!(table_arn(arn), expect, "{arn}");
+        }
+    }
 }
