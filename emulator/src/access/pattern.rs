@@ -146,6 +146,11 @@ mod tests {
             ("arn:aws:dynamodb:*:*:table/T", "arn:aws:dynamodb:r:1:table/T", true),
             ("arn:aws:dynamodb:*:table/T", "arn:aws:dynamodb:r:1:table/T", false),
             ("arn:*", "arn:aws:dynamodb:r:1:table/T", false),
+            ("arn:*:*:*:*:*", "arn:aws:dynamodb:r:1:table/T", true),
+            ("arn:*:*:*:*:*", "arn:aws:dynamodb", false),
+            ("*:*:*:*:*:*", "", false),
+            ("arn:aws:dynamodb::1:table/T", "arn:aws:dynamodb:r:1:table/T", false),
+            ("arn:aws:dynamodb:r:1:TABLE/T", "arn:aws:dynamodb:r:1:table/T", false),
             (
                 "arn:aws:dynamodb:*:*:*",
                 "arn:aws:dynamodb:r:1:table/T/stream/2026-01-01T00:00:00.000",

@@ -858,6 +858,41 @@ mod tests {
         }
     }
 
+    /// A managed policy is reported once, however often it is attached, and the others in order.
+    #[test]
+    fn warnings_of_configurations() {
+        let policy = |action: &str| {
+            format!(
+                r#"{{"Statement": [{{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}},
+                    {{"Effect": "Allow", "Action": "dynamodb:{action}", "Resource": "*"}}]}}"#
+            )
+        };
+        let json = format!(
+            r#"{{"accounts": {{"123456789012": {{
+                "managedPolicies": {{"M": {}}},
+                "users": {{
+                    "ann": {{"policies": ["arn:aws:iam::123456789012:policy/M", {}]}},
+                    "bob": {{"policies": ["arn:aws:iam::123456789012:policy/M", {}]}}
+                }}}}}}}}"#,
+            policy("OfBoth"),
+            policy("OfAnn"),
+            policy("GetItem"),
+        );
+        let found: Vec<_> = read(&json).unwrap().warnings();
+        let shown: Vec<_> = found
+            .iter()
+            .map(|warning| format!("{} {} {}", warning.policy, warning.statement, warning.message))
+            .collect();
+        let text = |action: &str| format!("dynamodb:{action} is not an action of DynamoDB, so it matches nothing.");
+        assert_eq!(
+            shown,
+            [
+                format!("arn:aws:iam::123456789012:policy/M 2 {}", text("OfBoth")),
+                format!("accounts.123456789012.users.ann.policies.1 2 {}", text("OfAnn")),
+            ]
+        );
+    }
+
     /// A gateway endpoint's policy must name everybody, which excluding everybody does not.
     #[test]
     fn policies_of_gateway_endpoints_get_warnings() {

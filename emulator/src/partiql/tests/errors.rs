@@ -59,6 +59,7 @@ fn valid_statements() {
         "SELECT * FROM tab['idx']",
         "SELECT * FROM tab[idx]",
         "UPDATE tab SET a.\"b c\" = 1, d[0].\"e\"[1] = 2",
+        "UPDATE tab SET a[b] = 1, a['c'] = 2 REMOVE a[d]",
         "SELECT * FROM tab WHERE a IS BOOL AND b IS STRING(3) AND c IS NUMERIC(5, 2)",
     ] {
         assert_eq!(statement_error(statement), None, "{statement}");
@@ -633,6 +634,22 @@ fn too_much() {
         let many = vec!["a=1"; 200].join(connective);
         check_where(&[(&many, "The expression contains too many operators; operator count: 301")]);
     }
+    let compared = |count: usize| vec!["a=1"; count].join(" AND ");
+    for fits in [
+        format!("a IN [{}]", list(100)),
+        format!("NOT ({})", compared(150)),
+        format!("{} = 1", vec!["a"; 32].join(".")),
+    ] {
+        assert_eq!(
+            statement_error(&format!("SELECT * FROM tab WHERE {fits}")),
+            None,
+            "{fits}"
+        );
+    }
+    check_where(&[(
+        &compared(151),
+        "The expression contains too many operators; operator count: 301",
+    )]);
     let path = vec!["a"; 33].join(".");
     check_where(&[(
         &format!("{path} = 1"),

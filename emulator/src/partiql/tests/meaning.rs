@@ -230,6 +230,22 @@ fn lists_of_keys_are_bounded() {
         (&format!("pk IN [{}] AND sk IN [{}]", list(26), list(2)), many),
         (&format!("x IN [{}]", list(100)), "scan >"),
     ]);
+    for fits in [
+        format!("pk IN [{}]", list(50)),
+        format!("pk IN [{}] AND sk IN [{}]", list(25), list(2)),
+        format!("pk IN [{}] OR pk IN ['x', 'y']", list(48)),
+        (0..50)
+            .map(|at| format!("pk = '{at}'"))
+            .collect::<Vec<_>>()
+            .join(" OR "),
+    ] {
+        let read = reads(&fits);
+        assert_eq!(read.split(' ').count(), 51, "{fits}: {read}");
+    }
+    check(&[
+        (&format!("pk IN [{}] OR pk IN ['x', 'y']", list(49)), many),
+        (&format!("pk IN [{}] AND sk IN [{}]", list(17), list(3)), many),
+    ]);
     let wide = vec!["(sk = 'a' OR x = 1)"; 20].join(" AND ");
     check(&[(&wide, "scan >"), (&format!("pk = 'a' AND {wide}"), many)]);
 }

@@ -439,6 +439,53 @@ mod tests {
             ),
             (r#"{"latency": "none"}"#, Conditions { latency: None, ..aws }),
             (
+                r#"{"latency": {"read": 1, "write": 2, "query": 3, "transaction": 4, "control": 5, "perKilobyte": 0.006}}"#,
+                Conditions {
+                    latency: Some(Latency {
+                        read: Lag::Fixed(Duration::from_secs(1)),
+                        write: Lag::Fixed(Duration::from_secs(2)),
+                        query: Lag::Fixed(Duration::from_secs(3)),
+                        transaction: Lag::Fixed(Duration::from_secs(4)),
+                        control: Lag::Fixed(Duration::from_secs(5)),
+                        per_kilobyte: Duration::from_millis(6),
+                    }),
+                    ..aws
+                },
+            ),
+            (
+                r#"{"indexPropagation": 1, "readStaleness": 2, "transactionTime": 3, "replicationLag": 4, "regionRoundTrip": 5, "streamLag": 6, "tableStatus": 7, "timeToLive": 8, "statisticsAge": 9, "itemCollectionSize": 10, "streamBytes": 11, "recoveryBytes": 12, "streamShards": 13, "staleReads": 0.5, "internalErrors": 0.25, "controlLimits": false, "monotonicReads": true}"#,
+                Conditions {
+                    index_propagation: Lag::Fixed(Duration::from_secs(1)),
+                    read_staleness: Lag::Fixed(Duration::from_secs(2)),
+                    transaction_time: Lag::Fixed(Duration::from_secs(3)),
+                    replication_lag: Lag::Fixed(Duration::from_secs(4)),
+                    region_round_trip: Lag::Fixed(Duration::from_secs(5)),
+                    stream_lag: Lag::Fixed(Duration::from_secs(6)),
+                    table_status: Lag::Fixed(Duration::from_secs(7)),
+                    time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_secs(8))),
+                    statistics_age: Duration::from_secs(9),
+                    item_collection_size: 10,
+                    stream_bytes: Some(11),
+                    recovery_bytes: Some(12),
+                    stream_shards: Shards::Fixed(13),
+                    stale_reads: 0.5,
+                    internal_errors: 0.25,
+                    control_limits: false,
+                    monotonic_reads: true,
+                    ..aws
+                },
+            ),
+            (
+                r#"{"streamBytes": "unlimited", "recoveryBytes": "unlimited", "streamShards": "throughput", "timeToLive": "off"}"#,
+                Conditions {
+                    stream_bytes: None,
+                    recovery_bytes: None,
+                    stream_shards: Shards::ByThroughput,
+                    time_to_live: TimeToLive::Off,
+                    ..aws
+                },
+            ),
+            (
                 r#"{"capacity": "reported", "base": "aws"}"#,
                 Conditions {
                     capacity: Capacity::Reported,
