@@ -86,10 +86,57 @@ impl VectorIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::KeyAttribute;
 
     #[test]
     fn a_distance_has_its_name() {
-        assert_eq!(Distance::from_name("COSINE"), Some(Distance::Cosine));
-        assert_eq!(Distance::Euclidean.name(), "EUCLIDEAN");
+        for (distance, name) in [
+            (Distance::Cosine, "COSINE"),
+            (Distance::DotProduct, "DOT_PRODUCT"),
+            (Distance::Euclidean, "EUCLIDEAN"),
+        ] {
+            assert_eq!((distance.name(), Distance::from_name(name)), (name, Some(distance)));
+        }
+        assert_eq!(Distance::from_name("cosine"), None);
+    }
+
+    #[test]
+    fn attributes_of_entries() {
+        let attribute = |name: &str| KeyAttribute {
+            name: name.into(),
+            kind: ScalarType::S,
+        };
+        let table = KeySchema::new([attribute("pk")], [attribute("sk")]);
+        let search = |name: &str, hash: bool| SearchAttribute {
+            name: name.into(),
+            kind: ScalarType::S,
+            hash,
+        };
+        let names = ["pk", "sk", "h", "f", "a", "b"];
+        for (projection, expect) in [
+            (Projection::All, [true; 6]),
+            (Projection::KeysOnly, [true, true, true, true, false, false]),
+            (
+                Projection::Include(vec!["b".into()]),
+                [true, true, true, true, false, true],
+            ),
+        ] {
+            let index = VectorIndex {
+                name: "v".into(),
+                attribute: "vector".into(),
+                search: vec![search("f", false), search("h", true)],
+                projection,
+                dimensions: 2,
+                distance: Distance::Cosine,
+            };
+            assert_eq!(names.map(|name| index.projects(name, &table)), expect, "{index:?}");
+            assert_eq!(index.hash().map(|hash| hash.name.as_str()), Some("h"));
+            assert_eq!(
+                index.search_attribute("f").map(SearchAttribute::role),
+                Some("INLINE_FILTER")
+            );
+            assert_eq!(index.search_attribute("h").map(SearchAttribute::role), Some("HASH"));
+            assert_eq!(index.search_attribute("a"), None);
+        }
     }
 }

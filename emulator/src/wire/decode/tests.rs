@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::request::*;
+use crate::transfer::InvalidRecord;
 use crate::value::{AttributeValue, Map, SentItem};
 use crate::wire::encode::Writer;
 
@@ -392,6 +393,66 @@ fn shapes_of_values() {
     ] {
         check("PutItem", &format!("{{\"Item\":{{\"a\":{value}}}}}"), "ok");
     }
+}
+
+/// Of several invalid values the first is reported, unless another breaks a rule that is checked before.
+#[test]
+fn the_most_important_of_several_errors_is_reported() {
+    let number = |text: &str| format!("The parameter cannot be converted to a numeric value: {text}");
+    let wrapped =
+        |text: &str, key: &str| format!("V ExpressionAttributeValues contains invalid value: {text} for key {key}");
+    let nested = r#"{"M":{"":{"S":"a"}}}"#;
+    for (values, expect) in [
+        (
+            r#"":b":{"N":"x"},":a":{"N":"y"}"#.to_owned(),
+            wrapped(&number("x"), ":b"),
+        ),
+        (
+            r#"":b":{"N":"x"},":a":{"S":"y"}"#.to_owned(),
+            wrapped(&number("x"), ":b"),
+        ),
+        (
+            r#"":b":{"S":"x"},":a":{"N":"y"}"#.to_owned(),
+            wrapped(&number("y"), ":a"),
+        ),
+        (
+            format!(r#"":a":{nested},":b":{{"N":"x"}}"#),
+            wrapped(&number("x"), ":b"),
+        ),
+        (
+            format!(r#"":a":{{"N":"x"}},":b":{nested}"#),
+            wrapped(&number("x"), ":a"),
+        ),
+        (
+            format!(r#"":a":{nested},":b":{nested}"#),
+            wrapped(ApiError::EMPTY_NAME, ":a"),
+        ),
+        (r#"":a":{"S":"x"},":b":{"S":"y"}"#.to_owned(), "ok".to_owned()),
+    ] {
+        let body = format!(r#"{{"TransactItems":[{{"Update":{{"ExpressionAttributeValues":{{{values}}}}}}}]}}"#);
+        check("TransactWriteItems", &body, &expect);
+    }
+    let (key, condition) = (
+        r#""ExclusiveStartKey":{"a":{}}"#,
+        r#""KeyConditions":{"a":{"AttributeValueList":[{"N":"x"}]}}"#,
+    );
+    let of_key = format!("V The provided starting key is invalid: {}", ApiError::EMPTY_VALUE);
+    for (members, expect) in [
+        (format!("{key},{condition}"), of_key.clone()),
+        (format!("{condition},{key}"), of_key),
+        (
+            format!(r#"{condition},"ExclusiveStartKey":{{"a":{{"S":"a"}}}}"#),
+            format!("V {}", number("x")),
+        ),
+        (
+            format!(r#"{condition},"ExclusiveStartKey":{{"a":{{"N":"y"}}}}"#),
+            format!("V {}", number("y")),
+        ),
+    ] {
+        check("Query", &format!("{{{members}}}"), &expect);
+    }
+    let record = ItemRecord::read(br#"{"Item":{"a":{"N":"x"}}}"#).unwrap_err();
+    assert_eq!(record, InvalidRecord::Value(number("x")));
 }
 
 #[test]
