@@ -634,6 +634,37 @@ mod tests {
         let blank = format!(r#"{{"Statement":{} []}}"#, " ".repeat(20_480));
         assert_eq!(refusal(&blank, identity), "The policy has no statement.");
         assert!(refusal(&blank, PolicyKind::Resource).starts_with("Maximum policy size of 20480 bytes exceeded"));
+        let text = |size: usize| format!("{}{}", " ".repeat(size - 2), "{}");
+        for kind in [PolicyKind::Identity, PolicyKind::Session] {
+            let counted = kind.limit().0;
+            let expect = if counted {
+                "Maximum policy size"
+            } else {
+                "The policy has no statement."
+            };
+            assert!(refusal(&text(LARGEST_TEXT), kind).starts_with(expect), "{kind:?}");
+            assert_eq!(
+                refusal(&text(LARGEST_TEXT + 1), kind),
+                format!("The policy has more than {LARGEST_TEXT} bytes."),
+                "{kind:?}"
+            );
+        }
+        for (kind, expect) in [
+            (PolicyKind::Identity, "an identity-based policy"),
+            (PolicyKind::Session, "a session policy"),
+            (PolicyKind::Endpoint, "a VPC endpoint policy"),
+            (PolicyKind::Resource, "a resource-based policy"),
+            (PolicyKind::ServiceControl, "a service control policy"),
+            (PolicyKind::ResourceControl, "a resource control policy"),
+            (PolicyKind::Boundary, "a permissions boundary"),
+        ] {
+            let (_, most) = kind.limit();
+            let large = format!(r#"{{"Statement":"{}"}}"#, "x".repeat(most));
+            assert_eq!(
+                refusal(&large, kind),
+                format!("Maximum policy size of {most} bytes exceeded for {expect}.")
+            );
+        }
         let deep = format!(r#"{{"Statement": {}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
         assert!(refusal(&deep, PolicyKind::Resource).ends_with("nested too deeply."));
     }
@@ -751,6 +782,21 @@ mod tests {
                 r#"{"Effect": "Deny", "Principal": "*", "NotAction": "dynamodb:*", "Resource": "*"}"#,
                 PolicyKind::ResourceControl,
                 "Statement 1: NotAction is not allowed in a resource control policy.",
+            ),
+            (
+                r#"{"Sid": ["a"], "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Sid must be a string.",
+            ),
+            (
+                r#"{"Sid": "a b", "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Resource,
+                "",
+            ),
+            (
+                r#"{"Sid": "a b", "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Endpoint,
+                "",
             ),
             (
                 r#"{"Sid": "a b", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,

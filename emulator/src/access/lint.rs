@@ -489,6 +489,8 @@ mod tests {
             let warnings = PolicyDocument::parse(&old, PolicyKind::Identity).unwrap().warnings();
             let codes: Vec<&str> = warnings.iter().map(|warning| warning.code).collect();
             assert_eq!(codes, expect, "{old}");
+            let text = "Policy variables are plain text unless Version is 2012-10-17.";
+            assert!(warnings.iter().all(|warning| warning.message == text));
         }
     }
 
@@ -641,6 +643,8 @@ mod tests {
             let policy = PolicyDocument::parse(&text, PolicyKind::Resource).unwrap();
             let found: Vec<_> = policy.warnings().into_iter().map(|warning| warning.code).collect();
             assert_eq!(found, expect, "{text}");
+            let message = "A table's ARN does not match its indexes: name table/NAME/index/* if they are to be read.";
+            assert!(policy.warnings().iter().all(|warning| warning.message == message));
         }
     }
 

@@ -348,6 +348,24 @@ mod tests {
     }
 
     #[test]
+    fn refusals_name_the_principal() {
+        for (principal, expect) in [
+            (r#""ann""#, "a principal must be \"*\" or an object."),
+            ("{}", "a principal must be \"*\" or an object."),
+            (r#"{"AWS": []}"#, "principal AWS must be a string or a list of strings."),
+            (
+                r#"{"Service": {}}"#,
+                "principal Service must be a string or a list of strings.",
+            ),
+            (r#"{"Aws": "*"}"#, "\"Aws\" is not a kind of principal."),
+            (r#"{"AWS": ["*", "ann"]}"#, "invalid principal \"ann\"."),
+        ] {
+            let refused = PrincipalList::read(&Node::parse(principal, 4).unwrap(), false).unwrap_err();
+            assert_eq!(refused, expect, "{principal}");
+        }
+    }
+
+    #[test]
     fn principals_are_refused() {
         for principal in [
             r#""ann""#,

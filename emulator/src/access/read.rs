@@ -754,6 +754,104 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sessions_that_are_refused() {
+        let place = "accounts.123456789012.users.a.sessions.0";
+        let keys = r#""accessKeyId": "K", "secretAccessKey": "s", "sessionToken": "t""#;
+        for (session, expect) in [
+            (format!(r#"{{{keys}}}"#), String::new()),
+            (
+                format!(r#"{{{keys}, "expires": "2026-02-01T00:00:00Z"}}"#),
+                String::new(),
+            ),
+            (
+                format!(r#"{{{keys}, "durationSeconds": "900", "federated": "true"}}"#),
+                String::new(),
+            ),
+            (
+                format!(r#"{{{keys}, "role": "x"}}"#),
+                format!("{place} has no member \"role\": it is a session of arn:aws:iam::123456789012:user/a."),
+            ),
+            (
+                format!(r#"{{{keys}, "expires": "2026-02-01T00:00:00Z", "durationSeconds": "900"}}"#),
+                format!("{place} must have only one of expires and durationSeconds."),
+            ),
+            (
+                format!(r#"{{{keys}, "expires": "tomorrow"}}"#),
+                format!("{place}.expires must be a date and time such as 2026-01-01T00:00:00Z."),
+            ),
+            (
+                format!(r#"{{{keys}, "durationSeconds": "1.5"}}"#),
+                format!("{place}.durationSeconds must be a whole number."),
+            ),
+            (
+                format!(r#"{{{keys}, "name": "a"}}"#),
+                format!("{place}.name: a session's name must have 2 to 64 letters, digits and +=,.@_-."),
+            ),
+            (
+                r#"{"accessKeyId": "K", "secretAccessKey": "s"}"#.to_owned(),
+                format!("{place} needs sessionToken."),
+            ),
+            (
+                r#"{"secretAccessKey": "s", "sessionToken": "t"}"#.to_owned(),
+                format!("{place} needs accessKeyId."),
+            ),
+            (
+                format!(r#"{{{keys}, "policies": "arn:x"}}"#),
+                format!("{place}.policies.0: there is no managed policy arn:x."),
+            ),
+            (
+                format!(r#"{{{keys}, "federated": "yes"}}"#),
+                format!("{place}.federated must be true or false."),
+            ),
+        ] {
+            let json =
+                format!(r#"{{"accounts": {{"123456789012": {{"users": {{"a": {{"sessions": [{session}]}}}}}}}}}}"#);
+            assert_eq!(read(&json).err().unwrap_or_default(), expect, "{session}");
+        }
+        let account = |inside: &str| read(&format!(r#"{{"accounts": {{"123456789012": {inside}}}}}"#)).unwrap_err();
+        for (inside, expect) in [
+            (
+                format!(r#"{{"roles": {{"r": {{"sessions": [{{{keys}, "federated": "true"}}]}}}}}}"#),
+                "accounts.123456789012.roles.r.sessions.0: arn:aws:iam::123456789012:role/r is not a user, so it has no federated sessions.",
+            ),
+            (
+                r#"{"users": {"a": {"sessions": {}}}}"#.to_owned(),
+                "accounts.123456789012.users.a.sessions must be a list.",
+            ),
+            (
+                r#"{"users": {"a": {"groups": [[]]}}}"#.to_owned(),
+                "accounts.123456789012.users.a.groups must be a list of strings.",
+            ),
+        ] {
+            assert_eq!(account(&inside), expect, "{inside}");
+        }
+    }
+
+    #[test]
+    fn endpoints_that_are_refused() {
+        let endpoint = |inside: &str| read(&format!(r#"{{"vpcEndpoints": {{"vpce-1": {inside}}}}}"#));
+        for (inside, expect) in [
+            (r#"{"type": "GATEWAY"}"#, ""),
+            (r#"{"type": "interface", "vpc": "vpc-1"}"#, ""),
+            ("{}", ""),
+            (
+                r#"{"type": "other"}"#,
+                "vpcEndpoints.vpce-1.type must be \"gateway\" or \"interface\".",
+            ),
+            (
+                r#"{"policy": "arn:aws:iam::aws:policy/AdministratorAccess"}"#,
+                "arn:aws:iam::aws:policy/AdministratorAccess: a managed policy cannot be a VPC endpoint policy.",
+            ),
+            (
+                r#"{"id": "x"}"#,
+                "vpcEndpoints.vpce-1 has no member \"id\"; its members are vpc, type, policy.",
+            ),
+        ] {
+            assert_eq!(endpoint(inside).err().unwrap_or_default(), expect, "{inside}");
+        }
+    }
+
     /// Service control policies are of one level, or of several.
     #[test]
     fn levels_of_service_control_policies() {
@@ -835,7 +933,26 @@ mod tests {
         ];
         for (what, make, most) in make {
             assert!(read(&make(most)).is_ok(), "{what}: {:?}", read(&make(most)).err());
-            assert!(read(&make(most + 1)).is_err(), "{what}");
+            let refused = read(&make(most + 1)).unwrap_err();
+            let expect = match what {
+                "managed policies" => {
+                    "accounts.123456789012.groups.a.policies has more than 20 managed policies.".to_owned()
+                }
+                "the letters of a name" => format!(
+                    "accounts.123456789012.roles.{}: a name must have 1 to 64 letters, digits and +=,.@_-.",
+                    "a".repeat(65)
+                ),
+                "a managed policy" => {
+                    "arn:aws:iam::123456789012:policy/P: a managed policy has at most 6144 characters.".to_owned()
+                }
+                _ => {
+                    let group = what.trim_start_matches("inline policies of a ");
+                    format!(
+                        "accounts.123456789012.{group}s.a.policies: Maximum policy size of {most} bytes exceeded by the inline policies together."
+                    )
+                }
+            };
+            assert_eq!(refused, expect, "{what}");
         }
         assert_eq!(
             [INLINE_OF_USER, INLINE_OF_GROUP, INLINE_OF_ROLE, MANAGED_SIZE],
