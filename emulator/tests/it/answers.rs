@@ -1,6 +1,6 @@
 //! The answers to all controls, and to requests of the API that create and describe resources or are refused, member by member.
 //!
-//! `tests/answers.json` lists the requests of four scenarios with the status and the body of each answer. After a change of
+//! `tests/answers.json` lists the requests of five scenarios with the status and the body of each answer. After a change of
 //! an answer, `DYNATWIN_RECORD_ANSWERS=1 cargo test --test it answers::` writes the file again: review the difference.
 
 use std::collections::{BTreeMap, BTreeSet};
