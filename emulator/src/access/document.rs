@@ -956,6 +956,31 @@ mod tests {
         }
     }
 
+    /// Policies that name principals may have an id.
+    #[test]
+    fn ids_of_policies() {
+        for (kind, expect) in [
+            (PolicyKind::Identity, "Id is not allowed in an identity-based policy."),
+            (PolicyKind::Session, "Id is not allowed in a session policy."),
+            (
+                PolicyKind::ServiceControl,
+                "Id is not allowed in a service control policy.",
+            ),
+            (PolicyKind::Resource, ""),
+            (PolicyKind::Endpoint, ""),
+        ] {
+            let principal = if kind.names_principals() {
+                r#""Principal": "*","#
+            } else {
+                ""
+            };
+            let text = format!(
+                r#"{{"Id": "x", "Statement": {{"Effect": "Deny", {principal} "Action": "*", "Resource": "*"}}}}"#
+            );
+            assert_eq!(refusal(&text, kind), expect, "{kind:?}");
+        }
+    }
+
     /// Each kind of policy has its largest size, with or without white space.
     #[test]
     fn a_policy_has_a_largest_size() {

@@ -309,6 +309,30 @@ mod tests {
                 &["ForAllValuesOnAbsentKey"],
             ),
             (
+                "Deny",
+                r#""dynamodb:GetRecords""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &[],
+            ),
+            (
+                "Deny",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:Scan""#,
+                r#"{"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &[],
+            ),
+            (
                 "Allow",
                 r#""dynamodb:TagResource""#,
                 r#"{"ForAllValues:StringEquals": {"aws:TagKeys": "a"}}"#,

@@ -664,6 +664,39 @@ mod tests {
     }
 
     #[test]
+    fn names_and_policies_have_several_forms() {
+        let document = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
+        for (policies, labels) in [
+            (document.to_owned(), &["policies"][..]),
+            (format!("[{document}]"), &["policies.0"]),
+            (
+                format!(r#"{{"one": {document}, "two": {document}}}"#),
+                &["policies.one", "policies.two"],
+            ),
+            (format!("{document:?}"), &["policies"]),
+            (
+                r#""arn:aws:iam::aws:policy/AdministratorAccess""#.to_owned(),
+                &["arn:aws:iam::aws:policy/AdministratorAccess"],
+            ),
+        ] {
+            let name = "a9+=,.@_-Z";
+            let json =
+                format!(r#"{{"accounts": {{"123456789012": {{"users": {{"{name}": {{"policies": {policies}}}}}}}}}}}"#);
+            let directory = read(&json).unwrap();
+            let user = directory
+                .principal(&format!("arn:aws:iam::123456789012:user/{name}"))
+                .unwrap();
+            let found: Vec<_> = user.identity.iter().map(|attached| attached.label.as_str()).collect();
+            let place = format!("accounts.123456789012.users.{name}.");
+            let found: Vec<_> = found
+                .iter()
+                .map(|label| label.strip_prefix(&place).unwrap_or(label))
+                .collect();
+            assert_eq!(found, labels, "{policies}");
+        }
+    }
+
+    #[test]
     fn flags_are_texts() {
         for (json, expect) in [
             ("{}", Ok(None)),

@@ -52,6 +52,7 @@ fn valid_statements() {
         "FROM tab WHERE pk = 'a' SET a = 1",
         "DELETE FROM tab WHERE pk = 'a' RETURNING ALL OLD *",
         "EXISTS (SELECT * FROM tab WHERE pk = 'a' AND a = 1)",
+        "SELECT * FROM tab WHERE a = @\"b c\" AND @d = 1",
         "SELECT * FROM tab WHERE a = 1e+5 AND b = 1E-5 AND c = 1.5e05",
         "SELECT * FROM \"a-b\"",
         "SELECT * FROM \"a_b\".idx",

@@ -357,7 +357,23 @@ fn an_index_is_not_filtered_by_what_it_lacks() {
         reads.err().and_then(|error| error.message().map(str::to_owned))
     };
     let lacks = "One or more parameter values were invalid: Secondary index idx does not project one or more filter attributes: [np]";
+    let both = |names: &str| {
+        format!(
+            "One or more parameter values were invalid: Secondary index idx does not project one or more filter attributes: [{names}]"
+        )
+    };
     for (clause, expect) in [
+        ("g = 'a' AND (np = 1 OR mp = 2)", Some(both("np, mp").as_str())),
+        ("g = 'a' AND (pk = 'x' OR np = 1)", Some(lacks)),
+        (
+            "g = 'a' AND np = 1 AND NOT (np = 2 AND mp IN [3])",
+            Some(both("np, mp").as_str()),
+        ),
+        ("g = 'a' AND np IN [1]", Some(lacks)),
+        ("g = 'a' AND 1 = np", Some(lacks)),
+        ("g = 'a' AND pk = np", Some(lacks)),
+        ("g = 'a' AND np.x = 1", Some(lacks)),
+        ("g = 'a' AND pk.np = 1", None),
         ("g = 'a' AND np = 1", Some(lacks)),
         ("g IN ['a', 'b'] AND np = 1", Some(lacks)),
         ("g = 'a' AND (NOT size(np) > 1 OR pk = 'x')", Some(lacks)),

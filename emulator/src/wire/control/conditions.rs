@@ -439,6 +439,33 @@ mod tests {
             ),
             (r#"{"latency": "none"}"#, Conditions { latency: None, ..aws }),
             (
+                r#"{"capacity": {"burst": 1, "growth": 2, "adaptive": false, "partitionRead": 3, "partitionWrite": 4, "partitionSize": 5, "shardReaders": 6, "heatSplit": 7}}"#,
+                Conditions {
+                    capacity: Capacity::Enforced(Enforcement {
+                        burst: Duration::from_secs(1),
+                        growth: Duration::from_secs(2),
+                        adaptive: false,
+                        partition_read: 3,
+                        partition_write: 4,
+                        partition_size: 5,
+                        shard_readers: 6,
+                        heat_split: Some(Duration::from_secs(7)),
+                    }),
+                    ..aws
+                },
+            ),
+            (
+                r#"{"capacity": {"heatSplit": "never", "shardReaders": 1e15}}"#,
+                Conditions {
+                    capacity: Capacity::Enforced(Enforcement {
+                        heat_split: None,
+                        shard_readers: u32::MAX,
+                        ..Enforcement::AWS
+                    }),
+                    ..aws
+                },
+            ),
+            (
                 r#"{"latency": {"read": 1, "write": 2, "query": 3, "transaction": 4, "control": 5, "perKilobyte": 0.006}}"#,
                 Conditions {
                     latency: Some(Latency {

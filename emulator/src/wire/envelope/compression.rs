@@ -267,6 +267,7 @@ mod tests {
             ("gzip;q=0.5,identity;q=0.8", gzip),
             ("gzip;q=0.x", gzip),
             ("gzip;q=7, deflate", gzip),
+            ("deflate, gzip;q=7", deflate),
             ("gzip;q =0;q=1", gzip),
             ("gzip;q= 0;q=1", None),
             ("gzip;q=0, gzip;q=1, gzip;q=0", gzip),

@@ -231,6 +231,30 @@ mod tests {
     }
 
     #[test]
+    fn event_streams_resume_after_an_event() {
+        for (sent, expect) in [
+            (None, None),
+            (Some("7"), Some(7)),
+            (Some(" 7 "), Some(7)),
+            (Some("-7"), None),
+            (Some("x"), None),
+            (Some(""), None),
+        ] {
+            let headers: Vec<_> = sent
+                .map(|id| ("last-event-id".to_owned(), id.to_owned()))
+                .into_iter()
+                .collect();
+            let request = HttpRequest {
+                method: "GET",
+                target: "/_dynatwin/events",
+                headers: &headers,
+                body: b"",
+            };
+            assert_eq!(last_event(&request), expect, "{sent:?}");
+        }
+    }
+
+    #[test]
     fn bodies_have_the_content_type_of_json() {
         for (media, body, status) in [
             (None, &b""[..], 0),

@@ -691,6 +691,9 @@ mod tests {
             ("us-gov-west-1", true),
             ("ap-southeast-12", true),
             ("local", true),
+            ("localhost", true),
+            ("ddblocal", true),
+            ("locals", false),
             ("us-east", false),
             ("us-east-", false),
             ("nowhere", false),
@@ -751,6 +754,30 @@ mod tests {
                 body: case.body,
             };
             assert_eq!(Signed::of(&request).unwrap().date, expect, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_token_is_in_the_query_or_a_header() {
+        let without = presigned().replace("&X-Amz-Security-Token=session%2Ftoken%3D%3D", "");
+        for (case, header, expect) in [
+            (presigned(), None, Some(TOKEN)),
+            (presigned(), Some("other"), Some(TOKEN)),
+            (without.clone(), None, None),
+            (without, Some("other"), Some("other")),
+            (temporary(), None, Some(TOKEN)),
+            (long_term(), None, None),
+        ] {
+            let mut headers = case.headers.clone();
+            headers.extend(header.map(|token| ("x-amz-security-token".to_owned(), token.to_owned())));
+            let request = HttpRequest {
+                method: "POST",
+                target: &case.target,
+                headers: &headers,
+                body: case.body,
+            };
+            let signed = Signed::of(&request).unwrap();
+            assert_eq!(signed.token.as_deref(), expect, "{} {header:?}", case.target);
         }
     }
 
