@@ -338,6 +338,14 @@ mod tests {
             );
             assert_eq!(session.expires, Moment::START.plus(request.duration));
         }
+        for (name, fits) in [("a", false), ("ab", true), ("a b", false)] {
+            let request = SessionRequest {
+                name: name.to_owned(),
+                ..SessionRequest::new("arn:aws:iam::123456789012:role/Reader")
+            };
+            let session = new_session(&directory, &request, Secret::new("t"), Moment::START);
+            assert_eq!(session.is_ok(), fits, "{name}");
+        }
     }
 
     #[test]

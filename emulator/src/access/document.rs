@@ -956,6 +956,23 @@ mod tests {
         }
     }
 
+    /// Without variables a text is taken as it is, but the end of an ARN that has one is not filled up.
+    #[test]
+    fn variables_are_plain_text_in_old_policies() {
+        for (resource, expect) in [
+            ("arn:aws:dynamodb:${aws:RequestedRegion}:1:table/T", ""),
+            ("arn:aws:dynamodb:us-east-1:1:table/${aws:username", ""),
+            ("arn:aws:dynamodb:us-east-1", ""),
+            (
+                "arn:aws:dynamodb:${x}",
+                "Statement 1: Resource arn:aws:dynamodb:${x} is not a complete ARN.",
+            ),
+        ] {
+            let text = format!(r#"{{"Statement": {{"Effect": "Allow", "Action": "*", "Resource": "{resource}"}}}}"#);
+            assert_eq!(refusal(&text, PolicyKind::Identity), expect, "{resource}");
+        }
+    }
+
     /// Policies that name principals may have an id.
     #[test]
     fn ids_of_policies() {

@@ -782,6 +782,14 @@ mod tests {
                 ),
                 "accounts.123456789012.resourceControlPolicies.0: the effect of a resource control policy must be Deny.",
             ),
+            (
+                account(
+                    r#"{"resourceControlPolicies": {"one": {"Statement": [
+                        {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"},
+                        {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}]}}}"#,
+                ),
+                "accounts.123456789012.resourceControlPolicies.one: the effect of a resource control policy must be Deny.",
+            ),
         ] {
             assert_eq!(read(&json).unwrap_err(), expect, "{json}");
         }

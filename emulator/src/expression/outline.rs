@@ -338,6 +338,12 @@ mod tests {
             (ExpressionKind::Projection, "a, b[0].status", Some(8..14)),
             (ExpressionKind::Projection, "a, b b", Some(5..6)),
             (ExpressionKind::Filter, "a =", Some(3..3)),
+            (ExpressionKind::KeyCondition, "a <> b AND c <> d", Some(0..6)),
+            (
+                ExpressionKind::KeyCondition,
+                "attribute_exists(a) AND attribute_exists(c)",
+                Some(0..19),
+            ),
         ] {
             let error = scope.outline(kind, text).error.unwrap();
             assert_eq!(error.range, range, "{text}: {}", error.message);
