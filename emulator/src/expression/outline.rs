@@ -322,6 +322,7 @@ mod tests {
     use super::*;
     use crate::expression::{Bindings, Cache};
     use crate::request::Substitutions;
+    use crate::value::AttributeValue;
 
     #[test]
     fn errors_are_located() {
@@ -369,6 +370,31 @@ mod tests {
                 "{text}: {}",
                 error.message
             );
+        }
+    }
+
+    /// An expression with an error has no values.
+    #[test]
+    fn only_valid_expressions_are_evaluated() {
+        let (cache, substitutions) = (Cache::new(), Substitutions::default());
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        let item: Map = [("a".into(), AttributeValue::string("x"))].into_iter().collect();
+        for (text, valid) in [
+            ("attribute_exists(a)", true),
+            ("size(a) > b", true),
+            ("a = :b", false),
+            ("size(a) > :b", false),
+            ("a = a", false),
+        ] {
+            let outline = scope.outline(ExpressionKind::Filter, text);
+            let values = outline.evaluate(&item);
+            assert_eq!(
+                (outline.error.is_none(), values.len()),
+                (valid, outline.nodes.len()),
+                "{text}"
+            );
+            let some = values.iter().any(|value| !matches!(value, Outcome::Nothing));
+            assert_eq!(some, valid, "{text}");
         }
     }
 

@@ -845,3 +845,21 @@ fn a_refused_method_is_answered_with_those_that_are_allowed() {
         );
     }
 }
+
+/// Rates are whole numbers of 64 bits with a sign.
+#[test]
+fn the_largest_rates_are_shown() {
+    let engine = shared();
+    let conditions = r#"{"capacity": {"partitionRead": 1e19, "partitionWrite": 7}}"#;
+    assert_eq!(ask(&engine, "PUT", "/_dynatwin/conditions", conditions).status, 200);
+    let create = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#;
+    engine.dispatch(&me(), "CreateTable", create.as_bytes());
+    ask(&engine, "POST", "/_dynatwin/tables/tab/heat/watch", "");
+    let heat = ask(&engine, "GET", "/_dynatwin/tables/tab/heat", "");
+    let heat: serde_json::Value = serde_json::from_slice(&heat.body).unwrap();
+    let partition = &heat["resources"][0]["partitions"][0];
+    assert_eq!(partition["read"]["rate"], i64::MAX, "{heat}");
+    assert_eq!(partition["write"]["rate"], 7);
+}
