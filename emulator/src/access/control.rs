@@ -314,6 +314,48 @@ mod tests {
         )
     }
 
+    #[test]
+    fn principals_of_explanations() {
+        let control = control();
+        let request = |name: &str, is_federated: bool| SessionRequest {
+            name: name.to_owned(),
+            is_federated,
+            ..SessionRequest::new("")
+        };
+        let (user, role) = (
+            "arn:aws:iam::123456789012:user/ann",
+            "arn:aws:iam::123456789012:role/Reader",
+        );
+        for (principal, session, expect) in [
+            (user, None, user),
+            (role, None, "arn:aws:sts::123456789012:assumed-role/Reader/session"),
+            (
+                role,
+                Some(request("mine", false)),
+                "arn:aws:sts::123456789012:assumed-role/Reader/mine",
+            ),
+            (
+                user,
+                Some(request("visitor", true)),
+                "arn:aws:sts::123456789012:federated-user/visitor",
+            ),
+            (
+                role,
+                Some(request("visitor", true)),
+                "arn:aws:iam::123456789012:role/Reader is not a user, so it has no federated sessions.",
+            ),
+            (
+                "arn:aws:iam::123456789012:user/bob",
+                None,
+                "There is no principal arn:aws:iam::123456789012:user/bob.",
+            ),
+        ] {
+            let identity = control.identity_of(principal, session.as_ref(), RequestOrigin::default(), Moment::START);
+            let found = identity.map_or_else(|why| why, |identity| identity.subject().arn.clone());
+            assert_eq!(found, expect, "{principal}");
+        }
+    }
+
     /// Without session policies a role's session has the role's permissions, and a federated user has none.
     #[test]
     fn sessions_have_the_policies_they_are_issued_with() {

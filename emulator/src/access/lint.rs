@@ -368,6 +368,18 @@ mod tests {
                 r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}}"#,
                 &["ReturnValuesLeakAttributes"],
             ),
+            (
+                "Deny",
+                r#""dynamodb:GetItem""#,
+                r#"{"StringEquals": {"aws:username": "ann"}, "ForAnyValue:StringEquals": {"dynamodb:Attributes": "ssn"}}"#,
+                &["AttributesWithoutSelect"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:UpdateItem""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}, "StringEquals": {"aws:username": "ann", "dynamodb:ReturnValues": "NONE"}}"#,
+                &[],
+            ),
             // A condition that allows the absence of a key, or demands it, does not make the key present.
             (
                 "Allow",
