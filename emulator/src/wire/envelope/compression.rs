@@ -311,6 +311,25 @@ mod tests {
         let cut = [&member[..], &member[..20]].concat();
         assert!(inflated(&cut, Some(b"gzip")).is_err());
         assert_eq!(inflated(b"{}", Some(b"garbage")), Err(InflateError::Broken));
+        for coding in ["gzip", "deflate"] {
+            let mut body = plain.clone();
+            compress(&mut body, Some(coding.as_bytes()));
+            for (other, fits) in [
+                ("gzip", "gzip"),
+                ("GZIP", "gzip"),
+                (" Deflate ", "deflate"),
+                ("br", ""),
+                ("x-gzip", ""),
+            ] {
+                assert_eq!(
+                    inflated(&body, Some(other.as_bytes())).is_ok(),
+                    fits == coding,
+                    "{coding} {other}"
+                );
+            }
+            assert_eq!(inflated(&body, None).unwrap(), body);
+            assert_eq!(inflated(&body, Some(b"identity")).unwrap(), body);
+        }
         assert_eq!(inflated(b"{}", Some(b" Identity ")).unwrap(), &b"{}"[..]);
         let mut short = vec![b'a'; LEAST_COMPRESSED - 1];
         assert_eq!(compress(&mut short, Some(b"gzip")), None);

@@ -81,6 +81,10 @@ fn methods_paths_and_types() {
         ("PATCH", "/", &[], "", 404, not_found),
         ("OPTIONS", "/", &[], "", 404, not_found),
         ("OPTIONS", "/", &[ORIGIN], "", 200, ""),
+        ("OPTIONS", "/?x", &[ORIGIN], "", 200, ""),
+        ("OPTIONS", "/other", &[ORIGIN], "", 404, not_found),
+        ("GET", "/other?/", &[], "", 404, not_found),
+        ("POST", "/?x", &[JSON], "{}", 400, UNKNOWN),
         ("POST", "/other", &[JSON, TARGET, SIGNED, DATE], "{}", 404, not_found),
         ("POST", "/", &[TARGET, SIGNED, DATE], "{}", 404, not_found),
         (
