@@ -800,7 +800,7 @@ mod tests {
         let place = "accounts.123456789012.users.a.sessions.0";
         let keys = r#""accessKeyId": "K", "secretAccessKey": "s", "sessionToken": "t""#;
         for (session, expect) in [
-            (format!(r#"{{{keys}}}"#), String::new()),
+            (format!("{{{keys}}}"), String::new()),
             (
                 format!(r#"{{{keys}, "expires": "2026-02-01T00:00:00Z"}}"#),
                 String::new(),
