@@ -239,7 +239,7 @@ fn a_snapshot_has_the_writes_on_their_way() {
     }
     twin.pause(AP, Some(EU));
     twin.put(EU, "paused", "1");
-    twin.delete(EU, "7");
+    twin.put(EU, "7", "eu");
     commits::check(&twin.engine, twin.recorder(), || settings(7)).unwrap();
     let copy = Engine::new(settings(7));
     let snapshot = StateSnapshot::from_bytes(&twin.engine.snapshot().to_bytes()).unwrap();
@@ -269,7 +269,7 @@ fn a_snapshot_has_the_writes_on_their_way() {
         engine.advance(Duration::from_mins(1));
     }
     commits::same("the copy", &commits::dump(&twin.engine), &commits::dump(&copy)).unwrap();
-    assert_eq!((twin.get(AP, "paused"), twin.get(AP, "7")), ("1".into(), "-".into()));
+    assert_eq!((twin.get(AP, "paused"), twin.get(AP, "7")), ("1".into(), "eu".into()));
 }
 
 /// The pending work of a table has the writes that are on their way to it.
