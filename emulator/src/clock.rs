@@ -595,6 +595,10 @@ mod tests {
             assert_eq!(clock.now().seconds(), stood + 20 + step);
             clock.unfreeze();
             assert_eq!(clock.now().seconds(), stood + 20 + step);
+            // A clock that is not frozen goes on, whether or not it was read before.
+            second();
+            clock.unfreeze();
+            assert_eq!(clock.now().seconds(), stood + 20 + 2 * step);
         }
     }
 

@@ -541,6 +541,14 @@ fn every_modelled_exception_can_be_injected() {
              dynamodb:DescribeTable action",
         ),
         (
+            ErrorKind::AccessDenied,
+            "GetItem",
+            &key("a"),
+            "User: arn:aws:iam::000000000000:root is not authorized to perform: dynamodb:GetItem on resource: \
+             arn:aws:dynamodb:us-east-1:000000000000:table/tab because no resource-based policy allows the \
+             dynamodb:GetItem action",
+        ),
+        (
             ErrorKind::ExpiredToken,
             "ListTables",
             &json!({}),
@@ -728,13 +736,24 @@ fn a_rule_that_can_never_act_is_refused() {
                 .until(Duration::from_secs(2)),
             "The rule's time ends before it begins.",
         ),
+        (
+            Rule::new(Verdict::Reset).moving_clock(),
+            "Only a rule with a wait can move the clock.",
+        ),
     ] {
         assert_eq!(
             twin.0.add_fault(rule).map_err(|error| error.to_string()),
             Err(expect.to_owned())
         );
     }
-    assert!(twin.0.faults().report().is_empty());
+    assert!(twin.0.faults().report().is_empty() && twin.0.faults().is_empty());
+    let lag = Lag::Fixed(Duration::from_secs(1));
+    for wait in [Verdict::Wait(Duration::from_secs(1)), Verdict::WaitAbout(lag)] {
+        let id = twin.0.add_fault(Rule::new(wait).moving_clock()).unwrap();
+        assert!(!twin.0.faults().is_empty());
+        twin.0.faults().remove(id);
+        assert!(twin.0.faults().is_empty());
+    }
     // Without an operation it acts on the operations whose model lists the exception.
     twin.0.add_fault(rule(ErrorKind::TransactionConflict)).unwrap();
     assert_eq!(twin.send("GetItem", key("a")).status, 200);

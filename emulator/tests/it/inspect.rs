@@ -149,6 +149,7 @@ fn a_page_after_skipped_items_ends_at_a_megabyte() {
             .position(|stored| stored["item"]["order"]["S"] == "00");
         let found = page(&twin, &format!("skip={}&limit=10", place.unwrap() + 1));
         assert_eq!(found["items"].as_array().unwrap().len(), count, "{last}");
+        assert!(found["next"].is_string(), "{last}");
     }
 }
 

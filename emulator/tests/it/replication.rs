@@ -402,6 +402,11 @@ fn a_region_that_is_cut_off_catches_up_both_ways() {
     assert_eq!(waits, [(US.into(), true, 1, 2), (EU.into(), true, 1, 2)]);
     // One pair at a time.
     twin.resume(US, Some(AP));
+    let paused = |region: &str| -> Vec<bool> {
+        let states = twin.engine.account(&caller(region)).replication("tab").unwrap();
+        states.iter().map(|state| state.paused).collect()
+    };
+    assert_eq!([US, EU, AP].map(paused), [[false, false], [false, true], [false, true]]);
     assert_eq!(
         (twin.all(&[US, EU, AP], "a"), twin.all(&[US, EU, AP], "b")),
         ("last last lost".into(), "1 - 1".into())
@@ -893,4 +898,9 @@ fn arriving_writes_count_as_consumed() {
     assert!(own > 0.0 && arrived > 0.0, "{own} {arrived}");
     twin.put(EU, "b", "1");
     assert_eq!((consumed(US) - us, consumed(EU) - eu), (own + arrived, own + arrived));
+    // No other counter of the table has them.
+    twin.get(EU, "a");
+    let metrics = twin.engine.metrics(&caller(EU));
+    let read = metrics.iter().find(|metric| metric.name == "ConsumedReadCapacityUnits");
+    assert_eq!(read.map(|metric| metric.value), Some(1.0));
 }
