@@ -81,4 +81,55 @@ mod tests {
         assert_ne!(decide(7, "stale", b"pk", 0), decide(7, "stale", b"pk", 1));
         assert!((0.0..1.0).contains(&share(decide(7, "stale", b"pk", 0))));
     }
+
+    /// Recorded decisions stay as they are: a seed repeats a run of another version, on another target.
+    #[test]
+    fn decisions_never_change() {
+        for (seed, what, key, ordinal, expect) in [
+            (0, "", &b""[..], 0, 0xae3f_49d7_227c_9823),
+            (7, "stale", &b"pk"[..], 0, 0xd2d1_a0a4_c2c2_ba7f),
+            (7, "stale", &b"pk"[..], 1, 0x97f0_4aff_c3cf_4e7c),
+            (8, "stale", &b"pk"[..], 0, 0x7a14_5bbd_a493_acc7),
+            (7, "propagation", &b"12345678"[..], 3, 0x1e09_5c01_319d_c8ff),
+            (
+                7,
+                "propagation",
+                &b"a key of several words"[..],
+                u64::MAX,
+                0xdb19_4f36_6af9_96e5,
+            ),
+        ] {
+            assert_eq!(
+                decide(seed, what, key, ordinal),
+                expect,
+                "{seed} {what} {key:?} {ordinal}"
+            );
+        }
+        // What is added is divided as it was added.
+        let hash = |parts: &[&[u8]]| {
+            parts
+                .iter()
+                .fold(StableHash::new(7), |hash, part| hash.bytes(part))
+                .finish()
+        };
+        let divided: [&[&[u8]]; 6] = [
+            &[b"ab", b"c"],
+            &[b"a", b"bc"],
+            &[b"abc"],
+            &[b"abc", b""],
+            &[b"abc\0"],
+            &[b"", b"abc"],
+        ];
+        for (at, one) in divided.iter().enumerate() {
+            assert!(divided[..at].iter().all(|other| hash(one) != hash(other)), "{one:?}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_from_zero_up_to_one() {
+        for (decision, expect) in [(0, 0.0), (1 << 62, 0.25), (1 << 63, 0.5), (3 << 62, 0.75), (2047, 0.0)] {
+            assert_eq!(share(decision), expect, "{decision}");
+        }
+        assert!(share(u64::MAX) < 1.0 && share(u64::MAX) > 0.999_999);
+    }
 }

@@ -292,6 +292,26 @@ fn records_older_than_a_day_are_dropped() {
     assert_eq!(stream.place_of_shard(&first, later(28)), None);
 }
 
+/// The next moment at which something is dropped: of the oldest records, the closed shards and the stream itself.
+#[test]
+fn a_stream_knows_when_it_drops_something_next() {
+    let stream = stream(StreamView::NewImage);
+    let later = |hours: u32| Moment::START.plus(HOUR * hours);
+    assert_eq!(stream.next_trim(), Moment::NEVER);
+    put(&stream, QUARTER, "first", later(1));
+    put(&stream, 0, "second", later(2));
+    put(&stream, 0, "third", later(3));
+    assert_eq!(stream.next_trim(), later(25));
+    close(&stream, later(3), later(3));
+    assert_eq!(stream.next_trim(), later(25));
+    for (hours, next, held) in [(24, 25, 3), (25, 26, 2), (26, 27, 1), (27, 27, 0)] {
+        stream.trim(later(hours));
+        assert_eq!(stream.next_trim(), later(next), "{hours}");
+        assert_eq!(stream.held().bytes() > 0, held > 0, "{hours}");
+        assert_eq!(stream.is_gone(later(hours)), hours >= 27, "{hours}");
+    }
+}
+
 #[test]
 fn records_of_a_shard_arrive_in_their_order() {
     let stream = stream(StreamView::NewImage);
