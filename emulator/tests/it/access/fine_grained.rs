@@ -435,3 +435,53 @@ fn a_refused_part_refuses_the_whole_call_and_nothing_is_written() {
     );
     assert_eq!(answer["Responses"][1]["Error"]["Code"], "AccessDenied", "{answer}");
 }
+
+/// The keys of a batch are those of their own table: a policy decides about each table by itself.
+#[test]
+fn a_batch_is_evaluated_table_by_table() {
+    let statement = |table: &str, keys: &[&str]| {
+        json!({"Effect": "Allow", "Action": ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"],
+            "Resource": format!("arn:aws:dynamodb:us-east-1:123456789012:table/{table}"),
+            "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}}})
+    };
+    let policy = json!({"Version": "2012-10-17",
+        "Statement": [statement("First", &["a", "b"]), statement("Second", &["c"])]});
+    let twin = Twin::with_user("u1", &json!({}), &policy);
+    for table in ["First", "Second", "Third"] {
+        twin.create_table(table, ("pk", ""), None);
+    }
+    for (tables, denied) in [
+        (&[("First", &["a", "b"][..]), ("Second", &["c"])][..], None),
+        (&[("First", &["a", "b"])], None),
+        (&[("Second", &["c"])], None),
+        (&[("First", &["a", "c"])], Some("First")),
+        (&[("First", &["a"]), ("Second", &["a"])], Some("Second")),
+        (&[("First", &["c"]), ("Second", &["c"])], Some("First")),
+        (
+            &[("First", &["a"]), ("Second", &["c"]), ("Third", &["a"])],
+            Some("Third"),
+        ),
+    ] {
+        for operation in ["BatchGetItem", "BatchWriteItem"] {
+            let mut items = serde_json::Map::new();
+            for (table, keys) in tables {
+                let keys = keys.iter().map(|key| json!({"pk": {"S": key}}));
+                let entry = if operation == "BatchGetItem" {
+                    json!({"Keys": keys.collect::<Vec<_>>()})
+                } else {
+                    keys.map(|key| json!({"PutRequest": {"Item": key}})).collect()
+                };
+                items.insert((*table).to_owned(), entry);
+            }
+            let (status, answer) = twin.call("u1", operation, &json!({"RequestItems": items}));
+            let text = answer["Message"].as_str().unwrap_or_default();
+            match denied {
+                None => assert_eq!(status, 200, "{operation} {tables:?}: {answer}"),
+                Some(table) => assert!(
+                    status == 400 && text.contains(&format!(":table/{table} because")),
+                    "{operation} {tables:?}: {answer}"
+                ),
+            }
+        }
+    }
+}
