@@ -183,6 +183,23 @@ mod tests {
         }
     }
 
+    /// Warmth beyond the end of a growth ends it, so that the next one begins with the next peak.
+    #[test]
+    fn growth_goes_on_after_warmth() {
+        let after = |seconds: u64| Moment::START.plus(Duration::from_secs(seconds));
+        let mut growth = OnDemandGrowth::new(4000, Moment::START);
+        growth.note(Units::whole(4000));
+        growth.settle(TAKES, QUOTA, after(1));
+        growth.settle(TAKES, QUOTA, after(901));
+        growth.raise(9000, after(901));
+        growth.note(Units::whole(9000));
+        // Twice the peak of that second is served half an hour later.
+        for (second, rate) in [(902, 9000), (1802, 13_500), (2702, 18_000)] {
+            growth.settle(TAKES, QUOTA, after(second));
+            assert_eq!(growth.rate(after(second)), rate, "{second}");
+        }
+    }
+
     #[test]
     fn growth_begins_at_the_initial_rate() {
         let growth = OnDemandGrowth::new(4000, Moment::START);

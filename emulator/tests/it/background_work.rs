@@ -6,6 +6,7 @@ use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
 use serde_json::{Value, json};
 
+use crate::common::commits::dump;
 use crate::common::{Twin, create_table_with_ttl};
 
 const ACCOUNTS: usize = 12;
@@ -220,6 +221,30 @@ fn controls_find_due_work_applied() {
         // Not `advance`, which applies what is due.
         twin.engine.clock().advance(Duration::from_mins(1));
         assert_eq!(check(&twin), expect, "{name}");
+    }
+}
+
+/// A clock that is set or advanced applies what is due by then, before any request; one that is ahead stays.
+#[test]
+fn a_step_of_the_clock_applies_due_work() {
+    type Step = fn(&Engine) -> bool;
+    let set: Step = |engine| engine.set_clock(Moment::START.plus(Duration::from_mins(1)));
+    let advance: Step = |engine| {
+        engine.advance(Duration::from_mins(1));
+        true
+    };
+    let stay: Step = |engine| engine.set_clock(Moment::START);
+    let back: Step = |engine| engine.set_clock(Moment::from_seconds(0));
+    for (step, moves, left) in [(set, true, 0), (advance, true, 0), (stay, true, 1), (back, false, 1)] {
+        let twin = Twin::new(7);
+        create_table_with_ttl(&twin);
+        let ttl = (twin.seconds() + 10).to_string();
+        let item = json!({"pk": {"S": "expiring"}, "ttl": {"N": ttl}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        assert_eq!(step(&twin.engine), moves);
+        // A checkpoint applies nothing.
+        let state = format!("{:?}", dump(&twin.engine));
+        assert_eq!(state.matches("expiring").count() > 0, left > 0, "{left}");
     }
 }
 

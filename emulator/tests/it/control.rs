@@ -270,6 +270,29 @@ fn time_never_goes_back() {
     }
 }
 
+/// A table that is missing is named, with the account where accounts have their own.
+#[test]
+fn a_missing_table_is_named() {
+    let owned = Engine::new(settings(1));
+    let credentials = "AWS4-HMAC-SHA256 Credential=me/20260101/eu-west-1/dynamodb/aws4_request, \
+        SignedHeaders=host, Signature=0";
+    for (engine, expect) in [
+        (&shared(), "There is no table nope."),
+        (&owned, "There is no table nope for access key me in eu-west-1."),
+    ] {
+        for path in ["items", "pending", "heat"] {
+            let answer = engine.handle(&HttpRequest {
+                method: "GET",
+                target: &format!("/_dynatwin/tables/nope/{path}"),
+                headers: &[("host", "localhost"), ("authorization", credentials)],
+                body: b"",
+            });
+            assert_eq!(answer.status, 404, "{path}");
+            assert!(text(&answer).contains(expect), "{path}: {}", text(&answer));
+        }
+    }
+}
+
 /// A method that a path does not have is refused with those that it has.
 #[test]
 fn a_refused_method_names_the_others() {

@@ -244,6 +244,11 @@ fn pending_work_is_listed_in_its_order() {
         twin.ok("PutItem", &put(name, seconds));
         twin.engine.advance(Duration::from_secs(1));
     }
+    twin.ok(
+        "UpdateItem",
+        &json!({"TableName": "Orders", "Key": order("here"), "UpdateExpression": "REMOVE #d",
+            "ExpressionAttributeNames": {"#d": "date"}}),
+    );
     let missing = |name: &str| {
         json!({"TableName": "Orders", "Key": order(name),
         "ConditionExpression": "attribute_not_exists(customer)"})
@@ -286,10 +291,20 @@ fn pending_work_is_listed_in_its_order() {
         ("transactions", 4, &transactions),
         (
             "streamRecords",
-            4,
-            &["70 insert 1", "71 insert 2", "72 insert 3", "73 insert 4"],
+            5,
+            &[
+                "70 insert 1",
+                "71 insert 2",
+                "72 insert 3",
+                "73 insert 4",
+                "74 modify here",
+            ],
         ),
-        ("indexes", 4, &["50 put 1", "51 put 2", "52 put 3", "53 put 4"]),
+        (
+            "indexes",
+            5,
+            &["50 put 1", "51 put 2", "52 put 3", "53 put 4", "54 delete here"],
+        ),
     ];
     for limit in [1, 2, 3, 1000] {
         let pending = get(&twin, &format!("pending?limit={limit}"));

@@ -1054,6 +1054,31 @@ fn a_meter_counts_the_tables_of_its_caller() {
     assert!(spent.is_empty());
 }
 
+/// Metrics are sorted by their names and dimensions, each once.
+#[test]
+fn metrics_are_sorted() {
+    let twin = watched();
+    for table in ["zzz", "aaa", "mmm"] {
+        let create = json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+        twin.ok("CreateTable", &create);
+        twin.ok("PutItem", &json!({"TableName": table, "Item": {"pk": {"S": "a"}}}));
+        twin.ok("Scan", &json!({"TableName": table}));
+        twin.ok("GetItem", &json!({"TableName": table, "Key": {"pk": {"S": "a"}}}));
+    }
+    put(&twin, "a");
+    let metrics = twin.engine.metrics(&twin.caller);
+    let keys: Vec<_> = metrics
+        .iter()
+        .map(|metric| (metric.name, metric.dimensions.clone()))
+        .collect();
+    assert!(
+        keys.len() > 10 && keys.is_sorted_by(|left, right| left < right),
+        "{keys:?}"
+    );
+}
+
 /// A meter counts reads and writes of each table from its beginning on, and watches until it is dropped.
 #[test]
 fn a_meter_counts_reads_and_writes_of_each_table() {

@@ -327,6 +327,88 @@ fn pending_arrivals_are_listed() {
     assert_eq!(pending(100), (0, Vec::new()));
 }
 
+/// Time to live of a global table is one setting: after a change in one region, none can change it for 31 minutes.
+#[test]
+fn a_change_of_time_to_live_counts_in_all_regions() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: seconds(1),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let set = |region: &str, on: bool| {
+        let specification = json!({"Enabled": on, "AttributeName": "ttl"});
+        let body = json!({"TableName": "tab", "TimeToLiveSpecification": specification});
+        twin.send(region, "UpdateTimeToLive", &body).0
+    };
+    assert_eq!(set(US, true), 200);
+    twin.advance(31 * 60 - 1);
+    assert_eq!([set(EU, false), set(US, false)], [400, 400]);
+    twin.advance(1);
+    assert_eq!(set(EU, false), 200);
+    twin.advance(31 * 60 - 1);
+    assert_eq!([set(EU, true), set(US, true)], [400, 400]);
+}
+
+/// The timer examines a region without requests when a write is on its way to it.
+#[test]
+fn a_write_wakes_the_region_that_it_reaches() {
+    let twin = Twin::lagging(&[US, EU], 10);
+    for _ in 0..30 {
+        assert_eq!(twin.engine.run_background_work(), twin.engine.next_due());
+    }
+    twin.put(US, "a", "1");
+    let arrives = twin.engine.run_background_work();
+    assert_eq!(arrives, Moment::START.plus(Duration::from_secs(10)));
+    twin.engine.clock().set(arrives);
+    let before = twin.recorder().commits().len();
+    assert!(twin.engine.run_background_work() > arrives);
+    assert_eq!(twin.recorder().commits().len(), before + 1);
+}
+
+/// The event of an arrival has the item's key, whether it exists, existed, or is known to the region alone.
+#[test]
+fn arrivals_are_logged_with_their_keys() {
+    let twin = Twin::lagging(&[US, EU], 10);
+    twin.engine.listen(true);
+    twin.put(US, "a", "1");
+    twin.advance(10);
+    twin.delete(US, "a");
+    twin.advance(1);
+    twin.put(US, "b", "1");
+    twin.advance(1);
+    twin.put(EU, "b", "2");
+    twin.delete(US, "b");
+    twin.advance(1);
+    // The deletion of `b` is older than this write.
+    twin.put(EU, "b", "3");
+    twin.advance(30);
+    let events = twin.engine.events_after(0, 10_000).events;
+    let arrivals = events.iter().filter_map(|event| match &event.kind {
+        EventKind::ReplicationArrival(source, subject, applied) => {
+            let key = match subject.key.get("pk") {
+                Some(AttributeValue::S(text)) => text.to_string(),
+                _ => "-".to_owned(),
+            };
+            let second = event.at.since(Moment::START).as_secs();
+            Some(format!("{second} {source} {} {key} {applied}", subject.action))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        arrivals.collect::<Vec<_>>(),
+        [
+            "10 us-east-1 put a true",
+            "20 us-east-1 delete a true",
+            "21 us-east-1 put b false",
+            "22 us-east-1 delete b false",
+            "22 eu-west-1 put b false",
+            "23 eu-west-1 put b true",
+        ]
+    );
+}
+
 /// A write that arrives after one that has seen it is lost without a conflict.
 #[test]
 fn an_overtaken_write_is_no_conflict() {

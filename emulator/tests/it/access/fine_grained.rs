@@ -485,3 +485,33 @@ fn a_batch_is_evaluated_table_by_table() {
         }
     }
 }
+
+/// A missing table is shown to those who may use it, whatever the exception of the operation is.
+#[test]
+fn a_missing_table_is_shown_to_those_who_may_use_it() {
+    let named = json!({"TableName": "Nowhere"});
+    let recovery = json!({"TableName": "Nowhere",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    for (operation, body, missing) in [
+        ("DescribeTable", named.clone(), "ResourceNotFoundException"),
+        (
+            "GetItem",
+            json!({"TableName": "Nowhere", "Key": {"pk": {"S": "a"}}}),
+            "ResourceNotFoundException",
+        ),
+        ("DescribeContinuousBackups", named, "TableNotFoundException"),
+        ("UpdateContinuousBackups", recovery, "TableNotFoundException"),
+        (
+            "CreateBackup",
+            json!({"TableName": "Nowhere", "BackupName": "name"}),
+            "TableNotFoundException",
+        ),
+    ] {
+        for (action, expect) in [(operation, missing), ("Query", "AccessDeniedException")] {
+            let twin = Twin::with_user("u1", &json!({}), &allow(&format!("dynamodb:{action}")));
+            let (status, answer) = twin.call("u1", operation, &body);
+            let kind = answer["__type"].as_str().unwrap_or_default().rsplit('#').next();
+            assert_eq!((status, kind), (400, Some(expect)), "{operation} {action}: {answer}");
+        }
+    }
+}
