@@ -219,12 +219,12 @@ impl Transfers {
             .cloned()
     }
 
-    /// The first `most` matching transfers after the id `start`, newest first.
+    /// The first `most` matching transfers after the id `start` that are remembered at `now`, newest first.
     pub fn list(
         &self,
         kind: TransferKind,
         start: Option<&str>,
-        most: usize,
+        (most, now): (usize, Moment),
         matches: impl Fn(&Transfer) -> bool,
     ) -> Vec<Arc<Transfer>> {
         // Ids begin with a digit: `~` follows all of them.
@@ -234,7 +234,8 @@ impl Transfers {
         let found = before
             .take_while(|(place, _)| place.0 == kind)
             .map(|(_, transfer)| transfer);
-        found.filter(|there| matches(there)).take(most).cloned().collect()
+        let found = found.filter(|there| is_kept(there, now) && matches(there));
+        found.take(most).cloned().collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::Twin;
+use crate::common::{Twin, commits};
 use dynatwin_engine::attributes::{AttributeValue, Item, ItemRecord};
 use dynatwin_engine::faults::{JobFault, Rule, Verdict};
 use dynatwin_engine::transfers::{BulkReport, Export, ExportRange, Failure, ImportSource, Line, ObjectStore, Record};
@@ -145,6 +145,47 @@ fn transfers_are_listed_by_their_time() {
     }
     let of_one = twin.ok("ListExports", &json!({"TableArn": arn("aaa")}));
     assert_eq!(of_one["ExportSummaries"].as_array().unwrap().len(), 2);
+}
+
+/// A restored or replayed state has the exports, imports and bulk operations of the last 90 days, with their tokens.
+#[test]
+fn a_snapshot_has_the_transfers() {
+    let (twin, _) = with_object_store();
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let export = json!({"TableArn": arn, "S3Bucket": "shelf", "ClientToken": "token"});
+    let exported = twin.ok("ExportTableToPointInTime", &export)["ExportDescription"]["ExportArn"].clone();
+    let import = json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": table("copy")});
+    let imported = twin.ok("ImportTable", &import)["ImportTableDescription"]["ImportArn"].clone();
+    let bulk = start_bulk(&twin, &["ERROR"], None)["BulkOperationArn"].clone();
+    let answers = |twin: &Twin| {
+        [
+            ("DescribeExport", json!({"ExportArn": exported})),
+            ("DescribeImport", json!({"ImportArn": imported})),
+            ("DescribeBulkOperation", json!({"BulkOperationArn": bulk})),
+            ("ListExports", json!({})),
+            ("ListImports", json!({})),
+            ("ListBulkOperations", json!({})),
+        ]
+        .map(|(operation, body)| twin.send(operation, &body))
+    };
+    assert!(answers(&twin).iter().all(|(status, _)| *status == 200));
+    let copy = Twin::new(1);
+    copy.engine.restore(&twin.engine.snapshot()).unwrap();
+    assert_eq!(answers(&copy), answers(&twin));
+    let again = copy.ok("ExportTableToPointInTime", &export);
+    assert_eq!(again["ExportDescription"]["ExportArn"], exported);
+    // After 90 days they are forgotten, and in no snapshot.
+    for seconds in [90 * 86_400 - 1, 1] {
+        twin.engine.advance(Duration::from_secs(seconds));
+        let copy = Twin::new(1);
+        copy.engine.restore(&twin.engine.snapshot()).unwrap();
+        assert_eq!(answers(&copy), answers(&twin), "{seconds}");
+        let known = commits::dump(&twin.engine)
+            .iter()
+            .any(|commit| format!("{commit:?}").contains("StartTransfer"));
+        assert_eq!(known, seconds > 1);
+    }
 }
 
 #[test]

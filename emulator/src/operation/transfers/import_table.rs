@@ -111,7 +111,7 @@ fn running(context: &Context<'_>, token: &Text) -> Option<Arc<Transfer>> {
         let theirs = there.token.as_ref().map(|(token, _)| token.as_str());
         theirs == Some(token) && context.now < there.progress().end
     };
-    region.transfers.list(kind, None, 1, is_it).pop()
+    region.transfers.list(kind, None, (1, context.now), is_it).pop()
 }
 
 fn check_members(request: &ImportTable) -> Result<(), ApiError> {
@@ -218,7 +218,12 @@ fn check_free(context: &Context<'_>, name: &Name, definition: &Definition) -> Re
     };
     let goes_on = |there: &Transfer| context.now < there.progress().end;
     let kind = TransferKind::Import;
-    if region.transfers.list(kind, None, limits::IMPORTS, goes_on).len() >= limits::IMPORTS {
+    if region
+        .transfers
+        .list(kind, None, (limits::IMPORTS, context.now), goes_on)
+        .len()
+        >= limits::IMPORTS
+    {
         // The text was recorded for restores; the API Reference states the same limit for imports.
         return Err(ApiError::subscriber_limit(
             "Only 50 import operations can be done simultaneously",

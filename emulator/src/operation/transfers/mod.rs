@@ -386,7 +386,9 @@ impl Listing<'_> {
         let matches = |there: &Transfer| is_listed(context, there, self.table_arn.map(Text::as_str));
         let region = context.engine.catalog().region(&context.scope);
         let mut found = region.map_or_else(Vec::new, |region| {
-            region.transfers.list(self.kind, start.as_deref(), most + 1, matches)
+            region
+                .transfers
+                .list(self.kind, start.as_deref(), (most + 1, context.now), matches)
         });
         let more = found.len() > most;
         found.truncate(most);
