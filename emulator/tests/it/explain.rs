@@ -102,6 +102,47 @@ fn a_query_of_a_key_with_several_attributes_knows_each_of_them() {
         better(&explained(&twin)),
         ["Query a-b-c a+b+c", "Query a-c a+c", "Query b-c b+c"]
     );
+    // A Query needs all attributes of the partition key.
+    for (filter, expect) in [
+        ("a = :a", &["Query a-c a"][..]),
+        ("b = :a AND c = :a", &["Query b-c b+c"]),
+        (
+            "a = :a AND b = :a",
+            &["Query a-b a+b", "Query a-b-c a+b", "Query a-c a", "Query b-c b"],
+        ),
+    ] {
+        let scan =
+            json!({"TableName": "tab", "FilterExpression": filter, "ExpressionAttributeValues": {":a": {"S": "a"}}});
+        twin.ok("Scan", &scan);
+        let mut found = better(&explained(&twin));
+        found.sort_by_key(|read| (std::cmp::Reverse(read.matches('+').count()), read.clone()));
+        assert_eq!(found, expect, "{filter}");
+    }
+}
+
+/// Of many indexes that a filter could use, eight are named.
+#[test]
+fn eight_better_reads_are_named() {
+    let twin = Twin::new(7);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let indexes: Vec<Value> = (0..10)
+        .map(|number| {
+            json!({"IndexName": format!("index-{number}"), "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}})
+        })
+        .collect();
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "GlobalSecondaryIndexes": indexes}),
+    );
+    twin.engine.watch(true);
+    for (filter, count) in [("g = :a", 8), ("g = :a AND pk = :a", 8), ("pk = :a", 1), ("v = :a", 0)] {
+        let scan =
+            json!({"TableName": "tab", "FilterExpression": filter, "ExpressionAttributeValues": {":a": {"S": "a"}}});
+        twin.ok("Scan", &scan);
+        assert_eq!(better(&explained(&twin)).len(), count, "{filter}");
+    }
 }
 
 #[test]
