@@ -380,6 +380,56 @@ fn a_deleted_index_leaves_the_others_as_they_are() {
     );
 }
 
+/// An index that is being deleted is described with its entries until it is gone.
+#[test]
+fn an_index_that_is_being_deleted_is_described_with_its_entries() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}}],
+            "VectorIndexes": [index("all", "ALL", false), index("keys", "KEYS_ONLY", false)]}),
+    );
+    for number in 0..3 {
+        let item = json!({"pk": {"S": number.to_string()}, "v": vector(number, 1), "g": {"S": "g"}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    for (update, member, name) in [
+        ("VectorIndexUpdates", "VectorIndexes", "all"),
+        ("GlobalSecondaryIndexUpdates", "GlobalSecondaryIndexes", "by-g"),
+    ] {
+        let found = || {
+            let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+            let indexes = table[member].as_array().cloned().unwrap_or_default();
+            let index = indexes.into_iter().find(|index| index["IndexName"] == name)?;
+            Some([
+                index["IndexStatus"].clone(),
+                index["ItemCount"].clone(),
+                index["IndexSizeBytes"].clone(),
+            ])
+        };
+        let before = found().unwrap();
+        assert_eq!((&before[0], &before[1]), (&json!("ACTIVE"), &json!(3)), "{name}");
+        let delete = json!({"TableName": "tab", update: [{"Delete": {"IndexName": name}}]});
+        twin.ok("UpdateTable", &delete);
+        let during = found().unwrap();
+        assert_eq!(during[0], "DELETING", "{name}");
+        assert_eq!(during[1..], before[1..], "{name}");
+        twin.engine.advance(Duration::from_hours(1));
+        assert_eq!(found(), None, "{name}");
+    }
+}
+
 #[test]
 fn an_index_is_divided_by_values_of_2048_bytes_at_most() {
     let twin = Twin::new(1);

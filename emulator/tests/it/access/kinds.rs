@@ -306,6 +306,8 @@ fn conditions_on_where_a_request_comes_from() {
     );
     let endpoint = || only(json!({"StringEquals": {"aws:SourceVpce": "vpce-1", "aws:SourceVpc": "vpc-1"}}));
     endpoint().check("Tab", None, &[("x-dynatwin-vpc-endpoint", "vpce-1")], "");
+    endpoint().check("Tab", None, &[("x-dynatwin-vpc-endpoint", " vpce-1 ")], "");
+    endpoint().check("Tab", None, &[("x-dynatwin-vpc-endpoint", "vpce-2")], refused);
     endpoint().check("Tab", None, &[], refused);
     let secure = || only(json!({"Bool": {"aws:SecureTransport": true}}));
     secure().check("Tab", None, &[], "");
