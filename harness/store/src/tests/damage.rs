@@ -357,6 +357,40 @@ fn a_gap_behind_a_snapshot_is_damage() {
     }
 }
 
+#[test]
+fn a_gap_in_a_snapshot_is_damage() {
+    let part = |first, record: &[u8]| older::file(FileKind::Snapshot, 1, 7, first, &[record]);
+    for (second, opens) in [(1, true), (0, false), (2, false)] {
+        let snapshot = [part(0, b"a"), part(second, b"b")[40..].to_vec()].concat();
+        let manifest = Manifest {
+            id: 7,
+            next_file: 2,
+            snapshot: Some(SnapshotFile {
+                number: 1,
+                next: 5,
+                records: 2,
+                length: snapshot.len() as u64,
+            }),
+            segments: Vec::new(),
+        };
+        let disk = SimDisk::with([
+            ("000001.snapshot".into(), snapshot),
+            ("MANIFEST".into(), manifest.encode().into_bytes()),
+        ]);
+        match open(&disk) {
+            Ok((_, found, _)) => assert!(opens && found.concat() == b"ab", "{second}"),
+            Err(error) => assert_eq!(
+                (opens, error.to_string().split(". ").next()),
+                (
+                    false,
+                    Some("sim/000001.snapshot is damaged at byte 73: a record of the snapshot is missing")
+                ),
+                "{second}"
+            ),
+        }
+    }
+}
+
 /// A segment without a length in the manifest may have lost its end, so the next one may begin with a later record. Within a
 /// segment nothing explains a gap.
 #[test]
@@ -409,6 +443,8 @@ fn an_opening_with_a_failing_operation_is_refused() {
         let error = open(&failing).err().unwrap_or_else(|| panic!("operation {at}"));
         assert!(matches!(error, OpenError::Io { .. }), "operation {at}: {error}");
         assert!(std::error::Error::source(&error).is_some(), "operation {at}");
-        assert_eq!(open(&failing.after_kill()).unwrap().1.len(), 10, "operation {at}");
+        let next = failing.after_kill();
+        assert_eq!(open(&next).unwrap().1.len(), 10, "operation {at}");
+        assert!(!next.files().contains_key("MANIFEST.new"), "operation {at}");
     }
 }
