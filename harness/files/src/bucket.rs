@@ -155,6 +155,10 @@ mod tests {
         }
         assert_eq!(fs::read(folder.join("other/file")).unwrap(), b"before");
         assert!(!folder.join("other/new").exists());
+        // Nor is one read.
+        bucket.put("own", b"").unwrap();
+        let keys = bucket.objects("").unwrap().into_iter().map(|object| object.key);
+        assert_eq!(keys.collect::<Vec<_>>(), ["own"]);
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -150,7 +150,14 @@ impl Twin {
         let mut counted = 0;
         for file in files.lines() {
             let file: Value = serde_json::from_str(file).unwrap();
-            let bytes = fs::read(self.path(file["dataFileS3Key"].as_str().unwrap())).unwrap();
+            let key = file["dataFileS3Key"].as_str().unwrap();
+            let extension = if summary["outputFormat"] == "ION" {
+                ".ion.gz"
+            } else {
+                ".json.gz"
+            };
+            assert!(key.ends_with(extension), "{key}");
+            let bytes = fs::read(self.path(key)).unwrap();
             let mut text = String::new();
             GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
             counted += file["itemCount"].as_u64().unwrap();
@@ -223,6 +230,9 @@ fn exports_can_be_imported() {
             ("version", json!("2020-06-30")),
             ("exportArn", export["ExportArn"].clone()),
             ("exportTime", json!("2026-01-01T00:00:00.000Z")),
+            ("tableArn", json!(ARN)),
+            ("tableId", export["TableId"].clone()),
+            ("manifestFilesS3Key", json!(format!("{root}/manifest-files.json"))),
             ("s3Bucket", json!("data")),
             ("s3Prefix", json!("some/where")),
             ("s3SseAlgorithm", json!("AES256")),
@@ -712,11 +722,13 @@ fn a_line_may_have_several_objects() {
 {"Item":{"pk":{"S":"never either"}}}
 "#,
     );
+    // What follows an object and is none makes the line invalid.
+    twin.write("in/2", br#"{"Item":{"pk":{"S":"f"}}} {"Item":{"pk":{"S":"never"}}},"#);
     let import = twin.import("in/", json!({}));
     let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
-    assert_eq!(counts, [json!(7), json!(5), json!(2)]);
+    assert_eq!(counts, [json!(9), json!(6), json!(3)]);
     let keys: Vec<String> = twin.items("copy").into_keys().collect();
-    assert_eq!(keys.len(), 5);
+    assert_eq!(keys.len(), 6);
     assert!(!keys.iter().any(|key| key.contains("never")), "{keys:?}");
 }
 
@@ -934,8 +946,14 @@ fn a_bulk_operation_writes_into_a_table() {
     let report = |name: &str| fs::read_to_string(twin.path(&format!("AWSDynamoDB/{id}/{name}"))).unwrap();
     let unmet: Value = serde_json::from_str(&report("condition-check-failures.json")).unwrap();
     assert_eq!(unmet["ExistingItem"], json!({"pk": {"S": "there"}, "v": {"S": "kept"}}));
-    assert_eq!(unmet["record"], 2);
+    assert_eq!((&unmet["object"], &unmet["record"]), (&json!("in/1.json"), &json!(2)));
+    assert_eq!(unmet["Item"], json!({"pk": {"S": "there"}, "v": {"S": "new"}}));
     let error: Value = serde_json::from_str(&report("errors.json")).unwrap();
+    assert_eq!((&error["object"], &error["record"]), (&json!("in/1.json"), &json!(4)));
+    assert_eq!(
+        (&error["Item"], error.get("ExistingItem")),
+        (&json!({"pk": {"N": "1"}}), None)
+    );
     assert_eq!(
         error["message"],
         "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N"

@@ -471,6 +471,12 @@ mod tests {
                 "{Item:{},ConditionExpression:\"a = :v\",ExpressionAttributeNames:{'#a':\"a\"},ExpressionAttributeValues:{':v':1}}",
                 r##"{"Item":{},"ConditionExpression":"a = :v","ExpressionAttributeNames":{"#a":"a"},"ExpressionAttributeValues":{":v":{"N":"1"}}}"##,
             ),
+            (
+                "{Item:{f:false,a:_a::1,b:$a::'b'::\"x\",c:'''a\nb'''}}",
+                r#"{"Item":{"f":{"BOOL":false},"a":{"N":"1"},"b":{"S":"x"},"c":{"S":"a\nb"}}}"#,
+            ),
+            ("{Item:{t:\"a\nb\"}}", "a text does not end"),
+            ("{Item:{'a\nb':1}}", "a text does not end"),
             ("{Item:{t:2026-01-01T}}", "a number was expected"),
             ("{Item:{t:{{\"clob\"}}}}", "an item is made of no clob"),
             ("{Item:{t:symbol}}", "an item is made of no such value"),
@@ -481,6 +487,33 @@ mod tests {
         ] {
             check(ion, expect);
         }
+    }
+
+    #[test]
+    fn space_and_comments_may_be_between_all_tokens() {
+        let tokens: Vec<&str> =
+            "$ion_1_0 { Item : { s : $dynamodb_SS :: [ \"a\" , '''b''' '''c''' ] , n : $dynamodb_NS :: [ 1 , 2 , ] , \
+            b : other :: $dynamodb_BS :: [ {{AQ==}} ] , 'q.q' : [ 1 , true ] , m : { x : null , y : {{AQ==}} } } , \
+            ConditionExpression : \"a\" , ExpressionAttributeNames : { '#a' : \"a\" } }"
+                .split(' ')
+                .collect();
+        let expect = concat!(
+            r#"{"Item":{"s":{"SS":["a","bc"]},"n":{"NS":["1","2"]},"b":{"BS":["AQ=="]},"q.q":{"L":[{"N":"1"},{"BOOL":true}]},"#,
+            r##""m":{"M":{"x":{"NULL":true},"y":{"B":"AQ=="}}}},"ConditionExpression":"a","ExpressionAttributeNames":{"#a":"a"}}"##
+        );
+        for between in [" ", "\r\n\t", "/**/", " /* } */ ", " // }\n ", "// a\n//b\n/*c*//*d*/"] {
+            check(&format!("{between}{}{between}", tokens.join(between)), expect);
+        }
+    }
+
+    /// An error has its place in the object, not in the record.
+    #[test]
+    fn errors_have_their_place() {
+        let text = b"// one\n{Item:{pk:\"a\"}}  {Item:{pk:b}}{Item:{pk:\"c\"}}";
+        let records = crate::source::tests::read_records(|_, reading| read(&text[..], reading));
+        let place = text.iter().rposition(|byte| *byte == b'b').unwrap() + 1;
+        let error = format!("an item is made of no such value, at byte {place}");
+        assert_eq!(records, [Ok(()), Err(error)]);
     }
 
     #[test]

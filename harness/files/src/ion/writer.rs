@@ -153,7 +153,7 @@ mod tests {
             ("nan", "'nan'"),
             ("é", "'é'"),
             ("it's \"\\", r#"'it\'s "\\'"#),
-            ("\u{7f}\n", r"'\u007f\n'"),
+            ("\u{7f}\n\t\r", r"'\u007f\n\t\r'"),
         ] {
             let mut out = String::new();
             symbol(&mut out, name);
