@@ -366,3 +366,24 @@ impl Headers for Head<'_> {
         Some(Cow::Owned(values.collect::<Vec<_>>().join(&b',')))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_short_names() {
+        let long = "x".repeat(100);
+        for (target, path, expect) in [
+            (Some("DynamoDB_20120810.GetItem"), "/", "GetItem"),
+            (Some("DynamoDBStreams_20120810.GetRecords"), "/", "GetRecords"),
+            (Some("GetItem"), "/", "GetItem"),
+            (None, "/_dynatwin/clock", "PUT /_dynatwin/clock"),
+            (Some(&*long), "/", &long[..64]),
+            (None, &*long, &*format!("PUT {}", &long[..60])),
+        ] {
+            assert_eq!(request_name(target.map(str::as_bytes), "PUT", path), expect);
+        }
+        assert_eq!(request_name(Some(b"\xff"), "GET", "/"), "GET /");
+    }
+}

@@ -282,3 +282,23 @@ pub(crate) fn internal_error() -> Answer {
     let headers = AnswerHeaders::from([("content-type", "application/x-amz-json-1.0")]);
     own_answer(500, headers, body.to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emulated_time_takes_as_long_as_the_speed_of_its_clock_lets_it() {
+        for (left, speed, expect) in [
+            (1000, 1.0, 1000),
+            (1000, 2.0, 500),
+            (1000, 0.5, 2000),
+            (1000, 3600.0, 1),
+            (0, 1.0, 1),
+        ] {
+            let [left, expect] = [left, expect].map(Duration::from_millis);
+            assert_eq!(real(left, speed), expect, "{left:?} at {speed}");
+        }
+        assert_eq!(real(Duration::MAX, 1e-6), Duration::MAX);
+    }
+}

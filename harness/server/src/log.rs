@@ -83,5 +83,16 @@ mod tests {
         ] {
             assert_eq!(escaped(text), expect);
         }
+        for (first, last) in [
+            ('\u{61c}', '\u{61c}'),
+            ('\u{200b}', '\u{200f}'),
+            ('\u{2028}', '\u{202e}'),
+            ('\u{2060}', '\u{206f}'),
+            ('\u{feff}', '\u{feff}'),
+        ] {
+            for char in first..=last {
+                assert_eq!(escaped(&char.to_string()), char.escape_unicode().to_string());
+            }
+        }
     }
 }

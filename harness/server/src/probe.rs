@@ -143,6 +143,33 @@ mod tests {
         }
     }
 
+    /// `health` gives up after one attempt, `wait` after its time.
+    #[test]
+    fn waiting_repeats_the_attempt() {
+        for (patience, attempts, is_found) in [(None, 1, false), (Some(Duration::from_hours(1)), 3, true)] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let probe = Probe {
+                host: "127.0.0.1".into(),
+                port: listener.local_addr().unwrap().port(),
+                patience,
+            };
+            let answering = thread::spawn(move || {
+                for attempt in 1..=attempts {
+                    let mut stream = listener.accept().unwrap().0;
+                    let status = if attempt == 3 { "200" } else { "503" };
+                    let (mut request, mut byte) = (Vec::new(), [0]);
+                    while !request.ends_with(b"\r\n\r\n") {
+                        stream.read_exact(&mut byte).unwrap();
+                        request.push(byte[0]);
+                    }
+                    stream.write_all(format!("HTTP/1.1 {status}").as_bytes()).unwrap();
+                }
+            });
+            assert_eq!(probe.run().is_ok(), is_found, "{patience:?}");
+            answering.join().unwrap();
+        }
+    }
+
     #[test]
     fn command_lines() {
         let probe = |host: &str, port, patience: Option<u64>| Probe {

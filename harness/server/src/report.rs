@@ -206,8 +206,17 @@ mod tests {
 
     #[test]
     fn json_is_indented() {
-        let json = Json::read(br#"{"a": ["x", 1], "b": {}, "c": []}"#).unwrap();
-        let text = "{\n  \"a\": [\n    \"x\",\n    1\n  ],\n  \"b\": {},\n  \"c\": []\n}";
-        assert_eq!(indented(&json, 0), text);
+        for (json, text) in [
+            (
+                r#"{"a": ["x", 1], "b": {}, "c": []}"#,
+                "{\n  \"a\": [\n    \"x\",\n    1\n  ],\n  \"b\": {},\n  \"c\": []\n}",
+            ),
+            (
+                r#"[{"a": {"b": [[1]]}}]"#,
+                "[\n  {\n    \"a\": {\n      \"b\": [\n        [\n          1\n        ]\n      ]\n    }\n  }\n]",
+            ),
+        ] {
+            assert_eq!(indented(&Json::read(json.as_bytes()).unwrap(), 0), text);
+        }
     }
 }

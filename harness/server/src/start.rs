@@ -247,6 +247,14 @@ mod tests {
             .unwrap();
         assert_eq!(key.session_token, None);
         assert!(keys(&["--verify-signatures"], |_| None).is_err());
+        // An empty variable is none.
+        for empty in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+            let Ok(Invocation::Run(flags)) = parse(["--verify-signatures".to_owned()], |_| None) else {
+                panic!("the flag is known");
+            };
+            let set = |name: &str| Some(if name == empty { String::new() } else { name.into() });
+            assert!(signing_keys(&flags, set).is_err(), "{empty}");
+        }
         assert_eq!(
             keys(&["--verify-signatures", "--iam", "access.yaml"], |_| None),
             Ok(None)

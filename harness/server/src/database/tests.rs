@@ -1,6 +1,10 @@
 //! An engine on a simulated disk: every failure at every operation of a short history.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use dynatwin_engine::Caller;
@@ -11,6 +15,8 @@ use serde_json::{Value, json};
 use super::{Database, Form, open_on};
 use crate::backend::Backend;
 use crate::flags::{Flags, Invocation, Sync, parse};
+use crate::log::Log;
+use crate::server::{Options, serve};
 
 /// The last acknowledged version of each item, 0 if it has none, and the versions of later requests that failed.
 type Versions = BTreeMap<&'static str, (u64, Vec<u64>)>;
@@ -504,6 +510,60 @@ fn a_fast_clock_does_not_go_back() {
             let (database, _) = open_on(&flags, "sim", disk.after_kill()).unwrap();
             let now = database.clock().now();
             assert!(now >= later, "{start}, closed {closes}: {now} before {later}");
+        }
+    }
+}
+
+/// Sends an operation to a server, in the form that SDKs send or in one that hyper reads, and returns the status.
+fn status(port: u16, is_direct: bool, operation: &str, body: &Value) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let body = body.to_string();
+    let more = if is_direct { "" } else { "connection: close\r\n" };
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: localhost\r\n{more}content-type: application/x-amz-json-1.0\r\n\
+         x-amz-target: DynamoDB_20120810.{operation}\r\nx-amz-date: 20260101T000000Z\r\nauthorization: AWS4-HMAC-SHA256 \
+         Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+/// A write is not acknowledged unless it is stored, and reads go on. A snapshot makes writes possible again.
+#[test]
+fn a_write_that_is_not_stored_is_answered_with_500() {
+    // The write of the log fails, or its sync.
+    for (sync, failing) in [(Sync::Second, 1), (Sync::Always, 1), (Sync::Always, 2)] {
+        for is_direct in [true, false] {
+            let disk = SimDisk::new();
+            let (mut database, _) = open_on(&flags(), "sim", disk.clone()).unwrap();
+            database.sync = sync;
+            let database = Arc::new(database);
+            let log = Arc::clone(&database.log);
+            let syncing = thread::spawn(move || log.store.sync_continuously(Duration::from_hours(1), |_| ()));
+            let mut options = Options::port(0);
+            (options.log, options.workers) = (Log::Off, 1);
+            let server = serve(Arc::clone(&database), options).unwrap();
+            let context = format!("{sync:?}, operation {failing}, direct {is_direct}");
+            let send = |operation: &str, body: &Value| status(server.port(), is_direct, operation, body);
+            assert_eq!(send("CreateTable", &table()), "200", "{context}");
+            assert_eq!(send("PutItem", &put("a", 1)), "200", "{context}");
+            disk.fail_at(disk.operations() + failing, Fault::Error);
+            assert_eq!(send("PutItem", &put("a", 2)), "500", "{context}");
+            let key = json!({"TableName": "Tab", "Key": {"id": {"S": "a"}}});
+            assert_eq!(send("GetItem", &key), "200", "{context}");
+            assert_eq!(send("PutItem", &put("a", 3)), "500", "{context}");
+            database.log.take_snapshot(&database.engine).unwrap();
+            assert_eq!(send("PutItem", &put("a", 4)), "200", "{context}");
+            server.stop();
+            database.close();
+            syncing.join().unwrap();
+            let left = open(&disk.after_power_failure(None)).unwrap();
+            assert_eq!(scan(&left, None).unwrap()["a"]["version"]["N"], "4", "{context}");
         }
     }
 }

@@ -286,7 +286,15 @@ fn flags_win_over_the_environment() {
 fn help_has_every_flag() {
     let help = help();
     for flag in FLAGS {
-        assert!(help.contains(&format!("\n  --{}", flag.kebab())), "{}", flag.name);
+        let begin = format!("\n  --{}", flag.kebab());
+        let has = |end: &str| help.contains(&format!("{begin}{end}"));
+        let variable = format!("   [{}]\n", flag.variable());
+        let is_described = match &flag.does {
+            FlagEffect::Value(form, _) => has(&format!(" {form}{variable}")),
+            FlagEffect::Instead(_) => has("\n"),
+            _ => has(&variable),
+        };
+        assert!(is_described, "{}", flag.name);
     }
     assert!(help.lines().all(|line| line.len() <= 120));
 }

@@ -207,6 +207,62 @@ fn invalid_command_lines_exit_with_2() {
     let (code, _, err) = finished(&["-jar", "DynamoDBLocal.jar", "-inMemory", "-dbPath", "./data"]);
     assert_eq!(code, Some(2));
     assert_eq!(err, "dynatwin: --db-path and --in-memory exclude each other\n");
+    for (words, sentence) in [
+        (
+            &["health", "--timeout", "5"][..],
+            "--timeout is not a flag of dynatwin health; --help lists them",
+        ),
+        (&["wait", "--port"], "--port needs a value"),
+        (&["access-report", "--port", "x"], "--port: 'x' is not a port"),
+        (&["completions"], "completions needs a shell: bash, zsh or fish"),
+    ] {
+        assert_eq!(
+            finished(words),
+            (Some(2), String::new(), format!("dynatwin: {sentence}\n")),
+            "{words:?}"
+        );
+    }
+    for command in ["health", "wait", "access-report"] {
+        let (code, out, err) = finished(&[command, "--help"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{command}");
+        assert!(out.contains(&format!("dynatwin {command} [--port PORT]")), "{out}");
+    }
+}
+
+/// The accounts of `--iam` are in force from the first request, and a policy with a known trap is reported.
+#[test]
+fn access_is_configured_by_a_file() {
+    let known = Scratch::new(
+        "access.json",
+        r#"{"accounts": {"123456789012": {"accessKeys": [{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]}}}"#,
+    );
+    let server = Running::start(&["--port", "0", "--clock", "settable", "--iam", known.path()]);
+    let refused = answer(server.2, "ListTables", "{}");
+    assert!(refused.contains("#UnrecognizedClientException"), "{refused}");
+    let bad = Scratch::new("bad-access.json", r#"{"accounts": {"1": {}}}"#);
+    let (code, _, err) = finished(&["--port", "0", "--iam", bad.path()]);
+    assert_eq!(code, Some(1));
+    assert!(err.starts_with(&format!("dynatwin: {}: ", bad.path())), "{err}");
+}
+
+/// A process that can open no more files closes idle connections.
+#[cfg(target_os = "linux")]
+#[test]
+fn connections_are_replaced_when_no_more_files_can_be_opened() {
+    let mut command = Command::new("bash");
+    let script = r#"ulimit -n 128; exec "$0" "$@""#;
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_dynatwin"), "--port", "0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let server = Running::spawn(command);
+    let silent: Vec<_> = (0..130)
+        .map(|_| TcpStream::connect(("127.0.0.1", server.2)).unwrap())
+        .collect();
+    let listed = answer(server.2, "ListTables", "{}");
+    assert!(listed.starts_with("HTTP/1.1 200 "), "{listed}");
+    drop(silent);
 }
 
 #[cfg(unix)]

@@ -140,6 +140,13 @@ fn a_request_may_arrive_in_pieces() {
     }
 }
 
+/// Without a worker no connection would be served.
+#[test]
+fn a_server_has_at_least_one_worker() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| options.workers = 0);
+    assert_eq!(ask(&mut connect(&server), &post("/", b"in")).body, b"in");
+}
+
 #[test]
 fn many_connections_at_once() {
     let (server, backend) = still();
@@ -335,6 +342,8 @@ fn bodies_in_flight_have_a_budget() {
     }
     // What comes in one piece needs no room.
     assert_eq!(ask(&mut connect(&server), &post("/", b"small")).body, b"small");
+    let closing = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nsmall";
+    assert_eq!(ask(&mut connect(&server), closing).body, b"small");
     drop(halves);
     while ask(&mut connect(&server), &post("/", &body)).status() == 503 {
         std::thread::yield_now();
@@ -419,6 +428,25 @@ fn a_body_of_the_largest_size_is_received() {
     }
     chunked.extend_from_slice(b"0\r\n\r\n");
     assert!(ask(&mut stream, &chunked).body == body);
+}
+
+/// The limit holds for bodies of every size and form, and apart from that of the head.
+#[test]
+fn the_limit_of_bodies_is_exact() {
+    for limit in [0, 10, 1000, 40_000] {
+        let (server, backend) = echo(Clock::settable(Moment::START), |options| options.limits.body = limit);
+        for (length, status) in [(limit, 200), (limit + 1, 413)] {
+            for request in forms("/", &vec![b'b'; length]) {
+                let response = ask(&mut connect(&server), &request);
+                assert_eq!(
+                    (response.status(), response.is_last()),
+                    (status, status == 413),
+                    "{length} of {limit}"
+                );
+            }
+        }
+        assert_eq!(backend.handled.load(Ordering::SeqCst), 2, "{limit}");
+    }
 }
 
 #[test]

@@ -147,6 +147,22 @@ fn heartbeats_detect_clients_that_are_gone() {
     assert!(gone);
 }
 
+/// Each heartbeat is followed by the whole interval.
+#[test]
+fn heartbeats_keep_their_interval() {
+    const EVERY: Duration = Duration::from_millis(40);
+    let mut twin = Twin::with(Allowed::All, |limits| limits.heartbeat = EVERY);
+    let started = std::time::Instant::now();
+    let mut listener = Listener::new(&twin, &[]);
+    listener.head();
+    assert_eq!(listener.chunk(), "id: 0\n\n");
+    for _ in 0..10 {
+        assert_eq!(listener.chunk(), ": \n\n");
+    }
+    assert!(started.elapsed() >= 10 * EVERY, "{:?}", started.elapsed());
+    assert_eq!(twin.control("GET", "events", None).1["listening"], true);
+}
+
 /// At the maximum number of streams a further client gets one page. A stream that ends makes room for another.
 #[test]
 fn the_number_of_streams_is_limited() {
