@@ -162,6 +162,24 @@ mod tests {
         }
     }
 
+    /// A host may be written as in a URL. Each address is bound once, and none is dispensable that was asked for.
+    #[test]
+    fn hosts_become_addresses() {
+        let any: IpAddr = "::".parse().unwrap();
+        for (hosts, expect) in [
+            (&[][..], &[(V4, false), (V6, true)][..]),
+            (&["127.0.0.1"], &[(V4, false)]),
+            (&["[::1]"], &[(V6, false)]),
+            (
+                &["::1", "127.0.0.1", "[::1]", "::"],
+                &[(V6, false), (V4, false), (any, false)],
+            ),
+        ] {
+            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            assert_eq!(wanted(&hosts).unwrap(), expect, "{hosts:?}");
+        }
+    }
+
     #[test]
     fn all_addresses_have_one_port() {
         // The port may be taken at the second address.

@@ -192,6 +192,14 @@ mod tests {
                 assert!(text.contains(command), "{name}: {command}");
             }
         }
+        let page = man(&entries).replace("\\-", "-");
+        for entry in &entries {
+            let value = entry.value.map_or(String::new(), |value| format!(" \\fI{value}\\fR"));
+            let variable = entry.variable.as_ref();
+            let environment = variable.map_or(String::new(), |variable| format!("Environment: {variable}\n"));
+            let described = format!(".TP\n\\fB--{}\\fR{value}\n{}\n{environment}", entry.name, entry.help);
+            assert!(page.contains(&described), "{described}");
+        }
         assert!(completions("csh", &entries).is_none());
     }
 

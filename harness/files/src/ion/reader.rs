@@ -478,6 +478,7 @@ mod tests {
             ("{Item:{t:\"a\nb\"}}", "a text does not end"),
             ("{Item:{'a\nb':1}}", "a text does not end"),
             ("{Item:{t:2026-01-01T}}", "a number was expected"),
+            ("{Item:{t:2026T}}", "a number was expected"),
             ("{Item:{t:{{\"clob\"}}}}", "an item is made of no clob"),
             ("{Item:{t:symbol}}", "an item is made of no such value"),
             ("{Item:{t:\"open", "a text does not end"),

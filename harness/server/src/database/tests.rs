@@ -567,3 +567,28 @@ fn a_write_that_is_not_stored_is_answered_with_500() {
         }
     }
 }
+
+/// A stream of events is counted by the engine whose commits are stored, and finds its events.
+#[test]
+fn events_of_a_stored_engine_are_streamed() {
+    let (database, _) = open_on(&flags(), "sim", SimDisk::new()).unwrap();
+    let is_listening = || {
+        let answer = database.handle(&HttpRequest {
+            method: "GET",
+            target: "/_dynatwin/events",
+            headers: &[("host", "localhost")],
+            body: b"",
+        });
+        let events: Value = serde_json::from_slice(&answer.body).unwrap();
+        events["listening"] == true
+    };
+    assert!(!is_listening());
+    database.begin_event_subscription();
+    assert!(is_listening());
+    assert!(!database.has_events_after(0, std::task::Waker::noop()));
+    request(&database, false, "CreateTable", &table());
+    request(&database, false, "PutItem", &put("a", 1));
+    assert!(database.has_events_after(0, std::task::Waker::noop()));
+    database.end_event_subscription();
+    assert!(!is_listening());
+}

@@ -292,7 +292,7 @@ fn help_has_every_flag() {
         let is_described = match &flag.does {
             FlagEffect::Value(form, _) => has(&format!(" {form}{variable}")),
             FlagEffect::Instead(_) => has("\n"),
-            _ => has(&variable),
+            FlagEffect::Switch(_) => has(&variable),
         };
         assert!(is_described, "{}", flag.name);
     }

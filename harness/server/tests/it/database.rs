@@ -280,7 +280,14 @@ fn a_torn_end_is_reported_and_damage_stops_the_start() {
 fn files_of_dynamodb_local_are_reported() {
     let directory = Directory::new("local");
     fs::create_dir_all(&directory.0).unwrap();
-    for name in ["shared-local-instance.db", "key_us-east-1.db", "notes.db"] {
+    for name in [
+        "shared-local-instance.db",
+        "key_us-east-1.db",
+        "notes.db",
+        "my_notes.db",
+        "_us-east-1.db",
+        "key_us-east-1.txt",
+    ] {
         fs::write(directory.0.join(name), "SQLite format 3").unwrap();
     }
     let mut server = directory.start("");

@@ -48,9 +48,18 @@ fn origins_allowed(server: &Server, origin: &str) -> [Option<String>; 4] {
     ] {
         assert_eq!(preflight.header(name), is_allowed.then_some(value), "{origin}: {name}");
     }
+    // Only a preflight is told what else it may send.
+    let listed = send(server, "POST /", &format!("{own}{asks}{LIST_TABLES}"), "{}");
+    for name in [
+        "access-control-allow-methods",
+        "access-control-allow-headers",
+        "access-control-max-age",
+    ] {
+        assert_eq!(listed.header(name), None, "{origin}: {name}");
+    }
     [
         allowed(preflight),
-        allowed(send(server, "POST /", &format!("{own}{LIST_TABLES}"), "{}")),
+        allowed(listed),
         allowed(send(server, "GET /", &own, "")),
         // What the server refuses by itself.
         allowed(send(
