@@ -205,3 +205,218 @@ fn units(settings: &Node, which: &str) -> Result<i64, Problem> {
         .ok_or_else(|| settings.problem(format!("{which}AutoScalingSettings has no MinCapacity")))?
         .integer("MinCapacity")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::yaml;
+
+    fn tables(kind: &str, properties: &str) -> Result<Vec<Table>, Problem> {
+        let template = format!("Resources:\n  Tab: {{Type: {kind}, Properties: {{{properties}}}}}\n");
+        read("x.yaml", &yaml(&template)?).map(|seed| seed.tables)
+    }
+
+    fn check(kind: &str, properties: &str, expected: Json) -> Table {
+        let mut tables = tables(kind, properties).unwrap_or_else(|problem| panic!("{properties}: {problem:?}"));
+        let table = tables.pop().unwrap();
+        assert_eq!(Json::Object(table.create.clone()), expected, "{properties}");
+        table
+    }
+
+    const KEY: &str = "AttributeDefinitions: [{AttributeName: id, AttributeType: S}], KeySchema: [{AttributeName: id, KeyType: HASH}]";
+
+    fn with_key(more: Json) -> Json {
+        let mut members = json!({
+            "TableName": "Tab",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        });
+        for (name, value) in more.as_object().unwrap() {
+            members[name] = value.clone();
+        }
+        members
+    }
+
+    #[test]
+    fn every_property_of_a_table() {
+        let properties = format!(
+            "{KEY}, TableName: T, BillingMode: PAY_PER_REQUEST, DeletionProtectionEnabled: 'true', TableClass: STANDARD,
+             ContributorInsightsSpecification: {{Enabled: false}}, KinesisStreamSpecification: {{StreamArn: x}},
+             GlobalSecondaryIndexes: [{{IndexName: i, KeySchema: [{{AttributeName: id, KeyType: HASH}}],
+               Projection: {{ProjectionType: ALL}}, ContributorInsightsSpecification: {{Enabled: true}},
+               OnDemandThroughput: {{MaxReadRequestUnits: 3}}}}],
+             LocalSecondaryIndexes: [{{IndexName: l, KeySchema: [], Projection: {{ProjectionType: KEYS_ONLY}}}}],
+             OnDemandThroughput: {{MaxWriteRequestUnits: '5'}}, WarmThroughput: {{ReadUnitsPerSecond: 12000}},
+             PointInTimeRecoverySpecification: {{PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 7}},
+             ResourcePolicy: {{PolicyDocument: {{Version: v}}}}, SSESpecification: {{SSEEnabled: true, SSEType: KMS}},
+             StreamSpecification: {{StreamViewType: NEW_IMAGE, ResourcePolicy: {{PolicyDocument: {{}}}}}},
+             Tags: [{{Key: a, Value: 1}}], TimeToLiveSpecification: {{AttributeName: t, Enabled: true}}"
+        );
+        let table = check(
+            TABLE,
+            &properties,
+            with_key(json!({
+                "TableName": "T", "BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
+                "TableClass": "STANDARD",
+                "GlobalSecondaryIndexes": [{
+                    "IndexName": "i", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": {"MaxReadRequestUnits": 3},
+                }],
+                "LocalSecondaryIndexes": [
+                    {"IndexName": "l", "KeySchema": [], "Projection": {"ProjectionType": "KEYS_ONLY"}},
+                ],
+                "OnDemandThroughput": {"MaxWriteRequestUnits": 5}, "WarmThroughput": {"ReadUnitsPerSecond": 12000},
+                "ResourcePolicy": r#"{"Version":"v"}"#, "SSESpecification": {"Enabled": true, "SSEType": "KMS"},
+                "StreamSpecification": {"StreamViewType": "NEW_IMAGE", "StreamEnabled": true},
+                "Tags": [{"Key": "a", "Value": "1"}],
+            })),
+        );
+        let recovery = json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7});
+        assert_eq!(
+            (table.time_to_live.as_deref(), table.recovery, table.insights),
+            (Some("t"), Some(recovery), false)
+        );
+        let off = "TimeToLiveSpecification: {AttributeName: t, Enabled: false}, ContributorInsightsSpecification: {Enabled: true},
+            PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: false}";
+        let table = check(
+            TABLE,
+            &format!("{KEY}, {off}"),
+            with_key(json!({"BillingMode": "PAY_PER_REQUEST"})),
+        );
+        assert_eq!((table.time_to_live, table.recovery, table.insights), (None, None, true));
+    }
+
+    /// A table is on-demand unless it has a billing mode or throughput.
+    #[test]
+    fn the_billing_mode_follows_from_the_throughput() {
+        let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 2});
+        for (properties, expected) in [
+            ("", json!({"BillingMode": "PAY_PER_REQUEST"})),
+            (", BillingMode: PROVISIONED", json!({"BillingMode": "PROVISIONED"})),
+            (
+                ", ProvisionedThroughput: {ReadCapacityUnits: 1, WriteCapacityUnits: 2}",
+                json!({"ProvisionedThroughput": units}),
+            ),
+        ] {
+            check(TABLE, &format!("{KEY}{properties}"), with_key(expected));
+        }
+    }
+
+    #[test]
+    fn every_property_of_a_simple_table() {
+        for (key, name, kind) in [
+            ("", "id", "S"),
+            ("PrimaryKey: {Name: k, Type: String}", "k", "S"),
+            ("PrimaryKey: {Type: Number}", "id", "N"),
+            ("PrimaryKey: {Name: k, Type: Binary}", "k", "B"),
+        ] {
+            let expected = json!({
+                "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind}],
+                "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+            });
+            check(SIMPLE_TABLE, key, expected);
+        }
+        let properties = "TableName: T, ProvisionedThroughput: {ReadCapacityUnits: 1, WriteCapacityUnits: 2},
+            SSESpecification: {SSEEnabled: true}, PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: true},
+            Tags: {a: b, c: d}";
+        let table = check(
+            SIMPLE_TABLE,
+            properties,
+            with_key(json!({
+                "TableName": "T", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2},
+                "SSESpecification": {"Enabled": true},
+                "Tags": [{"Key": "a", "Value": "b"}, {"Key": "c", "Value": "d"}],
+            })),
+        );
+        assert_eq!(table.recovery, Some(json!({"PointInTimeRecoveryEnabled": true})));
+    }
+
+    #[test]
+    fn every_property_of_a_global_table() {
+        let index = "IndexName: i, KeySchema: [{AttributeName: id, KeyType: HASH}], Projection: {ProjectionType: ALL}";
+        let properties = format!(
+            "{KEY}, GlobalTableWitnesses: [], MultiRegionConsistency: EVENTUAL, ReadOnDemandThroughputSettings: {{}},
+             WriteOnDemandThroughputSettings: {{}}, WriteProvisionedThroughputSettings: {{WriteCapacityUnits: 4}},
+             GlobalSecondaryIndexes: [{{{index}, WriteProvisionedThroughputSettings: {{}}, WriteOnDemandThroughputSettings: {{}},
+               ReadOnDemandThroughputSettings: {{}}}}],
+             Replicas: [{{Region: a, ContributorInsightsSpecification: {{Enabled: true}}, DeletionProtectionEnabled: true,
+               PointInTimeRecoverySpecification: {{PointInTimeRecoveryEnabled: true}}, TableClass: STANDARD,
+               ResourcePolicy: {{PolicyDocument: {{}}}}, Tags: [{{Key: a, Value: b}}], READ
+               GlobalSecondaryIndexes: [], GlobalTableSettingsReplicationMode: NONE, KinesisStreamSpecification: {{}},
+               ReadOnDemandThroughputSettings: {{}}, ReplicaStreamSpecification: {{}}, SSESpecification: {{}}}},
+               {{Region: b, TableClass: STANDARD_INFREQUENT_ACCESS}}]"
+        );
+        let of_index = json!({
+            "IndexName": "i", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        });
+        for (read, units) in [
+            ("ReadProvisionedThroughputSettings: {ReadCapacityUnits: 3},", Some(3)),
+            ("", Some(4)),
+            ("ReadProvisionedThroughputSettings: {ReadCapacityUnits: 3},", None),
+        ] {
+            let (mut properties, mut index) = (properties.replace("READ", read), of_index.clone());
+            let mut expected = with_key(json!({
+                "DeletionProtectionEnabled": true, "TableClass": "STANDARD", "ResourcePolicy": "{}",
+                "Tags": [{"Key": "a", "Value": "b"}],
+            }));
+            if let Some(units) = units {
+                let throughput = json!({"ReadCapacityUnits": units, "WriteCapacityUnits": 4});
+                index["ProvisionedThroughput"] = throughput.clone();
+                expected["ProvisionedThroughput"] = throughput;
+            } else {
+                properties += ", BillingMode: PAY_PER_REQUEST";
+                expected["BillingMode"] = json!("PAY_PER_REQUEST");
+            }
+            expected["GlobalSecondaryIndexes"] = json!([index]);
+            let table = check(GLOBAL_TABLE, &properties, expected);
+            assert!(table.insights && table.recovery.is_some());
+        }
+    }
+
+    #[test]
+    fn unknown_properties_are_refused() {
+        for (kind, properties, message) in [
+            (TABLE, "Shards: 1", "`Shards` is not a member of AWS::DynamoDB::Table"),
+            (TABLE, "KeySchema: []", "the table Tab has no AttributeDefinitions"),
+            (TABLE, "AttributeDefinitions: []", "the table Tab has no KeySchema"),
+            (
+                SIMPLE_TABLE,
+                "Shards: 1",
+                "`Shards` is not a member of AWS::Serverless::SimpleTable",
+            ),
+            (
+                SIMPLE_TABLE,
+                "PrimaryKey: {Type: Set}",
+                "the key's type `Set` is not known",
+            ),
+            (
+                SIMPLE_TABLE,
+                "PrimaryKey: {Kind: String}",
+                "`Kind` is not a member of PrimaryKey",
+            ),
+            (SIMPLE_TABLE, "Tags: {a: [b]}", "a tag is a list, not a string"),
+            (
+                GLOBAL_TABLE,
+                "Shards: 1",
+                "`Shards` is not a member of AWS::DynamoDB::GlobalTable",
+            ),
+            (
+                GLOBAL_TABLE,
+                "Replicas: [{Shards: 1}]",
+                "`Shards` is not a member of a replica",
+            ),
+            (
+                GLOBAL_TABLE,
+                "WriteProvisionedThroughputSettings: {}",
+                "WriteCapacityAutoScalingSettings has no MinCapacity",
+            ),
+        ] {
+            let problem = tables(kind, properties).unwrap_err();
+            assert_eq!((problem.line, problem.message.as_str()), (2, message), "{properties}");
+        }
+        // Other resources are not read.
+        assert_eq!(tables("AWS::S3::Bucket", "Shards: 1"), Ok(Vec::new()));
+    }
+}

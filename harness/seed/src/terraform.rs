@@ -326,3 +326,198 @@ fn index(node: &Node) -> Result<Json, Problem> {
     }
     Ok(Json::Object(index))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(values: &Json) -> Result<Vec<Table>, Problem> {
+        let resource = json!({"type": "aws_dynamodb_table", "values": values});
+        let plan = json!({"values": {"root_module": {"resources": [resource]}}});
+        read("x.json", &document::json(&plan.to_string())?).map(|seed| seed.tables)
+    }
+
+    fn with(mut to: Json, more: &Json) -> Json {
+        for (name, value) in more.as_object().unwrap() {
+            to[name] = value.clone();
+        }
+        to
+    }
+
+    fn minimal() -> Json {
+        json!({"name": "T", "hash_key": "id", "attribute": [{"name": "id", "type": "S"}]})
+    }
+
+    #[test]
+    fn every_argument_of_a_table() {
+        let empty = json!({
+            "range_key": "", "table_class": null, "tags": {}, "local_secondary_index": [], "ttl": [], "stream_view_type": "",
+            "arn": "a", "id": "i", "import_table": [{}], "region": "r", "replica": [{}], "restore_backup_arn": "a",
+            "restore_date_time": "d", "restore_source_name": "n", "restore_source_table_arn": "a",
+            "restore_to_latest_time": true, "server_side_encryption": [{}], "stream_arn": "a", "stream_label": "l",
+            "tags_all": {"a": "b"}, "timeouts": {"create": "1m"}, "global_table_witness": [{}],
+            "global_table_settings_replication_mode": "NONE", "stream_enabled": false,
+        });
+        let key = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+        let base = json!({
+            "TableName": "T", "KeySchema": key, "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        });
+        let provisioned = json!({
+            "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4},
+        });
+        let index = |more: Json| {
+            with(
+                json!({"name": "i", "hash_key": "g", "range_key": "id", "projection_type": "INCLUDE",
+                    "non_key_attributes": ["x"]}),
+                &more,
+            )
+        };
+        let of_index = |more: Json| {
+            let keys = json!([{"AttributeName": "g", "KeyType": "HASH"}, {"AttributeName": "id", "KeyType": "RANGE"}]);
+            let projection = json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]});
+            with(
+                json!({"IndexName": "i", "KeySchema": keys, "Projection": projection}),
+                &more,
+            )
+        };
+        let units = json!({"read_capacity": 3, "write_capacity": 4});
+        let capacity = json!({"ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}});
+        let limits = json!({"OnDemandThroughput": {"MaxReadRequestUnits": 5, "MaxWriteRequestUnits": 6}});
+        let limited = json!({"on_demand_throughput": [{"max_read_request_units": 5, "max_write_request_units": 6}]});
+        let on_demand = json!({"BillingMode": "PAY_PER_REQUEST"});
+        for (values, expected) in [
+            (with(empty, &units), provisioned.clone()),
+            (
+                with(
+                    units.clone(),
+                    &json!({"billing_mode": "PROVISIONED", "range_key": "r", "table_class": "STANDARD",
+                        "deletion_protection_enabled": true, "stream_enabled": true, "stream_view_type": "NEW_IMAGE",
+                        "tags": {"a": "b"}, "warm_throughput": [{"read_units_per_second": 7, "write_units_per_second": 8}]}),
+                ),
+                with(
+                    provisioned.clone(),
+                    &json!({"KeySchema": [key[0], {"AttributeName": "r", "KeyType": "RANGE"}], "TableClass": "STANDARD",
+                        "DeletionProtectionEnabled": true, "Tags": [{"Key": "a", "Value": "b"}],
+                        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},
+                        "WarmThroughput": {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 8}}),
+                ),
+            ),
+            (
+                with(
+                    units.clone(),
+                    &json!({"global_secondary_index": [index(units.clone())]}),
+                ),
+                with(provisioned, &json!({"GlobalSecondaryIndexes": [of_index(capacity)]})),
+            ),
+            // On demand, units are those of another mode.
+            (
+                with(
+                    with(units.clone(), &limited),
+                    &json!({"billing_mode": "PAY_PER_REQUEST", "global_secondary_index": [
+                        index(with(limited.clone(), &with(units, &json!({"warm_throughput": [{}]})))),
+                        index(json!({"read_capacity": 0, "write_capacity": 0}))]}),
+                ),
+                with(
+                    with(on_demand.clone(), &limits),
+                    &json!({"GlobalSecondaryIndexes": [of_index(limits.clone()), of_index(json!({}))]}),
+                ),
+            ),
+            (
+                json!({"billing_mode": "PAY_PER_REQUEST",
+                    "on_demand_throughput": [{"max_read_request_units": -1, "max_write_request_units": 0}],
+                    "global_secondary_index": [{"name": "i", "projection_type": "ALL", "key_schema": [
+                        {"attribute_name": "a", "key_type": "HASH"}, {"attribute_name": "b", "key_type": "RANGE"}]}],
+                    "local_secondary_index": [{"name": "l", "range_key": "z", "projection_type": "ALL"},
+                        {"name": "m", "projection_type": "ALL", "key_schema": [
+                            {"attribute_name": "id", "key_type": "HASH"}, {"attribute_name": "y", "key_type": "RANGE"}]}]}),
+                with(
+                    on_demand,
+                    &json!({"OnDemandThroughput": {},
+                        "GlobalSecondaryIndexes": [{"IndexName": "i", "Projection": {"ProjectionType": "ALL"}, "KeySchema": [
+                            {"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}]}],
+                        "LocalSecondaryIndexes": [
+                            {"IndexName": "l", "Projection": {"ProjectionType": "ALL"}, "KeySchema": [
+                                key[0], {"AttributeName": "z", "KeyType": "RANGE"}]},
+                            {"IndexName": "m", "Projection": {"ProjectionType": "ALL"}, "KeySchema": [
+                                key[0], {"AttributeName": "y", "KeyType": "RANGE"}]}]}),
+                ),
+            ),
+        ] {
+            let values = with(minimal(), &values);
+            let table = tables(&values).unwrap_or_else(|problem| panic!("{values}: {problem:?}"));
+            let expected = with(base.clone(), &expected);
+            assert_eq!(Json::Object(table[0].create.clone()), expected, "{values}");
+        }
+        // The order of a plan's members is that of the alphabet, and that of keys is not.
+        let values = with(json!({"range_key": "a"}), &minimal());
+        let keys = &tables(&values).unwrap()[0].create["KeySchema"];
+        assert_eq!(keys[1], json!({"AttributeName": "a", "KeyType": "RANGE"}));
+    }
+
+    #[test]
+    fn recovery_is_off_unless_it_is_enabled() {
+        for (block, expected) in [
+            (json!([]), None),
+            (json!([{"enabled": false}]), None),
+            (
+                json!([{"enabled": true, "recovery_period_in_days": null}]),
+                Some(json!({"PointInTimeRecoveryEnabled": true})),
+            ),
+            (
+                json!([{"enabled": true, "recovery_period_in_days": 7}]),
+                Some(json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7})),
+            ),
+        ] {
+            let values = with(minimal(), &json!({"point_in_time_recovery": block}));
+            assert_eq!(tables(&values).unwrap()[0].recovery, expected, "{block}");
+        }
+    }
+
+    #[test]
+    fn unknown_arguments_are_refused() {
+        for (values, message) in [
+            (json!({"shards": 1}), "`shards` is not a member of aws_dynamodb_table"),
+            (json!({"ttl": [{"shards": 1}]}), "`shards` is not a member of ttl"),
+            (
+                json!({"point_in_time_recovery": [{"shards": 1}]}),
+                "`shards` is not a member of point_in_time_recovery",
+            ),
+            (
+                json!({"attribute": [{"shards": 1}]}),
+                "`shards` is not a member of attribute",
+            ),
+            (
+                json!({"global_secondary_index": [{"shards": 1}]}),
+                "`shards` is not a member of an index",
+            ),
+            (
+                json!({"global_secondary_index": [{"key_schema": [{"key_type": "HASH"}]}]}),
+                "key_schema has no attribute_name",
+            ),
+            (
+                json!({"on_demand_throughput": [{"shards": 1}]}),
+                "`shards` is not a member of the block",
+            ),
+            (
+                json!({"warm_throughput": [{"shards": 1}]}),
+                "`shards` is not a member of the block",
+            ),
+            (json!({"tags": {"a": 1}}), "a tag is a number, not a string"),
+        ] {
+            let problem = tables(&with(minimal(), &values)).unwrap_err();
+            assert_eq!(problem.message, message, "{values}");
+        }
+    }
+
+    #[test]
+    fn modules_have_a_greatest_depth() {
+        for (depth, is_read) in [(DEPTH, true), (DEPTH + 1, false)] {
+            let resource = json!({"type": "aws_dynamodb_table", "values": minimal()});
+            let innermost = json!({"resources": [resource], "child_modules": null});
+            let module = (0..depth).fold(innermost, |module, _| json!({"child_modules": [module]}));
+            let plan = json!({"planned_values": {"root_module": module}}).to_string();
+            let read = document::json(&plan).and_then(|plan| read("x.json", &plan));
+            assert_eq!(read.is_ok_and(|seed| seed.tables.len() == 1), is_read, "{depth}");
+        }
+    }
+}
