@@ -427,11 +427,130 @@ mod tests {
             ("yes", string("yes")),
             ("True", Value::Bool(true)),
             ("!!str 12", string("12")),
+            ("! 12", string("12")),
+            ("!!int '12'", number("12")),
+            ("!!float '1.5'", number("1.5")),
+            ("!!bool 'true'", Value::Bool(true)),
+            ("!!null ''", Value::Null),
+            ("!!binary 'AQ\n  =='", string("AQ==")),
+            ("~", Value::Null),
+            ("null", Value::Null),
+            ("Null", Value::Null),
+            ("NULL", Value::Null),
+            ("nULL", string("nULL")),
+            ("true", Value::Bool(true)),
+            ("TRUE", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+            ("False", Value::Bool(false)),
+            ("FALSE", Value::Bool(false)),
+            ("1.", number("1.")),
+            ("-1E5", number("-1E5")),
+            ("1e", string("1e")),
+            ("1e+", string("1e+")),
+            ("1x", string("1x")),
+            ("1.x", string("1.x")),
+            ("--1", string("--1")),
+            ("0x1F", string("0x1F")),
             ("2026-01-01", string("2026-01-01")),
             ("e5", string("e5")),
             (".", string(".")),
         ] {
             assert_eq!(yaml(yaml_text).unwrap().value, expected, "{yaml_text}");
+        }
+    }
+
+    /// Names of members are texts, also those that would be numbers or booleans as values.
+    #[test]
+    fn names_are_texts() {
+        let node = yaml("1.50: a\ntrue: b\n'x y': c\n").unwrap();
+        let names: Vec<&str> = node.object("it").unwrap().iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["1.50", "true", "x y"]);
+        for (text, kind) in [("~: a", "null"), ("[1]: a", "a list"), ("{a: b}: c", "an object")] {
+            let problem = yaml(text).unwrap_err();
+            assert_eq!(
+                problem.message,
+                format!("a member's name is {kind}, not a string"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn collections_have_a_greatest_depth() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for (depth, is_read) in [(DEPTH, true), (DEPTH + 1, false)] {
+            assert_eq!(yaml(&nested(depth)).is_ok(), is_read, "{depth}");
+            let objects = format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+            assert_eq!(yaml(&objects).is_ok(), is_read, "{depth}");
+        }
+    }
+
+    /// Values are converted where a template may write them as strings.
+    #[test]
+    fn strings_stand_for_flags_and_numbers() {
+        let node = |text: &str| yaml(text).unwrap();
+        for (text, flag) in [
+            ("true", Some(true)),
+            ("'true'", Some(true)),
+            ("'false'", Some(false)),
+            ("'yes'", None),
+        ] {
+            assert_eq!(node(text).flag("it").ok(), flag, "{text}");
+        }
+        for (text, number) in [
+            ("7", Some(7)),
+            ("'-7'", Some(-7)),
+            ("1.5", None),
+            ("'x'", None),
+            ("true", None),
+        ] {
+            assert_eq!(node(text).integer("it").ok(), number, "{text}");
+        }
+        for (text, kind) in [
+            ("~", "null"),
+            ("1", "a number"),
+            ("true", "a boolean"),
+            ("[]", "a list"),
+            ("{}", "an object"),
+        ] {
+            assert_eq!(
+                node(text).text("it").unwrap_err().message,
+                format!("it is {kind}, not a string")
+            );
+        }
+    }
+
+    #[test]
+    fn merges_have_an_order() {
+        let node = yaml("a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc:\n  <<: [*a, *b]\n  x: 3\n").unwrap();
+        let member = |name: &str| node.get("c").unwrap().get(name).unwrap().value.clone();
+        let expected = ["3", "1", "2"].map(|text| Value::Number(text.into()));
+        assert_eq!(["x", "y", "z"].map(member), expected);
+        assert_eq!(
+            yaml("a:\n  <<: 1\n").unwrap_err().message,
+            "a merge is a number, not an object"
+        );
+    }
+
+    #[test]
+    fn json_is_strict() {
+        for text in [
+            "{a: 1}",
+            "[1,]",
+            "[1 2]",
+            "['a']",
+            "[0x1]",
+            "[+1]",
+            "[.5]",
+            "[NaN]",
+            r#"["\x41"]"#,
+            "[1] // x",
+            "[1] [2]",
+        ] {
+            assert!(json(text).is_err(), "{text}");
+        }
+        for text in ["[1, -2.5e+3, true, false, null, \"\\u0041\", {}]", " \r\n\t[]\n"] {
+            assert!(json(text).is_ok(), "{text}");
         }
     }
 

@@ -279,3 +279,161 @@ fn arguments<'n, const N: usize>(function: &str, argument: &'n Node) -> Result<&
     list.try_into()
         .map_err(|_| argument.problem(format!("{function} takes {N} arguments, not {}", list.len())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::yaml;
+
+    const TEMPLATE: &str = "
+Parameters:
+  Stage: {Type: String, Default: test}
+  Count: {Type: Number, Default: 5}
+  Flag: {Default: true}
+  Names: {Type: CommaDelimitedList, Default: 'a, b,c'}
+  Numbers: {Type: List<Number>, Default: '1,2'}
+  Given: {Type: String}
+Mappings:
+  Map: {test: {name: found, list: [x, y]}}
+Conditions:
+  Yes: !Equals [!Ref Stage, test]
+  No: !Equals [!Ref Stage, prod]
+  Numeric: !Equals [!Ref Count, '5']
+  And: !And [!Condition Yes, !Condition Numeric]
+  NotAnd: !And [!Condition Yes, !Condition No]
+  Or: !Or [!Condition No, !Condition Yes]
+  NotOr: !Or [!Condition No, !Condition No]
+  Not: !Not [!Condition No]
+  NotNot: !Not [!Condition Yes]
+  Endless: !Not [!Condition Endless]
+  Two: {Condition: Yes, Other: x}
+  Unknown: !Exists [x]
+";
+
+    fn resolve(text: &str) -> Result<Option<Node>, Problem> {
+        let root = yaml(TEMPLATE).unwrap();
+        let mut template = Template::new(&root)?;
+        template.name("Tab", "stack-tab".to_owned());
+        template.resolve(&yaml(text)?)
+    }
+
+    #[test]
+    fn functions() {
+        for (text, expected) in [
+            (
+                "!Sub '${AWS::Partition} ${AWS::Region} ${AWS::AccountId} ${AWS::URLSuffix} ${AWS::StackName}'",
+                "aws us-east-1 000000000000 amazonaws.com stack",
+            ),
+            ("!Ref AWS::Region", "us-east-1"),
+            ("!Ref AWS::AccountId", "000000000000"),
+            ("!Ref Stage", "test"),
+            ("!Ref Tab", "stack-tab"),
+            (
+                "!Sub '${Stage}-${Count}-${Flag}-${!Literal}-${Tab}-$x'",
+                "test-5-true-${Literal}-stack-tab-$x",
+            ),
+            (
+                "!Sub ['${Own}/${Stage}/${Number}', {Own: !Ref Count, Stage: other, Number: 7}]",
+                "5/other/7",
+            ),
+            (
+                "!Sub '${Tab.Arn}'",
+                "arn:aws:dynamodb:us-east-1:000000000000:table/stack-tab",
+            ),
+            (
+                "!GetAtt Tab.Arn",
+                "arn:aws:dynamodb:us-east-1:000000000000:table/stack-tab",
+            ),
+            (
+                "!GetAtt [Tab, Arn]",
+                "arn:aws:dynamodb:us-east-1:000000000000:table/stack-tab",
+            ),
+            ("!Join ['-', [a, 1, true, !Ref Stage]]", "a-1-true-test"),
+            ("!Join ['', !Ref Names]", "abc"),
+            ("!Join [':', !Ref Numbers]", "1:2"),
+            ("!Select [0, [a, b]]", "a"),
+            ("!Select ['1', !Split [',', 'a,b']]", "b"),
+            ("!Join ['+', !Split ['/', !Sub 'a/${Stage}']]", "a+test"),
+            ("!FindInMap [Map, !Ref Stage, name]", "found"),
+            ("!Select [1, !FindInMap [Map, test, list]]", "y"),
+            ("!If [Yes, a, b]", "a"),
+            ("!If [No, a, !If [Yes, c, d]]", "c"),
+        ] {
+            let found = resolve(text).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
+            assert_eq!(scalar(&found.unwrap()).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions() {
+        for (condition, holds) in [
+            ("Yes", true),
+            ("No", false),
+            ("Numeric", true),
+            ("And", true),
+            ("NotAnd", false),
+            ("Or", true),
+            ("NotOr", false),
+            ("Not", true),
+            ("NotNot", false),
+        ] {
+            let found = resolve(&format!("!If [{condition}, yes, no]")).unwrap().unwrap();
+            assert_eq!(scalar(&found).unwrap() == "yes", holds, "{condition}");
+        }
+    }
+
+    /// What is `AWS::NoValue` is as if it were not there.
+    #[test]
+    fn no_value_removes_members_and_elements() {
+        assert_eq!(resolve("!Ref AWS::NoValue"), Ok(None));
+        let found = resolve("a: !Ref AWS::NoValue\nb: [1, !If [No, 2, !Ref AWS::NoValue], 3]\n")
+            .unwrap()
+            .unwrap();
+        assert_eq!(found.get("a"), None);
+        assert_eq!(found.get("b").unwrap().list("b").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn functions_without_a_value_are_refused() {
+        for (text, message) in [
+            ("!Ref Given", "the parameter Given has no default value"),
+            ("!Ref Nowhere", "`Nowhere` is not known before the stack exists"),
+            ("!Sub '${Nowhere}'", "`Nowhere` is not known before the stack exists"),
+            ("!Sub '${Stage'", "`${` is not closed"),
+            ("!Sub '${AWS::NoValue}'", "AWS::NoValue cannot be used here"),
+            ("!Sub ['${Stage}']", "Fn::Sub takes 2 arguments, not 1"),
+            ("!Sub '${Names}'", "a list stands where a string is expected"),
+            (
+                "!Join ['-', [!Ref AWS::NoValue, [x]]]",
+                "a list stands where a string is expected",
+            ),
+            ("!Select [2, [a, b]]", "Fn::Select has no such element"),
+            ("!Select [-1, [a, b]]", "Fn::Select has no such element"),
+            ("!Select [0, a]", "Fn::Select has no such element"),
+            ("!If [Yes, a]", "Fn::If takes 3 arguments, not 2"),
+            ("!If [Nowhere, a, b]", "the condition Nowhere is not defined"),
+            ("!If [Endless, a, b]", "conditions are nested too deeply"),
+            ("!If [Two, a, b]", "a condition is one function"),
+            ("!If [Unknown, a, b]", "Fn::Exists is not supported in a condition"),
+            (
+                "!FindInMap [Map, prod, name]",
+                "the mapping Map has no value for prod, name",
+            ),
+            (
+                "!FindInMap [Nowhere, a, b]",
+                "the mapping Nowhere has no value for a, b",
+            ),
+            (
+                "!GetAtt Tab.StreamArn",
+                "Fn::GetAtt of Tab.StreamArn is not known before the stack exists",
+            ),
+            (
+                "!GetAtt Other.Arn",
+                "Fn::GetAtt of Other.Arn is not known before the stack exists",
+            ),
+            ("!ImportValue x", "Fn::ImportValue is not supported"),
+        ] {
+            assert_eq!(resolve(text).unwrap_err().message, message, "{text}");
+        }
+    }
+}

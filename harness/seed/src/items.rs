@@ -217,12 +217,62 @@ mod tests {
                 r#"{"id": {"S": "a"}, "n": 1}"#,
                 r#"{"id": {"M": {"S": {"S": "a"}}}, "n": {"N": "1"}}"#,
             ),
+            // Values of a type that is not theirs.
+            (
+                r#"{"a": {"L": [{"N": "1"}, 2]}}"#,
+                r#"{"a": {"M": {"L": {"L": [{"M": {"N": {"S": "1"}}}, {"N": "2"}]}}}}"#,
+            ),
+            (
+                r#"{"a": {"SS": ["x", 2]}}"#,
+                r#"{"a": {"M": {"SS": {"L": [{"S": "x"}, {"N": "2"}]}}}}"#,
+            ),
+            (
+                r#"{"a": {"M": {"b": {"S": "x"}, "c": 1}}}"#,
+                r#"{"a": {"M": {"M": {"M": {"b": {"M": {"S": {"S": "x"}}}, "c": {"N": "1"}}}}}}"#,
+            ),
+            (r#"{"a": {"BOOL": "true"}}"#, r#"{"a": {"M": {"BOOL": {"S": "true"}}}}"#),
+            (
+                r#"{"a": {"S": "x", "N": "1"}}"#,
+                r#"{"a": {"M": {"S": {"S": "x"}, "N": {"S": "1"}}}}"#,
+            ),
+            (
+                r#"{"a": {"B": "AQ=="}, "b": {"BS": ["AQ=="]}, "c": {"NULL": true}, "d": {"BOOL": false}}"#,
+                r#"{"a": {"B": "AQ=="}, "b": {"BS": ["AQ=="]}, "c": {"NULL": true}, "d": {"BOOL": false}}"#,
+            ),
             // A map of a member that only looks like a type.
             (r#"{"sizes": {"S": 3}}"#, r#"{"sizes": {"M": {"S": {"N": "3"}}}}"#),
         ] {
             let read = item(&document::json(text).unwrap()).unwrap();
             let expected: Json = serde_json::from_str(expected).unwrap();
             assert_eq!(Json::Object(read), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn requests_of_batches() {
+        for (text, expected) in [
+            (r#"{"T": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}]}"#, Some(Ok(1))),
+            (
+                r#"{"T": [{"DeleteRequest": {"Key": {}}}]}"#,
+                Some(Err("the request is not a PutRequest with an Item")),
+            ),
+            (
+                r#"{"T": [{"PutRequest": {"Item": {"id": "a"}}}]}"#,
+                Some(Err(
+                    r#"the value of `id` is not in DynamoDB's form, such as {"S": "text"}"#,
+                )),
+            ),
+            ("{}", None),
+            (r#"{"T": []}"#, None),
+            (r#"{"T": [{"id": "a"}]}"#, None),
+            (r#"{"T": [{"PutRequest": {}}], "U": 1}"#, None),
+        ] {
+            let root = document::json(text).unwrap();
+            assert_eq!(is_batch(&root), expected.is_some(), "{text}");
+            let Some(expected) = expected else { continue };
+            let read = batch("x.json", &root).map(|seed| seed.items.len());
+            let read = read.map_err(|problem| problem.message);
+            assert_eq!(read, expected.map_err(str::to_owned), "{text}");
         }
     }
 

@@ -233,3 +233,60 @@ fn default_billing(members: &mut Map<String, Json>) {
         members.insert("BillingMode".into(), json!("PAY_PER_REQUEST"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document;
+
+    /// What a description has and a request cannot have is left out.
+    #[test]
+    fn descriptions_become_requests() {
+        let key = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+        let attributes = json!([{"AttributeName": "id", "AttributeType": "S"}]);
+        let described = |members: Json| {
+            let mut table = json!({"TableName": "T", "KeySchema": key, "AttributeDefinitions": attributes});
+            for (name, value) in members.as_object().unwrap() {
+                table[name] = value.clone();
+            }
+            table
+        };
+        let index = |members: Json| {
+            let mut index = json!({"IndexName": "i", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+            for (name, value) in members.as_object().unwrap() {
+                index[name] = value.clone();
+            }
+            index
+        };
+        let none = json!({"ReadCapacityUnits": 0, "WriteCapacityUnits": 0, "NumberOfDecreasesToday": 0});
+        let some = json!({"ReadCapacityUnits": 3, "WriteCapacityUnits": 4});
+        let warm = json!({"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE"});
+        let unlimited = json!({"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1});
+        let limited = json!({"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 5});
+        for (description, request) in [
+            (
+                json!({"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}, "ProvisionedThroughput": none,
+                    "OnDemandThroughput": limited, "WarmThroughput": warm, "ItemCount": 3, "TableStatus": "ACTIVE",
+                    "TableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS", "LastUpdateDateTime": 1.5},
+                    "GlobalSecondaryIndexes": [index(json!({"ProvisionedThroughput": none, "WarmThroughput": warm,
+                        "OnDemandThroughput": unlimited, "IndexStatus": "ACTIVE", "ItemCount": 0}))]}),
+                json!({"BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxWriteRequestUnits": 5},
+                    "TableClass": "STANDARD_INFREQUENT_ACCESS", "GlobalSecondaryIndexes": [index(json!({}))]}),
+            ),
+            (
+                json!({"ProvisionedThroughput": some, "WarmThroughput": warm,
+                    "GlobalSecondaryIndexes": [index(json!({"ProvisionedThroughput": some, "WarmThroughput": warm}))]}),
+                json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": some,
+                    "GlobalSecondaryIndexes": [index(json!({"ProvisionedThroughput": some}))]}),
+            ),
+            (
+                json!({"BillingModeSummary": {"BillingMode": "PROVISIONED"}, "ProvisionedThroughput": some}),
+                json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": some}),
+            ),
+        ] {
+            let text = described(description).to_string();
+            let table = Table::of_description("x.json", &document::json(&text).unwrap()).unwrap();
+            assert_eq!(Json::Object(table.create), described(request), "{text}");
+        }
+    }
+}

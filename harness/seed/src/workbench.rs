@@ -129,3 +129,83 @@ fn units(settings: &Node) -> Result<Option<Json>, Problem> {
         .zip(write)
         .map(|(read, write)| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write})))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document;
+
+    fn tables(more: &Json) -> Result<Vec<Table>, Problem> {
+        let mut table = json!({"TableName": "T", "KeyAttributes": {
+            "PartitionKey": {"AttributeName": "id", "AttributeType": "S"}}});
+        for (name, value) in more.as_object().unwrap() {
+            table[name] = value.clone();
+        }
+        let model = json!({"DataModel": [table]}).to_string();
+        read("x.json", &document::json(&model)?).map(|seed| seed.tables)
+    }
+
+    #[test]
+    fn every_member_of_a_table() {
+        let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+        let settings = json!({"ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}});
+        let units = &settings["ProvisionedThroughput"];
+        let id = json!({"AttributeName": "id", "AttributeType": "S"});
+        let index = |name: &str, sort: &str| {
+            json!({"IndexName": name, "IndexDescription": "d", "NonKeyAttributes": [], "ProvisionedCapacitySettings": {},
+                "KeyAttributes": {"PartitionKey": id, "SortKey": {"AttributeName": sort, "AttributeType": "N"}}})
+        };
+        let keys = |sort: &str| json!([key("id")[0], {"AttributeName": sort, "KeyType": "RANGE"}]);
+        let sort = |name: &str| json!({"AttributeName": name, "AttributeType": "N"});
+        let all = json!({"ProjectionType": "ALL"});
+        for (more, expected) in [
+            (
+                json!({"DataAccess": {}, "NonKeyAttributes": [], "SampleDataFormats": {}, "TableData": null,
+                    "TableFacets": [], "TableDescription": "d", "ProvisionedThroughput": {}, "GlobalSecondaryIndexes": []}),
+                json!({"AttributeDefinitions": [id], "BillingMode": "PAY_PER_REQUEST"}),
+            ),
+            (
+                json!({"BillingMode": "PAY_PER_REQUEST", "ProvisionedCapacitySettings": settings}),
+                json!({"AttributeDefinitions": [id], "BillingMode": "PAY_PER_REQUEST"}),
+            ),
+            (
+                json!({"BillingMode": "PROVISIONED", "ProvisionedCapacitySettings": {}}),
+                json!({"AttributeDefinitions": [id], "BillingMode": "PAY_PER_REQUEST"}),
+            ),
+            (
+                json!({"ProvisionedCapacitySettings": settings, "GlobalSecondaryIndexes": [index("g", "a")],
+                    "LocalSecondaryIndexes": [index("l", "b")]}),
+                json!({"AttributeDefinitions": [id, sort("a"), sort("b")], "ProvisionedThroughput": units,
+                    "GlobalSecondaryIndexes": [{"IndexName": "g", "KeySchema": keys("a"), "Projection": all,
+                        "ProvisionedThroughput": units}],
+                    "LocalSecondaryIndexes": [{"IndexName": "l", "KeySchema": keys("b"), "Projection": all}]}),
+            ),
+        ] {
+            let mut expected = expected;
+            (expected["TableName"], expected["KeySchema"]) = ("T".into(), key("id"));
+            let table = tables(&more).unwrap().remove(0);
+            assert_eq!(Json::Object(table.create), expected, "{more}");
+        }
+    }
+
+    #[test]
+    fn unknown_members_are_refused() {
+        for (more, message) in [
+            (json!({"Shards": 1}), "`Shards` is not a member of a table of the model"),
+            (
+                json!({"KeyAttributes": {"Shards": {}}}),
+                "`Shards` is not a member of KeyAttributes",
+            ),
+            (
+                json!({"KeyAttributes": {"SortKey": {}}}),
+                "SortKey has no AttributeName",
+            ),
+            (
+                json!({"GlobalSecondaryIndexes": [{"Shards": 1}]}),
+                "`Shards` is not a member of an index",
+            ),
+        ] {
+            assert_eq!(tables(&more).unwrap_err().message, message, "{more}");
+        }
+    }
+}
