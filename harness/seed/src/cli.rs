@@ -301,7 +301,15 @@ mod tests {
             .unwrap();
         assert_eq!(command.sources, ["a.db", "T=b.csv"]);
         assert_eq!(command.caller, Some(("me".into(), "eu-west-1".into())));
-        assert!(parsed("copy", "--help").unwrap().is_none());
+        for help in ["--help", "-h", "--from a -h"] {
+            assert!(parsed("copy", help).unwrap().is_none(), "{help}");
+        }
+        let command = parsed("copy", "--yes --resume=state.json --from http://a --to b")
+            .unwrap()
+            .unwrap();
+        assert!(command.yes && command.options.verify && command.options.tables.is_empty());
+        assert_eq!(command.options.state, Some(PathBuf::from("state.json")));
+        assert_eq!((command.options.rate, command.caller), (None, None));
     }
 
     #[test]
@@ -390,6 +398,32 @@ mod tests {
             let endpoint = command.unwrap().unwrap().destination().unwrap();
             assert_eq!(endpoint.region(), "eu-west-1", "{url}");
         }
+    }
+
+    /// What begins as a URL is an endpoint, and everything else a file.
+    #[test]
+    fn endpoints_are_urls() {
+        for (text, is_endpoint) in [
+            ("http://localhost:1", true),
+            ("https://dynamodb.eu-west-1.amazonaws.com", true),
+            ("localhost:1", false),
+            ("httpd.json", false),
+            ("./http://x", false),
+        ] {
+            assert_eq!(is_url(text), is_endpoint, "{text}");
+        }
+        let command = parsed("import", "a.json --to b").unwrap().unwrap();
+        let refused = command.run().unwrap_err();
+        assert_eq!(refused, "files can be copied only to an endpoint, and b is not one");
+        let command = parsed(
+            "import",
+            "a.json --to https://dynamodb.eu-west-1.amazonaws.com --caller me/x --yes",
+        );
+        let refused = command.unwrap().unwrap().destination().unwrap_err();
+        assert!(
+            refused == "--caller is for destinations on this machine" || refused.contains("AWS_ACCESS_KEY_ID"),
+            "{refused}"
+        );
     }
 
     #[test]
