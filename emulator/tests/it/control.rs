@@ -610,6 +610,45 @@ fn each_caller_sees_its_own_requests() {
     assert_eq!(scans(&serde_json::from_slice(&everyone.body).unwrap()), 2);
 }
 
+/// Tables and counters of all callers are listed with their account and region, unless callers share their tables.
+#[test]
+fn lists_name_the_account_and_the_region() {
+    let mut you = me();
+    you.access_key = "you".into();
+    you.region = "eu-west-1".into();
+    for is_shared in [false, true] {
+        let engine = if is_shared { shared() } else { Engine::new(settings(1)) };
+        engine.watch(true);
+        engine.dispatch(&me(), "CreateTable", CREATE);
+        engine.dispatch(&you, "CreateTable", CREATE);
+        for path in ["tables", "metrics", "metrics/minutes"] {
+            let owners = |list: &serde_json::Value| -> Vec<String> {
+                let text = |one: &serde_json::Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
+                let all = list.as_array().unwrap().iter();
+                let mut all: Vec<String> = all
+                    .map(|one| text(one, "accessKey") + " " + &text(one, "region"))
+                    .collect();
+                all.sort_unstable();
+                all
+            };
+            let everyone = ask(&engine, "GET", &format!("/_dynatwin/{path}"), "");
+            let everyone = owners(&serde_json::from_slice(&everyone.body).unwrap());
+            let mine = owners(&ask_as(&engine, &me(), "GET", path, ""));
+            let yours = owners(&ask_as(&engine, &you, "GET", path, ""));
+            if is_shared {
+                assert_eq!([everyone, mine, yours], [["- -"]; 3], "{path}");
+            } else {
+                assert_eq!(everyone, ["me us-east-1", "you eu-west-1"], "{path}");
+                assert_eq!(
+                    (mine, yours),
+                    (vec!["me us-east-1".to_owned()], vec!["you eu-west-1".to_owned()]),
+                    "{path}"
+                );
+            }
+        }
+    }
+}
+
 /// Rules are added over HTTP up to a maximum, and those of one outage together or not at all.
 #[test]
 fn a_limited_number_of_fault_rules_is_added() {
