@@ -336,6 +336,18 @@ fn a_request_has_the_configured_origin_unless_its_headers_name_another() {
         (json!({}), local, vec![], true),
         (json!({}), address("aws:SourceIp"), vec![], false),
         (json!({}), address("aws:SourceIp"), vec![near], true),
+        (
+            json!({}),
+            address("aws:SourceIp"),
+            vec![("x-dynatwin-source-ip", " 203.0.113.200 ")],
+            true,
+        ),
+        (
+            office.clone(),
+            address("aws:SourceIp"),
+            vec![("x-dynatwin-source-ip", " ")],
+            true,
+        ),
         (office.clone(), address("aws:SourceIp"), vec![], true),
         (office.clone(), address("aws:SourceIp"), vec![far], false),
         (office.clone(), address("aws:SourceIp"), vec![through], false),
