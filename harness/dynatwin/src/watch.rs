@@ -335,6 +335,74 @@ mod tests {
     }
 
     #[test]
+    fn spent_capacity_is_that_of_its_resource() {
+        let spent = |table: &str, index: Option<&str>, read: f64| ResourceSpent {
+            table: table.into(),
+            index: index.map(Into::into),
+            read,
+            write: read * 10.0,
+        };
+        let spent = CapacitySpent(vec![
+            spent("A", None, 1.0),
+            spent("A", Some("by-x"), 2.0),
+            spent("A", Some("by-y"), 4.0),
+            spent("B", Some("by-x"), 8.0),
+            spent("B", None, 16.0),
+        ]);
+        for (table, own, [by_x, by_y]) in [("A", 1.0, [2.0, 4.0]), ("B", 16.0, [8.0, 0.0]), ("C", 0.0, [0.0, 0.0])] {
+            assert_eq!((spent.read(table), spent.write(table)), (own, own * 10.0), "{table}");
+            for (index, units) in [("by-x", by_x), ("by-y", by_y)] {
+                let found = (spent.index_read(table, index), spent.index_write(table, index));
+                assert_eq!(found, (units, units * 10.0), "{index} of {table}");
+            }
+        }
+        assert_eq!((spent.total_read(), spent.total_write()), (31.0, 310.0));
+        assert!(!spent.is_nothing());
+        assert!(
+            spent
+                .to_string()
+                .starts_with("A: 1 read, 10 write; index by-x of A: 2 read, 20 write; "),
+            "{spent}"
+        );
+        assert_eq!(CapacitySpent::default().to_string(), "nothing");
+    }
+
+    #[test]
+    fn a_request_has_its_first_table_and_key() {
+        let access = |pk: &str| RecordedAccess {
+            act: "Put",
+            table: "A".into(),
+            index: None,
+            key: HashMap::from([("PK".to_owned(), AttributeValue::S(pk.into()))]),
+            read_units: 0.0,
+            write_units: 1.0,
+            error: None,
+        };
+        let mut request = Request {
+            number: 1,
+            at: Moment::START,
+            access_key: "me".into(),
+            region: "eu-west-1".into(),
+            operation: "BatchWriteItem".into(),
+            tables: vec!["A".into(), "B".into()],
+            accesses: vec![access("first"), access("second")],
+            status: 200,
+            error: None,
+            read_units: 0.0,
+            write_units: 2.0,
+            scanned: 0,
+            returned: 0,
+        };
+        assert_eq!(
+            (request.table(), request.key()),
+            (Some("A"), Some(&access("first").key))
+        );
+        request.tables.clear();
+        request.accesses.clear();
+        assert_eq!((request.table(), request.key()), (None, None));
+    }
+
+    #[test]
     fn the_message_names_caller_operation_time_and_alternative() {
         assert_eq!(
             describe_scans(&[scan("Scan", None, 1)]),
