@@ -462,8 +462,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item past its time to live stays in the states that stale reads return",
         file: "execute/due.rs",
-        right: "contents.history().map_or(now, |history| history.oldest(now))",
-        wrong: "contents.history().map_or(now, |history| if PLANTED { now } else { history.oldest(now) })",
+        right: "contents.history().map_or(now, |history| history.deferrable(now))",
+        wrong: "contents.history().map_or(now, |history| if PLANTED { now } else { history.deferrable(now) })",
     },
     Bug {
         what: "reads stay monotonic after conditions without monotonic reads",
