@@ -44,7 +44,8 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
             limit,
             fetch,
         };
-        let page = read_and_spend(context, read, range, &walk, all.bytes);
+        let before = (at > 0).then_some(all.bytes);
+        let page = read_and_spend(context, read, range, &walk, before);
         context.record(|recorder| trace::paged(recorder, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
         let (page, of_page) = page?;
         cost += of_page;
@@ -94,13 +95,13 @@ fn shown(read: &PageRead<'_>, mut items: Vec<Item>, bases: Vec<Item>) -> Vec<Ite
     kept.map(|(_, base)| base).collect()
 }
 
-/// Reads a range, after `before` bytes of other ranges, and pays for it.
+/// Reads a range, after `before` bytes of other ranges if it is not the first, and pays for it.
 fn read_and_spend(
     context: &Context<'_>,
     read: &PageRead<'_>,
     range: &PageRange<'_>,
     walk: &Walk<'_>,
-    before: usize,
+    before: Option<usize>,
 ) -> Result<(Page, PageCost), ApiError> {
     let table = &read.target.table;
     if !table.capacity.is_counted() {

@@ -31,14 +31,15 @@ pub struct PageCost {
 }
 
 impl PageCost {
-    /// The cost of one more range. Ranges that are read together are rounded up together.
-    pub(super) fn new(page: &Page, before: usize, consistent: bool) -> PageCost {
+    /// The cost of a range after `before` bytes of other ranges, or of the first. Ranges that are read together are
+    /// rounded up together.
+    pub(super) fn new(page: &Page, before: Option<usize>, consistent: bool) -> PageCost {
         let fetched = page.bases.iter().map(|item| units::read(item.size(), consistent));
-        let read = units::read(before + page.bytes, consistent);
+        let read = units::read(before.unwrap_or(0) + page.bytes, consistent);
         PageCost {
             read: match before {
-                0 => read,
-                _ => read.without(units::read(before, consistent)),
+                None => read,
+                Some(before) => read.without(units::read(before, consistent)),
             },
             fetched: fetched.sum(),
         }
