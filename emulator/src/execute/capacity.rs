@@ -226,6 +226,15 @@ pub(super) fn resize(table: &Table, change: &Change, now: Moment) {
     }
 }
 
+/// Restores the sizes of the partitions, if a change that they count is not applied.
+#[cold]
+pub(super) fn restore_size(table: &Table, change: &Change, now: Moment) {
+    if let Some(ledger) = table.capacity.lock().as_mut() {
+        let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
+        ledger.resize(change.key.token, size(&change.new), size(&change.old), now);
+    }
+}
+
 /// The service's error for exceeded limits, table before indexes, each reason once.
 pub(super) fn throttled<'s>(table: &Table, shortages: impl Iterator<Item = &'s Shortage>) -> ApiError {
     let mut throttles: Vec<Throttle> = Vec::new();

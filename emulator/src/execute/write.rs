@@ -242,7 +242,10 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             let mutations = || vec![Mutation::of_change(table.ordinal, change)];
             match table.log().begin(context.now, Origin::Request, mutations) {
                 Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),
-                Err(error) => refused = Some(error),
+                Err(error) => {
+                    capacity::restore_size(table, change, context.now);
+                    refused = Some(error);
+                }
             }
         }
         drop(guard);

@@ -80,6 +80,38 @@ fn a_refused_commit_changes_nothing() {
     assert_ne!(state(&twin), before);
 }
 
+/// The size of a partition decides when it is split.
+#[test]
+fn a_refused_commit_does_not_change_the_size_of_a_partition() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
+    let put = |pk: &str, text: &str| json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "text": {"S": text}}});
+    twin.ok("PutItem", &put("there", "abc"));
+    let bytes = || -> u64 {
+        let heat = twin.engine.account(&twin.caller).heat("tab").unwrap();
+        let partitions = heat.resources.iter().flat_map(|resource| &resource.partitions);
+        partitions.map(|partition| partition.bytes).sum()
+    };
+    let before = bytes();
+    assert_ne!(before, 0);
+    let disk = Arc::new(Disk::default());
+    twin.engine.attach_sink(disk.clone(), 0);
+    disk.0.store(true, Ordering::Relaxed);
+    for (operation, body) in [
+        ("PutItem", put("new", "abc")),
+        ("PutItem", put("there", "longer than before")),
+        ("DeleteItem", json!({"TableName": "tab", "Key": {"pk": {"S": "there"}}})),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": put("new", "abc")}, {"Put": put("there", "a")}]}),
+        ),
+    ] {
+        let (status, answer) = twin.send(operation, &body);
+        assert_eq!((status, bytes()), (500, before), "{operation}: {answer}");
+    }
+}
+
 /// Calls a control for the twin's caller; returns status and answer.
 fn control(twin: &Twin, method: &str, path: &str, body: &str) -> (u16, String) {
     let answer = twin.engine.handle(&HttpRequest {
