@@ -333,6 +333,11 @@ fn a_limited_number_of_tables_has_its_own_conditions() {
         "{}",
         text(&refused)
     );
+    // Those of a table that has some can still change, and a table that loses its own makes room.
+    assert_eq!(own("t1000").status, 200);
+    let path = "/_dynatwin/tables/t1000/conditions";
+    assert_eq!(ask(&engine, "DELETE", path, "").status, 200);
+    assert_eq!(own("late").status, 200);
 }
 
 /// Conditions are set for tables that do not exist yet, so their names are checked as CreateTable checks them.

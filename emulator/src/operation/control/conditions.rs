@@ -48,7 +48,8 @@ impl ControlRequest<'_> {
                 "\"{table}\" is not a valid table name."
             )));
         }
-        if state.count_own_conditions() >= limits::OWN_CONDITIONS {
+        let is_new = state.own_conditions(&account.scope(), table).is_none();
+        if is_new && state.count_own_conditions() >= limits::OWN_CONDITIONS {
             return Err(ControlError::malformed(format!(
                 "{} tables have conditions of their own, which is the maximum.",
                 limits::OWN_CONDITIONS
