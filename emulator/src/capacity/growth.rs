@@ -52,12 +52,16 @@ impl OnDemandGrowth {
     /// Serves at least this much from now on: the table was warmed.
     pub fn raise(&mut self, serves: u64, now: Moment) {
         if serves > self.rate(now) {
+            let ends = self.since.plus(self.takes);
             self.to = self.to.max(serves);
             self.from = serves;
             self.since = self.since.max(now);
-            if self.to == serves {
-                self.takes = Duration::ZERO;
-            }
+            // A growth to more ends when it would have ended without.
+            self.takes = if self.to == serves {
+                Duration::ZERO
+            } else {
+                ends.since(self.since)
+            };
         }
     }
 
@@ -165,7 +169,12 @@ mod tests {
     #[test]
     fn warmth_while_it_grows() {
         let after = |minutes: u64| Moment::START.plus(Duration::from_mins(minutes));
-        for (warm, at_once, later) in [(6000, 6000, 8000), (7000, 7000, 8000), (9000, 9000, 9000)] {
+        for (warm, at_once, at_its_end, later) in [
+            (6000, 6000, 8000, 8000),
+            (6001, 6001, 8000, 8000),
+            (7000, 7000, 8000, 8000),
+            (9000, 9000, 9000, 9000),
+        ] {
             let mut growth = OnDemandGrowth::new(4000, Moment::START);
             growth.note(Units::whole(4000));
             let begins = Moment::from_seconds(Moment::START.seconds() + 1);
@@ -174,12 +183,9 @@ mod tests {
             assert_eq!(growth.rate(middle), 6000);
             growth.raise(warm, middle);
             assert_eq!(growth.rate(middle), at_once);
+            // The growth ends when it would have ended without warm throughput.
+            assert_eq!(growth.rate(begins.plus(TAKES)), at_its_end, "{warm}");
             assert_eq!(growth.rate(after(60)), later);
-            // Traffic that warm throughput already serves has no effect: the table grows when it would have grown
-            // anyway.
-            if warm == 6000 {
-                assert_eq!(growth.rate(begins.plus(TAKES)), 8000);
-            }
         }
     }
 
