@@ -235,7 +235,9 @@ impl<E: IndexEntry> QueuedIndex<E> {
     /// Restores the index from a checkpoint, except entries that are derived from items.
     pub(super) fn restore(&self, _: &Committed<'_>, state: IndexState<E>) {
         let mut queue = self.queue.lock();
-        *queue = Queue::restored(state.waiting, state.delays);
+        let restored = Queue::restored(state.waiting, state.delays);
+        let events = std::mem::replace(&mut *queue, restored).events;
+        queue.events = events;
         queue.paused = state.paused;
         self.waiting.store(queue.len(), Ordering::Release);
         drop(queue);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{Choice, Twin, setting};
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_engine::{Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
+use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, ErrorKind, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
 
 const HEADERS: [(&str, &str); 1] = [("host", "here")];
@@ -94,6 +94,33 @@ fn put(twin: &Twin, key: &str, expires: Option<i64>) {
         item["expires"] = json!({"N": expires.to_string()});
     }
     twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+}
+
+/// The tables of a fork log the same events as those of the original.
+#[test]
+fn a_fork_logs_the_arrivals_of_its_indexes() {
+    let twin = Twin::new(7);
+    twin.engine.set_conditions(lagging()).unwrap();
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+            "KeySchema": key("pk"),
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}}],
+        }),
+    );
+    let engine = twin.engine.fork(Clock::settable(Moment::START)).unwrap();
+    let caller = twin.caller.clone();
+    let fork = Twin { engine, caller };
+    for twin in [&twin, &fork] {
+        twin.engine.listen(true);
+        put(twin, "a", None);
+        twin.engine.advance(Duration::from_secs(5));
+        let arrivals = events(twin).into_iter().filter(|event| event["kind"] == "indexArrival");
+        assert_eq!(arrivals.count(), 1);
+    }
 }
 
 #[test]
