@@ -566,12 +566,12 @@ impl Run {
                     };
                     partition.inbox.delay(&key, at);
                     change(table, shape, (partition, contents), (key.clone(), new), write);
-                    count += delete_due(table, shape, (partition, contents), key, (at, now));
+                    count += delete_due(table, shape, (partition, contents), key, (at, at, now));
                 }
                 DueWork::PendingTransaction(at, key, PendingTransaction::Checks) => {
                     partition.inbox.delay(&key, at);
                     release(table, key.clone(), now);
-                    count += delete_due(table, shape, (partition, contents), key, (at, now));
+                    count += delete_due(table, shape, (partition, contents), key, (at, at, now));
                 }
                 DueWork::Arrival(at, arrival) => {
                     count += arrive(table, shape, (partition, contents), (at, arrival), now);
@@ -597,19 +597,20 @@ fn scheduled_deletion(table: &Table, contents: &mut Contents, expiry: &Expiry, n
 }
 
 /// Applies the deletion of an item that is due by a moment and was left for later or waited for a transaction; returns the number
-/// of deletions.
+/// of deletions. The deletion has the time at which it was due, but not before `earliest`: the end of the transaction, since requests
+/// read the item until then.
 fn delete_due(
     table: &Table,
     shape: &Shape,
     (partition, contents): (&Partition, &mut Contents),
     key: Key,
-    (by, now): (Moment, Moment),
+    (earliest, by, now): (Moment, Moment, Moment),
 ) -> usize {
     let Some(expiry) = contents.due_deletion(shape, &key, by) else {
         return 0;
     };
     contents.take_deletion(&expiry);
-    let deletion = DueChange::deletion(expiry.due, now);
+    let deletion = DueChange::deletion(expiry.due.max(earliest), now);
     change(table, shape, (partition, contents), (key, None), deletion);
     1
 }
@@ -726,7 +727,13 @@ fn arrive(
     now: Moment,
 ) -> usize {
     let before = at.minus(Duration::from_micros(1));
-    let deleted = delete_due(table, shape, (partition, contents), arrival.key.clone(), (before, now));
+    let deleted = delete_due(
+        table,
+        shape,
+        (partition, contents),
+        arrival.key.clone(),
+        (Moment::FIRST, before, now),
+    );
     if let Some(until) = contents.held_until(&arrival.key) {
         partition.inbox.defer(until, arrival);
         return deleted;

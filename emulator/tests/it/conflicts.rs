@@ -289,6 +289,70 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
     assert!(stored(&twin, "a").is_some());
 }
 
+/// An item that expires while a transaction holds it is read until the transaction ends. So it is deleted at that moment in the
+/// stream and in point-in-time recovery too.
+#[test]
+fn an_item_is_deleted_when_the_transaction_that_held_it_ends() {
+    let twin = twin();
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "StreamSpecification": stream}),
+    );
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+    );
+    twin.engine
+        .set_conditions(flying(Lag::Fixed(Duration::from_secs(10))))
+        .unwrap();
+    let begins = twin.seconds();
+    for pk in ["checked", "written"] {
+        let expires = json!({"N": (begins + 5).to_string()});
+        let item = json!({"pk": {"S": pk}, "v": {"S": "x"}, "ttl": expires});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let mut check = key("checked");
+    check["ConditionExpression"] = "attribute_exists(pk)".into();
+    let mut update = key("written");
+    update["UpdateExpression"] = "SET n = pk".into();
+    twin.ok(
+        "TransactWriteItems",
+        &transaction(&[json!({"ConditionCheck": check}), json!({"Update": update})]),
+    );
+    twin.engine.advance(Duration::from_secs(7));
+    let present = || ["checked", "written"].map(|pk| stored(&twin, pk).is_some());
+    assert_eq!(present(), [true; 2]);
+    // The emulator applies the deletions late.
+    twin.engine.clock().advance(Duration::from_mins(10));
+    assert_eq!(present(), [false; 2]);
+    for (second, count) in [(7, 2), (9, 2), (10, 0), (11, 0)] {
+        let target = format!("restored{second}");
+        let restore = json!({"SourceTableName": "tab", "TargetTableName": target, "RestoreDateTime": begins + second});
+        twin.ok("RestoreTableToPointInTime", &restore);
+        let found = twin.ok("Scan", &json!({"TableName": target}));
+        assert_eq!(found["Count"], count, "after {second} s");
+    }
+    let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+    let arn = &described["Table"]["LatestStreamArn"];
+    let stream = twin.ok("DescribeStream", &json!({"StreamArn": arn}));
+    for shard in stream["StreamDescription"]["Shards"].as_array().unwrap() {
+        let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = twin.ok("GetShardIterator", &from)["ShardIterator"].clone();
+        let records = twin.ok("GetRecords", &json!({"ShardIterator": iterator}));
+        for record in records["Records"].as_array().unwrap() {
+            let created = record["dynamodb"]["ApproximateCreationDateTime"].as_f64().unwrap() as i64;
+            let expected = if record["eventName"] == "INSERT" {
+                begins
+            } else {
+                begins + 10
+            };
+            assert_eq!(created, expected, "{record}");
+        }
+    }
+}
+
 /// `expire_now` deletes no item that a transaction has locked, and counts only the items that it deletes.
 #[test]
 fn expire_now_deletes_no_locked_items() {
