@@ -170,6 +170,16 @@ fn an_account_has_a_maximum_number_of_units() {
     // Units can be decreased.
     assert_eq!(ask("UpdateTable", &units("two", 9000, 39_000)), "");
     assert_eq!(ask("UpdateTable", &units("one", 40_000, 9000)), "");
+    // Those of a deleted table are free once it is gone.
+    assert_eq!(ask("CreateTable", &table("gone", Some((1, 1000)), &[])), "");
+    assert_eq!(ask("DeleteTable", &json!({"TableName": "gone"})), "");
+    let more = units("one", 40_000, 10_500);
+    assert_eq!(
+        send(&twin, "UpdateTable", &more),
+        too_many("WriteCapacityUnits", 79_000, 1500)
+    );
+    twin.engine.clock().advance(Duration::from_mins(10));
+    assert_eq!(send(&twin, "UpdateTable", &more), "");
     // Under calm the limits are not enforced.
     twin.engine.set_conditions(Conditions::CALM).unwrap();
     assert_eq!(ask("CreateTable", &table("three", Some((40_000, 40_000)), &[])), "");
