@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
-use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag, Moment};
+use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, Lag, Moment};
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -446,6 +446,17 @@ fn recovery_respects_its_limit_in_bytes() {
             let (_, expected) = states.range(..=moment).next_back().unwrap();
             assert_eq!(&items(&twin, &name), expected, "{limit:?} at {moment}");
         }
+        // A fork keeps the limit of what can be restored.
+        let fork = Twin {
+            engine: twin.engine.fork(Clock::settable(Moment::START)).unwrap(),
+            caller: twin.caller.clone(),
+        };
+        let of_fork = fork.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+        let of_fork = &of_fork["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        assert_eq!(
+            of_fork["EarliestRestorableDateTime"],
+            described["EarliestRestorableDateTime"]
+        );
         let too_early = json!({"SourceTableName": "tab", "TargetTableName": "never", "RestoreDateTime": earliest - 1});
         let (_, refused) = twin.send("RestoreTableToPointInTime", &too_early);
         assert!(
@@ -455,6 +466,71 @@ fn recovery_respects_its_limit_in_bytes() {
                 .ends_with("InvalidRestoreTimeException"),
             "{limit:?}: {refused}"
         );
+    }
+}
+
+/// The indexes of a restored table have all its entries, whatever the lag of later changes.
+#[test]
+fn the_indexes_of_a_restored_table_do_not_lag() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    recovery(&twin, 35);
+    for pk in ["a", "b", "c"] {
+        put(&twin, pk, "x");
+    }
+    let arn = backup(&twin, "first");
+    twin.engine.advance(Duration::from_secs(6 * MINUTE));
+    twin.engine
+        .set_conditions(Conditions {
+            index_propagation: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let latest = json!({"SourceTableName": "tab", "TargetTableName": "recovered", "UseLatestRestorableTime": true});
+    twin.ok("RestoreTableToPointInTime", &latest);
+    let restored = json!({"BackupArn": arn, "TargetTableName": "restored"});
+    twin.ok("RestoreTableFromBackup", &restored);
+    for table in ["recovered", "restored"] {
+        let found = twin.ok("Scan", &json!({"TableName": table, "IndexName": "by-g"}));
+        assert_eq!(found["Count"], 3, "{table}");
+        let item = json!({"pk": {"S": "d"}, "g": {"S": "x"}});
+        twin.ok("PutItem", &json!({"TableName": table, "Item": item}));
+        let found = twin.ok("Scan", &json!({"TableName": table, "IndexName": "by-g"}));
+        assert_eq!(found["Count"], 3, "{table}: a later change lags");
+    }
+}
+
+/// Disabling recovery of a table that is being deleted forgets the backup of this table, and no other.
+#[test]
+fn recovery_of_a_table_being_deleted_forgets_its_own_backup() {
+    let twin = Twin::new(1);
+    let setting = |table_status| Conditions {
+        table_status,
+        ..Conditions::CALM
+    };
+    let system = |count: usize| {
+        let listed = twin.ok("ListBackups", &json!({"BackupType": "SYSTEM"}));
+        assert_eq!(listed["BackupSummaries"].as_array().unwrap().len(), count);
+    };
+    for earlier in 0..2 {
+        twin.engine.set_conditions(setting(Lag::None)).unwrap();
+        create_table_with_ttl(&twin);
+        recovery(&twin, 35);
+        system(earlier);
+        twin.engine.advance(Duration::from_secs(10 * MINUTE));
+        let takes = Lag::Fixed(Duration::from_secs(10));
+        twin.engine.set_conditions(setting(takes)).unwrap();
+        twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+        if earlier == 1 {
+            let off = json!({"PointInTimeRecoveryEnabled": false});
+            twin.ok(
+                "UpdateContinuousBackups",
+                &json!({"TableName": "tab", "PointInTimeRecoverySpecification": off}),
+            );
+            system(1);
+        }
+        twin.engine.advance(Duration::from_secs(MINUTE));
+        system(1);
     }
 }
 

@@ -289,6 +289,40 @@ fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
     assert!(stored(&twin, "a").is_some());
 }
 
+/// A fork has the pending transactions of its original: what they put, change, remove and check.
+#[test]
+fn a_fork_executes_the_transactions_that_are_pending() {
+    let twin = twin();
+    for pk in ["changed", "removed", "checked"] {
+        twin.ok("PutItem", &put(pk, "old"));
+    }
+    let mut update = key("changed");
+    update["UpdateExpression"] = "SET v = pk".into();
+    let mut check = key("checked");
+    check["ConditionExpression"] = "attribute_exists(pk)".into();
+    let actions = [
+        json!({"Put": put("made", "new")}),
+        json!({"Update": update}),
+        json!({"Delete": key("removed")}),
+        json!({"ConditionCheck": check}),
+    ];
+    twin.ok("TransactWriteItems", &transaction(&actions));
+    let fork = Twin {
+        engine: twin.engine.fork(Clock::settable(Moment::START)).unwrap(),
+        caller: twin.caller.clone(),
+    };
+    for twin in [&twin, &fork] {
+        let state = || ["made", "changed", "removed", "checked"].map(|pk| stored(twin, pk));
+        let some = |value: &str| Some(value.to_owned());
+        assert_eq!(state(), [None, some("old"), some("old"), some("old")]);
+        let (_, answer) = twin.send("PutItem", &put("checked", "mine"));
+        assert_eq!(kind(&answer), "TransactionConflictException");
+        twin.engine.advance(FLIGHT);
+        assert_eq!(state(), [some("new"), some("changed"), None, some("old")]);
+        twin.ok("PutItem", &put("checked", "mine"));
+    }
+}
+
 /// An item that expires while a transaction holds it is read until the transaction ends. So it is deleted at that moment in the
 /// stream and in point-in-time recovery too.
 #[test]

@@ -1081,6 +1081,34 @@ fn a_backfill_takes_a_unit_for_each_entry_and_a_least_time() {
     }
 }
 
+/// The units of a backfill are those of the entries, not of the items.
+#[test]
+fn a_backfill_takes_the_units_of_its_entries() {
+    for (projection, end) in [("KEYS_ONLY", 6 + 100), ("ALL", 6 + 300)] {
+        let twin = Twin::new(1);
+        let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+        create(
+            &twin,
+            json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": given}),
+        );
+        for at in 0..100 {
+            let item = json!({"pk": {"S": at.to_string()}, "g": {"S": "x"}, "text": {"S": "t".repeat(2500)}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_secs(1)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let mut request = create_index(given);
+        request["GlobalSecondaryIndexUpdates"][0]["Create"]["Projection"]["ProjectionType"] = projection.into();
+        twin.ok("UpdateTable", &request);
+        let active = [end - 1, end].map(|at| is_index_active(&twin.engine, at));
+        assert_eq!(active, [false, true], "{projection}");
+    }
+}
+
 /// The last commit ends the backfill. Without it, a replay fills the index and keeps the time at which it becomes active.
 #[test]
 fn an_index_whose_backfill_was_interrupted_is_active_after_its_least_time() {

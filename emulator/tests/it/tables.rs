@@ -336,6 +336,35 @@ fn an_empty_index_is_filled_for_minutes() {
     }
 }
 
+/// The counts of a table are refreshed at multiples of their age after its creation.
+#[test]
+fn counts_are_refreshed_by_the_age_of_the_table() {
+    let hours = |hours: u64| Duration::from_secs(3600 * hours);
+    let twin = slow_twin();
+    twin.engine
+        .set_conditions(Conditions {
+            statistics_age: hours(6),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.engine.advance(hours(3));
+    let table = json!({"TableName": "late", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &table);
+    let count = || twin.ok("DescribeTable", &json!({"TableName": "late"}))["Table"]["ItemCount"].clone();
+    assert_eq!(count(), 0);
+    twin.ok("PutItem", &json!({"TableName": "late", "Item": {"pk": {"S": "a"}}}));
+    for (after, expect) in [
+        (hours(3), 0),
+        (hours(3) - Duration::from_secs(1), 0),
+        (Duration::from_secs(1), 1),
+    ] {
+        twin.engine.advance(after);
+        assert_eq!(count(), expect);
+    }
+}
+
 #[test]
 fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
     let twin = slow_twin();
@@ -781,6 +810,8 @@ fn changes_take_time_and_are_serialized() {
     advance(&twin, 3600);
     twin.update(fifth);
     advance(&twin, 3);
+    // A setting that is the present one is no change.
+    twin.update(json!({"DeletionProtectionEnabled": false}));
     twin.update(json!({"DeletionProtectionEnabled": true}));
     twin.update(json!({"DeletionProtectionEnabled": true}));
     let refused = twin.error("UpdateTable", &update(json!({"DeletionProtectionEnabled": false})));
