@@ -202,3 +202,65 @@ fn an_arn_of_another_place_names_a_shared_table() {
         assert_eq!(status, if shared { "ACTIVE" } else { "ENABLE_FAILED" });
     }
 }
+
+/// On the control plane an ARN must be of the caller's region, where regions have their own tables; elsewhere, and with
+/// an ARN of another account, there is no such table.
+#[test]
+fn an_arn_names_the_table_of_its_own_region_and_account() {
+    const MISSING: &str = "ResourceNotFoundException";
+    let arn = |region: &str, account: &str| format!("arn:aws:dynamodb:{region}:{account}:table/tab");
+    let (own, other) = ("111111111111", "222222222222");
+    for (shared, region, account, control, data) in [
+        (false, "us-east-1", own, None, None),
+        (false, "us-east-1", other, Some(MISSING), Some(MISSING)),
+        (false, "eu-west-1", own, Some("ValidationException"), Some(MISSING)),
+        (false, "eu-west-1", other, Some("ValidationException"), Some(MISSING)),
+        (true, "us-east-1", own, None, None),
+        (true, "us-east-1", other, Some(MISSING), Some(MISSING)),
+        (true, "eu-west-1", own, Some(MISSING), Some(MISSING)),
+    ] {
+        let engine = engine(shared);
+        create(&engine, &caller(own, "us-east-1"));
+        if !shared {
+            create(&engine, &caller(own, "eu-west-1"));
+            create(&engine, &caller(other, "us-east-1"));
+        }
+        let arn = arn(region, account);
+        let key = json!({"pk": {"S": "a"}});
+        for (operation, body, expect) in [
+            ("DescribeTable", json!({"TableName": arn}), control),
+            (
+                "UpdateTable",
+                json!({"TableName": arn, "DeletionProtectionEnabled": false}),
+                control,
+            ),
+            ("DescribeTimeToLive", json!({"TableName": arn}), control),
+            ("GetItem", json!({"TableName": arn, "Key": key}), data),
+            ("PutItem", json!({"TableName": arn, "Item": key}), data),
+            ("Scan", json!({"TableName": arn}), data),
+            (
+                "BatchGetItem",
+                json!({"RequestItems": {arn.as_str(): {"Keys": [key]}}}),
+                data,
+            ),
+            (
+                "BatchWriteItem",
+                json!({"RequestItems": {arn.as_str(): [{"DeleteRequest": {"Key": key}}]}}),
+                data,
+            ),
+            (
+                "TransactGetItems",
+                json!({"TransactItems": [{"Get": {"TableName": arn, "Key": key}}]}),
+                data,
+            ),
+        ] {
+            let (answer, body) = send(&engine, &caller(own, "us-east-1"), operation, body);
+            let kind = body["__type"].as_str().and_then(|kind| kind.split('#').nth(1));
+            assert_eq!(
+                (answer.status == 200, kind),
+                (expect.is_none(), expect),
+                "{shared} {operation} {arn}: {body}"
+            );
+        }
+    }
+}

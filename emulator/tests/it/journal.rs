@@ -399,6 +399,37 @@ fn a_query_records_its_partition_key_and_a_scan_none() {
     );
 }
 
+/// The attribute that a Query would name is the first of the partition key; local indexes have the table's.
+#[test]
+fn a_scan_names_the_first_attribute_of_each_partition_key() {
+    let twin = watched();
+    let schema = |hash: &[&str], range: &[&str]| {
+        let of = |kind: &'static str| move |name: &&str| json!({"AttributeName": name, "KeyType": kind});
+        let keys: Vec<Value> = hash
+            .iter()
+            .map(of("HASH"))
+            .chain(range.iter().map(of("RANGE")))
+            .collect();
+        json!(keys)
+    };
+    let index = |name: &str, schema: Value| json!({"IndexName": name, "KeySchema": schema, "Projection": {"ProjectionType": "ALL"}});
+    let names = ["pk", "sk", "a", "b", "c"];
+    let attributes = names.map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let create = json!({"TableName": "wide", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+        "KeySchema": schema(&["pk"], &["sk"]),
+        "GlobalSecondaryIndexes": [index("several", schema(&["c", "a", "b"], &["pk"])), index("one", schema(&["b"], &["c"]))],
+        "LocalSecondaryIndexes": [index("local", schema(&["pk"], &["a"]))]});
+    twin.ok("CreateTable", &create);
+    twin.ok("Scan", &json!({"TableName": "wide"}));
+    let scans = twin.engine.scans();
+    let seen: Vec<_> = scans[0]
+        .partition_keys
+        .iter()
+        .map(|(index, name)| (index.as_deref(), name.as_str()))
+        .collect();
+    assert_eq!(seen, [(None, "pk"), (Some("several"), "c"), (Some("one"), "b")]);
+}
+
 /// Each operation, table, index and caller is one scan, with the sum of its requests.
 #[test]
 fn scans_are_told_apart() {

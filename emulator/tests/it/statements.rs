@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
 use dynatwin_engine::ErrorKind;
-use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};
 use serde_json::{Value, json};
 
 /// A table with a global and a local index, and a few items in three partitions.
@@ -282,4 +282,47 @@ fn a_statement_reads_what_the_other_operations_wrote() {
         twin.ok("Scan", &scan)["Items"],
         twin.ok("ExecuteStatement", &statement)["Items"]
     );
+}
+
+/// Rules and policies meet the statements that can be planned; the others keep the errors they have.
+#[test]
+fn refusals_meet_their_own_statements() {
+    let delete = |pk: &str| format!("DELETE FROM tab WHERE pk = '{pk}' AND sk = 1");
+    let (invalid, unbound, missing) = (
+        "DELETE FROM",
+        "DELETE FROM tab WHERE pk = 'a'",
+        "DELETE FROM nosuch WHERE pk = 'a' AND sk = 1",
+    );
+    // What precedes the statements that can be planned, and the partition of the one that is refused.
+    for (others, at) in [
+        (&[] as &[&str], "a"),
+        (&[], "b"),
+        (&[invalid], "a"),
+        (&[invalid], "b"),
+        (&[unbound], "b"),
+        (&[missing], "b"),
+        (&[invalid, unbound, missing], "a"),
+        (&[invalid, unbound, missing], "c"),
+    ] {
+        let twin = twin();
+        let rule = Rule::new(Verdict::Throttle(None)).operation("BatchExecuteStatement");
+        twin.engine
+            .add_fault(rule.key(KeyMatch::Partition(at.to_owned())))
+            .unwrap();
+        let mut statements: Vec<String> = others.iter().map(|text| text.to_string()).collect();
+        statements.extend(["a", "b", "c"].map(delete));
+        statements.push(invalid.to_owned());
+        let sent: Vec<Value> = statements.iter().map(|text| json!({"Statement": text})).collect();
+        let answer = twin.ok("BatchExecuteStatement", &json!({"Statements": sent}));
+        let responses = answer["Responses"].as_array().unwrap();
+        for (text, response) in statements.iter().zip(responses) {
+            let code = response["Error"]["Code"].as_str();
+            let planned = ["a", "b", "c"].into_iter().find(|pk| *text == delete(pk));
+            match planned {
+                Some(pk) if pk == at => assert_eq!(code, Some("ThrottlingError"), "{text} {answer}"),
+                Some(_) => assert_eq!(*response, json!({"TableName": "tab"}), "{text} {answer}"),
+                None => assert!(code.is_some_and(|code| code != "ThrottlingError"), "{text} {answer}"),
+            }
+        }
+    }
 }

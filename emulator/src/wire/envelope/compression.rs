@@ -280,6 +280,16 @@ mod tests {
             ("gzip;q=-1", None),
             ("gzip;q=-1, deflate;q=0.1", deflate),
             ("gzip;q=nan", gzip),
+            ("gzip;q=inf, deflate;q=0.9", gzip),
+            ("deflate;q=0.9, gzip;q=inf", gzip),
+            ("deflate;q=1, gzip;q=1.5", deflate),
+            ("deflate;q=0.5, gzip;q=0.5", deflate),
+            ("deflate;q=0.9, gzip", gzip),
+            ("deflate;q=0.9, gzip;level=1", gzip),
+            ("gzip;level=1;q=0.5, deflate;q=0.6", deflate),
+            ("gzip; q=0, deflate", deflate),
+            ("deflate;q=0.1,  gzip ;q= 0.2 ", gzip),
+            ("DEFLATE", deflate),
         ] {
             assert_eq!(negotiated(accept.as_bytes()), expect, "{accept}");
         }
@@ -355,6 +365,85 @@ mod tests {
             compress(&mut body, Some(coding.as_bytes()));
             assert!(body == expect, "{coding}");
         }
+    }
+
+    /// The bytes behind a member, and its own checksum and length, are its alone.
+    #[test]
+    fn members_are_concatenated() {
+        let member = |plain: &[u8]| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(plain).unwrap();
+            encoder.finish().unwrap()
+        };
+        let (one, two) = (member(b"{\"a\":"), member(b"1}"));
+        let empty = member(b"");
+        for (members, expect) in [
+            (vec![&one, &two], &b"{\"a\":1}"[..]),
+            (vec![&one, &empty, &two], b"{\"a\":1}"),
+            (vec![&empty, &one], b"{\"a\":"),
+            (vec![&two, &one], b"1}{\"a\":"),
+        ] {
+            let body = members.into_iter().flatten().copied().collect::<Vec<u8>>();
+            assert_eq!(inflated(&body, Some(b"gzip")).unwrap(), expect);
+        }
+        // Each byte of the first or the second trailer decides.
+        for at in (1..=8).flat_map(|back| [one.len() - back, one.len() + two.len() - back]) {
+            let mut body = [one.as_slice(), &two].concat();
+            body[at] ^= 1;
+            assert_eq!(inflated(&body, Some(b"gzip")), Err(InflateError::Broken), "{at}");
+        }
+        // So does each of the first three bytes of the first header.
+        for at in 0..3 {
+            let mut body = one.clone();
+            body[at] ^= 1;
+            assert_eq!(inflated(&body, Some(b"gzip")), Err(InflateError::Broken), "{at}");
+        }
+        // The limit is that of all members together.
+        let most = vec![b' '; REQUEST_BODY - 1];
+        for (rest, fits) in [(1, true), (2, false)] {
+            let body = [member(&most), member(&b"  "[..rest])].concat();
+            let found = inflated(&body, Some(b"gzip")).map(|body| body.len());
+            assert_eq!(
+                found,
+                if fits {
+                    Ok(REQUEST_BODY)
+                } else {
+                    Err(InflateError::TooLarge)
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn a_header_has_the_parts_that_its_flags_name() {
+        let mut whole = GzEncoder::new(Vec::new(), Compression::fast());
+        whole.write_all(b"{}").unwrap();
+        let whole = whole.finish().unwrap();
+        let (header, rest) = whole.split_at(GZIP_HEADER.len());
+        for (flags, parts, expect) in [
+            (0, &b""[..], true),
+            (1, b"", true),
+            (8, b"name\0", true),
+            (8, b"\0", true),
+            (16, b"comment\0", true),
+            (24, b"name\0comment\0", true),
+            (4, b"\x03\x00abc", true),
+            (4, b"\x00\x00", true),
+            (28, b"\x01\x00\x00name\0\0", true),
+            (0x20, b"", false),
+            (0x40, b"", false),
+            (0x80, b"", false),
+        ] {
+            let mut header = header.to_vec();
+            header[3] = flags;
+            let body = [&header, parts, rest].concat();
+            assert_eq!(inflated(&body, Some(b"gzip")).is_ok(), expect, "{flags}");
+        }
+        // A length of more than a byte.
+        let mut header = header.to_vec();
+        header[3] = 4;
+        let body = [&header[..], &300u16.to_le_bytes(), &[7; 300], rest].concat();
+        assert_eq!(inflated(&body, Some(b"gzip")).unwrap(), &b"{}"[..]);
     }
 
     #[test]

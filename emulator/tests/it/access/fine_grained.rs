@@ -515,3 +515,201 @@ fn a_missing_table_is_shown_to_those_who_may_use_it() {
         }
     }
 }
+
+/// Whichever part of a request names an attribute, the policy sees it.
+#[test]
+fn attributes_of_every_part_of_a_request() {
+    let allowed = json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "*", "Resource": "*",
+            "Condition": {"ForAllValues:StringEquals": {"dynamodb:Attributes": ["userId", "score"]}}}]});
+    let twin = user_twin(&allowed);
+    let table = json!({"TableName": "UserData"});
+    let keyed = json!({"TableName": "UserData", "Key": {"userId": {"S": "u1"}}});
+    let put = json!({"TableName": "UserData", "Item": {"userId": {"S": "u1"}}});
+    let query = json!({"TableName": "UserData", "KeyConditionExpression": "userId = :u", "ExpressionAttributeValues": {":u": {"S": "u1"}}});
+    let absent = json!({"ConditionExpression": "attribute_not_exists(NAME)"});
+    let either = json!({"ConditionExpression": "attribute_exists(userId) AND NOT size(NAME) > size(userId)"});
+    let projection = json!({"ProjectionExpression": "userId, NAME.part"});
+    let filter = json!({"FilterExpression": "attribute_not_exists(NAME)"});
+    let update = |expression: &str| json!({"UpdateExpression": expression});
+    let one = json!({":v": {"N": "1"}});
+    let value = |expression: &str| json!({"UpdateExpression": expression, "ExpressionAttributeValues": one});
+    let set = json!({"UpdateExpression": "DELETE NAME :v", "ExpressionAttributeValues": {":v": {"SS": ["a"]}}});
+    let expected = json!({"Expected": {"NAME": {"Exists": false}}});
+    let legacy = json!({"NAME": {"ComparisonOperator": "NULL"}});
+    let written = json!({"userId": {"S": "u1"}, "NAME": {"N": "1"}});
+    let write = |kind: &str, base: &Value, members: &Value| json!({"TransactItems": [{kind: with(base, members)}]});
+    let statement = |text: &str| json!({"Statement": text});
+    let cases = [
+        ("PutItem", with(&table, &json!({"Item": written})), "PutItem"),
+        ("PutItem", with(&put, &absent), "PutItem"),
+        ("PutItem", with(&put, &expected), "PutItem"),
+        ("UpdateItem", with(&keyed, &absent), "UpdateItem"),
+        ("UpdateItem", with(&keyed, &either), "UpdateItem"),
+        ("UpdateItem", with(&keyed, &expected), "UpdateItem"),
+        ("UpdateItem", with(&keyed, &update("REMOVE NAME")), "UpdateItem"),
+        ("UpdateItem", with(&keyed, &value("SET NAME = :v")), "UpdateItem"),
+        (
+            "UpdateItem",
+            with(&keyed, &value("SET score = :v REMOVE NAME")),
+            "UpdateItem",
+        ),
+        (
+            "UpdateItem",
+            with(&keyed, &value("SET score = if_not_exists(NAME, :v)")),
+            "UpdateItem",
+        ),
+        ("UpdateItem", with(&keyed, &value("ADD NAME :v")), "UpdateItem"),
+        (
+            "UpdateItem",
+            with(&keyed, &json!({"AttributeUpdates": {"NAME": {"Action": "DELETE"}}})),
+            "UpdateItem",
+        ),
+        ("UpdateItem", with(&keyed, &set), "UpdateItem"),
+        ("DeleteItem", with(&keyed, &absent), "DeleteItem"),
+        ("DeleteItem", with(&keyed, &expected), "DeleteItem"),
+        ("GetItem", with(&keyed, &projection), "GetItem"),
+        (
+            "GetItem",
+            with(&keyed, &json!({"AttributesToGet": ["NAME"]})),
+            "GetItem",
+        ),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"UserData": with(&json!({"Keys": [keyed["Key"]]}), &projection)}}),
+            "BatchGetItem",
+        ),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"UserData": [{"PutRequest": {"Item": written}}]}}),
+            "BatchWriteItem",
+        ),
+        ("Query", with(&query, &filter), "Query"),
+        ("Query", with(&query, &projection), "Query"),
+        (
+            "Query",
+            with(
+                &table,
+                &json!({"KeyConditions": {"userId": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "u1"}]}},
+            "QueryFilter": legacy}),
+            ),
+            "Query",
+        ),
+        ("Scan", with(&table, &filter), "Scan"),
+        ("Scan", with(&table, &projection), "Scan"),
+        ("Scan", with(&table, &json!({"ScanFilter": legacy})), "Scan"),
+        ("Scan", with(&table, &json!({"AttributesToGet": ["NAME"]})), "Scan"),
+        (
+            "TransactGetItems",
+            json!({"TransactItems": [{"Get": keyed}, {"Get": with(&with(&keyed, &projection),
+            &json!({"Key": {"userId": {"S": "u2"}}}))}]}),
+            "GetItem",
+        ),
+        ("TransactWriteItems", write("Put", &put, &absent), "PutItem"),
+        (
+            "TransactWriteItems",
+            write("Put", &table, &json!({"Item": written})),
+            "PutItem",
+        ),
+        (
+            "TransactWriteItems",
+            write("Update", &with(&keyed, &update("REMOVE score")), &absent),
+            "UpdateItem",
+        ),
+        (
+            "TransactWriteItems",
+            write("Update", &keyed, &update("REMOVE NAME")),
+            "UpdateItem",
+        ),
+        ("TransactWriteItems", write("Delete", &keyed, &absent), "DeleteItem"),
+        (
+            "TransactWriteItems",
+            write("ConditionCheck", &keyed, &absent),
+            "ConditionCheckItem",
+        ),
+        (
+            "TransactWriteItems",
+            write("ConditionCheck", &keyed, &either),
+            "ConditionCheckItem",
+        ),
+        (
+            "ExecuteStatement",
+            statement("SELECT userId, NAME FROM UserData WHERE userId = 'u1'"),
+            "PartiQLSelect",
+        ),
+        (
+            "ExecuteStatement",
+            statement("SELECT userId FROM UserData WHERE userId = 'u1' AND NAME IS MISSING"),
+            "PartiQLSelect",
+        ),
+        (
+            "ExecuteStatement",
+            statement("UPDATE UserData SET NAME = 1 WHERE userId = 'u1'"),
+            "PartiQLUpdate",
+        ),
+        (
+            "ExecuteStatement",
+            statement("UPDATE UserData SET score = 1 WHERE userId = 'u1' AND NAME IS MISSING"),
+            "PartiQLUpdate",
+        ),
+        (
+            "ExecuteStatement",
+            statement("DELETE FROM UserData WHERE userId = 'u1' AND NAME IS MISSING"),
+            "PartiQLDelete",
+        ),
+        (
+            "ExecuteStatement",
+            statement("INSERT INTO UserData VALUE {'userId': 'u1', 'NAME': 1}"),
+            "PartiQLInsert",
+        ),
+    ];
+    for (operation, body, action) in cases {
+        let named = |name: &str| body.to_string().replace("NAME", name).parse::<Value>().unwrap();
+        let (status, answer) = twin.call("u1", operation, &named("score"));
+        let text = answer.to_string();
+        assert!(
+            status == 200 || !text.contains("not authorized"),
+            "{operation} {body}: {text}"
+        );
+        twin.check("u1", operation, &named("salary"), Some(&implicit(action)));
+    }
+}
+
+/// A body with more members.
+fn with(body: &Value, members: &Value) -> Value {
+    let mut body = body.clone();
+    for (name, value) in members.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    body
+}
+
+/// The key attributes that a Query names are those of what it reads.
+#[test]
+fn attributes_of_key_conditions() {
+    let policy = json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*",
+        "Condition": {"ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "g"]}}}});
+    let twin = Twin::with_user("u1", &json!({}), &policy);
+    twin.create_table("Tab", ("pk", "sk"), Some("g"));
+    twin.create_table("Other", ("id", "g"), Some("h"));
+    let query = |table: &str, index: Option<&str>, condition: &str| {
+        let mut body = json!({"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": {":v": {"S": "v"}}});
+        if let Some(index) = index {
+            body["IndexName"] = json!(index);
+        }
+        body
+    };
+    for (body, allowed) in [
+        (query("Tab", None, "pk = :v"), true),
+        (query("Tab", None, "pk = :v AND sk = :v"), false),
+        (query("Tab", None, "pk = :v AND begins_with(sk, :v)"), false),
+        (query("Tab", Some("by-g"), "g = :v"), true),
+        (query("Other", None, "id = :v"), false),
+        (query("Other", Some("by-h"), "h = :v"), false),
+    ] {
+        let refusal = implicit("Query");
+        twin.check("u1", "Query", &body, Some(refusal.as_str()).filter(|_| !allowed));
+    }
+    let statement = json!({"Statement": "SELECT pk FROM Tab WHERE pk = 'v' AND sk = 'v'"});
+    twin.check("u1", "ExecuteStatement", &statement, Some(&implicit("PartiQLSelect")));
+}
