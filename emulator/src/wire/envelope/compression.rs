@@ -398,8 +398,11 @@ mod tests {
             body[at] ^= 1;
             assert_eq!(inflated(&body, Some(b"gzip")), Err(InflateError::Broken), "{at}");
         }
-        // The limit is that of all members together.
+        // The limit is that of all members together, and no more is allocated.
         let most = vec![b' '; REQUEST_BODY - 1];
+        let body = [member(b" "), member(&most)].concat();
+        let found = inflated(&body, Some(b"gzip")).unwrap().into_owned();
+        assert_eq!((found.len(), found.capacity()), (REQUEST_BODY, REQUEST_BODY));
         for (rest, fits) in [(1, true), (2, false)] {
             let body = [member(&most), member(&b"  "[..rest])].concat();
             let found = inflated(&body, Some(b"gzip")).map(|body| body.len());

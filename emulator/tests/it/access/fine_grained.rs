@@ -692,6 +692,7 @@ fn attributes_of_key_conditions() {
     let twin = Twin::with_user("u1", &json!({}), &policy);
     twin.create_table("Tab", ("pk", "sk"), Some("g"));
     twin.create_table("Other", ("id", "g"), Some("h"));
+    twin.create_table("Third", ("pk", "g"), Some("h"));
     let query = |table: &str, index: Option<&str>, condition: &str| {
         let mut body = json!({"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": {":v": {"S": "v"}}});
         if let Some(index) = index {
@@ -706,6 +707,8 @@ fn attributes_of_key_conditions() {
         (query("Tab", Some("by-g"), "g = :v"), true),
         (query("Other", None, "id = :v"), false),
         (query("Other", Some("by-h"), "h = :v"), false),
+        (query("Third", None, "pk = :v AND g > :v"), true),
+        (query("Third", Some("by-h"), "h = :v"), false),
     ] {
         let refusal = implicit("Query");
         twin.check("u1", "Query", &body, Some(refusal.as_str()).filter(|_| !allowed));
