@@ -309,7 +309,7 @@ fn refusals_meet_their_own_statements() {
         twin.engine
             .add_fault(rule.key(KeyMatch::Partition(at.to_owned())))
             .unwrap();
-        let mut statements: Vec<String> = others.iter().map(|text| text.to_string()).collect();
+        let mut statements: Vec<String> = others.iter().copied().map(str::to_owned).collect();
         statements.extend(["a", "b", "c"].map(delete));
         statements.push(invalid.to_owned());
         let sent: Vec<Value> = statements.iter().map(|text| json!({"Statement": text})).collect();
