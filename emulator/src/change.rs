@@ -290,8 +290,8 @@ impl Change {
 }
 
 /// The cost of a write whose condition fails for this item, or for the absence of one.
-pub fn failure_units(item: Option<&Item>) -> Units {
-    units::write(item.map_or(0, Item::size))
+pub fn failure_units(definition: &Definition, item: Option<&Item>) -> Units {
+    units::write(item.map_or(0, |item| vector::written_size(definition, item)))
 }
 
 /// The growth of an item in bytes; negative if it shrinks.

@@ -143,7 +143,7 @@ pub(super) fn wrote(
             fail(&mut access, error);
             recorder.fail(&access.table, error, false);
             if error.kind() == ErrorKind::ConditionalCheckFailed {
-                access.write = change::failure_units(stored);
+                access.write = change::failure_units(write.target.definition(), stored);
                 recorder.spend_write(&access.table, None, access.write);
             }
         }

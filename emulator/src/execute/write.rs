@@ -146,7 +146,7 @@ fn spend_write(
     match change {
         Ok(change) => capacity::reserve_write(context, table, change, write.partition()),
         Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
-            let units = change::failure_units(contents.get(&write.key));
+            let units = change::failure_units(write.target.definition(), contents.get(&write.key));
             capacity::reserve_item(
                 context,
                 table,

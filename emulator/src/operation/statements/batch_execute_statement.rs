@@ -268,7 +268,7 @@ impl StatementStep<'_> {
             _ => None,
         };
         let mut consumed = Consumed::new(write.target.requested_name());
-        consumed.table = change::failure_units(stored);
+        consumed.table = change::failure_units(write.target.definition(), stored);
         let error = if *show_item { error } else { error.with(Detail::Nothing) };
         Outcome {
             error: Some(error),
