@@ -237,6 +237,86 @@ fn a_transaction_carries_4_mb_and_not_a_byte_more() {
     }
 }
 
+/// Items, keys, expressions, and the names and values that they refer to count toward the size of a transaction; of
+/// statements only the inserted items do.
+#[test]
+fn what_counts_toward_the_size_of_a_transaction() {
+    // What an action has besides its value, and its bytes without the key `pk` and the value.
+    let keyed = |kind: &'static str, members: Value| {
+        move |at: usize, value: &str| {
+            let mut action = json!({"TableName": "tab", "Key": {"pk": {"S": format!("{at:02}")}}});
+            let members = members.as_object().unwrap().clone();
+            action.as_object_mut().unwrap().extend(members);
+            action["ExpressionAttributeValues"] = json!({":value": {"S": value}});
+            json!({kind: action})
+        }
+    };
+    let put = |at: usize, value: &str| {
+        json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": format!("{at:02}")}},
+            "ConditionExpression": "attr <> :value", "ExpressionAttributeValues": {":value": {"S": value}}}})
+    };
+    let named = json!({"UpdateExpression": "SET #n = :value", "ExpressionAttributeNames": {"#n": "attribute"}});
+    let both = json!({"UpdateExpression": "SET a = :value", "ConditionExpression": "a <> :value"});
+    let insert = |at: usize, value: &str| {
+        json!({"Statement": "INSERT INTO tab VALUE {'pk': ?, 'attr': ?}",
+            "Parameters": [{"S": format!("{at:02}")}, {"S": value}]})
+    };
+    type MakeAction = Box<dyn Fn(usize, &str) -> Value>;
+    let condition = || json!({"ConditionExpression": "attr <> :value"});
+    let actions: [(&str, &str, usize, MakeAction); 7] = [
+        ("TransactWriteItems", "TransactItems", 14, Box::new(put)),
+        (
+            "TransactWriteItems",
+            "TransactItems",
+            14,
+            Box::new(keyed("Delete", condition())),
+        ),
+        (
+            "TransactWriteItems",
+            "TransactItems",
+            14,
+            Box::new(keyed("ConditionCheck", condition())),
+        ),
+        (
+            "TransactWriteItems",
+            "TransactItems",
+            14,
+            Box::new(keyed("Update", json!({"UpdateExpression": "SET a = :value"}))),
+        ),
+        (
+            "TransactWriteItems",
+            "TransactItems",
+            15 + 9,
+            Box::new(keyed("Update", named)),
+        ),
+        (
+            "TransactWriteItems",
+            "TransactItems",
+            14 + 11,
+            Box::new(keyed("Update", both)),
+        ),
+        ("ExecuteTransaction", "TransactStatements", 4, Box::new(insert)),
+    ];
+    for (operation, member, more, action) in actions {
+        for (total, passes) in [(quotas::TRANSACTION_SIZE, true), (quotas::TRANSACTION_SIZE + 1, false)] {
+            let twin = Twin::new(1);
+            create_table_with_ttl(&twin);
+            let whole = total / 16;
+            let actions: Vec<Value> = (0..16)
+                .map(|at| {
+                    let bytes = if at == 0 { total - 15 * whole } else { whole };
+                    action(at, &"v".repeat(bytes - "pk00".len() - more))
+                })
+                .collect();
+            let what = format!("{operation} {}", actions[0].to_string().split_at(200).0);
+            let (status, answer) = twin.send(operation, &json!({member: actions}));
+            let text = format!("Transaction payload size cannot exceed 4MB. Payload Size: {total}");
+            let expected = if passes { Value::Null } else { text.into() };
+            assert_eq!((status == 200, &answer["message"]), (passes, &expected), "{what}");
+        }
+    }
+}
+
 #[test]
 fn a_page_ends_with_the_item_that_reaches_1_mb() {
     let twin = Twin::new(1);

@@ -113,6 +113,12 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
         let steps = steps(context, checked.sent, checked.prepared)?;
+        // Of the statements only the inserted items count.
+        let inserted = steps.iter().map(|step| match &step.statement {
+            Statement::Insert(sent) => sent.item.size(),
+            _ => 0,
+        });
+        transaction::check_request_size(inserted.sum())?;
         let attempt = Attempt::begin(context, checked.token, || checked.fingerprint)?;
         let entries = if checked.prepared.iter().any(Prepared::reads) {
             plan_reads(steps)?

@@ -131,6 +131,16 @@ impl TransactionItems {
     }
 }
 
+/// Checks the total size of what a transaction sends to be written.
+pub fn check_request_size(total: usize) -> Result<(), ApiError> {
+    if total > limits::TRANSACTION_SIZE {
+        return Err(ApiError::validation(format!(
+            "Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+        )));
+    }
+    Ok(())
+}
+
 /// Checks the total size of the items that are read.
 pub fn check_response(items: &[Option<Item>]) -> Result<(), ApiError> {
     let total: usize = items.iter().flatten().map(Item::size).sum();
