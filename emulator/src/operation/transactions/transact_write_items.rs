@@ -6,7 +6,6 @@ use crate::error::{ApiError, Violations};
 use crate::execute::{self, RefusalScope, Refusals};
 use crate::expression::{Bindings, Condition, Update};
 use crate::key;
-use crate::limits;
 use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
@@ -25,6 +24,8 @@ struct CheckedAction<'r> {
     table: &'r str,
     kind: ActionKind<'r>,
     condition: WriteCondition<'r>,
+    /// The bytes of its expressions, and of the names and values that they refer to.
+    expressions: usize,
 }
 
 enum ActionKind<'r> {
@@ -326,6 +327,7 @@ impl<'r> Members<'r> {
         kind: impl FnOnce(Option<Update<'r>>) -> ActionKind<'r>,
     ) -> Result<CheckedAction<'r>, ApiError> {
         let has_expression = self.condition.is_some() || update.is_some();
+        let expressions = self.expressions_size(update);
         check::substitutions_need_expression(self.substitutions, has_expression, None)?;
         let mut scope = Bindings::new(self.substitutions, &caches.expressions)?;
         let update = update.map(|text| scope.update(text)).transpose()?;
@@ -339,7 +341,19 @@ impl<'r> Members<'r> {
             table: self.table.map(Text::as_str).unwrap_or_default(),
             kind: kind(update),
             condition,
+            expressions,
         })
+    }
+
+    fn expressions_size(&self, update: Option<&Text>) -> usize {
+        let texts = self.condition.into_iter().chain(update).map(|text| text.len());
+        let names = self.substitutions.names.iter().flatten();
+        let values = self.substitutions.values.iter().flatten();
+        texts.sum::<usize>()
+            + names.map(|(_, name)| name.len()).sum::<usize>()
+            + values
+                .map(|(_, value)| crate::value::size::of_value(value))
+                .sum::<usize>()
     }
 }
 
@@ -394,22 +408,16 @@ fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), Api
     }
 }
 
-/// Checks the size of a transaction, items and keys together.
+/// Checks the size of a transaction: items, keys and expressions together.
 fn check_size(steps: &[CheckedAction<'_>]) -> Result<(), ApiError> {
-    let size = |step: &CheckedAction<'_>| match &step.kind {
+    let attributes = |step: &CheckedAction<'_>| match &step.kind {
         ActionKind::Put(sent) => sent.item.size(),
         ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => key
             .iter()
             .map(|(name, value)| crate::value::size::of_attribute(name, value))
             .sum(),
     };
-    let total: usize = steps.iter().map(size).sum();
-    if total > limits::TRANSACTION_SIZE {
-        return Err(ApiError::validation(format!(
-            "Transaction payload size cannot exceed 4MB. Payload Size: {total}"
-        )));
-    }
-    Ok(())
+    transaction::check_request_size(steps.iter().map(|step| attributes(step) + step.expressions).sum())
 }
 
 fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiError> {
@@ -425,10 +433,11 @@ fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiEr
     }
 }
 
-/// The item collections written to, by table.
+/// The item collections written to, by table. A condition alone writes to none.
 fn collections_of(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<(Text, Vec<output::Collection>)> {
     let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
     let written = writes.iter().flatten().zip(changes);
+    let written = written.filter(|(write, _)| !matches!(write.action, WriteAction::Check));
     for (write, change) in written.filter(|(write, _)| !write.target.definition().locals.is_empty()) {
         let name = write.target.requested_name();
         let collection = single_write::collection(write, change);
