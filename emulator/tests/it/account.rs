@@ -349,3 +349,28 @@ fn insights_were_updated_when_their_change_ended() {
         assert_eq!(seen(), (json!(after), seconds(start.plus(takes))));
     }
 }
+
+/// A table that is deleted reserves no units, and a table that is being deleted does.
+#[test]
+fn a_deleted_table_reserves_no_units() {
+    let units =
+        json!({"TableName": "other", "ProvisionedThroughput": {"ReadCapacityUnits": 40_000, "WriteCapacityUnits": 10}});
+    let ways: [(&str, Value, u64, u64); 2] = [
+        ("CreateTable", table("new", Some((10_001, 10)), &[]), 80_000, 10_001),
+        ("UpdateTable", units, 80_000, 30_000),
+    ];
+    for (operation, body, reserved, requested) in ways {
+        let twin = twin(&busy_for(Duration::from_secs(10)));
+        let ask = |operation: &str, body: &Value| {
+            twin.engine.advance(Duration::from_mins(1));
+            send(&twin, operation, body)
+        };
+        let large = table("large", Some((40_000, 10)), &[("by-pk", 30_000)]);
+        assert_eq!(ask("CreateTable", &large), "");
+        assert_eq!(ask("CreateTable", &table("other", Some((10_000, 10)), &[])), "");
+        assert_eq!(ask("DeleteTable", &json!({"TableName": "large"})), "");
+        let refusal = too_many("ReadCapacityUnits", reserved, requested);
+        assert_eq!(send(&twin, operation, &body), refusal, "{operation}");
+        assert_eq!(ask(operation, &body), "", "{operation}");
+    }
+}

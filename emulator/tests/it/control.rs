@@ -930,3 +930,59 @@ fn the_largest_rates_are_shown() {
     assert_eq!(partition["read"]["rate"], i64::MAX, "{heat}");
     assert_eq!(partition["write"]["rate"], 7);
 }
+
+/// Without credentials a control acts on the only table of a name; of several, it is refused and none is changed.
+#[test]
+fn a_table_of_several_accounts_is_named_with_its_account() {
+    let engine = Engine::new(settings(1));
+    let other = Caller {
+        access_key: "other".into(),
+        region: "us-east-1".into(),
+    };
+    let away = Caller {
+        region: "eu-west-1".into(),
+        ..me()
+    };
+    let requests = [
+        ("GET", "conditions", ""),
+        ("PUT", "conditions", "{}"),
+        ("DELETE", "conditions", ""),
+        ("GET", "pending", ""),
+        ("GET", "items", ""),
+        ("GET", "heat", ""),
+        ("POST", "expire-now", ""),
+        ("POST", "split-shards", ""),
+        ("GET", "indexes", ""),
+        ("POST", "indexes/by-g/pause", ""),
+        ("POST", "indexes/by-g/resume", ""),
+    ];
+    let check = |refusal: Option<&str>| {
+        for (method, path, body) in requests {
+            let answer = ask(&engine, method, &format!("/_dynatwin/tables/tab/{path}"), body);
+            match refusal {
+                None => assert_eq!(answer.status, 200, "{method} {path}: {}", text(&answer)),
+                Some(refusal) => {
+                    assert_eq!(answer.status, 400, "{method} {path}: {}", text(&answer));
+                    assert!(text(&answer).contains(refusal), "{method} {path}: {}", text(&answer));
+                }
+            }
+        }
+    };
+    let send = |caller: &Caller, operation: &str, body: &[u8]| {
+        assert_eq!(engine.dispatch(caller, operation, body).status, 200);
+    };
+    send(&me(), "CreateTable", CREATE);
+    check(None);
+    for second in [&other, &away] {
+        send(second, "CreateTable", CREATE);
+        check(Some(
+            " have a table tab: name the account and the region in the credentials",
+        ));
+        for (method, path, body) in requests {
+            let answer = answered(&engine, second, method, &format!("tables/tab/{path}"), body);
+            assert_eq!(answer.status, 200, "{method} {path}: {}", text(&answer));
+        }
+        send(second, "DeleteTable", br#"{"TableName":"tab"}"#);
+        check(None);
+    }
+}

@@ -554,6 +554,92 @@ fn server_errors_are_counted_as_system_errors() {
     assert!(metrics(&twin).contains(&"SystemErrors{Operation=ListTables} 1".to_owned()));
 }
 
+/// A server error of a request over several tables counts for each of them, once.
+#[test]
+fn server_errors_are_counted_for_all_tables_of_a_request() {
+    let key = |table: &str| json!({"TableName": table, "Key": {"pk": {"S": "a"}}});
+    let put = |table: &str| json!({"TableName": table, "Item": {"pk": {"S": "a"}}});
+    let write = json!([{"PutRequest": {"Item": {"pk": {"S": "a"}}}}]);
+    let keys = json!({"Keys": [{"pk": {"S": "a"}}]});
+    let select = |table: &str| json!({"Statement": format!("SELECT * FROM {table} WHERE pk = 'a'")});
+    for (operation, body) in [
+        (
+            "TransactGetItems",
+            json!({"TransactItems": [{"Get": key("tab")}, {"Get": key("second")}, {"Get": key("third")}]}),
+        ),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": put("tab")}, {"Put": put("second")}, {"Put": put("third")}]}),
+        ),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"tab": keys, "second": keys, "third": keys}}),
+        ),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"tab": write, "second": write, "third": write}}),
+        ),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": [select("tab"), select("second"), select("third")]}),
+        ),
+    ] {
+        let twin = watched();
+        for name in ["second", "third"] {
+            let create = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+            twin.ok("CreateTable", &create);
+        }
+        twin.engine.forget_requests();
+        twin.engine
+            .add_fault(Rule::new(Verdict::InternalServerError).operation(operation))
+            .unwrap();
+        assert_eq!(twin.send(operation, &body).0, 500, "{operation}");
+        let found = metrics(&twin);
+        let errors = found.iter().filter(|metric| metric.starts_with("SystemErrors"));
+        let expect = ["second", "tab", "third"]
+            .map(|table| format!("SystemErrors{{TableName={table}, Operation={operation}}} 1"));
+        assert!(errors.eq(&expect), "{operation}: {found:?}");
+    }
+}
+
+/// A batch counts as throttled if all of it is; a batch that is refused for another reason counts as a user error.
+#[test]
+fn a_batch_is_throttled_if_all_of_it_is() {
+    let keys: Vec<Value> = ["a", "b", "c"].map(|key| json!({"pk": {"S": key}})).into();
+    let puts: Vec<Value> = keys.iter().map(|key| json!({"PutRequest": {"Item": key}})).collect();
+    let get = json!({"RequestItems": {"tab": {"Keys": keys}}});
+    let write = json!({"RequestItems": {"tab": puts}});
+    let twice = |one: &Value| json!({"RequestItems": {"tab": [one, one]}});
+    for (operation, body, throttles, counted) in [
+        ("BatchGetItem", &get, 0, ""),
+        ("BatchGetItem", &get, 1, ""),
+        ("BatchGetItem", &get, 2, ""),
+        ("BatchGetItem", &get, 3, "ThrottledRequests"),
+        ("BatchWriteItem", &write, 0, ""),
+        ("BatchWriteItem", &write, 1, ""),
+        ("BatchWriteItem", &write, 2, ""),
+        ("BatchWriteItem", &write, 3, "ThrottledRequests"),
+        ("BatchWriteItem", &twice(&puts[0]), 0, "UserErrors"),
+        ("BatchGetItem", &json!({"RequestItems": {}}), 0, "UserErrors"),
+    ] {
+        let twin = watched();
+        if throttles > 0 {
+            let rule = Rule::new(Verdict::Throttle(None)).operation(operation);
+            twin.engine.add_fault(rule.first(throttles)).unwrap();
+        }
+        let (status, _) = twin.send(operation, body);
+        assert_eq!(status == 200, counted.is_empty(), "{operation} {throttles}");
+        let found = metrics(&twin);
+        let counts = |name: &str| found.iter().filter(|metric| metric.starts_with(name)).count();
+        for name in ["ThrottledRequests", "UserErrors"] {
+            let expect = usize::from(name == counted);
+            assert_eq!(counts(name), expect, "{operation} {body} {throttles}: {found:?}");
+        }
+    }
+}
+
 #[test]
 fn transaction_conflicts_are_counted_by_item() {
     let twin = watched();

@@ -588,3 +588,31 @@ fn what_would_grow_is_refused_while_memory_is_full() {
     twin.ok("PutItem", &put("new", 1));
     twin.ok("RestoreTableFromBackup", &restore);
 }
+
+/// An answer of BatchGetItem has 16 MB of items exactly, and no byte more.
+#[test]
+fn a_batch_of_gets_has_sixteen_megabytes() {
+    const LENGTH: usize = 400_000;
+    let twin = twin();
+    let put = |number: usize, size: usize| {
+        let own = "pk".len() + 2 + "sk".len() + 1 + "v".len();
+        let item = json!({"pk": {"S": format!("{number:02}")}, "sk": {"S": "s"}, "v": {"S": "x".repeat(size - own)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    (0..40).for_each(|number| put(number, LENGTH));
+    let get = |numbers: std::ops::Range<usize>| {
+        let keys: Vec<Value> = numbers
+            .map(|number| json!({"pk": {"S": format!("{number:02}")}, "sk": {"S": "s"}}))
+            .collect();
+        let answer = twin.ok("BatchGetItem", &json!({"RequestItems": {"tab": {"Keys": keys}}}));
+        let left = answer["UnprocessedKeys"]["tab"]["Keys"].as_array().map_or(0, Vec::len);
+        (answer["Responses"]["tab"].as_array().unwrap().len(), left)
+    };
+    for (last, expect) in [(LENGTH, (40, 0)), (LENGTH + 1, (39, 1)), (LENGTH - 1, (40, 0))] {
+        put(39, last);
+        assert_eq!(get(0..40), expect, "{last}");
+    }
+    // One byte is left, which no item fits into.
+    put(40, 100);
+    assert_eq!(get(0..41), (40, 1));
+}

@@ -458,3 +458,47 @@ fn no_commit_of_a_checkpoint_is_long() {
     }
     assert!(copy.engine.snapshot() == twin.engine.snapshot());
 }
+
+/// A reset forgets client tokens: the same transaction is executed again.
+#[test]
+fn a_reset_forgets_client_tokens() {
+    let control = |twin: &Twin, body: &str| {
+        let headers = [("host", "here"), ("content-type", "application/json")];
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "POST",
+            target: "/_dynatwin/reset",
+            headers: &headers,
+            body: body.as_bytes(),
+        });
+        assert_eq!(answer.status, 200);
+    };
+    type Reset<'r> = &'r dyn Fn(&Twin);
+    let ways: [(&str, Reset<'_>); 4] = [
+        ("reset", &|twin| twin.engine.reset().unwrap()),
+        ("reset of all", &|twin| twin.engine.reset_all().unwrap()),
+        ("control", &|twin| control(twin, "{}")),
+        ("control of all", &|twin| control(twin, r#"{"all": true}"#)),
+    ];
+    let requests = [
+        (
+            "TransactWriteItems",
+            json!({"ClientRequestToken": "token", "TransactItems": [{"Put": put("t")}]}),
+        ),
+        (
+            "ExecuteTransaction",
+            json!({"ClientRequestToken": "token", "TransactStatements": [{"Statement": "INSERT INTO tab VALUE {'pk': 't'}"}]}),
+        ),
+    ];
+    for (way, reset) in ways {
+        for (operation, body) in &requests {
+            let twin = Twin::new(1);
+            for _ in 0..2 {
+                create_table_with_ttl(&twin);
+                twin.ok(operation, body);
+                assert_eq!(count(&twin), 1, "{way} {operation}");
+                twin.ok(operation, body);
+                reset(&twin);
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::Twin;
-use dynatwin_engine::{Conditions, Lag};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
 use super::{create, iterator, latest, put, records, refused, shards, switch, text, with_stream};
@@ -255,5 +255,49 @@ fn a_third_reader_of_a_shard_is_throttled() {
         twin.engine.advance(Duration::from_millis(250));
         assert!(read(third) && read(second));
         assert_eq!(read(first), !throttled);
+    }
+}
+
+/// The number of readers of a shard is limited by the table's own conditions, whatever those of the engine are.
+#[test]
+fn readers_are_limited_by_the_conditions_of_their_table() {
+    let limited = |readers: u32| Conditions {
+        capacity: Capacity::Enforced(Enforcement {
+            shard_readers: readers,
+            ..Enforcement::AWS
+        }),
+        ..Conditions::CALM
+    };
+    for (of_all, own, expect) in [
+        (Conditions::CALM, None, 3),
+        (Conditions::CALM, Some(limited(1)), 1),
+        (Conditions::CALM, Some(limited(2)), 2),
+        (limited(1), None, 1),
+        (limited(1), Some(Conditions::CALM), 3),
+        (limited(1), Some(limited(2)), 2),
+    ] {
+        let twin = Twin::new(1);
+        twin.engine.set_conditions(of_all).unwrap();
+        create(&twin, "KEYS_ONLY");
+        if let Some(own) = own {
+            let account = twin.engine.account(&twin.caller);
+            account.set_table_conditions("tab", own).unwrap();
+        }
+        let arn = latest(&twin);
+        let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+        let mut readers = [(); 3].map(|()| iterator(&twin, &arn, &shard, "TRIM_HORIZON"));
+        let mut may = 0;
+        for round in 0..2 {
+            may = 0;
+            for next in &mut readers {
+                let (status, answer) = twin.send("GetRecords", &json!({"ShardIterator": next}));
+                if status == 200 {
+                    *next = text(&answer["NextShardIterator"]);
+                    may += 1;
+                }
+            }
+            assert!(round > 0 || may == 3, "first reads");
+        }
+        assert_eq!(may, expect, "{of_all:?} {own:?}");
     }
 }
