@@ -1089,4 +1089,52 @@ mod tests {
             assert!(principal.id.starts_with(expect), "{name}: {}", principal.id);
         }
     }
+
+    /// A user has its own policies and those of all its groups, in their order.
+    #[test]
+    fn a_user_has_the_policies_of_all_its_groups() {
+        let allow = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
+        let groups = ["readers", "writers", "idle"].map(|name| match name {
+            "idle" => format!("{name:?}: {{}}"),
+            _ => format!(r#"{name:?}: {{"policies": {{"one": {allow}, "two": {allow}}}}}"#),
+        });
+        let groups = groups.join(", ");
+        for (of_user, expect) in [
+            ("[]", &["users.ann.policies.own"][..]),
+            (
+                r#"["writers"]"#,
+                &[
+                    "users.ann.policies.own",
+                    "groups.writers.policies.one",
+                    "groups.writers.policies.two",
+                ],
+            ),
+            (r#"["idle"]"#, &["users.ann.policies.own"]),
+            (
+                r#"["idle", "writers", "readers"]"#,
+                &[
+                    "users.ann.policies.own",
+                    "groups.writers.policies.one",
+                    "groups.writers.policies.two",
+                    "groups.readers.policies.one",
+                    "groups.readers.policies.two",
+                ],
+            ),
+        ] {
+            let json = format!(
+                r#"{{"accounts": {{"123456789012": {{"groups": {{{groups}}},
+                    "users": {{"ann": {{"policies": {{"own": {allow}}}, "groups": {of_user}}}}}}}}}}}"#
+            );
+            let directory = read(&json).unwrap();
+            let ann = directory.principal("arn:aws:iam::123456789012:user/ann").unwrap();
+            let labels = ann.identity.iter().map(|attached| attached.label.as_str());
+            let labels: Vec<_> = labels
+                .map(|label| label.trim_start_matches("accounts.123456789012."))
+                .collect();
+            assert_eq!(labels, expect, "{of_user}");
+        }
+        let json = r#"{"accounts": {"123456789012": {"groups": {"staff": {}}, "users": {"ann": {"groups": ["staff", "gone"]}}}}}"#;
+        let error = read(json).err().unwrap().to_string();
+        assert!(error.contains("there is no group \"gone\""), "{error}");
+    }
 }

@@ -162,6 +162,28 @@ mod tests {
     }
 
     #[test]
+    fn a_text_without_variables_is_constant() {
+        for (text, constant, expect) in [
+            ("", true, Some("")),
+            ("plain", true, Some("plain")),
+            ("a{b}$", true, Some("a{b}$")),
+            // Constant, but not as written.
+            ("${*}", true, None),
+            ("a${$}", true, None),
+            ("${aws:username}", false, None),
+            ("a-${aws:username, 'x'}", false, None),
+        ] {
+            let template = Template::parse(text).unwrap();
+            assert_eq!(
+                (template.is_constant(), template.constant()),
+                (constant, expect),
+                "{text}"
+            );
+        }
+        assert_eq!(Template::literal("${aws:username}").constant(), Some("${aws:username}"));
+    }
+
+    #[test]
     fn only_the_policys_own_wildcards_count() {
         let mut keys = ConditionKeys::default();
         keys.set("aws:PrincipalTag/a", "x*y");

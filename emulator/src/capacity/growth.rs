@@ -139,6 +139,14 @@ mod tests {
             (&[(0, 4000), (901, 6000)], 1801, 8000),
             (&[(0, 4000), (901, 6000)], 2701, 10_000),
             (&[(0, 4000), (901, 6000)], 3601, 12_000),
+            // A growth begins at the end of its peak's second, and does not take the next second's peak.
+            (&[(0, 3000), (1, 4000)], 1801, 6000),
+            (&[(0, 3000), (1, 4000)], 1802, 6001),
+            (&[(0, 3000), (1, 4000)], 3601, 8000),
+            // Seconds without requests do not delay it.
+            (&[(0, 3000), (100, 0), (1700, 0)], 1801, 6000),
+            (&[(0, 3000), (5, 3500), (1700, 0)], 3601, 7000),
+            (&[(0, 3000), (5, 3500), (1700, 0)], 2701, 6500),
             // A lower peak does not delay the next one.
             (&[(0, 2000), (10, 3000)], 1811, 6000),
             // More than the rate in one second does not raise the peak.

@@ -101,4 +101,35 @@ mod tests {
         }
         assert!(StateSnapshot::from_bytes(&[bytes.as_slice(), b"x"].concat()).is_err());
     }
+
+    /// A fork has the present conditions, and the initial ones of its engine to reset to. A restore keeps the latter.
+    #[test]
+    fn a_fork_resets_to_the_initial_conditions() {
+        for initial in [Conditions::CALM, Conditions::STORM] {
+            let engine = Engine::new(Settings {
+                clock: Clock::settable(Moment::START),
+                seed: 7,
+                conditions: initial,
+                shared_db: false,
+            });
+            engine.set_conditions(Conditions::AWS).unwrap();
+            let fork = engine.fork(Clock::settable(Moment::START)).unwrap();
+            let of_fork = fork.fork(Clock::settable(Moment::START)).unwrap();
+            let restored = Engine::new(Settings {
+                clock: Clock::settable(Moment::START),
+                seed: 7,
+                conditions: initial,
+                shared_db: false,
+            });
+            restored.restore(&engine.snapshot()).unwrap();
+            for (what, engine) in [("fork", &fork), ("fork of a fork", &of_fork), ("restored", &restored)] {
+                assert_eq!(engine.conditions(), Conditions::AWS, "{what}");
+                engine.reset().unwrap();
+                assert_eq!(engine.conditions(), Conditions::AWS, "{what}");
+                engine.reset_all().unwrap();
+                assert_eq!(engine.conditions(), initial, "{what}");
+            }
+            assert_eq!(engine.conditions(), Conditions::AWS);
+        }
+    }
 }

@@ -588,6 +588,51 @@ mod tests {
         assert_eq!(last, (85..100).collect::<Vec<_>>());
     }
 
+    /// The log keeps as many bytes as its limit exactly, and one event of any size, held in a batch or not.
+    #[test]
+    fn the_last_event_is_kept_whatever_its_size() {
+        let events = TableEvents::new(Arc::default(), owner(), "tab".into());
+        let event = |second: i64, length: usize| {
+            let value = crate::value::AttributeValue::string(&"k".repeat(length));
+            let subject = EventSubject {
+                action: "put",
+                key: [("pk".into(), value)].into_iter().collect(),
+                token: None,
+            };
+            events.event(Moment::from_seconds(second), EventKind::Expiry(subject))
+        };
+        let own = event(0, 0).weight();
+        // Of all bytes, without the events' own.
+        let half = MOST_BYTES / 2 - own;
+        for (lengths, expect) in [
+            (&[half, half][..], &[0, 1][..]),
+            (&[half, half + 1], &[1]),
+            (&[half, half - 1], &[0, 1]),
+            (&[MOST_BYTES + 5], &[0]),
+            (&[MOST_BYTES - own], &[0]),
+            (&[1, MOST_BYTES + 5], &[1]),
+            (&[MOST_BYTES + 5, 1], &[1]),
+            (&[MOST_BYTES + 5, MOST_BYTES + 6], &[1]),
+            // More than a batch holds.
+            (&[1, 2 * MOST_BYTES + 5], &[1]),
+            (&[2 * MOST_BYTES + 5, 1, 1], &[1, 2]),
+        ] {
+            for held in [false, true] {
+                let log = EventLog::default();
+                let batch = held.then(|| log.hold());
+                for (second, length) in (0..).zip(lengths) {
+                    log.append([event(second, *length)]);
+                }
+                drop(batch);
+                let page = log.after(0, 10);
+                let left: Vec<i64> = page.events.iter().map(|event| event.at.seconds()).collect();
+                let of_all = (page.missed, page.next);
+                assert_eq!(left, expect, "{lengths:?} {held}");
+                assert_eq!(of_all, (expect[0] as u64, lengths.len() as u64), "{lengths:?} {held}");
+            }
+        }
+    }
+
     #[test]
     fn due_work_is_logged_before_the_requests_of_its_moment() {
         let log = Arc::new(EventLog::default());

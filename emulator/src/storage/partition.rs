@@ -600,4 +600,18 @@ mod tests {
         contents.release(&committed, &key);
         assert_eq!(contents.expiries().len(), 0);
     }
+
+    /// What a read of a later moment has hidden stays hidden, whichever read was last.
+    #[test]
+    fn deletions_are_due_by_the_latest_moment_of_a_read() {
+        let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
+        let partition = Partition::default();
+        assert_eq!(partition.deleted_by(at(0)), at(0));
+        for (hidden, expect) in [(5, 5), (3, 5), (5, 5), (6, 6), (1, 6)] {
+            partition.hide(at(hidden));
+            for now in [0, expect, expect + 1] {
+                assert_eq!(partition.deleted_by(at(now)), at(expect.max(now)), "{hidden} {now}");
+            }
+        }
+    }
 }

@@ -153,4 +153,33 @@ mod tests {
             assert_eq!((logs.held().take_report(), logs.held().take_report()), (true, false));
         }
     }
+
+    /// Changes are kept for the recovery period, not only until the latest restorable moment.
+    #[test]
+    fn changes_are_kept_for_the_period() {
+        let at = |seconds: u64| Moment::START.plus(Duration::from_secs(seconds));
+        for (since, days, seconds, kept) in [
+            (0, 1, 299, true),
+            (0, 1, 301, true),
+            (0, 1, 86_400, true),
+            (0, 1, 86_401, false),
+            (0, 35, 86_401, true),
+            (0, 35, 35 * 86_400, true),
+            (0, 35, 35 * 86_400 + 1, false),
+            // What happened before recovery was enabled cannot be restored.
+            (1, 35, 2, false),
+        ] {
+            let recovery = Recovery { since: at(since), days };
+            let logs = RecoveryLogs::new(1, Reclaimer::default());
+            let chunk = 256;
+            for _ in 0..chunk {
+                logs.record(&change(0, 1), recovery, None, at(0));
+            }
+            for _ in 0..chunk {
+                logs.record(&change(0, 1), recovery, None, at(seconds));
+            }
+            let expect = if kept { 2 * chunk } else { chunk };
+            assert_eq!(logs.of_partition(0).len(), expect, "{since} {days} {seconds}");
+        }
+    }
 }

@@ -578,4 +578,70 @@ mod tests {
         assert_eq!(seconds("x", 1e300), Ok(LONGEST));
         assert!(seconds("x", f64::INFINITY).is_err() && seconds("x", f64::NAN).is_err());
     }
+
+    /// What an object refines is that of its base; without a base, the present conditions.
+    #[test]
+    fn objects_refine_those_of_the_base() {
+        let named = [
+            ("calm", Conditions::CALM),
+            ("aws", Conditions::AWS),
+            ("storm", Conditions::STORM),
+        ];
+        let quick = Lag::Fixed(Duration::from_millis(500));
+        for (name, current) in named {
+            let bases = named
+                .into_iter()
+                .map(|(name, base)| (format!(r#""base": "{name}", "#), base));
+            for (base, conditions) in bases.chain([(String::new(), current)]) {
+                let rules = match conditions.capacity {
+                    Capacity::Reported => Enforcement::AWS,
+                    Capacity::Enforced(rules) => rules,
+                };
+                let latency = conditions.latency.unwrap_or(Latency::AWS);
+                for (members, expect) in [
+                    (
+                        r#""capacity": {"partitionRead": 100}"#,
+                        Conditions {
+                            capacity: Capacity::Enforced(Enforcement {
+                                partition_read: 100,
+                                ..rules
+                            }),
+                            ..conditions
+                        },
+                    ),
+                    (
+                        r#""latency": {"read": 0.5}"#,
+                        Conditions {
+                            latency: Some(Latency { read: quick, ..latency }),
+                            ..conditions
+                        },
+                    ),
+                    (
+                        r#""streamBytes": 5"#,
+                        Conditions {
+                            stream_bytes: Some(5),
+                            ..conditions
+                        },
+                    ),
+                    (
+                        r#""tableStatus": 0.5"#,
+                        Conditions {
+                            table_status: quick,
+                            ..conditions
+                        },
+                    ),
+                    (
+                        r#""monotonicReads": true"#,
+                        Conditions {
+                            monotonic_reads: true,
+                            ..conditions
+                        },
+                    ),
+                ] {
+                    let text = format!("{{{base}{members}}}");
+                    assert_eq!(read(&text, &current), Ok(expect), "{text} while {name}");
+                }
+            }
+        }
+    }
 }

@@ -308,4 +308,51 @@ mod tests {
         let long = format!(r#"{{"verdict": "reset", "table": "{}"}}"#, "a".repeat(2049));
         assert_eq!(read(&long), Err("rule.table has more than 2048 bytes.".to_owned()));
     }
+
+    /// An outage has the scope of a rule, and is refused where a rule is.
+    #[test]
+    fn outages_have_the_scope_of_rules() {
+        let outage = |members: &str| {
+            let text = format!(r#"{{"outage": "brownout"{members}}}"#);
+            let read = read_outage(&Json::read(text.as_bytes()).unwrap());
+            read.map(|(_, rule)| rule).map_err(|refusal| refusal.to_string())
+        };
+        let rule = |members: &str| read(&format!(r#"{{"verdict": "reset"{members}}}"#));
+        let long = "t".repeat(limits::HASH_KEY_SIZE + 1);
+        for (members, accepted) in [
+            (String::new(), true),
+            (r#", "operation": "Query", "table": "T", "index": "i""#.into(), true),
+            (
+                r#", "caller": "me", "region": "eu-west-1", "partition": "a""#.into(),
+                true,
+            ),
+            (r#", "partitionPrefix": "a", "after": 1, "for": 3"#.into(), true),
+            (r#", "after": "2026-01-01T00:00:00Z", "until": 5"#.into(), true),
+            (r#", "until": 5, "for": 3"#.into(), false),
+            (r#", "after": 1, "until": 5, "for": 3"#.into(), false),
+            (r#", "partition": "a", "partitionPrefix": "a""#.into(), false),
+            (r#", "after": "soon""#.into(), false),
+            (r#", "until": "soon""#.into(), false),
+            (r#", "for": -1"#.into(), false),
+        ] {
+            let (outage, rule) = (outage(&members), rule(&members));
+            assert_eq!(outage.is_ok(), accepted, "{members}");
+            assert_eq!(outage, rule, "{members}");
+        }
+        for name in [
+            "operation",
+            "table",
+            "index",
+            "caller",
+            "region",
+            "partition",
+            "partitionPrefix",
+        ] {
+            let members = format!(r#", "{name}": "{long}""#);
+            let expect = format!("outage.{name} has more than {} bytes.", limits::HASH_KEY_SIZE);
+            assert_eq!(outage(&members), Err(expect));
+            let expect = format!("rule.{name} has more than {} bytes.", limits::HASH_KEY_SIZE);
+            assert_eq!(rule(&members), Err(expect));
+        }
+    }
 }
