@@ -333,6 +333,34 @@ fn heat_that_lasts_splits() {
     }
 }
 
+/// Heat counts where any bucket of the partition is exhausted: its share, or its own limit.
+#[test]
+fn heat_at_a_share_splits() {
+    for (adaptive, spent, splits) in [
+        // A share of 9 units, a quarter of 34 rounded up, is exhausted before the limit of 10.
+        (false, 9, true),
+        (false, 8, false),
+        (true, 9, false),
+        (true, 10, true),
+    ] {
+        let rules = Enforcement {
+            adaptive,
+            partition_write: 10,
+            heat_split: Some(Duration::from_secs(10)),
+            ..Enforcement::AWS
+        };
+        let mut resource = ResourceCapacity::new(provisioned(0, 34), rules, Moment::START);
+        resource.spend(Direction::Write, 5, Units::whole(spent), Moment::START);
+        let mut split = None;
+        for second in 0..=10 {
+            let token = [5, 9][second as usize % 2];
+            let exceeded = Exceeded::KeyRangeThroughput;
+            split = resource.refuse(Direction::Write, token, Units::whole(1), exceeded, after(second));
+        }
+        assert_eq!(split, Some(9).filter(|_| splits), "{adaptive} {spent}");
+    }
+}
+
 #[test]
 fn the_number_of_partitions_is_bounded() {
     let rules = Enforcement {
