@@ -1134,7 +1134,7 @@ mod tests {
             assert_eq!(labels, expect, "{of_user}");
         }
         let json = r#"{"accounts": {"123456789012": {"groups": {"staff": {}}, "users": {"ann": {"groups": ["staff", "gone"]}}}}}"#;
-        let error = read(json).err().unwrap().to_string();
+        let error = read(json).err().unwrap();
         assert!(error.contains("there is no group \"gone\""), "{error}");
     }
 }
