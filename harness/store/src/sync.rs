@@ -129,3 +129,47 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+    use crate::sim::{Fault, SimDisk};
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Each round syncs, and fails while no snapshot has replaced the log, but only the `fsync` that failed is reported.
+    #[test]
+    fn a_log_that_stays_unsynced_is_reported_once() {
+        let disk = SimDisk::new();
+        let (store, _) = Store::open(disk.clone(), &mut |_| Ok(()), &mut |_| ()).unwrap();
+        store.append(b"record").unwrap();
+        disk.fail_at(disk.operations() + 1, Fault::Error);
+        let wakes = Arc::new(Wakes::default());
+        let failures = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                store.sync_continuously(Duration::from_hours(1), |_| {
+                    failures.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+            for round in 1..=4 {
+                store.shared.waiters.add(&Arc::clone(&wakes).into());
+                while wakes.0.load(Ordering::SeqCst) < round {
+                    std::thread::yield_now();
+                }
+            }
+            store.close();
+        });
+        assert_eq!(failures.load(Ordering::SeqCst), 1);
+    }
+}

@@ -448,3 +448,103 @@ fn an_opening_with_a_failing_operation_is_refused() {
         assert!(!next.files().contains_key("MANIFEST.new"), "operation {at}");
     }
 }
+
+/// The torn end of a segment takes all of the later ones along, and the report counts what is removed of each.
+#[test]
+fn a_cut_counts_what_it_removes_of_all_segments() {
+    for lost in [1, 5, 32] {
+        for later in [&[][..], &[2], &[2, 3], &[0, 2]] {
+            let open_segment = |number| Segment { number, sealed: None };
+            let last = 1 + later.len() as u64;
+            let manifest = Manifest {
+                id: 7,
+                next_file: last + 1,
+                snapshot: None,
+                segments: (1..=last).map(open_segment).collect(),
+            };
+            let mut torn = older::file(FileKind::Log, 1, 7, 0, &[b"0", b"1"]);
+            torn.truncate(torn.len() - lost);
+            let mut files = vec![
+                ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
+                ("000001.wal".to_owned(), torn),
+            ];
+            let mut first = 2;
+            for (number, count) in (2..).zip(later) {
+                let records = vec![&b"x"[..]; *count];
+                let file = older::file(FileKind::Log, number, 7, first, &records);
+                first += *count as u64;
+                files.push((format!("{number:06}.wal"), file));
+            }
+            let disk = SimDisk::with(files);
+            let (_, found, report) = open(&disk).unwrap();
+            let cut = report.cut.unwrap();
+            // A record of one byte has a header of 32 bytes.
+            let (bytes, records) = (33 - lost as u64 + 33 * (first - 2), first - 2);
+            let context = format!("{lost} bytes lost, later segments {later:?}");
+            assert_eq!(
+                (found.concat(), cut.file.as_str()),
+                (b"0".to_vec(), "000001.wal"),
+                "{context}"
+            );
+            assert_eq!(
+                (cut.offset, cut.bytes, cut.records),
+                (40 + 33, bytes, records),
+                "{context}"
+            );
+            assert_eq!(open(&disk.after_kill()).unwrap().2.cut, None, "{context}");
+        }
+    }
+}
+
+/// A directory that lacks its manifest is that of an empty store only if none of its files has a record.
+#[test]
+fn a_missing_manifest_is_damage_if_any_file_has_a_record() {
+    let snapshot = |records: &[&[u8]]| ("000001.snapshot", older::file(FileKind::Snapshot, 1, 7, 0, records));
+    let segment = |records: &[&[u8]]| ("000002.wal", older::file(FileKind::Log, 2, 7, 0, records));
+    let later = |records: &[&[u8]]| ("000003.wal", older::file(FileKind::Log, 3, 7, 0, records));
+    for (files, is_empty) in [
+        (vec![], true),
+        (vec![segment(&[])], true),
+        (vec![snapshot(&[]), segment(&[]), later(&[])], true),
+        (vec![segment(&[b"1"])], false),
+        (vec![segment(&[]), later(&[b"1"])], false),
+        (vec![snapshot(&[b"1"])], false),
+        (vec![snapshot(&[b"1"]), segment(&[])], false),
+        (vec![snapshot(&[]), segment(&[b"1"])], false),
+    ] {
+        let names: Vec<_> = files.iter().map(|(name, bytes)| (*name, bytes.len())).collect();
+        let disk = SimDisk::with(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)));
+        let before = disk.files();
+        match open(&disk) {
+            Ok((_, found, _)) => assert!(is_empty && found.is_empty(), "{names:?}"),
+            Err(OpenError::Damaged {
+                file, offset, problem, ..
+            }) => {
+                assert!(!is_empty, "{names:?}");
+                assert_eq!(
+                    (file.as_str(), offset, problem.as_str()),
+                    ("MANIFEST", 0, "the file is missing")
+                );
+                let mut after = disk.files();
+                after.remove("LOCK");
+                assert_eq!(after, before, "{names:?}");
+            }
+            Err(other) => panic!("{names:?}: {other:?}"),
+        }
+    }
+    // A killed store whose only records are those of its snapshot.
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"record").unwrap();
+    snapshot_of(&store);
+    let mut files = disk.after_kill().files();
+    files.remove("MANIFEST");
+    assert!(matches!(
+        open(&SimDisk::with(files)).err(),
+        Some(OpenError::Damaged { .. })
+    ));
+}
+
+fn snapshot_of(store: &crate::Store) {
+    snapshot(store, &[b"record".to_vec()]).unwrap();
+}

@@ -507,6 +507,43 @@ fn a_sync_does_not_cover_records_buffered_during_its_write() {
     assert!(!store.has_pending() && disk_has(&store, 1));
 }
 
+/// A buffered record is appended: it is awaited although no file has it yet.
+#[test]
+fn appended_records_are_awaited_wherever_they_are() {
+    type Step = fn(&Store);
+    let append: Step = |store| assert!(store.append(b"appended").is_ok());
+    let buffer: Step = |store| assert!(store.buffer(b"buffered").is_ok());
+    let flush: Step = |store| store.flush().unwrap();
+    let sync: Step = |store| store.sync().unwrap();
+    for (case, steps, survives) in [
+        ("nothing", &[][..], true),
+        ("appended", &[append], false),
+        ("synced", &[append, sync], true),
+        ("appended behind a synced one", &[append, sync, append], false),
+        ("buffered", &[buffer], false),
+        ("buffered behind a synced one", &[append, sync, buffer], false),
+        ("buffered behind an unsynced one", &[append, buffer], false),
+        ("buffered and written", &[append, sync, buffer, flush], false),
+        ("buffered and synced", &[append, sync, buffer, sync], true),
+    ] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        steps.iter().for_each(|step| step(&store));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let awaited = std::pin::pin!(store.until_appended_is_synced()).poll(&mut context);
+        assert_eq!(awaited.is_ready(), survives, "{case}");
+        let appended = store.next_sequence();
+        let found = open(&disk.after_power_failure(None)).unwrap().1.len() as u64;
+        assert_eq!(found == appended, survives, "{case}: {found} of {appended}");
+        // What is appended later is not awaited.
+        let mut awaited = std::pin::pin!(store.until_appended_is_synced());
+        let _ = awaited.as_mut().poll(&mut context);
+        store.sync().unwrap();
+        store.buffer(b"later").unwrap();
+        assert_eq!(awaited.poll(&mut context), std::task::Poll::Ready(Ok(())), "{case}");
+    }
+}
+
 fn disk_has(store: &Store, sequence: u64) -> bool {
     store.shared.synced.load(std::sync::atomic::Ordering::SeqCst) > sequence
 }
