@@ -368,6 +368,37 @@ fn an_export_has_the_state_of_its_moment() {
     assert_eq!(twin.lines(&new), [r#"{"Item":{"pk":{"S":"a"},"v":{"S":"new"}}}"#]);
 }
 
+/// The times of the summary are those that were requested, not that of the request.
+#[test]
+fn the_summary_of_an_export_has_the_moments_that_were_requested() {
+    let twin = Twin::new("requested");
+    let from = twin.seconds();
+    twin.pass(7200);
+    let seconds = |summary: &Value, name: &str| {
+        let time = summary.get(name)?.as_str();
+        time.map(|text| Moment::parse(text).unwrap().seconds())
+    };
+    let now = twin.seconds();
+    let span = |to: i64| {
+        json!({"ExportType": "INCREMENTAL_EXPORT",
+            "IncrementalExportSpecification": {"ExportFromTime": from, "ExportToTime": to}})
+    };
+    for (more, at, span) in [
+        (json!({}), Some(now), [None, None]),
+        (json!({"ExportTime": now - 3600}), Some(now - 3600), [None, None]),
+        (json!({"ExportTime": from}), Some(from), [None, None]),
+        (span(from + 900), None, [Some(from), Some(from + 900)]),
+        (span(from + 3600), None, [Some(from), Some(from + 3600)]),
+    ] {
+        let export = twin.export(more.clone());
+        let summary = twin.json(export["ExportManifest"].as_str().unwrap());
+        assert_eq!(seconds(&summary, "exportTime"), at, "{more}");
+        let found = ["exportFromTime", "exportToTime"].map(|name| seconds(&summary, name));
+        assert_eq!(found, span, "{more}");
+        assert_eq!(seconds(&summary, "startTime"), Some(now), "{more}");
+    }
+}
+
 #[test]
 fn lines_are_written_as_the_service_writes_them() {
     let twin = Twin::new("lines");
@@ -426,6 +457,21 @@ fn values_are_written_in_ion() {
         ("b1", json!({"BS": ["AQ=="]}), "b1:$dynamodb_BS::[{{AQ==}}]"),
         ("c", json!({"S": "\u{1}\u{7f}\\\n'\""}), r#"c:"\u0001\u007f\\\n'\"""#),
         ("it's", json!({"S": "x"}), r#"'it\'s':"x""#),
+        ("ns", json!({"NS": ["1"]}), "ns:$dynamodb_NS::[1.]"),
+        ("ns", json!({"NS": ["-2.50"]}), "ns:$dynamodb_NS::[-2.5]"),
+        ("ns", json!({"NS": ["0"]}), "ns:$dynamodb_NS::[0.]"),
+        ("n", json!({"N": "100"}), "n:100."),
+        (
+            "l",
+            json!({"L": [{"N": "1"}, {"NS": ["2"]}, {"NULL": true}]}),
+            "l:[1.,$dynamodb_NS::[2.],null]",
+        ),
+        (
+            "m",
+            json!({"M": {"n": {"N": "-3"}, "1": {"NS": ["4"]}}}),
+            "m:{'1':$dynamodb_NS::[4.],n:-3.}",
+        ),
+        ("ss", json!({"SS": ["a'\""]}), r#"ss:$dynamodb_SS::["a'\""]"#),
     ] {
         let line = ion(json!({name: value}));
         assert!(line.contains(expected), "{expected} is not in {line}");
@@ -563,6 +609,33 @@ fn csv_options() {
         json!({"pk": {"S": "a"}, "g": {"N": "4"}, "v": {"S": "z"}})
     );
     assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
+}
+
+/// A line with more values than names is an error like one with fewer, whoever gives the names.
+#[test]
+fn csv_lines_have_as_many_values_as_names() {
+    for (case, header, list) in [
+        ("a line of names", "pk,v\n", Value::Null),
+        ("a list of names", "", json!({"Csv": {"HeaderList": ["pk", "v"]}})),
+    ] {
+        let twin = Twin::new(&format!("csv-values-{}", header.len()));
+        let rows = format!("{header}a,1\nmore,1,2\nmany,1,2,3,4\nempty,1,\nfewer\nb,\nc,3\n");
+        twin.write("rows", rows.as_bytes());
+        let mut more = json!({"InputFormat": "CSV"});
+        if !list.is_null() {
+            more["InputFormatOptions"] = list;
+        }
+        let import = twin.import("rows", more);
+        let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+        assert_eq!(counts, [json!(7), json!(3), json!(4)], "{case}: {import}");
+        let values: Vec<_> = twin.items("copy").into_values().collect();
+        let expected = [("a", "1"), ("b", ""), ("c", "3")];
+        assert_eq!(
+            values,
+            expected.map(|(pk, v)| json!({"pk": {"S": pk}, "v": {"S": v}})),
+            "{case}"
+        );
+    }
 }
 
 /// Attributes of keys, of the table's and of its indexes', have their declared types; others are strings.
@@ -957,6 +1030,50 @@ fn a_bulk_operation_writes_into_a_table() {
     assert_eq!(
         error["message"],
         "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N"
+    );
+}
+
+/// Errors have the number of their record in its object, whether it cannot be read or cannot be written.
+#[test]
+fn errors_of_a_bulk_operation_have_the_numbers_of_their_records() {
+    let twin = Twin::new("bulk-numbers");
+    let (good, unread, unwritten) = (
+        r#"{"Item":{"pk":{"S":"a"}}}"#,
+        r#"{"NoItem":{}}"#,
+        r#"{"Item":{"pk":{"N":"1"}}}"#,
+    );
+    twin.write(
+        "in/1",
+        [good, unread, unread, good, unwritten, unread].join("\n").as_bytes(),
+    );
+    twin.write("in/2", [unread, good, unwritten].join("\n").as_bytes());
+    twin.write("in/3", [unwritten, unread].concat().as_bytes());
+    let done = twin.bulk("in/", json!({}));
+    let counts = ["ProcessedItemCount", "FailedItemCount"].map(|name| done[name].clone());
+    assert_eq!(counts, [json!(11), json!(8)], "{done}");
+    let id = done["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
+    let errors = fs::read_to_string(twin.path(&format!("AWSDynamoDB/{id}/errors.json"))).unwrap();
+    let place = |line: &str| {
+        let error: Value = serde_json::from_str(line).unwrap();
+        (
+            error["object"].as_str().unwrap().to_owned(),
+            error["record"].as_u64().unwrap(),
+        )
+    };
+    let places: BTreeSet<_> = errors.lines().map(place).collect();
+    let expected = [
+        ("1", 2),
+        ("1", 3),
+        ("1", 5),
+        ("1", 6),
+        ("2", 1),
+        ("2", 3),
+        ("3", 1),
+        ("3", 2),
+    ];
+    assert_eq!(
+        places,
+        expected.map(|(object, number)| (format!("in/{object}"), number)).into()
     );
 }
 
