@@ -233,6 +233,21 @@ mod tests {
             ("http://localhost", false),
             ("http://evil.example:5190", false),
             ("http://localhost.evil.example:5190", false),
+            ("http://evillocalhost:5190", false),
+            ("https://evil-localhost:5190", false),
+            ("http://evil.localhost:5190", false),
+            ("http://1127.0.0.1:5190", false),
+            ("http://127.0.0.11:5190", false),
+            ("http://x[::1]:5190", false),
+            ("http://localhost.:5190", false),
+            ("http://a@localhost:5190", false),
+            ("https://localhost:5190", true),
+            ("http://LOCALHOST:5190", true),
+            ("ftp://localhost:5190", false),
+            ("localhost:5190", false),
+            ("http://localhost:51900", false),
+            ("http://localhost:15190", false),
+            ("http://localhost:", false),
         ] {
             assert_eq!(Origins::default().allow(origin), expect, "{origin}");
         }

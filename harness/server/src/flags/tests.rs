@@ -257,6 +257,39 @@ fn unknown_input_is_reported() {
     }
 }
 
+/// Flags that can be repeated, or that take a list, replace the variable instead of adding to it.
+#[test]
+fn repeated_flags_replace_the_environment() {
+    let environment = [
+        ("DYNATWIN_LOAD", "a.json"),
+        ("DYNATWIN_HOST", "a, b"),
+        ("DYNATWIN_SEED", "3"),
+    ];
+    for (line, load, hosts, seed) in [
+        ("", &["a.json"][..], &["a", "b"][..], 3),
+        ("--load b.json", &["b.json"], &["a", "b"], 3),
+        ("--load b.json --load c.json", &["b.json", "c.json"], &["a", "b"], 3),
+        ("--load=b.json --host c --seed 4", &["b.json"], &["c"], 4),
+        ("-load b.json -host c", &["b.json"], &["c"], 3),
+    ] {
+        let Ok(Invocation::Run(flags)) = ask(line, &environment) else {
+            panic!("{line}")
+        };
+        assert_eq!(
+            (flags.load.as_slice(), flags.seed),
+            (
+                load.iter()
+                    .map(|file| (*file).to_owned())
+                    .collect::<Vec<_>>()
+                    .as_slice(),
+                Some(seed)
+            ),
+            "{line}"
+        );
+        assert_eq!(flags.hosts, hosts, "{line}");
+    }
+}
+
 #[test]
 fn flags_win_over_the_environment() {
     let environment = [

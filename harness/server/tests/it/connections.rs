@@ -371,6 +371,36 @@ fn answers_in_flight_have_a_budget() {
     }
 }
 
+/// An answer that a fault truncates is held as a whole, so all of it counts.
+#[test]
+fn truncated_answers_in_flight_have_a_budget() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.bodies = 1024 * 1024;
+    });
+    for (bytes, kept, is_refused) in [
+        (2_000_000, 100, true),
+        (2_000_000, 1_999_999, true),
+        (1_000_000, 999_999, false),
+        (100, 50, false),
+    ] {
+        for request in forms(&format!("/bytes/{bytes}/{kept}"), b"") {
+            let head = |stream: &mut TcpStream| {
+                stream.write_all(&request).unwrap();
+                let mut head = [0; 12];
+                stream.read_exact(&mut head).unwrap();
+                head
+            };
+            let mut begin = head(&mut connect(&server));
+            // The room of the answer before is given back once its connection has ended.
+            while !is_refused && begin == *b"HTTP/1.1 503" {
+                begin = head(&mut connect(&server));
+            }
+            let expected = if is_refused { b"HTTP/1.1 503" } else { b"HTTP/1.1 200" };
+            assert_eq!(begin, *expected, "{bytes}, {kept} kept");
+        }
+    }
+}
+
 /// An answer has its room until the client has received it.
 #[test]
 fn answers_that_are_not_read_keep_their_room() {

@@ -44,7 +44,12 @@ impl Backend for Echo {
                     .unwrap_or_default()
                     .to_vec();
             }
-            "bytes" => answer.body = vec![b'x'; number(path.next()) as usize],
+            "bytes" => {
+                answer.body = vec![b'x'; number(path.next()) as usize];
+                if let Some(kept) = path.next() {
+                    answer.delivery = Delivery::Truncated(number(Some(kept)) as usize);
+                }
+            }
             "wait" => answer.at = self.clock.now().plus(Duration::from_millis(number(path.next()))),
             "hold" => {
                 answer.still.held = Duration::from_millis(number(path.next()));
