@@ -375,6 +375,28 @@ mod tests {
         }
     }
 
+    /// The stream of a table, global or not, has the view that the template names.
+    #[test]
+    fn streams_keep_their_view() {
+        for kind in [TABLE, GLOBAL_TABLE] {
+            for view in ["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] {
+                let properties = format!(
+                    "{KEY}, BillingMode: PAY_PER_REQUEST, StreamSpecification: {{StreamViewType: {view}}}{}",
+                    if kind == GLOBAL_TABLE {
+                        ", Replicas: [{Region: a}]"
+                    } else {
+                        ""
+                    },
+                );
+                let expected = json!({
+                    "BillingMode": "PAY_PER_REQUEST",
+                    "StreamSpecification": {"StreamViewType": view, "StreamEnabled": true},
+                });
+                check(kind, &properties, with_key(expected));
+            }
+        }
+    }
+
     #[test]
     fn unknown_properties_are_refused() {
         for (kind, properties, message) in [

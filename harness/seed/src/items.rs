@@ -286,6 +286,41 @@ mod tests {
         assert_eq!(read[2].as_ref().unwrap_err().line(), Some(4));
     }
 
+    /// A line is a record of an export only if `Item` is its only member.
+    #[test]
+    fn an_attribute_named_item_is_an_attribute() {
+        for (text, expected) in [
+            (r#"{"Item": {"id": {"S": "a"}}}"#, r#"{"id": {"S": "a"}}"#),
+            (r#"{"Item": {"id": "a"}}"#, r#"{"id": {"S": "a"}}"#),
+            (
+                r#"{"id": "1", "Item": {"a": 1}}"#,
+                r#"{"id": {"S": "1"}, "Item": {"M": {"a": {"N": "1"}}}}"#,
+            ),
+            (
+                r#"{"Item": {"a": 1}, "id": "1"}"#,
+                r#"{"id": {"S": "1"}, "Item": {"M": {"a": {"N": "1"}}}}"#,
+            ),
+            (
+                r#"{"id": {"S": "1"}, "Item": {"S": "x"}}"#,
+                r#"{"id": {"S": "1"}, "Item": {"S": "x"}}"#,
+            ),
+            (r#"{"item": {"a": 1}}"#, r#"{"item": {"M": {"a": {"N": "1"}}}}"#),
+        ] {
+            let read: Vec<_> = lines("x.jsonl", "T", text.as_bytes()).items.collect();
+            let [
+                Ok(SeedItem {
+                    attributes: crate::seed::Attributes::Typed(read),
+                    ..
+                }),
+            ] = read.as_slice()
+            else {
+                panic!("{text}: {}", read.len())
+            };
+            let expected: Json = serde_json::from_str(expected).unwrap();
+            assert_eq!(Json::Object(read.clone()), expected, "{text}");
+        }
+    }
+
     #[test]
     fn lines_have_a_longest_length() {
         let line = |length: usize| format!("{}{}\n{{\"id\":\"b\"}}", r#"{"id":"a"}"#, " ".repeat(length - 11));

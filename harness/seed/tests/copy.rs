@@ -83,6 +83,30 @@ fn a_copy_is_complete() {
     assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
 }
 
+/// Tables are listed in pages of a hundred, all of which are copied.
+#[test]
+fn all_tables_of_an_account_are_copied() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    let source = InProcess::new(&from, &caller);
+    let mut created = 0;
+    for count in [0, 1, 100, 101, 200, 201, 305] {
+        for number in created..count {
+            let table = json!({"TableName": format!("table-{number}"), "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
+            source.call("CreateTable", &table).unwrap();
+        }
+        created = count;
+        let to = engine(&Conditions::CALM);
+        let options = CopyOptions {
+            verify: false,
+            ..options()
+        };
+        copy(&source, &InProcess::new(&to, &caller), &options, &|_| ()).unwrap();
+        assert_eq!(to.tables(&caller).len(), count);
+    }
+}
+
 /// Lists one table and seven tags at a time, and is still enabling time to live.
 struct OneByOne<'d>(InProcess<'d>);
 

@@ -355,6 +355,60 @@ fn files_that_only_have_items() {
     }
 }
 
+/// The table of a file that only has items is the file's name up to its first dot.
+#[test]
+fn the_name_of_a_file_names_its_table() {
+    let folder = Folder::new("names");
+    let lines = "{\"id\": \"a\", \"at\": 1}\n";
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, lines.as_bytes()).unwrap();
+    let packed = gzip.finish().unwrap();
+    for (name, bytes) in [
+        ("Sessions.jsonl", lines.as_bytes()),
+        ("Sessions.dev.jsonl", lines.as_bytes()),
+        ("Sessions.dev.json", br#"[{"id": "a", "at": 1}]"#),
+        ("Sessions.2026.01.csv", b"id,at\na,1\n"),
+        ("Sessions.jsonl.gz", &packed),
+        ("Sessions.dev.jsonl.gz", &packed),
+    ] {
+        let path = folder.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        let path = path.display().to_string();
+        for (argument, table) in [(path.clone(), "Sessions"), (format!("Other.x={path}"), "Other.x")] {
+            let seed = Seed::read(&argument).unwrap();
+            let tables: Vec<_> = seed.items.iter().map(|items| items.table.as_str()).collect();
+            assert_eq!(tables, [table], "{argument}");
+        }
+        let seed = Seed::parse(name, bytes);
+        if !name.ends_with(".gz") {
+            assert_eq!(seed.unwrap().items[0].table, "Sessions", "{name}");
+        }
+    }
+}
+
+/// A field is a value as it is written: only an empty one is no attribute, and a binary key is base64 or becomes it.
+#[test]
+fn fields_of_csv_are_values() {
+    let table = r#"{"TableName": "Tab", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "B"}],
+        "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}"#;
+    for (row, expected) in [
+        ("AQID,x", json!({"k": {"B": "AQID"}, "v": {"S": "x"}})),
+        ("AQ==,x", json!({"k": {"B": "AQ=="}, "v": {"S": "x"}})),
+        ("a b,x", json!({"k": {"B": "YSBi"}, "v": {"S": "x"}})),
+        ("AQI,x", json!({"k": {"B": "QVFJ"}, "v": {"S": "x"}})),
+        ("AQID,AQID", json!({"k": {"B": "AQID"}, "v": {"S": "AQID"}})),
+        ("AQID,", json!({"k": {"B": "AQID"}})),
+        ("AQID,\"\"", json!({"k": {"B": "AQID"}})),
+        ("AQID,\"  \"", json!({"k": {"B": "AQID"}, "v": {"S": "  "}})),
+        ("AQID,\"\t\"", json!({"k": {"B": "AQID"}, "v": {"S": "\t"}})),
+        ("AQID, x ", json!({"k": {"B": "AQID"}, "v": {"S": " x "}})),
+    ] {
+        let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
+        seed.append(Seed::parse("Tab.csv", format!("k,v\n{row}\n").as_bytes()).unwrap());
+        assert_eq!(Filled::with(Ok(seed)).items("Tab"), [expected], "{row}");
+    }
+}
+
 /// Items are written in batches, of which the last is shorter.
 #[test]
 fn files_of_any_number_of_items() {
