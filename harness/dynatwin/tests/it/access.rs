@@ -1,10 +1,12 @@
 //! Principals of a twin with access control.
 
-use aws_sdk_dynamodb::config::ConfigBag;
+use std::time::Duration;
+
 use aws_sdk_dynamodb::config::Intercept;
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextMut;
+use aws_sdk_dynamodb::config::{ConfigBag, Credentials};
 use aws_sdk_dynamodb::error::{BoxError, ProvideErrorMetadata};
-use dynatwin::Twin;
+use dynatwin::{Clock, Moment, Twin};
 
 use crate::s;
 
@@ -115,4 +117,29 @@ async fn a_header_with_two_values_is_signed_with_both() {
     let config = twin.as_root("123456789012").config().interceptor(Twice);
     let listed = aws_sdk_dynamodb::Client::from_conf(config.build()).list_tables().send();
     listed.await.unwrap();
+}
+
+/// The sessions of a configuration begin at the twin's time, whether they have a duration or not, and the clock ends them.
+#[tokio::test]
+async fn configured_sessions_begin_at_the_time_of_the_twin() {
+    for start in [Moment::START, Moment::START.plus(Duration::from_hours(24 * 1000))] {
+        for (lasting, seconds) in [("", 3600), (r#", "durationSeconds": 900"#, 900)] {
+            let session =
+                format!(r#"{{"accessKeyId": "ASIA1", "secretAccessKey": "secret", "sessionToken": "token"{lasting}}}"#);
+            let allow = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*"}}"#;
+            let accounts = format!(
+                r#"{{"accounts": {{"123456789012": {{"users": {{"ann": {{"policies": [{allow}], "sessions": [{session}]}}}}}}}}}}"#
+            );
+            let twin = Twin::builder().clock(Clock::settable(start)).access(&accounts).build();
+            let credentials = Credentials::new("ASIA1", "secret", Some("token".into()), None, "test");
+            let config = twin.config().credentials_provider(credentials).build();
+            let client = aws_sdk_dynamodb::Client::from_conf(config);
+            for (after, is_valid) in [(0, true), (seconds - 1, true), (seconds + 1, false), (172_800, false)] {
+                let passed = twin.clock().now().since(start);
+                twin.clock().advance(Duration::from_secs(after) - passed);
+                let listed = client.list_tables().send().await;
+                assert_eq!(listed.is_ok(), is_valid, "{start}{lasting}, {after} s: {listed:?}");
+            }
+        }
+    }
 }

@@ -106,3 +106,73 @@ async fn a_table_without_a_partition_key_is_refused_by_the_service() {
     let error = Twin::seeded(1).table("Keyless").create().await.unwrap_err();
     assert!(!matches!(error, Error::ResourceInUseException(_)), "{error:?}");
 }
+
+/// An attribute that is declared with two types is sent with both, which the service refuses, wherever it is declared.
+#[tokio::test]
+async fn an_attribute_with_two_types_is_refused_by_the_service() {
+    let n = || ScalarAttributeType::N;
+    let twin = Twin::seeded(1);
+    let table = |name: &str| twin.table(name).hash("id").range("sk");
+    for (builder, is_refused) in [
+        (table("Key").global_index("by-g", ("id", n())), true),
+        (table("Sort").global_index("by-g", ("sk", n())), true),
+        (table("Local").local_index("by-l", ("id", n())), true),
+        (table("Sorted").sorted_global_index("by-g", "a", ("sk", n())), true),
+        (
+            table("Indexes")
+                .global_index("by-g", "a")
+                .global_index("by-h", ("a", n())),
+            true,
+        ),
+        (
+            table("Equal").global_index("by-g", "id").global_index("by-h", "sk"),
+            false,
+        ),
+        (
+            table("Numbers")
+                .global_index("by-g", ("a", n()))
+                .local_index("by-l", ("a", n())),
+            false,
+        ),
+    ] {
+        let created = builder.create().await;
+        let code = created
+            .as_ref()
+            .err()
+            .and_then(aws_sdk_dynamodb::error::ProvideErrorMetadata::code);
+        assert_eq!(code, is_refused.then_some("ValidationException"), "{created:?}");
+    }
+}
+
+/// An item is found by all of its key, in any order.
+#[tokio::test]
+async fn an_item_is_found_by_its_whole_key() {
+    let twin = Twin::seeded(1);
+    twin.table("Found")
+        .hash("pk")
+        .range(("sk", ScalarAttributeType::N))
+        .create()
+        .await
+        .unwrap();
+    for (pk, sk) in [("a", 1), ("a", 2), ("b", 1)] {
+        let put = twin.client().put_item().table_name("Found").item("pk", crate::s(pk));
+        let put = put.item("sk", crate::n(sk)).item("v", crate::s(&format!("{pk}{sk}")));
+        put.send().await.unwrap();
+    }
+    for (pk, sk, expected) in [
+        ("a", 1, Some("a1")),
+        ("a", 2, Some("a2")),
+        ("b", 1, Some("b1")),
+        ("b", 2, None),
+        ("c", 1, None),
+    ] {
+        let key = [("pk", crate::s(pk)), ("sk", crate::n(sk))];
+        let mut reversed = key.clone();
+        reversed.reverse();
+        for key in [key, reversed] {
+            let found = twin.item("Found", key.clone());
+            let value = found.map(|item| item["v"].as_s().unwrap().clone());
+            assert_eq!(value.as_deref(), expected, "{key:?}");
+        }
+    }
+}

@@ -136,6 +136,21 @@ fn an_outage_ends_with_its_guards() {
     assert_eq!(held, second.len(), "the rules of the first are removed");
 }
 
+/// The guards of an outage are those of all its rules.
+#[test]
+fn every_rule_of_an_outage_ends_with_its_guard() {
+    let twin = Twin::seeded(7);
+    for outage in dynatwin::Outage::ALL {
+        let guards = twin.faults().outage(outage);
+        let rules = twin.faults().report().len();
+        assert_eq!(guards.len(), rules, "{outage:?}");
+        for (dropped, guard) in (1..).zip(guards) {
+            drop(guard);
+            assert_eq!(twin.faults().report().len(), rules - dropped, "{outage:?}, {dropped}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_attempt_is_a_request_with_its_table_and_key() {
     let (twin, client) = watched().await;
