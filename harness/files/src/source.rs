@@ -154,4 +154,32 @@ pub mod tests {
         }
         records
     }
+
+    /// Records are numbered from 1 in their object, valid or not.
+    #[test]
+    fn all_records_are_numbered() {
+        for validity in [
+            &[true, false, false, true][..],
+            &[false, true, false],
+            &[false, false],
+            &[true, true],
+        ] {
+            let mut numbers = Vec::new();
+            let mut take = |record: Record| numbers.push((record.number, record.read.is_ok()));
+            let mut reading = Reading {
+                key: "object",
+                number: 0,
+                take: &mut take,
+            };
+            for is_valid in validity {
+                if *is_valid {
+                    reading.good(ItemRecord::read(br#"{"Item":{"pk":{"S":"a"}}}"#).unwrap());
+                } else {
+                    reading.bad("invalid");
+                }
+            }
+            let expected: Vec<_> = (1..).zip(validity.iter().copied()).collect();
+            assert_eq!(numbers, expected);
+        }
+    }
 }

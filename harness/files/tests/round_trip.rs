@@ -1039,7 +1039,7 @@ fn errors_of_a_bulk_operation_have_the_numbers_of_their_records() {
     let twin = Twin::new("bulk-numbers");
     let (good, unread, unwritten) = (
         r#"{"Item":{"pk":{"S":"a"}}}"#,
-        r#"{"NoItem":{}}"#,
+        r#"{"Item":{"pk":{"S":"a"},"n":{"N":"x"}}}"#,
         r#"{"Item":{"pk":{"N":"1"}}}"#,
     );
     twin.write(
