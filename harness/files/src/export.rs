@@ -82,7 +82,7 @@ fn file_line(key: &str, count: usize, bytes: &[u8]) -> Vec<u8> {
 
 /// Writes a manifest with its checksum.
 fn checked(bucket: &Bucket, key: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let checksum = key.replace(".json", ".checksum");
+    let checksum = format!("{}.checksum", key.strip_suffix(".json").unwrap_or(key));
     bucket.put(key, bytes)?;
     bucket.put(&checksum, STANDARD.encode(Md5::digest(bytes)).as_bytes())
 }

@@ -291,6 +291,11 @@ fn manifests_describe_their_files() {
     };
     for (request, version, expected) in [
         (json!({}), "2020-06-30", [const { Value::Null }; 4]),
+        (
+            json!({"S3Prefix": "dump.json/a.json.b"}),
+            "2020-06-30",
+            [const { Value::Null }; 4],
+        ),
         (span("NEW_IMAGE"), "2023-08-01", of_view("NEW_IMAGE")),
         (span("NEW_AND_OLD_IMAGES"), "2023-08-01", of_view("NEW_AND_OLD_IMAGES")),
     ] {
@@ -301,7 +306,8 @@ fn manifests_describe_their_files() {
         assert_eq!(spans.map(|member| summary[member].clone()), expected);
         let files = summary["manifestFilesS3Key"].as_str().unwrap();
         for manifest in [key, files] {
-            let checksum = fs::read_to_string(twin.path(&manifest.replace(".json", ".checksum"))).unwrap();
+            let checksum = format!("{}.checksum", manifest.strip_suffix(".json").unwrap());
+            let checksum = fs::read_to_string(twin.path(&checksum)).unwrap();
             assert_eq!(checksum, md5(&fs::read(twin.path(manifest)).unwrap()).0, "{manifest}");
         }
         let mut names = BTreeSet::new();
