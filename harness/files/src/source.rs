@@ -5,7 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use dynatwin_engine::attributes::ItemRecord;
 use dynatwin_engine::transfers::{Compression, Failure, Format, ImportSource, Record};
 use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::bucket::{Bucket, Object};
 use crate::{csv, ion, json};
@@ -80,47 +81,54 @@ fn records(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>)
     }
 }
 
-/// The decompressed contents of consecutive zstd frames.
-struct Frames<R: BufRead> {
-    state: State<R>,
-}
-
-enum State<R: BufRead> {
-    Between(R),
-    Inside(Box<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),
-    Lost,
+/// The decompressed contents of consecutive zstd frames, without skippable ones.
+struct Frames<R> {
+    from: R,
+    /// The decoder of the current frame.
+    decoder: Option<Box<FrameDecoder>>,
 }
 
 impl<R: BufRead> Frames<R> {
     fn new(from: R) -> Frames<R> {
-        Frames {
-            state: State::Between(from),
+        Frames { from, decoder: None }
+    }
+
+    /// Reads a frame's header, or skips a skippable frame.
+    fn begin(&mut self) -> io::Result<()> {
+        let mut decoder = FrameDecoder::new();
+        match decoder.init(&mut self.from) {
+            Ok(()) => self.decoder = Some(Box::new(decoder)),
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                let length = u64::from(length);
+                if io::copy(&mut (&mut self.from).take(length), &mut io::sink())? < length {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            Err(error) => return Err(io::Error::other(error.to_string())),
         }
+        Ok(())
     }
 }
 
 impl<R: BufRead> Read for Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match std::mem::replace(&mut self.state, State::Lost) {
-                State::Lost => return Ok(0),
-                State::Between(mut from) => {
-                    if from.fill_buf()?.is_empty() {
-                        return Ok(0);
-                    }
-                    let decoder = StreamingDecoder::new(from);
-                    let decoder = decoder.map_err(|error| io::Error::other(error.to_string()))?;
-                    self.state = State::Inside(Box::new(decoder));
+            let Some(decoder) = &mut self.decoder else {
+                if self.from.fill_buf()?.is_empty() {
+                    return Ok(0);
                 }
-                State::Inside(mut decoder) => {
-                    let length = decoder.read(buffer)?;
-                    if length > 0 {
-                        self.state = State::Inside(decoder);
-                        return Ok(length);
-                    }
-                    self.state = State::Between(decoder.into_inner());
-                }
+                self.begin()?;
+                continue;
+            };
+            if decoder.can_collect() > 0 {
+                return decoder.read(buffer);
             }
+            if decoder.is_finished() {
+                self.decoder = None;
+                continue;
+            }
+            let decoded = decoder.decode_blocks(&mut self.from, BlockDecodingStrategy::UptoBlocks(1));
+            decoded.map_err(|error| io::Error::other(error.to_string()))?;
         }
     }
 }
@@ -180,6 +188,50 @@ pub mod tests {
             }
             let expected: Vec<_> = (1..).zip(validity.iter().copied()).collect();
             assert_eq!(numbers, expected);
+        }
+    }
+
+    fn skippable(kind: u8, bytes: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0x50 | kind, 0x2a, 0x4d, 0x18];
+        frame.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        frame.extend_from_slice(bytes);
+        frame
+    }
+
+    /// A file is any sequence of frames. pzstd writes a skippable one, which has the length of the next, before each.
+    #[test]
+    fn zstd_frames() {
+        let frame = |text: &str| {
+            ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest)
+        };
+        let (one, two, empty) = (frame("one"), frame("two"), frame(""));
+        let (skipped, nothing) = (skippable(0, &[0xff; 300]), skippable(15, b""));
+        for (name, frames, expect) in [
+            ("nothing", vec![], Some("")),
+            ("one frame", vec![&one], Some("one")),
+            ("two frames", vec![&one, &two], Some("onetwo")),
+            ("an empty frame", vec![&empty], Some("")),
+            (
+                "empty frames",
+                vec![&empty, &one, &empty, &empty, &two, &empty],
+                Some("onetwo"),
+            ),
+            ("skippable at the beginning", vec![&skipped, &one], Some("one")),
+            ("skippable in the middle", vec![&one, &skipped, &two], Some("onetwo")),
+            ("skippable at the end", vec![&one, &skipped], Some("one")),
+            ("only skippable", vec![&skipped, &nothing], Some("")),
+            ("as of pzstd", vec![&nothing, &one, &nothing, &two], Some("onetwo")),
+            ("a truncated skippable frame", vec![&one, &skipped[..50].to_vec()], None),
+            ("a truncated header", vec![&one, &skipped[..6].to_vec()], None),
+            ("a truncated frame", vec![&one[..one.len() - 1].to_vec()], None),
+            ("no frame", vec![&one, &b"text".to_vec()], None),
+        ] {
+            let bytes: Vec<u8> = frames.into_iter().flatten().copied().collect();
+            for buffer in [1, 3, 4096] {
+                let mut text = String::new();
+                let read = Frames::new(BufReader::with_capacity(buffer, &bytes[..])).read_to_string(&mut text);
+                assert_eq!(read.ok().map(|_| &*text), expect, "{name}, {buffer} bytes at a time");
+            }
         }
     }
 }
