@@ -101,7 +101,7 @@ impl<'t> Parser<'t> {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start().len();
             if self.skip_if("//") {
-                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                self.at += self.rest().find(['\n', '\r']).unwrap_or(self.rest().len());
             } else if self.skip_if("/*") {
                 self.at += self.rest().find("*/").ok_or(Fault("a comment does not end"))? + 2;
             } else {
@@ -266,8 +266,10 @@ impl<'t> Parser<'t> {
             _ => None,
         };
         if let Some(radix) = radix {
-            let whole = u128::from_str_radix(digits.get(2..).unwrap_or_default(), radix);
-            let whole = whole.map_err(|_| Fault("a number was expected"))?;
+            // Without a sign, which `from_str_radix` would accept.
+            let whole = digits.get(2..).filter(|whole| !whole.starts_with(['+', '-']));
+            let whole = whole.and_then(|whole| u128::from_str_radix(whole, radix).ok());
+            let whole = whole.ok_or(Fault("a number was expected"))?;
             return Ok(format!("{sign}{whole}"));
         }
         // A timestamp starts like a number: 2026-01-01T.
@@ -358,11 +360,22 @@ impl<'t> Parser<'t> {
             self.at += char.len_utf8();
             if char == '\\' {
                 self.escape(text)?;
-            } else if char == '\n' && quote.len() == 1 {
-                return Err(Fault("a text does not end"));
+            } else if matches!(char, '\n' | '\r') {
+                if quote.len() == 1 {
+                    return Err(Fault("a text does not end"));
+                }
+                self.line_feed(char);
+                text.push('\n');
             } else {
                 text.push(char);
             }
+        }
+    }
+
+    /// Skips the LF of a CRLF whose first character is `char`.
+    fn line_feed(&mut self, char: char) {
+        if char == '\r' {
+            self.skip_if("\n");
         }
     }
 
@@ -379,7 +392,10 @@ impl<'t> Parser<'t> {
             'f' => '\u{c}',
             'v' => '\u{b}',
             '"' | '\'' | '\\' | '/' | '?' => char,
-            '\n' => return Ok(()),
+            '\n' | '\r' => {
+                self.line_feed(char);
+                return Ok(());
+            }
             'x' => self.code(2)?,
             'u' => return self.utf16(text),
             'U' => self.code(8)?,
@@ -408,6 +424,9 @@ impl<'t> Parser<'t> {
     fn hexadecimal(&mut self, digits: usize) -> Parsed<u32> {
         const FAULT: Fault = Fault("an escape was expected");
         let text = self.rest().get(..digits).ok_or(FAULT)?;
+        if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(FAULT);
+        }
         self.at += digits;
         u32::from_str_radix(text, 16).map_err(|_| FAULT)
     }
@@ -542,6 +561,8 @@ mod tests {
             ("/", "/"),
             ("?", "?"),
             ("\n", ""),
+            ("\r\n", ""),
+            ("\r", ""),
             ("x7f", "\u{7f}"),
             ("u00e9", "é"),
             ("ud83d\\ude00", "😀"),
@@ -552,6 +573,41 @@ mod tests {
                 let mut parser = Parser { text: &text, at: 0 };
                 assert_eq!(parser.string(), Ok(expect.to_owned()), "{text}");
             }
+        }
+    }
+
+    /// A line ends with LF, CR or both. In a long string each is LF, unless it is escaped; a short one has none.
+    #[test]
+    fn line_ends() {
+        for (ion, expect) in [
+            ("'''a\r\nb\rc\nd\r\r\n\n'''", Ok("a\nb\nc\nd\n\n\n")),
+            ("'''a\r''' '''\nb'''", Ok("a\n\nb")),
+            ("'''one\\r\\\ntwo'''", Ok("one\rtwo")),
+            ("'''one\\r\ntwo'''", Ok("one\r\ntwo")),
+            ("'''a\\\r\n\r\nb\\\n\rc'''", Ok("a\nb\nc")),
+            ("'''a''' // comment\r'''b'''//\r\n'''c'''", Ok("abc")),
+            ("\"a\\\r\nb\"", Ok("ab")),
+            ("\"a\rb\"", Err(Fault("a text does not end"))),
+            ("'a\r\nb'", Err(Fault("a text does not end"))),
+        ] {
+            let mut parser = Parser { text: ion, at: 0 };
+            assert_eq!(parser.string(), expect.map(str::to_owned), "{ion:?}");
+        }
+        check(
+            "{Item:{a:true, // comment\rb:true}}",
+            r#"{"Item":{"a":{"BOOL":true},"b":{"BOOL":true}}}"#,
+        );
+    }
+
+    #[test]
+    fn digits_have_no_sign() {
+        for escape in ["x+1", "u+0e9", "U+0000041"] {
+            let text = format!("\"\\{escape}\"");
+            let mut parser = Parser { text: &text, at: 0 };
+            assert_eq!(parser.string(), Err(Fault("an escape was expected")), "{text}");
+        }
+        for number in ["0x+1", "-0x-1", "0b+1"] {
+            check(&format!("{{Item:{{n:{number}}}}}"), "a number was expected");
         }
     }
 

@@ -154,7 +154,7 @@ fn next(byte: u8, state: State, depth: &mut usize) -> State {
     match (state, byte) {
         (Slash, b'/') => LineComment,
         (Slash, b'*') => BlockComment,
-        (LineComment, b'\n') | (Asterisk, b'/') => Plain,
+        (LineComment, b'\n' | b'\r') | (Asterisk, b'/') => Plain,
         (LineComment, _) => LineComment,
         (BlockComment | Asterisk, b'*') => Asterisk,
         (BlockComment | Asterisk, _) => BlockComment,
@@ -242,6 +242,7 @@ mod tests {
             ("{a:1} /* open", &["{a:1}", "/*"]),
             ("{a:1} /* open *", &["{a:1}", "/*"]),
             ("{a:1} // closed", &["{a:1}"]),
+            ("// a\r{a:1 //}\r}// b\r\n{b:2}", &["{a:1 //}\r}", "{b:2}"]),
             ("{a:1} {b:", &["{a:1}", "{b:"]),
             ("{{AQ==}}{a:1}", &["{{AQ==}}", "{a:1}"]),
             ("word", &["word"]),
