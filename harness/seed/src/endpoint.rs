@@ -1,6 +1,7 @@
 //! Endpoints over HTTP, with signed requests.
 
 use std::env;
+use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -48,7 +49,7 @@ impl Endpoint {
         if !matches!(parsed.scheme_str(), Some("http" | "https")) {
             return Err(format!("{url} begins with neither http:// nor https://"));
         }
-        let is_loopback = matches!(host, "localhost" | "[::1]") || host.starts_with("127.");
+        let is_loopback = is_loopback(host);
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let region = region_of(host)
             .or_else(|| set("AWS_REGION"))
@@ -147,6 +148,13 @@ impl Endpoint {
     }
 }
 
+/// Whether the host of a URL is `localhost` or a loopback address. A name is none: `127.0.0.1.example.com` may be anywhere.
+fn is_loopback(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let address = bare.unwrap_or(host).parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
 /// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, also with dual-stack and account-based names.
 fn region_of(host: &str) -> Option<String> {
     let host = host
@@ -231,7 +239,16 @@ mod tests {
             ("http://127.0.0.1:8000", true),
             ("http://127.1.2.3", true),
             ("http://[::1]:8000", true),
+            ("http://[::1]", true),
+            ("http://[::ffff:127.0.0.1]:8000", true),
+            ("http://LocalHost:8000", true),
+            ("http://me@127.0.0.1:8000", true),
             ("http://localhost.example", false),
+            ("http://127.0.0.1.example.com", false),
+            ("http://127.example.com:8000", false),
+            ("http://127.0.0.1@example.com", false),
+            ("http://[::2]:8000", false),
+            ("http://[::ffff:192.0.2.1]:8000", false),
             ("http://192.0.2.1:8000", false),
         ] {
             let endpoint = Endpoint::new(url, |_| None);
