@@ -68,6 +68,11 @@ fn parse(name: &str, arguments: impl IntoIterator<Item = String>) -> Result<Opti
             let value = inline.clone().or_else(|| arguments.next());
             value.ok_or_else(|| format!("{flag} needs a value"))
         };
+        let switch = || match inline.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            None | Some("on" | "true" | "yes" | "1") => Ok(true),
+            Some("off" | "false" | "no" | "0") => Ok(false),
+            Some(other) => Err(format!("{flag}: '{other}' is neither on nor off")),
+        };
         let number = |text: String| {
             let number = text
                 .parse::<f64>()
@@ -86,8 +91,8 @@ fn parse(name: &str, arguments: impl IntoIterator<Item = String>) -> Result<Opti
             }
             "--rate" => options.rate = Some(number(value()?)?),
             "--resume" => options.state = Some(PathBuf::from(value()?)),
-            "--no-verify" => options.verify = false,
-            "--yes" => yes = true,
+            "--no-verify" => options.verify = !switch()?,
+            "--yes" => yes = switch()?,
             "--caller" => {
                 let text = value()?;
                 let (key, region) = text.split_once('/').ok_or("--caller has the form KEY/REGION")?;
@@ -312,6 +317,24 @@ mod tests {
         assert_eq!((command.options.rate, command.caller), (None, None));
     }
 
+    /// A switch is set without a value; one after `=` is that of the server's switches.
+    #[test]
+    fn switches_have_values() {
+        for (flags, verify, yes) in [
+            ("", true, false),
+            ("--yes", true, true),
+            ("--yes=true --no-verify=ON", false, true),
+            ("--yes=1 --no-verify=yes", false, true),
+            ("--yes=false", true, false),
+            ("--yes --yes=off", true, false),
+            ("--no-verify --no-verify=No --yes=0", true, false),
+            ("--no-verify", false, false),
+        ] {
+            let command = parsed("copy", &format!("--from a --to b {flags}")).unwrap().unwrap();
+            assert_eq!((command.options.verify, command.yes), (verify, yes), "{flags}");
+        }
+    }
+
     #[test]
     fn segments_are_bounded() {
         for (given, segments) in [("0.5", 1), ("1", 1), ("2.9", 2), ("256", 256), ("257", 256)] {
@@ -375,6 +398,16 @@ mod tests {
             ("copy", "--from a --to b --rate 0", "--rate needs a positive number"),
             ("copy", "--from a --to b --rate inf", "--rate needs a positive number"),
             ("copy", "--from a --to b --caller x", "--caller has the form"),
+            (
+                "copy",
+                "--from a --to b --yes=maybe",
+                "--yes: 'maybe' is neither on nor off",
+            ),
+            (
+                "copy",
+                "--from a --to b --no-verify=",
+                "--no-verify: '' is neither on nor off",
+            ),
             (
                 "copy",
                 "--from a --to b --segments x",

@@ -413,7 +413,8 @@ fn speed(value: &str) -> Option<f64> {
     (0.000_001..=1e9).contains(&speed).then_some(speed)
 }
 
-fn on(value: &str) -> Option<bool> {
+/// The value of a switch.
+pub(crate) fn on(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
         "off" | "false" | "no" | "0" => Some(false),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use dynatwin_engine::controls::Json;
 
+use crate::flags::on;
+
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) const HELP: &str = "\
@@ -52,6 +54,10 @@ impl AccessReport {
                 let value = inline.clone().or_else(|| arguments.next());
                 value.ok_or_else(|| format!("{flag} needs a value"))
             };
+            let switch = || {
+                let value = inline.as_deref().unwrap_or("on");
+                on(value).ok_or_else(|| format!("{flag}: '{value}' is neither on nor off"))
+            };
             match flag.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--host" => report.host = value()?,
@@ -60,8 +66,8 @@ impl AccessReport {
                     report.port = port.parse().map_err(|_| format!("{flag}: '{port}' is not a port"))?;
                 }
                 "--principal" => report.principal = Some(value()?),
-                "--leading-keys" => report.leading_keys = true,
-                "--attributes" => report.attributes = true,
+                "--leading-keys" => report.leading_keys = switch()?,
+                "--attributes" => report.attributes = switch()?,
                 _ => {
                     return Err(format!(
                         "{flag} is not a flag of dynatwin access-report; --help lists them"
@@ -187,6 +193,11 @@ mod tests {
         for (flag, path) in [
             ("--leading-keys", "leadingKeys=true&attributes=false"),
             ("--attributes", "leadingKeys=false&attributes=true"),
+            (
+                "--leading-keys=false --attributes=on",
+                "leadingKeys=false&attributes=true",
+            ),
+            ("--leading-keys=1 --attributes=off", "leadingKeys=true&attributes=false"),
         ] {
             let report = parse(flag, None).unwrap().unwrap();
             assert_eq!(report.path(), format!("/_dynatwin/access/report?{path}"));
@@ -195,6 +206,7 @@ mod tests {
         for (line, message) in [
             ("--port x", "--port: 'x' is not a port"),
             ("--principal", "--principal needs a value"),
+            ("--attributes=maybe", "--attributes: 'maybe' is neither on nor off"),
             (
                 "--keys",
                 "--keys is not a flag of dynatwin access-report; --help lists them",
