@@ -35,8 +35,18 @@ pub(crate) fn read(directory: &Path, table: Option<&str>) -> Result<Seed, Error>
         ));
     }
     let mut seed = Seed::default();
+    let mut first: Option<String> = None;
     for export in exports {
-        seed.append(read_export(&export, table)?);
+        let (own, read) = read_export(&export, table)?;
+        let first = first.get_or_insert_with(|| own.clone());
+        if let Some(table) = table
+            && *first != own
+        {
+            let several = format!("there are exports of several tables, {first} and {own}");
+            let message = format!("{several}, which cannot be loaded as the one table {table}");
+            return Err(Error::of_path(directory, message));
+        }
+        seed.append(read);
     }
     Ok(seed)
 }
@@ -58,7 +68,8 @@ fn find(directory: &Path, depth: usize, exports: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-fn read_export(directory: &Path, table: Option<&str>) -> Result<Seed, Error> {
+/// The name of the exported table, and its definition and items as those of `table`, or of that name.
+fn read_export(directory: &Path, table: Option<&str>) -> Result<(String, Seed), Error> {
     let summary = json(&directory.join("manifest-summary.json"))?;
     let problem = |message: &str| Error::of_path(&directory.join("manifest-summary.json"), message);
     if summary["exportType"].as_str().is_some_and(|kind| kind != "FULL_EXPORT") {
@@ -67,9 +78,6 @@ fn read_export(directory: &Path, table: Option<&str>) -> Result<Seed, Error> {
     if summary["outputFormat"].as_str() != Some("DYNAMODB_JSON") {
         return Err(problem("only exports in DYNAMODB_JSON can be loaded"));
     }
-    let arn = summary["tableArn"].as_str().unwrap_or_default();
-    let table = table.or_else(|| arn.rsplit('/').next().filter(|name| !name.is_empty()));
-    let table = table.ok_or_else(|| problem("tableArn names no table"))?;
     let mut seed = Seed::default();
     let definition = directory.join(DEFINITION);
     if definition.is_file() {
@@ -79,6 +87,19 @@ fn read_export(directory: &Path, table: Option<&str>) -> Result<Seed, Error> {
         let node = node.get("Table").unwrap_or(&node);
         seed.tables
             .push(Table::of_description(&file, node).map_err(|problem| problem.of_file(&file))?);
+    }
+    // ARNs of other implementations end otherwise than in `table/NAME`.
+    let arn = summary["tableArn"].as_str().unwrap_or_default();
+    let own = match seed.tables.first() {
+        Some(table) => table.name.clone(),
+        None => arn.rsplit(['/', ':']).next().unwrap_or_default().to_owned(),
+    };
+    let table = table.unwrap_or(&own);
+    if table.is_empty() {
+        return Err(problem("tableArn names no table"));
+    }
+    for definition in &mut seed.tables {
+        definition.rename(table);
     }
     let manifest = directory.join("manifest-files.json");
     let text = fs::read_to_string(&manifest).map_err(|error| Error::of_path(&manifest, error))?;
@@ -99,7 +120,7 @@ fn read_export(directory: &Path, table: Option<&str>) -> Result<Seed, Error> {
         let file = path.display().to_string();
         seed.items.push(items::lines(&file, table, BufReader::new(reader)));
     }
-    Ok(seed)
+    Ok((own, seed))
 }
 
 fn json(path: &Path) -> Result<Json, Error> {

@@ -177,6 +177,12 @@ impl Table {
         })
     }
 
+    /// Changes the name under which the table is created.
+    pub(crate) fn rename(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+        self.create.insert("TableName".into(), name.into());
+    }
+
     /// A table in CreateTable's form, under its own members and those of `beside`, which the caller reads.
     pub(crate) fn of_create_table(file: &str, node: &Node, beside: &[&str]) -> Result<Table, Problem> {
         let own = Node {

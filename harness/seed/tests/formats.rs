@@ -634,3 +634,70 @@ fn an_export_is_loaded_again() {
         assert_eq!(error.message(), message);
     }
 }
+
+/// `TABLE=DIRECTORY` names the table of an export, also where the export has its definition.
+#[test]
+fn an_export_is_loaded_under_another_name() {
+    let first = Filled::with(Seed::read(&data("shared-local-instance.db")));
+    let folder = Folder::new("renamed");
+    let caller = caller();
+    dynatwin_seed::export(&InProcess::new(&first.0, &caller), &[], &folder.0, &|_| ()).unwrap();
+    let sessions = folder.0.join("Sessions");
+    let again = Filled::with(Seed::read(&format!("Renamed={}", sessions.display())));
+    assert_eq!(again.0.tables(&caller), ["Renamed"]);
+    assert_eq!(again.1.tables, 1);
+    assert_eq!(again.items("Renamed"), first.items("Sessions"));
+    assert_eq!(
+        again.table("Renamed")["KeySchema"],
+        first.table("Sessions")["KeySchema"]
+    );
+    let error = Seed::read(&format!("Renamed={}", folder.0.display())).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "there are exports of several tables, Bin and Num, which cannot be loaded as the one table Renamed"
+    );
+}
+
+/// The ARNs of other implementations do not end in `table/NAME`.
+#[test]
+fn an_export_of_another_implementation() {
+    let first = Filled::with(Seed::read(&data("shared-local-instance.db")));
+    let folder = Folder::new("arns");
+    let caller = caller();
+    dynatwin_seed::export(
+        &InProcess::new(&first.0, &caller),
+        &["Num".to_owned()],
+        &folder.0,
+        &|_| (),
+    )
+    .unwrap();
+    let summary = folder.0.join("Num/manifest-summary.json");
+    let mut json: Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
+    for arn in [
+        json!("arn:scylla:alternator:alternator_Num:scylla:Num"),
+        json!("arn:aws:dynamodb:ddblocal:000000000000:table/Num"),
+        json!("unknown"),
+        Value::Null,
+    ] {
+        json["tableArn"] = arn.clone();
+        fs::write(&summary, json.to_string()).unwrap();
+        let again = Filled::with(Seed::read(&folder.0.display().to_string()));
+        assert_eq!(again.items("Num"), first.items("Num"), "{arn}");
+    }
+    // An export of the service has no definition.
+    fs::remove_file(folder.0.join("Num/table.json")).unwrap();
+    for (arn, table) in [
+        ("arn:aws:dynamodb:us-east-1:000000000000:table/Num", Some("Num")),
+        ("arn:scylla:alternator:alternator_Num:scylla:Num", Some("Num")),
+        ("", None),
+    ] {
+        json["tableArn"] = arn.into();
+        fs::write(&summary, json.to_string()).unwrap();
+        let seed = Seed::read(&folder.0.display().to_string());
+        assert_eq!(
+            seed.ok().map(|seed| seed.items[0].table.clone()).as_deref(),
+            table,
+            "{arn}"
+        );
+    }
+}
