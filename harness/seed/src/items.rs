@@ -175,8 +175,12 @@ impl<R: BufRead> Lines<R> {
             if length as u64 > LONGEST_LINE {
                 return Err(Error::new(&self.file, "the line is too long for an item").at_line(self.line));
             }
+            let text = match self.line {
+                1 => text.trim_start_matches('\u{feff}'),
+                _ => &text,
+            };
             if !text.trim().is_empty() {
-                let item = self.item(&text);
+                let item = self.item(text);
                 let item = item.map_err(|problem| Problem::new(self.line, problem.message).of_file(&self.file))?;
                 return Ok(Some(item));
             }

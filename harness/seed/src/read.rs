@@ -39,7 +39,7 @@ impl Seed {
     /// | CloudFormation, SAM or CDK template | its tables |
     /// | `terraform show -json` of a plan or state | its tables and items |
     /// | NoSQL Workbench model | its tables with their sample data |
-    /// | BatchWriteItem's request, Scan's or Query's answer, a list of items, an item on each line, CSV | the items |
+    /// | BatchWriteItem's request, GetItem's, Scan's or Query's answer, a list of items, an item on each line, CSV | the items |
     /// | a database of DynamoDB Local | its tables and items |
     /// | a directory with an export of the service | its items |
     ///
@@ -113,12 +113,13 @@ impl Target<'_> {
             }
         };
         if extension.as_deref() == Some("json") {
-            let mut first = String::new();
             let of_io = |error: std::io::Error| Error::new(self.file, error.to_string());
-            from.read_line(&mut first).map_err(of_io)?;
-            let whole = document::json(&first).is_ok_and(|node| matches!(node.value, Value::Object(_)));
-            let more = whole && !from.fill_buf().map_err(of_io)?.is_empty();
-            let all = std::io::Cursor::new(first.into_bytes()).chain(from);
+            let first = first_line(&mut from).map_err(of_io)?;
+            let first_text = first.trim_start_matches('\u{feff}');
+            let whole = document::json(first_text).is_ok_and(|node| matches!(node.value, Value::Object(_)));
+            let mut begin = first.into_bytes();
+            let more = whole && skip_space(&mut from, &mut begin).map_err(of_io)? == Some(b'{');
+            let all = std::io::Cursor::new(begin).chain(from);
             if more {
                 return Ok(Self::only(items::lines(self.file, self.table, BufReader::new(all))));
             }
@@ -172,6 +173,10 @@ impl Target<'_> {
             self.bundle(root)
         } else if let Some(list) = root.get("Items") {
             self.items(list)
+        } else if let Value::Object(members) = &root.value
+            && matches!(members.as_slice(), [(name, _)] if name == "Item")
+        {
+            self.items(&Node::new(root.line, Value::Array(vec![root.clone()])))
         } else if items::is_batch(root) {
             items::batch(self.file, root)
         } else if let Some(requests) = root.get("RequestItems") {
@@ -216,6 +221,28 @@ impl Target<'_> {
         let mut seed = Seed::default();
         seed.add_items(self.table, items::list(self.file, list)?);
         Ok(seed)
+    }
+}
+
+/// Reads the first line that is not blank, with the blank ones before it.
+fn first_line(from: &mut impl BufRead) -> std::io::Result<String> {
+    let mut text = String::new();
+    while from.read_line(&mut text)? > 0 && text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {}
+    Ok(text)
+}
+
+/// Moves white space to `space`, and returns the byte after it.
+fn skip_space(from: &mut impl BufRead, space: &mut Vec<u8>) -> std::io::Result<Option<u8>> {
+    loop {
+        let buffer = from.fill_buf()?;
+        let end = buffer.iter().position(|byte| !byte.is_ascii_whitespace());
+        let next = end.map(|end| buffer[end]);
+        let length = end.unwrap_or(buffer.len());
+        space.extend_from_slice(&buffer[..length]);
+        from.consume(length);
+        if next.is_some() || length == 0 {
+            return Ok(next);
+        }
     }
 }
 

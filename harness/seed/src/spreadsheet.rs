@@ -19,6 +19,11 @@ pub(crate) fn read(file: &str, table: &str, from: impl Read + Send + 'static) ->
     if names.iter().all(String::is_empty) {
         return Err(Error::new(file, "the file has no header with the attributes' names").at_line(1));
     }
+    for (at, name) in names.iter().enumerate() {
+        if !name.is_empty() && names[..at].contains(name) {
+            return Err(Error::new(file, format!("`{name}` occurs twice")).at_line(1));
+        }
+    }
     Ok(Items {
         table: table.to_owned(),
         items: Box::new(Rows {
@@ -45,7 +50,14 @@ impl<R: Read> Iterator for Rows<R> {
             return None;
         }
         let mut row = StringRecord::new();
-        match self.reader.read_record(&mut row) {
+        let read = loop {
+            match self.reader.read_record(&mut row) {
+                // Spreadsheets write rows of empty fields for empty rows.
+                Ok(true) if row.iter().all(str::is_empty) => {}
+                read => break read,
+            }
+        };
+        match read {
             Ok(false) => None,
             Ok(true) => {
                 let fields = self.names.iter().zip(&row).filter(|(_, text)| !text.is_empty());

@@ -409,6 +409,90 @@ fn fields_of_csv_are_values() {
     }
 }
 
+/// A document is JSON lines if another object follows the one on its first line. Space around a document is no part of it.
+#[test]
+fn documents_on_one_line() {
+    let table = format!("{SESSIONS}}}").replace('\n', " ");
+    let template = format!(
+        r#"{{"Resources": {{"Tab": {{"Type": "AWS::DynamoDB::Table", "Properties": {}}}}}}}"#,
+        format!("{SESSIONS}}}").replace('\n', " ")
+    );
+    let scan = r#"{"Items": [{"id": {"S": "a"}}, {"id": {"S": "b"}}], "Count": 2}"#.to_owned();
+    let record = r#"{"Item": {"id": {"S": "a"}}}"#.to_owned();
+    let read = |text: &str| {
+        let seed = Seed::parse("Sessions.json", text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        let mut lines = Vec::new();
+        for items in seed.items {
+            assert_eq!(items.table, "Sessions");
+            lines.extend(items.items.map(|item| item.unwrap().line));
+        }
+        (seed.tables.len(), lines)
+    };
+    for (document, tables, items) in [(&template, 1, 0), (&table, 1, 0), (&scan, 0, 2), (&record, 0, 1)] {
+        for (before, after) in [
+            ("", ""),
+            ("", "\n"),
+            ("", "\r\n"),
+            ("", "\n\n"),
+            ("", " \r\n\t\r\n"),
+            ("\n \n", "\n"),
+            ("\u{feff}", "\r\n\r\n"),
+        ] {
+            let (read_tables, lines) = read(&format!("{before}{document}{after}"));
+            assert_eq!(
+                (read_tables, lines.len()),
+                (tables, items),
+                "{before:?} {document} {after:?}"
+            );
+        }
+    }
+    for (text, lines) in [
+        ("{\"id\":\"a\"}\n{\"id\":\"b\"}", vec![1, 2]),
+        ("\u{feff}{\"id\":\"a\"}\r\n\r\n \n{\"id\":\"b\"}\r\n\r\n", vec![1, 4]),
+        ("\n\r\n{\"id\":\"a\"}\n\n{\"id\":\"b\"}\n", vec![3, 5]),
+    ] {
+        assert_eq!(read(text), (0, lines), "{text:?}");
+    }
+    for (text, line) in [("{\"Resources\":{}}\n\nx\n", 3), ("{\"Resources\":{}} x\n", 1)] {
+        let error = Seed::parse("x.json", text.as_bytes()).unwrap_err();
+        assert_eq!(error.line(), Some(line), "{text:?}: {error}");
+        assert!(error.message().starts_with("not valid JSON"), "{text:?}: {error}");
+    }
+}
+
+/// Editors and spreadsheets write a byte order mark, CRLF, and rows of empty fields.
+#[test]
+fn files_of_editors() {
+    for (name, text) in [
+        ("T.jsonl", "\u{feff}{\"id\":\"a\"}\r\n{\"id\":\"b\"}\r\n"),
+        ("T.yaml", "\u{feff}- id: a\r\n- id: b\r\n"),
+        ("T.csv", "\u{feff}\"id\",name\r\n\"a\",\r\nb,\r\n"),
+        ("T.csv", "id,name,\r\na,,\r\n,,\r\nb,,\r\n,,\r\n"),
+        ("T.csv", "id,name\r\na,\"x\r\ny\"\r\n\r\nb,z"),
+    ] {
+        let seed = Seed::parse(name, text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        let mut ids = String::new();
+        for item in seed.items.into_iter().flat_map(|items| items.items) {
+            ids += &match item.unwrap_or_else(|error| panic!("{text:?}: {error}")).attributes {
+                dynatwin_seed::Attributes::Typed(item) => item["id"]["S"].as_str().unwrap().to_owned(),
+                dynatwin_seed::Attributes::Texts(texts) => texts[0].1.clone(),
+            };
+        }
+        assert_eq!(ids, "ab", "{text:?}");
+    }
+}
+
+#[test]
+fn a_header_names_each_attribute_once() {
+    for (text, message) in [
+        ("id,name,id\na,1,b\n", "`id` occurs twice"),
+        ("\u{feff}id,name,name\na,1,b\n", "`name` occurs twice"),
+    ] {
+        let error = Seed::parse("T.csv", text.as_bytes()).unwrap_err();
+        assert_eq!((error.message(), error.line()), (message, Some(1)), "{text}");
+    }
+}
+
 /// Items are written in batches, of which the last is shorter.
 #[test]
 fn files_of_any_number_of_items() {
