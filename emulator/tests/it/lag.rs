@@ -177,6 +177,26 @@ fn a_paused_index_catches_up_when_it_is_resumed() {
     assert_eq!(keys(&twin, "by-g"), "bcde");
 }
 
+/// A fork shows what its original shows while an index is paused, and catches up by itself.
+#[test]
+fn a_paused_index_is_paused_in_a_fork() {
+    let twin = Twin::new(7);
+    create_two_indexes(&twin);
+    put(&twin, "a");
+    twin.engine.account(&twin.caller).pause_index("tab", "by-g").unwrap();
+    put(&twin, "b");
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    let fork = Twin {
+        engine: twin.engine.fork(Clock::settable(Moment::START)).unwrap(),
+        caller: twin.caller.clone(),
+    };
+    for twin in [&fork, &twin] {
+        assert_eq!((keys(twin, "by-g"), keys(twin, "by-h")), ("a".into(), "b".into()));
+        twin.engine.account(&twin.caller).resume_index("tab", "by-g").unwrap();
+        assert_eq!(keys(twin, "by-g"), "b");
+    }
+}
+
 #[test]
 fn controls_refuse_unknown_names() {
     let twin = Twin::new(7);

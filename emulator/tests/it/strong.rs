@@ -35,6 +35,32 @@ fn increment(twin: &Twin, region: &str) -> u16 {
     twin.send(region, "UpdateItem", &update).0
 }
 
+/// All three regions must support strong consistency, the one of the request too.
+#[test]
+fn a_group_needs_three_regions_that_support_it() {
+    for (region, unable) in [("us-west-1", Some("us-west-1")), ("us-west-2", None)] {
+        let mut twin = crate::common::Twin::new(1);
+        twin.caller.region = region.into();
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+        );
+        let replicas = [US, OHIO].map(|region| json!({"Create": {"RegionName": region}}));
+        let update = json!({"TableName": "tab", "MultiRegionConsistency": "STRONG", "ReplicaUpdates": replicas});
+        let (status, answer) = twin.send("UpdateTable", &update);
+        let text = unable.map(|region| {
+            format!("Unsupported Region(s) specified for global tables with MultiRegionConsistency set to STRONG: [{region}].")
+        });
+        assert_eq!(
+            (status == 200, answer["message"].as_str()),
+            (text.is_none(), text.as_deref()),
+            "{region}"
+        );
+    }
+}
+
 #[test]
 fn every_region_has_a_write_that_was_answered() {
     let twin = Twin::strong(&ALL);

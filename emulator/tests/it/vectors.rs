@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, setting};
+use crate::common::commits::{self, Recorder};
+use crate::common::{Choice, Twin, setting, settings};
 use dynatwin_engine::{Conditions, Lag, StateSnapshot};
 use serde_json::{Value, json};
 
@@ -256,6 +257,32 @@ fn refusal(twin: &Twin, operation: &str, body: &Value) -> String {
     assert_eq!(status, 400, "{operation} {body}: {answer}");
     let text = answer["message"].as_str().or(answer["Message"].as_str());
     text.unwrap_or_default().to_owned()
+}
+
+/// A vector index that is added to a table with items has their entries after a replay of the commits too.
+#[test]
+fn a_replay_fills_an_index_that_was_added() {
+    let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
+    create(&twin);
+    for number in 1..=3 {
+        let item = json!({"pk": {"S": number.to_string()}, "w": vector(number, 1)});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let mut made = index("late", "ALL", false);
+    made["VectorAttribute"] = json!({"AttributeName": "w"});
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "VectorIndexUpdates": [{"Create": made}]}),
+    );
+    let look = json!({"TableName": "tab", "IndexName": "late", "TopK": 9, "SearchVector": vector(0, 0)["L"]});
+    let found = twin.ok("SearchVectors", &look);
+    assert_eq!(found.to_string().matches("\"pk\"").count(), 3);
+    let replay = Twin {
+        engine: commits::replayed(settings(1), &recorder.commits(), &twin.engine),
+        caller: twin.caller.clone(),
+    };
+    assert_eq!(replay.ok("SearchVectors", &look), found);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::Twin;
 use dynatwin_engine::monitoring::{Heat, Units};
-use dynatwin_engine::{Capacity, Conditions, Enforcement};
+use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
 use super::{create, enforced, heat, on_demand, provisioned, put, seconds, write};
@@ -246,6 +246,25 @@ fn warm_throughput_is_served_at_once() {
     let resource = heat(&twin).resources[0].clone();
     assert_eq!(resource.partitions.len(), 40);
     assert_eq!(resource.left, [Units::whole(40_000); 2]);
+}
+
+/// While states take time, raised warm throughput is served once the table is no longer `UPDATING`.
+#[test]
+fn warm_throughput_is_served_after_it_was_raised() {
+    let twin = enforced(Enforcement::AWS);
+    create(&twin, &on_demand());
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(8)),
+            ..twin.engine.conditions()
+        })
+        .unwrap();
+    let before = heat(&twin).resources[0].left;
+    let warm = json!({"ReadUnitsPerSecond": 40_000, "WriteUnitsPerSecond": 40_000});
+    twin.ok("UpdateTable", &json!({"TableName": "tab", "WarmThroughput": warm}));
+    assert_eq!(heat(&twin).resources[0].left, before);
+    seconds(&twin, 3600);
+    assert_eq!(heat(&twin).resources[0].left, [Units::whole(40_000); 2]);
 }
 
 /// Writes items of one unit with different keys; returns how many were throttled.
