@@ -97,6 +97,15 @@ impl Job {
         }
     }
 
+    /// Whether it changes this index.
+    pub fn concerns(&self, name: &str) -> bool {
+        let index = match &self.work {
+            JobKind::Warm { index, .. } => index.as_ref(),
+            _ => self.index(),
+        };
+        index.is_some_and(|index| index == name)
+    }
+
     /// The index that it creates, if any, and the earliest moment at which that is active.
     pub fn creates(&self) -> Option<(&Name, Moment)> {
         match &self.work {

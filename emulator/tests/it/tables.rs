@@ -365,6 +365,21 @@ fn counts_are_refreshed_by_the_age_of_the_table() {
     }
 }
 
+/// The warming of an index ends when the index is deleted.
+#[test]
+fn a_deleted_index_is_no_longer_warmed() {
+    let twin = slow_twin();
+    twin.ok("UpdateTable", &create_index("by-g", json!({})));
+    advance(&twin, 3600);
+    let warm = json!({"ReadUnitsPerSecond": 40_000, "WriteUnitsPerSecond": 40_000});
+    let update = json!({"IndexName": "by-g", "WarmThroughput": warm});
+    twin.update(json!({"GlobalSecondaryIndexUpdates": [{"Update": update}]}));
+    advance(&twin, 20);
+    twin.ok("UpdateTable", &delete_index("by-g"));
+    advance(&twin, 60);
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+}
+
 #[test]
 fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
     let twin = slow_twin();

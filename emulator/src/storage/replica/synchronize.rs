@@ -6,7 +6,7 @@ use super::super::commit::Committed;
 use super::super::job::{Job, JobKind};
 use super::super::settings::TableSettings;
 use super::super::table::Table;
-use crate::schema::{Definition, Index, OnDemandThroughput};
+use crate::schema::{BillingMode, Definition, Index, OnDemandThroughput};
 
 /// Applies the changes of shared settings from `before` to `after` in another replica. Unchanged settings are kept, so
 /// an override lasts until its setting is changed anywhere.
@@ -23,6 +23,11 @@ pub fn synchronize(before: &Definition, after: &Definition, into: &mut Definitio
         into.adjustments = after.adjustments;
     }
     limits(before.on_demand, after.on_demand, &mut into.on_demand);
+    // Limits belong to on-demand billing: those of the region end with it too.
+    let ends_limits = before.billing != after.billing && after.billing == BillingMode::Provisioned;
+    if ends_limits {
+        into.on_demand = None;
+    }
     if before.warm != after.warm {
         into.warm = after.warm;
     }
@@ -35,10 +40,14 @@ pub fn synchronize(before: &Definition, after: &Definition, into: &mut Definitio
     }
     let globals = after.globals.iter().map(|index| {
         let there = |all: &[Index]| all.iter().find(|each| each.name == index.name).cloned();
-        match (there(&before.globals), there(&into.globals)) {
+        let mut index = match (there(&before.globals), there(&into.globals)) {
             (Some(before), Some(own)) => synchronized_index(&before, index, own),
             _ => index.clone(),
+        };
+        if ends_limits {
+            index.on_demand = None;
         }
+        index
     });
     into.globals = globals.collect();
 }
@@ -78,6 +87,13 @@ impl TableSettings {
         let mut definition = Definition::clone(&self.definition);
         synchronize(&before.definition, &after.definition, &mut definition);
         self.definition = Arc::new(definition);
+        let globals = before.definition.globals.iter().map(|index| &index.name);
+        let indexes = globals.chain(before.definition.vectors.iter().map(|index| &index.name));
+        for name in indexes.filter(|name| !after.definition.has_index(name)) {
+            // As in the region of the request.
+            self.jobs.retain(|job| !job.concerns(name));
+            Arc::make_mut(&mut self.attached).forget_insights(Some(name));
+        }
         // Each region has its own key.
         let begun = |job: &&Job| !before.jobs.contains(job) && !matches!(job.work, JobKind::Encryption { .. });
         self.jobs.extend(after.jobs.iter().filter(begun).cloned());

@@ -174,9 +174,7 @@ impl TableUpdate<'_> {
         if self.shape.jobs.iter().any(|job| updates(&job.work)) {
             return Err(self.being_updated(name));
         }
-        self.shape
-            .jobs
-            .retain(|job| job.index().is_none_or(|index| index != name));
+        self.shape.jobs.retain(|job| !job.concerns(name));
         let until = self.after("index deletion", DELETION);
         Arc::make_mut(&mut self.shape.attached).forget_insights(Some(name));
         let definition = self.definition();

@@ -79,9 +79,7 @@ impl TableUpdate<'_> {
             return Err(self.no_such_index(name));
         };
         self.refuse_while_allocating(name)?;
-        self.shape
-            .jobs
-            .retain(|job| job.index().is_none_or(|index| index != name));
+        self.shape.jobs.retain(|job| !job.concerns(name));
         let until = self.after("index deletion", DELETION);
         let definition = self.definition();
         let index = Box::new(definition.vectors.remove(at));
