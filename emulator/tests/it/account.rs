@@ -307,6 +307,18 @@ fn insights_have_a_hundred_rules() {
         let described = twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
         assert_eq!(described["ContributorInsightsStatus"], expected, "{action} {name}");
     }
+    // A change of the mode replaces the rules of the table: there are 98 of 100 before.
+    for (name, mode) in [
+        ("tab-00", "THROTTLED_KEYS"),
+        ("tab-01", "THROTTLED_KEYS"),
+        ("tab-01", "ACCESSED_AND_THROTTLED_KEYS"),
+    ] {
+        let change = json!({"TableName": name, "ContributorInsightsAction": "ENABLE", "ContributorInsightsMode": mode});
+        twin.ok("UpdateContributorInsights", &change);
+        twin.engine.advance(Duration::from_mins(10));
+        let described = twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
+        assert_eq!(described["ContributorInsightsStatus"], "ENABLED", "{name} {mode}");
+    }
     // Where nothing takes time, there is no maximum.
     twin.engine.set_conditions(Conditions::CALM).unwrap();
     let enable = json!({"TableName": "tab-00", "ContributorInsightsAction": "ENABLE"});

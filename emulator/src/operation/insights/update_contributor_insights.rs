@@ -11,8 +11,8 @@ use crate::operation::drive::Stages;
 use crate::operation::insights::{self, InsightsPlan};
 use crate::plan::{Access, ControlAccess};
 use crate::request::ContributorInsights;
-use crate::schema::KeySchema;
-use crate::storage::{Insights, TableSettings, TableStage};
+use crate::storage::{Insights, Table, TableSettings, TableStage};
+use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -57,7 +57,8 @@ impl Stages for Operation {
         plan.insights.check_index()?;
         let (table, index) = (&plan.insights.target.table, plan.insights.index);
         let (request, on) = (plan.request, plan.on);
-        let full = on && rules_are_full(context, insights::key(&plan.insights.target, index));
+        let others = rules_of_others(context, &table.name, index);
+        let key = insights::key(&plan.insights.target, index);
         let mut shown = None;
         table.reshape(context.now, |shape| {
             check_states(shape, table.stage(shape, context.now), index, context)?;
@@ -79,15 +80,19 @@ impl Stages for Operation {
             }
             let times = if on { ENABLING } else { DISABLING };
             let until = shape.later(context.now, "insights", index.unwrap_or(&table.name), times);
-            let limited = full && shape.takes_time();
-            Arc::make_mut(&mut shape.attached).set_insights(Insights {
+            let mut insights = Insights {
                 index: index.map(Into::into),
                 on,
-                failure: limited.then_some(Insights::TOO_MANY_RULES),
+                failure: None,
                 mode,
                 requested: context.now,
                 until,
-            });
+            };
+            let rules = insights.rules(!key.range.is_empty()).count();
+            if shape.takes_time() && others + rules > limits::INSIGHT_RULES {
+                insights.failure = Some(Insights::TOO_MANY_RULES);
+            }
+            Arc::make_mut(&mut shape.attached).set_insights(insights);
             shown = Some((if on { "ENABLING" } else { "DISABLING" }, Some(mode)));
             Ok::<_, ApiError>(())
         })?;
@@ -152,13 +157,14 @@ fn check_states(
     )))
 }
 
-/// Whether the caller's region has reached its limit on rules for one more key.
-fn rules_are_full(context: &Context<'_>, key: &KeySchema) -> bool {
+/// The number of rules in the caller's region, except those of a table or index.
+fn rules_of_others(context: &Context<'_>, table: &Name, index: Option<&str>) -> usize {
     let Some(region) = context.engine.catalog().region(&context.scope) else {
-        return false;
+        return 0;
     };
     let tables: Vec<_> = region.tables.read().values().cloned().collect();
-    let rules = |shape: &TableSettings| -> usize {
+    let rules = |other: &Table| -> usize {
+        let shape = other.shape();
         let of = |insights: &Insights| {
             let key = insights
                 .index
@@ -167,8 +173,8 @@ fn rules_are_full(context: &Context<'_>, key: &KeySchema) -> bool {
             let key = key.map_or(&shape.definition.key, |(_, index)| &index.key);
             insights.rules(!key.range.is_empty()).count()
         };
-        shape.attached.insights.iter().map(of).sum()
+        let is_other = |each: &&Insights| other.name != *table || each.index.as_deref() != index;
+        shape.attached.insights.iter().filter(is_other).map(of).sum()
     };
-    let there: usize = tables.iter().map(|table| rules(&table.shape())).sum();
-    there + if key.range.is_empty() { 2 } else { 4 } > limits::INSIGHT_RULES
+    tables.iter().map(|table| rules(table)).sum()
 }
