@@ -200,13 +200,16 @@ impl Controls {
     /// # Ok::<(), dynatwin_engine::ControlFailure>(())
     /// ```
     pub fn reset_all(&self) -> Result<(), ControlFailure> {
-        let before = self.clock.now();
+        let (before, adjustment) = (self.clock.now(), self.clock.adjustment());
         self.clock.restart();
         let now = self.clock.now();
         let conditions = self.state.initial_conditions();
         let set = self.state.catalog().set_conditions(&conditions, now);
         if let Err(error) = set.and_then(|()| self.state.clear(now)) {
             self.clock.set(before);
+            if adjustment.frozen_at.is_some() {
+                self.clock.restore(adjustment);
+            }
             return Err(error.into());
         }
         self.state.access().restore();
@@ -227,6 +230,10 @@ impl Controls {
         self.clock.restart();
         self.clock.set(snapshot.now());
         self.state.access().restore();
+        if self.state.journal().is_watched() {
+            // The tables are new, and each counts its own heat.
+            self.watch(true);
+        }
         Ok(())
     }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::common::{Twin, create_table_with_ttl};
+use crate::common::{Twin, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_engine::{Conditions, ControlFailure, Lag};
+use dynatwin_engine::{Clock, Conditions, ControlFailure, Engine, Lag, Moment, Settings};
 use serde_json::json;
 
 /// A disk that can be full.
@@ -169,6 +169,25 @@ fn a_control_whose_commit_is_refused_reports_it_and_changes_nothing() {
         assert_eq!(status, 200, "{what}: {answer}");
         assert!((state(&twin), twin.engine.clock().now()) != before, "{what}: unchanged");
     }
+}
+
+#[test]
+fn a_refused_reset_leaves_a_frozen_clock() {
+    let engine = Engine::new(Settings {
+        clock: Clock::system(|| Moment::START),
+        ..settings(1)
+    });
+    let disk = Arc::new(Disk::default());
+    engine.attach_sink(disk.clone(), 0);
+    engine.clock().advance(Duration::from_mins(1));
+    engine.clock().freeze();
+    let before = engine.clock().adjustment();
+    disk.0.store(true, Ordering::Relaxed);
+    assert!(engine.reset_all().is_err());
+    assert_eq!(engine.clock().adjustment(), before);
+    disk.0.store(false, Ordering::Relaxed);
+    engine.reset_all().unwrap();
+    assert!(!engine.clock().is_frozen());
 }
 
 #[test]

@@ -30,6 +30,23 @@ fn logged() -> (Twin, Arc<Recorder>) {
     (twin, recorder)
 }
 
+/// Tables of a snapshot count their heat, as those that they replace did.
+#[test]
+fn a_watched_twin_is_watched_after_a_snapshot_is_restored() {
+    for watched in [true, false] {
+        let twin = Twin::new(1);
+        twin.engine.watch(watched);
+        create_table_with_ttl(&twin);
+        twin.engine.restore(&twin.engine.snapshot()).unwrap();
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}));
+        let heat = twin.engine.account(&twin.caller).heat("tab").unwrap();
+        assert_eq!(
+            (twin.engine.is_watched(), heat.resources.is_empty()),
+            (watched, !watched)
+        );
+    }
+}
+
 #[test]
 fn a_restored_state_is_in_the_log() {
     let (twin, recorder) = logged();
