@@ -318,14 +318,18 @@ impl<'s> CredentialScope<'s> {
     }
 }
 
-/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`.
+/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, or of an interface endpoint, which has a label after it.
+/// The oldest name has none.
 fn region_of_host(host: &str) -> Option<&str> {
     let host = host.split(':').next().unwrap_or_default();
     let host = host
         .strip_suffix(".amazonaws.com")
         .or_else(|| host.strip_suffix(".amazonaws.com.cn"))
         .or_else(|| host.strip_suffix(".api.aws"))?;
-    host.rsplit('.').next()
+    match host.strip_suffix(".vpce").unwrap_or(host).rsplit('.').next() {
+        Some("dynamodb") => Some("us-east-1"),
+        region => region,
+    }
 }
 
 /// Whether a region's name has the form of AWS's names, or is one that tools use for local endpoints.
@@ -786,6 +790,15 @@ mod tests {
         for (host, expected) in [
             ("dynamodb.eu-west-1.amazonaws.com", Some("eu-west-1")),
             ("dynamodb.eu-west-1.amazonaws.com:443", Some("eu-west-1")),
+            (
+                "vpce-1a2b-3c4d.dynamodb.eu-west-1.vpce.amazonaws.com",
+                Some("eu-west-1"),
+            ),
+            (
+                "vpce-1a2b.dynamodb.cn-north-1.vpce.amazonaws.com.cn",
+                Some("cn-north-1"),
+            ),
+            ("dynamodb.amazonaws.com", Some("us-east-1")),
             ("streams.dynamodb.us-east-1.amazonaws.com", Some("us-east-1")),
             ("dynamodb.cn-north-1.amazonaws.com.cn", Some("cn-north-1")),
             ("dynamodb.us-west-2.api.aws", Some("us-west-2")),
