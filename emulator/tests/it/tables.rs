@@ -1,6 +1,6 @@
 //! Control-plane operations, end to end through `dispatch`.
 
-use crate::common::Twin;
+use crate::common::{Twin, error_text};
 use dynatwin_engine::{Conditions, Lag, Moment};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -362,6 +362,49 @@ fn counts_are_refreshed_by_the_age_of_the_table() {
     ] {
         twin.engine.advance(after);
         assert_eq!(count(), expect);
+    }
+}
+
+/// An index that is added has the quotas of one that is created with its table.
+#[test]
+fn a_new_index_has_the_quotas_of_a_new_table() {
+    for (limit, refused) in [
+        (json!({"OnDemandThroughput": {"MaxReadRequestUnits": 40_000}}), false),
+        (json!({"OnDemandThroughput": {"MaxReadRequestUnits": 40_001}}), true),
+        (json!({"OnDemandThroughput": {"MaxWriteRequestUnits": 40_001}}), true),
+        (
+            json!({"WarmThroughput": {"ReadUnitsPerSecond": 40_001, "WriteUnitsPerSecond": 4000}}),
+            true,
+        ),
+        (
+            json!({"WarmThroughput": {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 40_001}}),
+            true,
+        ),
+    ] {
+        let twin = on_demand_twin();
+        let add = create_index("by-g", limit.clone());
+        let table = with(
+            definition("other", json!({"BillingMode": "PAY_PER_REQUEST"})),
+            json!({
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+                "GlobalSecondaryIndexes": [add["GlobalSecondaryIndexUpdates"][0]["Create"]],
+            }),
+        );
+        let outcome = |operation: &str, body: &Value| {
+            let (status, answer) = twin.send(operation, body);
+            if status == 200 {
+                String::new()
+            } else {
+                error_text(&answer)
+            }
+        };
+        let created = outcome("CreateTable", &table);
+        assert_eq!(
+            created.starts_with("LimitExceededException: "),
+            refused,
+            "{limit}: {created}"
+        );
+        assert_eq!(outcome("UpdateTable", &add), created, "{limit}");
     }
 }
 

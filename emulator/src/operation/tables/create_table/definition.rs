@@ -98,14 +98,25 @@ fn check_quotas(context: &Context<'_>, definition: &Definition) -> Result<(), Ap
     });
     for (units, on_demand, warm, of) in std::iter::once(table).chain(indexes) {
         quota::provisioned(context, units, &of)?;
-        if let Some(limits) = on_demand {
-            quota::on_demand(context, limits.max_read.unwrap_or(0), "MaxReadRequestUnits", &of)?;
-            quota::on_demand(context, limits.max_write.unwrap_or(0), "MaxWriteRequestUnits", &of)?;
-        }
-        if let Some(warm) = warm {
-            quota::warm(context, warm.read, "ReadUnitsPerSecond", &of)?;
-            quota::warm(context, warm.write, "WriteUnitsPerSecond", &of)?;
-        }
+        check_limits(context, on_demand, warm, &of)?;
+    }
+    Ok(())
+}
+
+/// Checks on-demand limits and warm throughput against the quotas of an account.
+pub(in crate::operation) fn check_limits(
+    context: &Context<'_>,
+    on_demand: Option<OnDemandThroughput>,
+    warm: Option<Throughput>,
+    of: &ThroughputOwner<'_>,
+) -> Result<(), ApiError> {
+    if let Some(limits) = on_demand {
+        quota::on_demand(context, limits.max_read.unwrap_or(0), "MaxReadRequestUnits", of)?;
+        quota::on_demand(context, limits.max_write.unwrap_or(0), "MaxWriteRequestUnits", of)?;
+    }
+    if let Some(warm) = warm {
+        quota::warm(context, warm.read, "ReadUnitsPerSecond", of)?;
+        quota::warm(context, warm.write, "WriteUnitsPerSecond", of)?;
     }
     Ok(())
 }

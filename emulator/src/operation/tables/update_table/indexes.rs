@@ -145,7 +145,9 @@ impl TableUpdate<'_> {
             vector::check_not_defined(&vectors.attribute, &index.key.attributes().cloned().collect())?;
         }
         check_types(&self.shape.definition, &index)?;
-        self.check_most(index.throughput, &ThroughputOwner::Index(&name))?;
+        let owner = ThroughputOwner::Index(&name);
+        self.check_most(index.throughput, &owner)?;
+        definition::check_limits(self.context, index.on_demand, index.warm, &owner)?;
         let work = self.creation(&name);
         let definition = self.definition();
         add_types(&mut definition.attributes, &index.key);
