@@ -346,7 +346,7 @@ impl<'r> Members<'r> {
     }
 
     fn expressions_size(&self, update: Option<&Text>) -> usize {
-        let texts = self.condition.into_iter().chain(update).map(|text| text.len());
+        let texts = self.condition.into_iter().chain(update).map(Text::len);
         let names = self.substitutions.names.iter().flatten();
         let values = self.substitutions.values.iter().flatten();
         texts.sum::<usize>()

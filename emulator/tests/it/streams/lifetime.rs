@@ -155,7 +155,7 @@ fn a_new_table_takes_its_stream_along() {
     twin.engine.advance(Duration::from_secs(6));
     assert_eq!(describe(&twin, &arn)["StreamStatus"], "DISABLED");
     // It is kept for a day after it was closed, which was before it was `DISABLED`.
-    twin.engine.advance(HOUR * 24 - Duration::from_secs(7));
+    twin.engine.advance(Duration::from_secs(86_400 - 7));
     assert_eq!(describe(&twin, &arn)["StreamStatus"], "DISABLED");
     twin.engine.advance(Duration::from_secs(1));
     assert_eq!(twin.ok("ListStreams", &json!({})), json!({"Streams": []}));
