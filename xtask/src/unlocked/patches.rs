@@ -167,8 +167,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and its inverse are recorded",
         file: "src/execute/write.rs",
-        locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
-        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
+        locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),\n                Err(error) => {\n                    capacity::restore_size(table, change, context.now);\n                    refused = Some(error);\n                }\n            }\n        }\n        drop(guard);\n",
+        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => {\n                    capacity::restore_size(table, change, context.now);\n                    refused = Some(error);\n                }\n            }\n        }\n",
         models: &[
             "a_stale_read_returns_one_state",
             "a_write_beside_a_new_replica_reaches_it",

@@ -240,14 +240,14 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a failed condition costs nothing",
         file: "change.rs",
-        right: "units::write(item.map_or(0, Item::size))",
-        wrong: "if PLANTED { Units::ZERO } else { units::write(item.map_or(0, Item::size)) }",
+        right: "units::write(item.map_or(0, |item| vector::written_size(definition, item)))",
+        wrong: "if PLANTED { Units::ZERO } else { units::write(item.map_or(0, |item| vector::written_size(definition, item))) }",
     },
     Bug {
         what: "the pages of several ranges are each rounded up",
         file: "execute/page_cost.rs",
-        right: "_ => read.without(units::read(before, consistent))",
-        wrong: "_ => if PLANTED { units::read(page.bytes, consistent) } else { read.without(units::read(before, consistent)) }",
+        right: "Some(before) => read.without(units::read(before, consistent))",
+        wrong: "Some(before) => if PLANTED { units::read(page.bytes, consistent) } else { read.without(units::read(before, consistent)) }",
     },
     Bug {
         what: "a Limit counts for each range anew",

@@ -175,8 +175,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a key without a sort key takes four rules of insights",
         file: "operation/insights/update_contributor_insights.rs",
-        right: "insights.rules(!key.range.is_empty())",
-        wrong: "insights.rules(PLANTED || !key.range.is_empty())",
+        right: "let rules = insights.rules(!key.range.is_empty())",
+        wrong: "let rules = insights.rules(PLANTED || !key.range.is_empty())",
     },
     Bug {
         what: "a table that is gone counts for the quota until it is noticed",
@@ -205,8 +205,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "the quota of warm writes checks warm reads",
         file: "operation/tables/create_table/definition.rs",
-        right: "quota::warm(context, warm.write, \"WriteUnitsPerSecond\", &of)?;",
-        wrong: "quota::warm(context, if PLANTED { warm.read } else { warm.write }, \"WriteUnitsPerSecond\", &of)?;",
+        right: "quota::warm(context, warm.write, \"WriteUnitsPerSecond\", of)?;",
+        wrong: "quota::warm(context, if PLANTED { warm.read } else { warm.write }, \"WriteUnitsPerSecond\", of)?;",
     },
     Bug {
         what: "a table whose limits are being cleared cannot be deleted",

@@ -35,9 +35,9 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a transaction of exactly 4 MB is refused",
-        file: "operation/transactions/transact_write_items.rs",
-        right: "    if total > limits::TRANSACTION_SIZE {\n",
-        wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
+        file: "operation/transactions/transaction.rs",
+        right: "pub fn check_request_size(total: usize) -> Result<(), ApiError> {\n    if total > limits::TRANSACTION_SIZE {\n",
+        wrong: "pub fn check_request_size(total: usize) -> Result<(), ApiError> {\n    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
     },
     Bug {
         what: "a transaction holds its items for the time of its first table",
@@ -54,8 +54,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an answer of TransactGetItems of exactly 4 MB is refused",
         file: "operation/transactions/transaction.rs",
-        right: "    if total > limits::TRANSACTION_SIZE {\n",
-        wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
+        right: "    let total: usize = items.iter().flatten().map(Item::size).sum();\n    if total > limits::TRANSACTION_SIZE {\n",
+        wrong: "    let total: usize = items.iter().flatten().map(Item::size).sum();\n    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
     },
     Bug {
         what: "one client token more than the limit is remembered",
