@@ -325,6 +325,21 @@ fn insights_have_a_hundred_rules() {
     twin.ok("UpdateContributorInsights", &enable);
     let described = twin.ok("DescribeContributorInsights", &json!({"TableName": "tab-00"}));
     assert_eq!(described["ContributorInsightsStatus"], "ENABLED");
+    // An account that has more than the maximum can disable insights, which then stay disabled.
+    for name in ["more-1", "more-2"] {
+        create(name, true);
+        twin.ok(
+            "UpdateContributorInsights",
+            &json!({"TableName": name, "ContributorInsightsAction": "ENABLE"}),
+        );
+    }
+    twin.engine.set_conditions(busy_for(Duration::from_secs(10))).unwrap();
+    for status in ["DISABLING", "DISABLED"] {
+        let disable = json!({"TableName": "tab-05", "ContributorInsightsAction": "DISABLE"});
+        let answer = twin.ok("UpdateContributorInsights", &disable);
+        assert_eq!(answer["ContributorInsightsStatus"], status);
+        twin.engine.advance(Duration::from_mins(10));
+    }
 }
 
 /// Until a change of insights ends, the time of the last update is that of the request.

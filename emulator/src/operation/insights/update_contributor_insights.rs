@@ -57,7 +57,11 @@ impl Stages for Operation {
         plan.insights.check_index()?;
         let (table, index) = (&plan.insights.target.table, plan.insights.index);
         let (request, on) = (plan.request, plan.on);
-        let others = rules_of_others(context, &table.name, index);
+        let others = if on {
+            rules_of_others(context, &table.name, index)
+        } else {
+            0
+        };
         let key = insights::key(&plan.insights.target, index);
         let mut shown = None;
         table.reshape(context.now, |shape| {
@@ -89,7 +93,7 @@ impl Stages for Operation {
                 until,
             };
             let rules = insights.rules(!key.range.is_empty()).count();
-            if shape.takes_time() && others + rules > limits::INSIGHT_RULES {
+            if on && shape.takes_time() && others + rules > limits::INSIGHT_RULES {
                 insights.failure = Some(Insights::TOO_MANY_RULES);
             }
             Arc::make_mut(&mut shape.attached).set_insights(insights);
