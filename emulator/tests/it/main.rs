@@ -40,6 +40,7 @@ mod regressions;
 mod replay;
 mod replicas;
 mod replication;
+mod shared_settings;
 mod simulation;
 mod slices;
 mod snapshots;

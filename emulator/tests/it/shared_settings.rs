@@ -1,0 +1,91 @@
+//! The settings that all replicas of a global table share, and what ends with them in each region (docs/behavior: 08 3).
+
+use std::time::Duration;
+
+use crate::common::global::{EU, Twin, US, seconds};
+use dynatwin_engine::Conditions;
+use serde_json::{Value, json};
+
+fn table_status(lag: u64) -> Conditions {
+    Conditions {
+        table_status: seconds(lag),
+        ..Conditions::CALM
+    }
+}
+
+fn index_update(action: &str, index: &str) -> Value {
+    let mut update = json!({"IndexName": index});
+    if action == "Create" {
+        update["KeySchema"] = json!([{"AttributeName": "g", "KeyType": "HASH"}]);
+        update["Projection"] = json!({"ProjectionType": "ALL"});
+    }
+    json!({"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{action: update}]})
+}
+
+/// An index that is deleted while it is filled is no longer being created in any region.
+#[test]
+fn a_deleted_index_ends_its_creation_in_every_region() {
+    for region in [US, EU] {
+        let twin = Twin::new(&[US, EU]);
+        twin.engine.set_conditions(table_status(8)).unwrap();
+        for (region, action) in [(US, "Create"), (US, "Delete"), (region, "Create")] {
+            twin.ok(region, "UpdateTable", &index_update(action, "other"));
+            twin.engine.advance(Duration::from_secs(100));
+        }
+    }
+}
+
+/// Contributor Insights of an index end with it, in every region.
+#[test]
+fn a_deleted_index_ends_its_insights_in_every_region() {
+    let twin = Twin::new(&[US, EU]);
+    let insights = |region: &str| {
+        let index = json!({"TableName": "tab", "IndexName": "by-g"});
+        twin.ok(region, "DescribeContributorInsights", &index)["ContributorInsightsStatus"].clone()
+    };
+    for region in [US, EU] {
+        let enable = json!({"TableName": "tab", "IndexName": "by-g", "ContributorInsightsAction": "ENABLE"});
+        twin.ok(region, "UpdateContributorInsights", &enable);
+        assert_eq!(insights(region), "ENABLED", "{region}");
+    }
+    twin.ok(US, "UpdateTable", &index_update("Delete", "by-g"));
+    twin.ok(US, "UpdateTable", &index_update("Create", "by-g"));
+    for region in [US, EU] {
+        assert_eq!(insights(region), "DISABLED", "{region}");
+        let listed = twin.ok(region, "ListContributorInsights", &json!({}));
+        assert_eq!(listed["ContributorInsightsSummaries"], json!([]), "{region}");
+    }
+}
+
+/// The limits of on-demand billing end with it, those of a single region too.
+#[test]
+fn overridden_limits_end_with_on_demand_billing() {
+    let twin = Twin::new(&[US, EU]);
+    let limit = |read: u64| json!({"MaxReadRequestUnits": read});
+    let index = json!({"IndexName": "by-g", "OnDemandThroughputOverride": limit(60)});
+    let overrides =
+        json!({"RegionName": EU, "OnDemandThroughputOverride": limit(50), "GlobalSecondaryIndexes": [index]});
+    twin.ok(
+        US,
+        "UpdateTable",
+        &json!({"TableName": "tab", "ReplicaUpdates": [{"Update": overrides}]}),
+    );
+    let described = |region: &str| {
+        twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))
+            .to_string()
+    };
+    assert_eq!(described(EU).matches("MaxReadRequestUnits").count(), 2);
+    let units = json!({"ReadCapacityUnits": 5, "WriteCapacityUnits": 5});
+    let index = json!({"IndexName": "by-g", "ProvisionedThroughput": units});
+    let provisioned = json!({"TableName": "tab", "BillingMode": "PROVISIONED", "ProvisionedThroughput": units,
+        "GlobalSecondaryIndexUpdates": [{"Update": index}]});
+    twin.ok(US, "UpdateTable", &provisioned);
+    for region in [US, EU] {
+        assert!(
+            !described(region).contains("OnDemandThroughput"),
+            "{}",
+            described(region)
+        );
+    }
+}
