@@ -227,11 +227,16 @@ impl Target<'_> {
 /// Reads the first line that is not blank, with the blank ones before it.
 fn first_line(from: &mut impl BufRead) -> std::io::Result<String> {
     let mut text = String::new();
-    while from.read_line(&mut text)? > 0 && text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {}
-    Ok(text)
+    loop {
+        let length = from.read_line(&mut text)?;
+        let line = &text[text.len() - length..];
+        if line.is_empty() || !line.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
+            return Ok(text);
+        }
+    }
 }
 
-/// Moves white space to `space`, and returns the byte after it.
+/// Reads white space into `space`, and returns the byte after it.
 fn skip_space(from: &mut impl BufRead, space: &mut Vec<u8>) -> std::io::Result<Option<u8>> {
     loop {
         let buffer = from.fill_buf()?;

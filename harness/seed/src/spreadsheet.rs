@@ -1,5 +1,6 @@
 //! CSV: a header with the attributes' names, and an item on each line.
 
+use std::collections::HashSet;
 use std::io::Read;
 
 use csv::{Reader, ReaderBuilder, StringRecord};
@@ -19,8 +20,9 @@ pub(crate) fn read(file: &str, table: &str, from: impl Read + Send + 'static) ->
     if names.iter().all(String::is_empty) {
         return Err(Error::new(file, "the file has no header with the attributes' names").at_line(1));
     }
-    for (at, name) in names.iter().enumerate() {
-        if !name.is_empty() && names[..at].contains(name) {
+    let mut seen = HashSet::new();
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        if !seen.insert(name) {
             return Err(Error::new(file, format!("`{name}` occurs twice")).at_line(1));
         }
     }
