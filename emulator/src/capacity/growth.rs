@@ -56,7 +56,7 @@ impl OnDemandGrowth {
             self.to = self.to.max(serves);
             self.from = serves;
             self.since = self.since.max(now);
-            // A growth to more ends when it would have ended without.
+            // Growth beyond the warm throughput ends when it would have ended anyway.
             self.takes = if self.to == serves {
                 Duration::ZERO
             } else {
@@ -191,7 +191,7 @@ mod tests {
             assert_eq!(growth.rate(middle), 6000);
             growth.raise(warm, middle);
             assert_eq!(growth.rate(middle), at_once);
-            // The growth ends when it would have ended without warm throughput.
+            // The growth ends when it would have ended anyway.
             assert_eq!(growth.rate(begins.plus(TAKES)), at_its_end, "{warm}");
             assert_eq!(growth.rate(after(60)), later);
         }

@@ -217,21 +217,22 @@ pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
 
 /// Updates the sizes of the partitions after a change.
 pub(super) fn resize(table: &Table, change: &Change, now: Moment) {
+    resize_item(table, change.key.token, [&change.old, &change.new], now);
+}
+
+/// Restores the sizes of the partitions, which count a change that is not applied.
+#[cold]
+pub(super) fn restore_size(table: &Table, change: &Change, now: Moment) {
+    resize_item(table, change.key.token, [&change.new, &change.old], now);
+}
+
+fn resize_item(table: &Table, token: u64, items: [&Option<Item>; 2], now: Moment) {
     if !table.capacity.is_counted() {
         return;
     }
     if let Some(ledger) = table.capacity.lock().as_mut() {
-        let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
-        ledger.resize(change.key.token, size(&change.old), size(&change.new), now);
-    }
-}
-
-/// Restores the sizes of the partitions, if a change that they count is not applied.
-#[cold]
-pub(super) fn restore_size(table: &Table, change: &Change, now: Moment) {
-    if let Some(ledger) = table.capacity.lock().as_mut() {
-        let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
-        ledger.resize(change.key.token, size(&change.new), size(&change.old), now);
+        let [before, after] = items.map(|item| item.as_ref().map_or(0, Item::size));
+        ledger.resize(token, before, after, now);
     }
 }
 

@@ -597,8 +597,8 @@ fn scheduled_deletion(table: &Table, contents: &mut Contents, expiry: &Expiry, n
 }
 
 /// Applies the deletion of an item that is due by a moment and was left for later or waited for a transaction; returns the number
-/// of deletions. The deletion has the time at which it was due, but not before `earliest`: the end of the transaction, since requests
-/// read the item until then.
+/// of deletions. The deletion is dated when it was due, but not before `earliest`: requests read an item that a transaction
+/// holds until the transaction ends.
 fn delete_due(
     table: &Table,
     shape: &Shape,

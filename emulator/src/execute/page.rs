@@ -95,7 +95,7 @@ fn shown(read: &PageRead<'_>, mut items: Vec<Item>, bases: Vec<Item>) -> Vec<Ite
     kept.map(|(_, base)| base).collect()
 }
 
-/// Reads a range, after `before` bytes of other ranges if it is not the first, and pays for it.
+/// Reads a range and pays for it. `before` is the bytes of the ranges read before it, and `None` for the first.
 fn read_and_spend(
     context: &Context<'_>,
     read: &PageRead<'_>,

@@ -31,8 +31,8 @@ pub struct PageCost {
 }
 
 impl PageCost {
-    /// The cost of a range after `before` bytes of other ranges, or of the first. Ranges that are read together are
-    /// rounded up together.
+    /// The cost of a range; `before` is the bytes of the ranges read before it, and `None` for the first. The bytes of all
+    /// ranges are rounded up together.
     pub(super) fn new(page: &Page, before: Option<usize>, consistent: bool) -> PageCost {
         let fetched = page.bases.iter().map(|item| units::read(item.size(), consistent));
         let read = units::read(before.unwrap_or(0) + page.bytes, consistent);

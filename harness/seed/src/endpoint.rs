@@ -148,7 +148,8 @@ impl Endpoint {
     }
 }
 
-/// Whether the host of a URL is `localhost` or a loopback address. A name is none: `127.0.0.1.example.com` may be anywhere.
+/// Whether the host of a URL is `localhost` or a loopback address. Other names are not: `127.0.0.1.example.com` can resolve to any
+/// address.
 fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let address = bare.unwrap_or(host).parse::<IpAddr>();

@@ -68,7 +68,7 @@ fn find(directory: &Path, depth: usize, exports: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-/// The name of the exported table, and its definition and items as those of `table`, or of that name.
+/// Returns the name of the exported table, and its definition and items under the name `table`, or under its own.
 fn read_export(directory: &Path, table: Option<&str>) -> Result<(String, Seed), Error> {
     let summary = json(&directory.join("manifest-summary.json"))?;
     let problem = |message: &str| Error::of_path(&directory.join("manifest-summary.json"), message);
@@ -88,7 +88,7 @@ fn read_export(directory: &Path, table: Option<&str>) -> Result<(String, Seed), 
         seed.tables
             .push(Table::of_description(&file, node).map_err(|problem| problem.of_file(&file))?);
     }
-    // ARNs of other implementations end otherwise than in `table/NAME`.
+    // Not every implementation's ARNs end in `table/NAME`.
     let arn = summary["tableArn"].as_str().unwrap_or_default();
     let own = match seed.tables.first() {
         Some(table) => table.name.clone(),

@@ -256,7 +256,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "ttl",
         does: FlagEffect::Value("on|off", |flags, value| {
-            put(&mut flags.ttl_off, on(value).map(|on| !on))
+            put(&mut flags.ttl_off, parse_switch(value).map(|on| !on))
         }),
         help: "off: expired items are never deleted (on)",
     },
@@ -413,8 +413,8 @@ fn speed(value: &str) -> Option<f64> {
     (0.000_001..=1e9).contains(&speed).then_some(speed)
 }
 
-/// The value of a switch.
-pub(crate) fn on(value: &str) -> Option<bool> {
+/// Parses the value of a switch.
+pub(crate) fn parse_switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
         "off" | "false" | "no" | "0" => Some(false),
@@ -448,7 +448,7 @@ impl Flag {
     fn set(&self, flags: &mut Flags, from: &str, value: Option<&str>) -> Result<(), String> {
         let done = match (&self.does, value) {
             (FlagEffect::Value(_, set), Some(value)) => set(flags, value),
-            (FlagEffect::Switch(set), Some(value)) => on(value).map(|on| set(flags, on)),
+            (FlagEffect::Switch(set), Some(value)) => parse_switch(value).map(|on| set(flags, on)),
             (FlagEffect::Switch(set), None) => {
                 set(flags, true);
                 Some(())

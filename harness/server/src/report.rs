@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dynatwin_engine::controls::Json;
 
-use crate::flags::on;
+use crate::flags::parse_switch;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -56,7 +56,7 @@ impl AccessReport {
             };
             let switch = || {
                 let value = inline.as_deref().unwrap_or("on");
-                on(value).ok_or_else(|| format!("{flag}: '{value}' is neither on nor off"))
+                parse_switch(value).ok_or_else(|| format!("{flag}: '{value}' is neither on nor off"))
             };
             match flag.as_str() {
                 "--help" | "-h" => return Ok(None),

@@ -113,7 +113,7 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
         let steps = steps(context, checked.sent, checked.prepared)?;
-        // Of the statements only the inserted items count.
+        // Only inserted items count toward the size of the transaction.
         let inserted = steps.iter().map(|step| match &step.statement {
             Statement::Insert(sent) => sent.item.size(),
             _ => 0,

@@ -25,7 +25,7 @@ struct CheckedAction<'r> {
     kind: ActionKind<'r>,
     condition: WriteCondition<'r>,
     /// The bytes of its expressions, and of the names and values that they refer to.
-    expressions: usize,
+    expression_size: usize,
 }
 
 enum ActionKind<'r> {
@@ -327,7 +327,7 @@ impl<'r> Members<'r> {
         kind: impl FnOnce(Option<Update<'r>>) -> ActionKind<'r>,
     ) -> Result<CheckedAction<'r>, ApiError> {
         let has_expression = self.condition.is_some() || update.is_some();
-        let expressions = self.expressions_size(update);
+        let expression_size = self.expression_size(update);
         check::substitutions_need_expression(self.substitutions, has_expression, None)?;
         let mut scope = Bindings::new(self.substitutions, &caches.expressions)?;
         let update = update.map(|text| scope.update(text)).transpose()?;
@@ -341,11 +341,11 @@ impl<'r> Members<'r> {
             table: self.table.map(Text::as_str).unwrap_or_default(),
             kind: kind(update),
             condition,
-            expressions,
+            expression_size,
         })
     }
 
-    fn expressions_size(&self, update: Option<&Text>) -> usize {
+    fn expression_size(&self, update: Option<&Text>) -> usize {
         let texts = self.condition.into_iter().chain(update).map(Text::len);
         let names = self.substitutions.names.iter().flatten();
         let values = self.substitutions.values.iter().flatten();
@@ -417,7 +417,7 @@ fn check_size(steps: &[CheckedAction<'_>]) -> Result<(), ApiError> {
             .map(|(name, value)| crate::value::size::of_attribute(name, value))
             .sum(),
     };
-    transaction::check_request_size(steps.iter().map(|step| attributes(step) + step.expressions).sum())
+    transaction::check_request_size(steps.iter().map(|step| attributes(step) + step.expression_size).sum())
 }
 
 fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiError> {

@@ -131,7 +131,7 @@ impl TransactionItems {
     }
 }
 
-/// Checks the total size of what a transaction sends to be written.
+/// Checks the bytes that a transaction sends to be written.
 pub fn check_request_size(total: usize) -> Result<(), ApiError> {
     if total > limits::TRANSACTION_SIZE {
         return Err(ApiError::validation(format!(

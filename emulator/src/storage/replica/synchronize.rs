@@ -23,11 +23,6 @@ pub fn synchronize(before: &Definition, after: &Definition, into: &mut Definitio
         into.adjustments = after.adjustments;
     }
     limits(before.on_demand, after.on_demand, &mut into.on_demand);
-    // Limits belong to on-demand billing: those of the region end with it too.
-    let ends_limits = before.billing != after.billing && after.billing == BillingMode::Provisioned;
-    if ends_limits {
-        into.on_demand = None;
-    }
     if before.warm != after.warm {
         into.warm = after.warm;
     }
@@ -40,16 +35,17 @@ pub fn synchronize(before: &Definition, after: &Definition, into: &mut Definitio
     }
     let globals = after.globals.iter().map(|index| {
         let there = |all: &[Index]| all.iter().find(|each| each.name == index.name).cloned();
-        let mut index = match (there(&before.globals), there(&into.globals)) {
+        match (there(&before.globals), there(&into.globals)) {
             (Some(before), Some(own)) => synchronized_index(&before, index, own),
             _ => index.clone(),
-        };
-        if ends_limits {
-            index.on_demand = None;
         }
-        index
     });
     into.globals = globals.collect();
+    if before.billing != after.billing && after.billing == BillingMode::Provisioned {
+        // Limits end with on-demand billing, also those that override the shared ones.
+        into.on_demand = None;
+        into.globals.iter_mut().for_each(|index| index.on_demand = None);
+    }
 }
 
 fn synchronized_index(before: &Index, after: &Index, mut own: Index) -> Index {
@@ -90,7 +86,7 @@ impl TableSettings {
         let globals = before.definition.globals.iter().map(|index| &index.name);
         let indexes = globals.chain(before.definition.vectors.iter().map(|index| &index.name));
         for name in indexes.filter(|name| !after.definition.has_index(name)) {
-            // As in the region of the request.
+            // The jobs and the insights of a deleted index end with it.
             self.jobs.retain(|job| !job.concerns(name));
             Arc::make_mut(&mut self.attached).forget_insights(Some(name));
         }

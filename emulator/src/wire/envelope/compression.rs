@@ -367,7 +367,7 @@ mod tests {
         }
     }
 
-    /// The bytes behind a member, and its own checksum and length, are its alone.
+    /// Each member has its own checksum and length; the limit is that of all together.
     #[test]
     fn members_are_concatenated() {
         let member = |plain: &[u8]| {

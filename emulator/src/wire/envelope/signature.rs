@@ -318,8 +318,8 @@ impl<'s> CredentialScope<'s> {
     }
 }
 
-/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, or of an interface endpoint, which has a label after it.
-/// The oldest name has none.
+/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, or that of an interface endpoint,
+/// `vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com`. `dynamodb.amazonaws.com` is us-east-1.
 fn region_of_host(host: &str) -> Option<&str> {
     let host = host.split(':').next().unwrap_or_default();
     let host = host
