@@ -76,11 +76,11 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
     let (billing, throughput) = billing(source, overrides)?;
     let locals = match &overrides.local_secondary_indexes {
         None => source.locals.clone(),
-        Some(requested) => selected_indexes(requested, &source.locals)?,
+        Some(requested) => selected_indexes(requested, &source.locals, billing)?,
     };
     let globals = match &overrides.global_secondary_indexes {
         None => source.globals.clone(),
-        Some(requested) => selected_indexes(requested, &source.globals)?,
+        Some(requested) => selected_indexes(requested, &source.globals, billing)?,
     };
     let globals = globals.into_iter().map(|index| with_throughput(index, billing));
     let globals = globals.collect::<Result<Vec<Index>, ApiError>>()?;
@@ -106,7 +106,7 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
             || vectors.iter().any(|index| index.search_attribute(name).is_some())
     };
     let attributes = source.attributes.iter().filter(|each| used(&each.name)).cloned();
-    Ok(Definition {
+    let definition = Definition {
         attributes: attributes.collect(),
         locals,
         globals,
@@ -123,7 +123,9 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
         encryption,
         tags: Vec::new(),
         ..source.clone()
-    })
+    };
+    definition::check_quotas(context, &definition)?;
+    Ok(definition)
 }
 
 fn billing(source: &Definition, overrides: &Overrides) -> Result<(BillingMode, Throughput), ApiError> {
@@ -144,7 +146,11 @@ fn billing(source: &Definition, overrides: &Overrides) -> Result<(BillingMode, T
 }
 
 /// The requested subset of the source's indexes, under their new names.
-fn selected_indexes(requested: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiError> {
+fn selected_indexes(
+    requested: &[SecondaryIndex],
+    there: &[Index],
+    billing: BillingMode,
+) -> Result<Vec<Index>, ApiError> {
     let pick = |requested: &SecondaryIndex| {
         let name = requested.index_name.clone().unwrap_or_default();
         let Some(source) = there.iter().find(|index| is_same(requested, index)) else {
@@ -159,7 +165,11 @@ fn selected_indexes(requested: &[SecondaryIndex], there: &[Index]) -> Result<Vec
         let throughput = requested.provisioned_throughput.as_ref().map(definition::throughput_of);
         Ok(Index {
             throughput: throughput.transpose()?.unwrap_or_default(),
-            on_demand: definition::on_demand_as_requested(requested.on_demand_throughput.as_ref()),
+            on_demand: definition::on_demand(
+                requested.on_demand_throughput.as_ref(),
+                billing,
+                &ThroughputOwner::Index(&name),
+            )?,
             name,
             ..source.clone()
         })

@@ -80,36 +80,25 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
 }
 
 /// Checks the quotas of an account, after the request itself has been checked.
-fn check_quotas(context: &Context<'_>, definition: &Definition) -> Result<(), ApiError> {
-    let table = (
-        definition.throughput,
-        definition.on_demand,
-        definition.warm,
-        ThroughputOwner::Table,
-    );
-    let indexes = definition.globals.iter();
-    let indexes = indexes.map(|each| {
-        (
-            each.throughput,
-            each.on_demand,
-            each.warm,
-            ThroughputOwner::Index(&each.name),
-        )
-    });
-    for (units, on_demand, warm, of) in std::iter::once(table).chain(indexes) {
-        quota::provisioned(context, units, &of)?;
-        check_limits(context, on_demand, warm, &of)?;
-    }
-    Ok(())
+pub(in crate::operation) fn check_quotas(context: &Context<'_>, definition: &Definition) -> Result<(), ApiError> {
+    let table = (definition.throughput, definition.on_demand, definition.warm);
+    check_throughput_quotas(context, table, &ThroughputOwner::Table)?;
+    let mut indexes = definition.globals.iter();
+    indexes.try_for_each(|each| check_index_quotas(context, each))
 }
 
-/// Checks on-demand limits and warm throughput against the quotas of an account.
-pub(in crate::operation) fn check_limits(
+/// Checks the quotas of an account for a global index.
+pub(in crate::operation) fn check_index_quotas(context: &Context<'_>, index: &Index) -> Result<(), ApiError> {
+    let of = ThroughputOwner::Index(&index.name);
+    check_throughput_quotas(context, (index.throughput, index.on_demand, index.warm), &of)
+}
+
+fn check_throughput_quotas(
     context: &Context<'_>,
-    on_demand: Option<OnDemandThroughput>,
-    warm: Option<Throughput>,
+    (units, on_demand, warm): (Throughput, Option<OnDemandThroughput>, Option<Throughput>),
     of: &ThroughputOwner<'_>,
 ) -> Result<(), ApiError> {
+    quota::provisioned(context, units, of)?;
     if let Some(limits) = on_demand {
         quota::on_demand(context, limits.max_read.unwrap_or(0), "MaxReadRequestUnits", of)?;
         quota::on_demand(context, limits.max_write.unwrap_or(0), "MaxWriteRequestUnits", of)?;
@@ -175,15 +164,10 @@ pub(in crate::operation) fn on_demand(
             )));
         }
     }
-    Ok(on_demand_as_requested(Some(requested)))
-}
-
-/// On-demand limits as requested, unchecked.
-pub(in crate::operation) fn on_demand_as_requested(requested: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
-    requested.map(|requested| OnDemandThroughput {
+    Ok(Some(OnDemandThroughput {
         max_read: requested.max_read_request_units,
         max_write: requested.max_write_request_units,
-    })
+    }))
 }
 
 fn warm(

@@ -145,9 +145,7 @@ impl TableUpdate<'_> {
             vector::check_not_defined(&vectors.attribute, &index.key.attributes().cloned().collect())?;
         }
         check_types(&self.shape.definition, &index)?;
-        let owner = ThroughputOwner::Index(&name);
-        self.check_most(index.throughput, &owner)?;
-        definition::check_limits(self.context, index.on_demand, index.warm, &owner)?;
+        definition::check_index_quotas(self.context, &index)?;
         let work = self.creation(&name);
         let definition = self.definition();
         add_types(&mut definition.attributes, &index.key);

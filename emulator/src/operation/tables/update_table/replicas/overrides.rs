@@ -6,6 +6,7 @@ use super::check::region_of;
 use super::group_update::{GroupUpdate, UPDATE};
 use crate::error::ApiError;
 use crate::operation::tables::create_table::definition::table_class;
+use crate::operation::tables::create_table::quota::{self, ThroughputOwner};
 use crate::operation::tables::kms;
 use crate::request::{OnDemandThroughput as OnDemandRequest, ProvisionedThroughput, ReplicaAction};
 use crate::schema::{BillingMode, Definition, Encryption, OnDemandThroughput};
@@ -17,10 +18,11 @@ impl GroupUpdate<'_> {
         self.check_members()?;
         self.check_free()?;
         let billing = self.shape.definition.billing;
-        self.changes
-            .replicas
-            .iter()
-            .try_for_each(|action| check_billing(action, billing))?;
+        for action in &self.changes.replicas {
+            check_billing(action, billing)?;
+            // If one is rejected, none is applied.
+            self.override_settings(action, &mut Definition::clone(&self.shape.definition))?;
+        }
         let mut group = self.group();
         group.updating_until = self.after("replica settings", self.context.region, UPDATE);
         let tables = self.tables();
@@ -59,7 +61,8 @@ impl GroupUpdate<'_> {
             definition.throughput.read = read;
         }
         if billing == BillingMode::PayPerRequest {
-            override_limit(action.on_demand_throughput.as_ref(), &mut definition.on_demand);
+            let requested = action.on_demand_throughput.as_ref();
+            self.override_limit(requested, &mut definition.on_demand, &ThroughputOwner::Table)?;
         }
         for requested in action.global_secondary_indexes.iter().flatten() {
             let mut indexes = definition.globals.iter_mut();
@@ -69,7 +72,8 @@ impl GroupUpdate<'_> {
                 index.throughput.read = read;
             }
             if billing == BillingMode::PayPerRequest {
-                override_limit(requested.on_demand_throughput.as_ref(), &mut index.on_demand);
+                let of = ThroughputOwner::Index(&index.name);
+                self.override_limit(requested.on_demand_throughput.as_ref(), &mut index.on_demand, &of)?;
             }
         }
         if let Some(word) = &action.table_class {
@@ -78,16 +82,32 @@ impl GroupUpdate<'_> {
         }
         Ok(())
     }
-}
 
-/// A limit on reads; a value below 1 removes it.
-fn override_limit(requested: Option<&OnDemandRequest>, there: &mut Option<OnDemandThroughput>) {
-    let Some(limit) = requested.and_then(|requested| requested.max_read_request_units) else {
-        return;
-    };
-    let mut limits = there.unwrap_or_default();
-    limits.max_read = Some(limit).filter(|limit| *limit > 0);
-    *there = Some(limits).filter(|limits| *limits != OnDemandThroughput::default());
+    /// Overrides a limit on reads; -1 removes it.
+    fn override_limit(
+        &self,
+        requested: Option<&OnDemandRequest>,
+        there: &mut Option<OnDemandThroughput>,
+        of: &ThroughputOwner<'_>,
+    ) -> Result<(), ApiError> {
+        let Some(limit) = requested.and_then(|requested| requested.max_read_request_units) else {
+            return Ok(());
+        };
+        quota::on_demand(self.context, limit, "MaxReadRequestUnits", of)?;
+        let mut limits = there.unwrap_or_default();
+        limits.max_read = match limit {
+            -1 => None,
+            1.. => Some(limit),
+            _ => {
+                return Err(ApiError::invalid(format_args!(
+                    "Requested MaxReadRequestUnits for OnDemandThroughput for {} is outside of valid range",
+                    of.spaced()
+                )));
+            }
+        };
+        *there = Some(limits).filter(|limits| *limits != OnDemandThroughput::default());
+        Ok(())
+    }
 }
 
 /// Rejects overrides for the other billing mode.
