@@ -219,6 +219,15 @@ impl Transfers {
             .cloned()
     }
 
+    /// Whether a transfer of this kind is running on a table.
+    pub fn is_running(&self, kind: TransferKind, table_id: &str, now: Moment) -> bool {
+        let runs = |there: &Transfer| {
+            let progress = there.progress();
+            there.table_id() == table_id && now < progress.end && progress.cancelled.is_none()
+        };
+        !self.list(kind, None, (1, now), runs).is_empty()
+    }
+
     /// The first `most` matching transfers after the id `start` that are remembered at `now`, newest first.
     pub fn list(
         &self,

@@ -101,6 +101,32 @@ fn a_table_is_exported_and_imported() {
     assert_eq!(items("copy").as_array().unwrap().len(), 3);
 }
 
+/// A record that replaces an earlier one with the same key counts alone in the size of its partition.
+#[test]
+fn replaced_records_of_an_import_have_no_size() {
+    let (twin, _) = with_object_store();
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    for _ in 0..2 {
+        assert_eq!(export(&twin, json!({})), 3);
+        twin.engine.advance(Duration::from_secs(1));
+    }
+    twin.ok(
+        "ImportTable",
+        &json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+            "TableCreationParameters": table("copy")}),
+    );
+    let described = twin.ok("DescribeTable", &json!({"TableName": "copy"}))["Table"].clone();
+    assert_eq!(described["ItemCount"], 3);
+    let heat = twin.engine.account(&twin.caller).heat("copy").unwrap();
+    let bytes: u64 = heat.resources[0].partitions.iter().map(|each| each.bytes).sum();
+    assert_eq!(json!(bytes), described["TableSizeBytes"]);
+}
+
 /// Transfers of several tables are listed with the newest first, each kind by itself.
 #[test]
 fn transfers_are_listed_by_their_time() {

@@ -159,7 +159,7 @@ fn check_output(violations: &mut Violations, output: &OutputS3Configuration) {
     }
 }
 
-/// Checks that the table is active, and none of its indexes is being created or deleted.
+/// Checks that the table is active and not in a global table, and none of its indexes is being created.
 fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     let shape = &target.shape;
     let name = &target.table.name;
@@ -176,6 +176,12 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     let creates = |work: &JobKind| matches!(work, JobKind::CreateIndex { .. });
     if shape.running(now).any(|job| creates(&job.work)) {
         return Err(ApiError::in_use(format_args!("Table is being updated: {name}")));
+    }
+    if target.table.global_state(now).is_some() {
+        // The service's text is not recorded.
+        return Err(ApiError::validation(format!(
+            "Bulk operations are not supported on global tables: {name}"
+        )));
     }
     Ok(())
 }

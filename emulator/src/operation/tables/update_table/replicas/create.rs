@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use super::check::region_of;
-use super::group_update::GroupUpdate;
+use super::group_update::{GroupUpdate, in_use};
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::operation::tables::create_table::{self, Extras};
 use crate::operation::tables::kms;
 use crate::request::ReplicaAction;
 use crate::schema::{Adjustments, BillingMode, Definition, StreamView};
-use crate::storage::{Consistency, GroupState, Replica, Scope, Table, TableStream, Witness};
+use crate::storage::{Consistency, GroupState, Replica, Scope, Table, TableStream, TransferKind, Witness};
 
 /// Measured: 14 to 49 s, until a replica of an empty table is `ACTIVE`.
 const EMPTY: f64 = 5.0;
@@ -65,6 +65,9 @@ impl GroupUpdate<'_> {
             }
         }
         self.check_free()?;
+        if self.has_bulk_put() {
+            return Err(in_use());
+        }
         let definition = &self.shape.definition;
         if definition.billing == BillingMode::Provisioned {
             let scales = |index: Option<&str>| {
@@ -98,6 +101,15 @@ impl GroupUpdate<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a bulk operation writes to the table.
+    fn has_bulk_put(&self) -> bool {
+        let region = self.context.engine.catalog().region(&self.context.scope);
+        region.is_some_and(|region| {
+            let kind = TransferKind::BulkPut;
+            region.transfers.is_running(kind, &self.table.id, self.context.now)
+        })
     }
 
     /// Checks that a table with a customer managed key has one in each region, and one without has none.
