@@ -232,6 +232,18 @@ impl<E: IndexEntry> QueuedIndex<E> {
         }
     }
 
+    /// The entries alone for a checkpoint, of an index that receives no more changes.
+    pub(super) fn save_entries(&self) -> IndexState<E> {
+        let entries = self.entries.read();
+        let entries = entries.map.iter().map(|(key, entry)| (key.clone(), entry.clone()));
+        IndexState {
+            paused: false,
+            entries: Some(entries.collect()),
+            waiting: Vec::new(),
+            delays: BTreeMap::new(),
+        }
+    }
+
     /// Restores the index from a checkpoint, except entries that are derived from items.
     pub(super) fn restore(&self, _: &Committed<'_>, state: IndexState<E>) {
         let mut queue = self.queue.lock();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::commit::Committed;
 use super::host::Host;
 use super::identity::TableIdentity;
-use super::index::{GlobalIndex, IndexQueue, VectorEntries};
+use super::index::{GlobalIndex, IndexQueue, SavedIndex, VectorEntries};
 use super::job::JobKind;
 use super::partitioning::PARTITIONS;
 use super::recovery::Recovery;
@@ -52,6 +52,22 @@ impl DeletingIndex {
             DeletingIndex::Vector(contents) => contents.count(),
         }
     }
+
+    /// Applies the changes that are due when its deletion begins. It receives no others.
+    fn drain(&self, now: Moment) {
+        match self {
+            DeletingIndex::Global(contents) => contents.drain(now),
+            DeletingIndex::Vector(contents) => contents.drain(now),
+        }
+    }
+
+    /// Its entries for a checkpoint.
+    pub(super) fn save(&self) -> SavedIndex {
+        match self {
+            DeletingIndex::Global(contents) => SavedIndex::Global(contents.save_entries()),
+            DeletingIndex::Vector(contents) => SavedIndex::Vector(contents.save_entries()),
+        }
+    }
 }
 
 impl Deref for Shape {
@@ -95,12 +111,23 @@ impl Shape {
             let restored = streams.get(&format!("{}/stream/{}", identity.arn, stream.label()));
             restored.unwrap_or_else(|| Arc::new(new_stream(identity, &settings, stream, host)))
         });
+        // A checkpoint restores their entries.
+        let leaving = settings.jobs.iter().filter_map(|job| {
+            let contents = match &job.work {
+                JobKind::DeleteIndex { .. } => DeletingIndex::Global(Arc::new(GlobalIndex::new(reclaimer.clone()))),
+                JobKind::DeleteVectorIndex { .. } => {
+                    DeletingIndex::Vector(Arc::new(VectorEntries::new(reclaimer.clone())))
+                }
+                _ => return None,
+            };
+            Some((job.removes()?.clone(), contents))
+        });
         Shape {
             indexes: indexes.map(|_| Arc::new(GlobalIndex::new(reclaimer.clone()))).collect(),
             vectors: vectors
                 .map(|_| Arc::new(VectorEntries::new(reclaimer.clone())))
                 .collect(),
-            leaving: Vec::new(),
+            leaving: leaving.collect(),
             latest_stream: stream.clone(),
             stream: stream.filter(|_| settings.has_stream()),
             recovery_logs: logs_for(&settings, None, reclaimer),
@@ -130,7 +157,7 @@ impl Shape {
         let leaving = settings
             .jobs
             .iter()
-            .filter_map(|job| Some((job.removes()?.clone(), self.leaves(&job.work)?)));
+            .filter_map(|job| Some((job.removes()?.clone(), self.leaves(committed, &job.work)?)));
         let wanted = settings.stream_settings.as_ref();
         let there = self.settings.stream_settings.as_ref().zip(self.latest_stream.as_ref());
         let stream = match (wanted, there) {
@@ -155,7 +182,7 @@ impl Shape {
     }
 
     /// The contents of the index that a job deletes.
-    fn leaves(&self, work: &JobKind) -> Option<DeletingIndex> {
+    fn leaves(&self, committed: &Committed<'_>, work: &JobKind) -> Option<DeletingIndex> {
         let definition = &self.settings.definition;
         let (name, there) = match work {
             JobKind::DeleteIndex { index, .. } => {
@@ -171,6 +198,7 @@ impl Shape {
             _ => return None,
         };
         let left = || self.leaving.iter().find(|(left, _)| left == name);
+        there.as_ref().inspect(|contents| contents.drain(committed.time));
         there.or_else(|| left().map(|(_, contents)| contents.clone()))
     }
 
@@ -182,6 +210,34 @@ impl Shape {
             Some(index) => index.resume(committed),
             None => {}
         }
+    }
+
+    /// The global index of this name, also if it is being deleted.
+    pub(super) fn global(&self, name: &Name) -> Option<&GlobalIndex> {
+        let at = self.definition.globals.iter().position(|index| index.name == *name);
+        let left = || {
+            self.leaving.iter().find_map(|(left, contents)| match contents {
+                DeletingIndex::Global(contents) if left == name => Some(contents),
+                _ => None,
+            })
+        };
+        at.and_then(|at| self.indexes.get(at))
+            .or_else(left)
+            .map(|index| &**index)
+    }
+
+    /// The vector index of this name, also if it is being deleted.
+    pub(super) fn vector(&self, name: &Name) -> Option<&VectorEntries> {
+        let at = self.definition.vectors.iter().position(|index| index.name == *name);
+        let left = || {
+            self.leaving.iter().find_map(|(left, contents)| match contents {
+                DeletingIndex::Vector(contents) if left == name => Some(contents),
+                _ => None,
+            })
+        };
+        at.and_then(|at| self.vectors.get(at))
+            .or_else(left)
+            .map(|index| &**index)
     }
 
     /// Whether a stream or point-in-time recovery records changes of the table.

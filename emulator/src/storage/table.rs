@@ -392,14 +392,12 @@ impl Table {
         let shape = self.shape();
         match state {
             SavedIndex::Global(state) => {
-                let at = shape.definition.globals.iter().position(|index| index.name == *name);
-                if let Some(index) = at.and_then(|at| shape.indexes.get(at)) {
+                if let Some(index) = shape.global(name) {
                     index.restore_more(committed, state);
                 }
             }
             SavedIndex::Vector(state) => {
-                let at = shape.definition.vectors.iter().position(|index| index.name == *name);
-                if let Some(index) = at.and_then(|at| shape.vectors.get(at)) {
+                if let Some(index) = shape.vector(name) {
                     index.restore_more(committed, state);
                 }
             }
@@ -409,22 +407,15 @@ impl Table {
     /// Restores a global index from a checkpoint.
     pub(super) fn restore_index(&self, committed: &Committed<'_>, name: &Name, state: SavedIndex) {
         let shape = self.shape();
-        let definition = &shape.definition;
         let derived = match state {
             SavedIndex::Global(state) => {
-                let at = definition.globals.iter().position(|index| index.name == *name);
-                let Some(index) = at.and_then(|at| shape.indexes.get(at)) else {
-                    return;
-                };
+                let Some(index) = shape.global(name) else { return };
                 let derived = state.entries.is_none();
                 index.restore(committed, state);
                 derived
             }
             SavedIndex::Vector(state) => {
-                let at = definition.vectors.iter().position(|index| index.name == *name);
-                let Some(index) = at.and_then(|at| shape.vectors.get(at)) else {
-                    return;
-                };
+                let Some(index) = shape.vector(name) else { return };
                 let derived = state.entries.is_none();
                 index.restore(committed, state);
                 derived

@@ -1,6 +1,7 @@
 //! Control-plane operations, end to end through `dispatch`.
 
-use crate::common::{Twin, error_text};
+use crate::common::commits::{self, Recorder};
+use crate::common::{Twin, copies, error_text, settings};
 use dynatwin_engine::{Conditions, Lag, Moment};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -425,7 +426,13 @@ fn a_deleted_index_is_no_longer_warmed() {
 
 #[test]
 fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
-    let twin = slow_twin();
+    let twin = Twin::new(1);
+    let recorder = Recorder::of(&twin.engine);
+    twin.ok(
+        "CreateTable",
+        &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    twin.engine.set_conditions(Conditions::AWS).unwrap();
     let conditions = twin.engine.conditions();
     twin.engine
         .set_conditions(Conditions {
@@ -436,14 +443,42 @@ fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
     ["a", "b"].iter().for_each(|pk| twin.put(pk, json!({"S": "x"})));
     twin.ok("UpdateTable", &create_index("by-g", json!({})));
     advance(&twin, 3600);
-    let counts = || {
+    let counts_of = |twin: &Twin| {
         let index = &twin.describe()["GlobalSecondaryIndexes"][0];
         ["IndexStatus", "ItemCount", "IndexSizeBytes"].map(|member| index[member].clone())
     };
+    let counts = || counts_of(&twin);
     let [status, count, bytes] = counts();
     assert!(bytes.as_u64().unwrap() > 0 && status == "ACTIVE" && count == 2);
     twin.ok("UpdateTable", &delete_index("by-g"));
-    assert_eq!(counts(), [json!("DELETING"), count, bytes]);
+    let expect = [json!("DELETING"), count, bytes];
+    assert_eq!(counts(), expect);
+    // So has its index in each copy of the state, until the deletion ends.
+    let copies = copies::of(&twin.engine, &recorder, || settings(1)).into_iter();
+    let caller = || twin.caller.clone();
+    let copies: Vec<_> = copies
+        .map(|(what, engine)| {
+            (
+                what,
+                Twin {
+                    engine,
+                    caller: caller(),
+                },
+            )
+        })
+        .collect();
+    for (what, copy) in &copies {
+        assert_eq!(counts_of(copy), expect, "{what}");
+        assert_eq!(commits::dump(&copy.engine), commits::dump(&twin.engine), "{what}");
+    }
+    twin.put("c", json!({"S": "x"}));
+    for (what, copy) in &copies {
+        copy.put("c", json!({"S": "x"}));
+        assert_eq!(counts_of(copy), expect, "{what}");
+        advance(copy, 3600);
+        assert_eq!(copy.describe()["GlobalSecondaryIndexes"], Value::Null, "{what}");
+    }
+    assert_eq!(counts(), expect);
 }
 
 #[test]

@@ -125,7 +125,8 @@ pub enum Mutation {
         /// The items and their keys.
         items: Vec<(Key, Item)>,
     },
-    /// Part of a checkpoint of a table that is not listed yet: a global or vector index. It follows all items.
+    /// Part of a checkpoint of a table that is not listed yet: a global or vector index, also one that is being
+    /// deleted. It follows all items.
     RestoreIndex {
         table: TableId,
         index: Name,

@@ -16,7 +16,7 @@ use crate::storage::{
     SavedIndex, Scope, Shape, StreamState, Table, TableIdentity, Transfer,
 };
 use crate::sync::RwLockReadGuard;
-use crate::value::Item;
+use crate::value::{Item, Name};
 
 /// The maximum number of items, entries, versions or records in a commit. So no commit is longer than about 200 MB,
 /// however large a table is.
@@ -155,7 +155,13 @@ impl Checkpoint {
         let globals = globals.map(|(index, there)| (&index.name, SavedIndex::Global(there.save(self.time))));
         let vectors = definition.vectors.iter().zip(&shape.vectors);
         let vectors = vectors.map(|(index, there)| (&index.name, SavedIndex::Vector(there.save(self.time))));
-        let indexes: Vec<_> = globals.chain(vectors).collect();
+        let is_leaving = |name: &Name| {
+            let mut running = shape.jobs.iter().filter(|job| job.runs(self.time));
+            running.any(|job| job.removes() == Some(name)) && !definition.has_index(name)
+        };
+        let leaving = shape.leaving.iter().filter(|(name, _)| is_leaving(name));
+        let leaving = leaving.map(|(name, contents)| (name, contents.save()));
+        let indexes: Vec<_> = globals.chain(vectors).chain(leaving).collect();
         for (index, state) in indexes {
             for (part, state) in state.divided(SLICE).into_iter().enumerate() {
                 let (index, state) = (index.clone(), Box::new(state));

@@ -1,6 +1,7 @@
 //! Helpers for tests: a twin on a settable clock, and seeded random choices.
 
 pub mod commits;
+pub mod copies;
 pub mod global;
 pub mod model;
 pub mod replay;
