@@ -174,6 +174,14 @@ pub(super) fn wrote_all<'c>(
     }
 }
 
+/// Records the writes of a transaction that the commit log has refused.
+#[cold]
+pub(super) fn refused_all(recorder: &mut RequestRecorder, writes: &[Result<Write<'_>, ApiError>], error: &ApiError) {
+    for write in writes.iter().flatten() {
+        wrote(recorder, write, Err(error), None);
+    }
+}
+
 /// Records the writes of a cancelled transaction.
 #[cold]
 pub(super) fn cancelled_writes(

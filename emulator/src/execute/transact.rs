@@ -53,16 +53,24 @@ fn carry_out(
         return Err(cancelled(context, writes, failures));
     }
     reserve(context, writes, &changes)?;
-    context.record(|recorder| trace::wrote_all(recorder, writes, changes.iter().map(|planned| &planned.change)));
     let ends = context.now.plus(time_in_flight(context, writes));
     // There is one: a transaction without actions is rejected earlier.
     let Some(first) = writes.iter().flatten().next() else {
         return Ok(Vec::new());
     };
     let log = first.target.table.log();
-    let committed = log.begin(context.now, Origin::Request, || {
+    let begun = log.begin(context.now, Origin::Request, || {
         mutations(context, writes, &changes, ends)
-    })?;
+    });
+    let committed = match begun {
+        Ok(committed) => committed,
+        Err(error) => {
+            let error = ApiError::from(error);
+            context.record(|recorder| trace::refused_all(recorder, writes, &error));
+            return Err(error);
+        }
+    };
+    context.record(|recorder| trace::wrote_all(recorder, writes, changes.iter().map(|planned| &planned.change)));
     if ends > context.now {
         hold(context, committed, writes, &changes, locked, ends);
     } else {

@@ -232,24 +232,30 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             change = Err(error);
         }
     }
+    // A change is large: it is returned in place.
+    let mut committed = None;
+    if let Ok(planned) = &change
+        && write.changes(planned)
+    {
+        let mutations = || vec![Mutation::of_change(table.ordinal, planned)];
+        match table.log().begin(context.now, Origin::Request, mutations) {
+            Ok(begun) => committed = Some(begun),
+            Err(error) => {
+                capacity::restore_size(table, planned, context.now);
+                change = Err(error.into());
+            }
+        }
+    }
     context.record(|recorder| {
         trace::wrote(recorder, write, change.as_ref(), guard.get(&write.key));
     });
-    // A change is large: it is returned in place.
-    let mut refused = None;
     if let Ok(change) = &change {
-        if write.changes(change) {
-            let mutations = || vec![Mutation::of_change(table.ordinal, change)];
-            match table.log().begin(context.now, Origin::Request, mutations) {
-                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),
-                Err(error) => {
-                    capacity::restore_size(table, change, context.now);
-                    refused = Some(error);
-                }
-            }
+        let applies = committed.is_some();
+        if let Some(committed) = committed {
+            table.apply(&committed, partition, &mut guard, shape, change);
         }
         drop(guard);
-        if write.changes(change) {
+        if applies {
             context.record_change(table, shape, change);
         }
         if shape.records_changes() {
@@ -258,9 +264,6 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         shape
             .queues_of(change)
             .for_each(|queue| queue.drain_if_full(context.now));
-    }
-    if let Some(error) = refused {
-        change = Err(error.into());
     }
     change
 }

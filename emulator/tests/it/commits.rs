@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::common::{Twin, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_engine::{Clock, Conditions, ControlFailure, Engine, Lag, Moment, Settings};
+use dynatwin_engine::monitoring::{EventKind, Units};
+use dynatwin_engine::{Clock, Conditions, ControlFailure, Engine, ErrorKind, Lag, Moment, Settings};
 use serde_json::json;
 
 /// A disk that can be full.
@@ -109,6 +110,65 @@ fn a_refused_commit_does_not_change_the_size_of_a_partition() {
     ] {
         let (status, answer) = twin.send(operation, &body);
         assert_eq!((status, bytes()), (500, before), "{operation}: {answer}");
+    }
+}
+
+/// What a refused write would have cost is counted nowhere, and the log of requests has its error.
+#[test]
+fn a_refused_commit_is_not_recorded_as_done() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    twin.engine.watch(true);
+    let put = |pk: &str| json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": "x"}}});
+    twin.ok("PutItem", &put("there"));
+    twin.engine.listen(true);
+    let disk = Arc::new(Disk::default());
+    twin.engine.attach_sink(disk.clone(), 0);
+    let key = json!({"TableName": "tab", "Key": {"pk": {"S": "there"}}});
+    let mut update = key.clone();
+    update["UpdateExpression"] = json!("REMOVE g");
+    let consumed = || {
+        let metrics = twin.engine.metrics(&twin.caller);
+        let units = metrics.iter().filter(|metric| metric.name.contains("CapacityUnits"));
+        units.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let before = consumed();
+    assert!(!before.is_empty());
+    let events = twin.engine.events_after(0, 1000).next;
+    for (operation, body, writes) in [
+        ("PutItem", put("new"), 1),
+        ("PutItem", put("there"), 1),
+        ("UpdateItem", update, 1),
+        ("DeleteItem", key, 1),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"tab": [{"PutRequest": {"Item": put("a")["Item"]}}]}}),
+            1,
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": "DELETE FROM tab WHERE pk = 'there'"}),
+            1,
+        ),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": put("a")}, {"Put": put("b")}]}),
+            2,
+        ),
+    ] {
+        disk.0.store(true, Ordering::Relaxed);
+        let (status, answer) = twin.send(operation, &body);
+        assert_eq!(status, 500, "{operation}: {answer}");
+        assert_eq!(consumed(), before, "{operation}");
+        let requests = twin.engine.requests();
+        let accesses = &requests.last().unwrap().accesses;
+        let recorded: Vec<_> = accesses.iter().map(|access| (access.error, access.write)).collect();
+        let refused = (Some(ErrorKind::InternalServerError), Units::ZERO);
+        assert_eq!(recorded, vec![refused; writes], "{operation}");
+        let logged = twin.engine.events_after(events, 1000).events;
+        let is_request = |kind: &EventKind| matches!(kind, EventKind::Request(_) | EventKind::Entry(..));
+        let consequences = logged.iter().filter(|event| !is_request(&event.kind));
+        assert_eq!(consequences.count(), 0, "{operation}: {logged:?}");
     }
 }
 
