@@ -207,11 +207,31 @@ pub(super) fn spend_replicated(table: &Table, change: &Change, now: Moment) {
 /// Splits the shards of the table's stream where its partitions were split. The caller must not hold a lock of the table.
 #[cold]
 pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
+    split_shards(table, context.now, |split| {
+        context.record(|recorder| recorder.cause(context.now, &table.name, split));
+    });
+}
+
+/// Splits the shards of the table's stream where due work has split its partitions. The caller must not hold a lock of the
+/// table.
+pub(super) fn follow_due_splits(table: &Table, now: Moment) {
+    if !table.capacity.is_counted() {
+        return;
+    }
+    split_shards(table, now, |split| {
+        if table.events().has_subscribers() {
+            table.events().record_due(now, split);
+        }
+    });
+}
+
+#[cold]
+fn split_shards(table: &Table, now: Moment, record: impl Fn(EventKind)) {
     let splits = table.capacity.lock().as_mut().map(|ledger| ledger.take_splits());
     for token in splits.into_iter().flatten() {
-        context.record(|recorder| recorder.cause(context.now, &table.name, EventKind::PartitionSplit(token)));
+        record(EventKind::PartitionSplit(token));
         // If the commit fails, the shard is unchanged.
-        let _ = table.split_stream(token, context.now);
+        let _ = table.split_stream(token, now);
     }
 }
 

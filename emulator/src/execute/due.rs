@@ -61,6 +61,7 @@ fn run_slice(table: &Table, partition: &Partition, most: usize, now: Moment) -> 
     let run = Run::new(table, &guard, (SLICE, most), now);
     let deleted = run.apply(table, &shape, (partition, &mut guard), now);
     drop(guard);
+    capacity::follow_due_splits(table, now);
     if run.deferrable > Moment::FIRST {
         shape.queues().for_each(|queue| queue.drain_if_full(now));
     }
@@ -217,6 +218,8 @@ fn read_with_arrivals<'p>(
     let mut guard = partition.write();
     let shape = table.shape();
     run_with(table, &shape, (partition, &mut guard), (&arrived, now), |_| Vec::new());
+    drop(guard);
+    capacity::follow_due_splits(table, now);
     None
 }
 
@@ -318,6 +321,8 @@ pub(super) fn read_range<'p>(
             let deletions = hidden.iter().map(|key| contents.due_deletion(&shape, key, now));
             deletions.flatten().collect()
         });
+        drop(guard);
+        capacity::follow_due_splits(table, now);
     }
     read(table, partition, now)
 }
@@ -662,6 +667,8 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
         }
     }
     table.count_expired(count);
+    drop(guard);
+    capacity::follow_due_splits(table, now);
     due + count
 }
 

@@ -194,7 +194,11 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
 /// Executes a write of a bulk operation, which costs no units: the operation is paid for by the byte, and the service
 /// retries throttled writes.
 pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
-    carry_out(context, write, false)
+    let written = carry_out(context, write, false);
+    if write.target.table.capacity.is_counted() {
+        capacity::follow_splits(context, &write.target.table);
+    }
+    written
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@ use crate::common::Twin;
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::faults::Exceeded;
 use dynatwin_engine::monitoring::{Heat, Units};
-use dynatwin_engine::{Conditions, Enforcement, Lag};
+use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
 use super::{create, enforced, heat, on_demand, provisioned, put, seconds, write};
@@ -508,4 +508,99 @@ fn shards_split_with_their_partitions() {
         .collect();
     // Each split closes a shard and opens two.
     assert_eq!(after.len(), before + 2 * (starts.len() - before));
+}
+
+/// A partition that grows too large is split together with its shard at the same moment, whatever makes it grow.
+#[test]
+fn shards_split_with_partitions_that_due_work_splits() {
+    let minute = Duration::from_mins(1);
+    let conditions = |twin: &Twin| {
+        let rules = Enforcement {
+            partition_size: 20 * 1024,
+            ..Enforcement::AWS
+        };
+        let conditions = Conditions {
+            capacity: Capacity::Enforced(rules),
+            transaction_time: Lag::Fixed(minute),
+            replication_lag: Lag::Fixed(minute),
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+    };
+    let caller = |region: &str| Caller {
+        access_key: "test".into(),
+        region: region.into(),
+    };
+    let item = |at: usize| json!({"pk": {"S": format!("k{at}")}, "v": {"S": "x".repeat(1000)}});
+    // What writes the items, and the region in which they arrive as due work.
+    type Write = fn(&Twin, &dyn Fn(usize) -> Value);
+    let transact: Write = |twin, item| {
+        let put = |at: usize| json!({"Put": {"TableName": "tab", "Item": item(at)}});
+        let puts: Vec<Value> = (0..90).map(put).collect();
+        twin.ok("TransactWriteItems", &json!({"TransactItems": puts}));
+    };
+    let put: Write = |twin, item| {
+        for at in 0..90 {
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item(at)}));
+        }
+    };
+    type Run = fn(&Twin, &Caller);
+    let step: Run = |_, _| {};
+    let read: Run = |twin, caller| {
+        let get = json!({"TableName": "tab", "Key": {"pk": {"S": "k1"}}}).to_string();
+        (0..90).for_each(|at| {
+            drop(
+                twin.engine
+                    .dispatch(caller, "GetItem", get.replace("k1", &format!("k{at}")).as_bytes()),
+            )
+        });
+    };
+    let timer: Run = |twin, _| {
+        twin.engine.run_background_work();
+    };
+    for (what, write, region) in [("transaction", transact, "us-east-1"), ("arrivals", put, "eu-west-1")] {
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        for (advances, run) in [(true, step), (false, read), (false, timer)] {
+            let twin = Twin::new(1);
+            let table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}});
+            create(&twin, &table);
+            let replica = json!([{"Create": {"RegionName": "eu-west-1"}}]);
+            twin.ok("UpdateTable", &json!({"TableName": "tab", "ReplicaUpdates": replica}));
+            conditions(&twin);
+            let caller = caller(region);
+            let send = |operation: &str, body: &Value| -> Value {
+                let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+                serde_json::from_slice(&answer.body).unwrap()
+            };
+            let shards = || {
+                let tables = send("DescribeTable", &json!({"TableName": "tab"}));
+                let body = json!({"StreamArn": tables["Table"]["LatestStreamArn"]});
+                let target = "DynamoDBStreams_20120810.DescribeStream";
+                let answer = twin.engine.dispatch(&caller, target, body.to_string().as_bytes());
+                let stream: Value = serde_json::from_slice(&answer.body).unwrap();
+                stream["StreamDescription"]["Shards"].as_array().unwrap().len()
+            };
+            let partitions = || {
+                twin.engine.account(&caller).heat("tab").unwrap().resources[0]
+                    .partitions
+                    .len()
+            };
+            let before = (partitions(), shards());
+            write(&twin, &item);
+            if advances {
+                twin.engine.advance(minute);
+            } else {
+                twin.engine.clock().advance(minute);
+            }
+            run(&twin, &caller);
+            let after = (partitions(), shards());
+            assert!(after.0 > before.0, "{what}: {before:?} {after:?}");
+            assert_eq!(after.1, before.1 + 2 * (after.0 - before.0), "{what}");
+            found.push(after);
+        }
+        assert_eq!(found, vec![found[0]; 3], "{what}");
+    }
 }
