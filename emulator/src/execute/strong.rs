@@ -57,7 +57,7 @@ pub(super) fn write(
         return Err(ApiError::internal());
     }
     let claims = group.claims();
-    let Some(mut claim) = claims.claim(&write.key, &table.scope.region, context.now) else {
+    let Some(claim) = claims.claim(&write.key, &table.scope.region, context.now) else {
         return Err(ApiError::replicated_write_conflict());
     };
     let turn = claims.take_turn();
@@ -68,7 +68,9 @@ pub(super) fn write(
     }
     drop(turn);
     let done = round_trip(context, table, &write.key.bytes);
-    claim.keep_until(done);
+    if done > context.now {
+        table.keep_claim(&claim, done, context.now);
+    }
     context.wait(done.since(context.now));
     Ok(change)
 }

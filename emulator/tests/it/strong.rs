@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::global::{Twin, caller};
-use dynatwin_engine::{Conditions, Lag};
+use crate::common::{copies, settings};
+use dynatwin_engine::{Conditions, Engine, Lag};
 use serde_json::{Value, json};
 
 const US: &str = "us-east-1";
@@ -130,6 +131,52 @@ fn a_write_of_another_region_is_a_conflict_until_a_write_is_answered() {
     never["ConditionExpression"] = json!("attribute_not_exists(pk)");
     assert_eq!(twin.send(US, "PutItem", &never).0, 400);
     assert_eq!(try_put(&twin, OHIO, "a"), done);
+}
+
+/// A copy of the state excludes other regions from an item for as long as the original does.
+#[test]
+fn a_copy_has_the_claims_of_completed_writes() {
+    let twin = Twin::strong(&ALL);
+    twin.engine
+        .set_conditions(Conditions {
+            region_round_trip: Lag::Fixed(Duration::from_millis(100)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let status = |engine: &Engine, region: &str, pk: &str| {
+        let body = put(pk, "x").to_string();
+        engine.dispatch(&caller(region), "PutItem", body.as_bytes()).status
+    };
+    // A claim that has ended, of another region, is none.
+    assert_eq!(status(&twin.engine, OHIO, "b"), 200);
+    twin.engine.advance(Duration::from_millis(100));
+    for (region, pk) in [(US, "a"), (OREGON, "b")] {
+        assert_eq!(status(&twin.engine, region, pk), 200);
+    }
+    twin.engine.advance(Duration::from_millis(50));
+    let copies = copies::of(&twin.engine, twin.recorder(), || settings(7));
+    let original = [("original", &twin.engine)];
+    for (what, engine) in original
+        .into_iter()
+        .chain(copies.iter().map(|(what, copy)| (*what, copy)))
+    {
+        // After so many milliseconds.
+        for (after, region, pk, expect) in [
+            (0, OHIO, "a", 400),
+            (0, OHIO, "b", 400),
+            (0, US, "b", 400),
+            (0, OHIO, "c", 200),
+            (49, OREGON, "a", 400),
+            (0, US, "a", 200),
+            (1, OHIO, "a", 400),
+            (0, OHIO, "b", 200),
+            (99, OHIO, "a", 200),
+        ] {
+            engine.advance(Duration::from_millis(after));
+            let found = status(engine, region, pk);
+            assert_eq!(found, expect, "{what}: {region} {pk} after {after} ms");
+        }
+    }
 }
 
 #[test]

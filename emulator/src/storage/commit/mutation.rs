@@ -172,6 +172,8 @@ pub enum Mutation {
         /// The changes of one region.
         state: Box<SavedInbox>,
     },
+    /// A completed write of a global table with strong consistency excludes those of other regions from its item.
+    ClaimItem { table: TableId, key: Key, until: Moment },
     /// Part of a checkpoint: a stream, without its records. It precedes its table.
     RestoreStream {
         /// The scope of the stream.

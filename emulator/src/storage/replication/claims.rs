@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::commit::Committed;
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::sync::{Mutex, MutexGuard};
@@ -15,6 +16,16 @@ struct Claim {
     writers: usize,
     /// Until when a completed write excludes other regions.
     until: Moment,
+}
+
+impl Claim {
+    fn new(region: &Name) -> Box<Claim> {
+        Box::new(Claim {
+            region: region.clone(),
+            writers: 0,
+            until: Moment::FIRST,
+        })
+    }
 }
 
 /// The items of a global table that are being written, and by which region. No two regions write an item at the same
@@ -43,14 +54,20 @@ impl ClaimedItems {
         }
     }
 
-    /// Ends a write, which excludes other regions until a moment.
-    fn release(&mut self, key: &Key, now: Moment, until: Moment) {
-        let Some(claim) = self.claims.get_mut(key) else { return };
-        claim.writers -= 1;
+    /// Excludes other regions until a moment, although the write has completed.
+    fn keep(&mut self, key: &Key, region: &Name, until: Moment) {
+        let claim = self.claims.entry(key.clone()).or_insert_with(|| Claim::new(region));
         if until > claim.until {
             self.ends.remove(&(claim.until, key.clone()));
             claim.until = until;
+            self.ends.insert((until, key.clone()));
         }
+    }
+
+    /// Ends a write.
+    fn release(&mut self, key: &Key, now: Moment) {
+        let Some(claim) = self.claims.get_mut(key) else { return };
+        claim.writers -= 1;
         if claim.until > now {
             self.ends.insert((claim.until, key.clone()));
         } else if claim.writers == 0 {
@@ -64,8 +81,8 @@ impl ClaimedItems {
 pub struct ItemClaim<'c> {
     claims: &'c Claims,
     key: Key,
+    region: Name,
     now: Moment,
-    until: Moment,
 }
 
 impl Claims {
@@ -74,13 +91,7 @@ impl Claims {
     pub fn claim(&self, key: &Key, region: &Name, now: Moment) -> Option<ItemClaim<'_>> {
         let mut items = self.items.lock();
         items.expire(now);
-        let claim = items.claims.entry(key.clone()).or_insert_with(|| {
-            Box::new(Claim {
-                region: region.clone(),
-                writers: 0,
-                until: now,
-            })
-        });
+        let claim = items.claims.entry(key.clone()).or_insert_with(|| Claim::new(region));
         if claim.region != *region {
             return None;
         }
@@ -88,9 +99,25 @@ impl Claims {
         Some(ItemClaim {
             claims: self,
             key: key.clone(),
+            region: region.clone(),
             now,
-            until: now,
         })
+    }
+
+    /// The claims of completed writes that exclude other regions at `now`: the item, its region, and until when.
+    pub(in crate::storage) fn save(&self, now: Moment) -> Vec<(Key, Name, Moment)> {
+        let items = self.items.lock();
+        let kept = items.claims.iter().filter(|(_, claim)| claim.until > now);
+        kept.map(|(key, claim)| (key.clone(), claim.region.clone(), claim.until))
+            .collect()
+    }
+
+    /// Restores the claim of a completed write.
+    pub(in crate::storage) fn restore(&self, committed: &Committed<'_>, key: &Key, region: &Name, until: Moment) {
+        let mut items = self.items.lock();
+        // The write was possible: claims of other regions had ended.
+        items.expire(committed.time);
+        items.keep(key, region, until);
     }
 
     /// Serializes the application of writes in all regions, until the result is dropped. It is acquired before the lock
@@ -101,15 +128,19 @@ impl Claims {
 }
 
 impl ItemClaim<'_> {
+    pub(in crate::storage) fn key(&self) -> &Key {
+        &self.key
+    }
+
     /// Excludes other regions until a moment, although the write has completed.
-    pub fn keep_until(&mut self, until: Moment) {
-        self.until = until;
+    pub(in crate::storage) fn keep_until(&self, _: &Committed<'_>, until: Moment) {
+        self.claims.items.lock().keep(&self.key, &self.region, until);
     }
 }
 
 impl Drop for ItemClaim<'_> {
     fn drop(&mut self) {
-        self.claims.items.lock().release(&self.key, self.now, self.until);
+        self.claims.items.lock().release(&self.key, self.now);
     }
 }
 
@@ -130,20 +161,20 @@ mod tests {
         let (us, eu): (Name, Name) = ("us-east-1".into(), "eu-west-1".into());
         let at = |millis| Moment::START.plus(Duration::from_millis(millis));
         let first = claims.claim(&key(1), &us, at(0)).unwrap();
-        let mut second = claims.claim(&key(1), &us, at(0)).unwrap();
+        let second = claims.claim(&key(1), &us, at(0)).unwrap();
         assert!(claims.claim(&key(1), &eu, at(0)).is_none() && claims.claim(&key(2), &eu, at(0)).is_some());
         drop(first);
         assert!(claims.claim(&key(1), &eu, at(0)).is_none());
         // After its completion a write excludes the others for a while.
-        second.keep_until(at(50));
+        second.keep_until(&Committed::replayed(at(10)), at(50));
         drop(second);
         assert!(claims.claim(&key(1), &us, at(10)).is_some());
         assert!(claims.claim(&key(1), &eu, at(49)).is_none());
         assert!(claims.claim(&key(1), &eu, at(50)).is_some());
         // Of two writes that overlap, the one that excludes the others for longer may end first.
         let first = claims.claim(&key(1), &us, at(60)).unwrap();
-        let mut second = claims.claim(&key(1), &us, at(60)).unwrap();
-        second.keep_until(at(110));
+        let second = claims.claim(&key(1), &us, at(60)).unwrap();
+        second.keep_until(&Committed::replayed(at(60)), at(110));
         drop(second);
         drop(first);
         assert!(claims.claim(&key(1), &eu, at(109)).is_none());
@@ -154,8 +185,8 @@ mod tests {
         }
         // A later write excludes the others for longer, and each item by itself.
         let complete = |item, now, until| {
-            let mut claim = claims.claim(&key(item), &us, at(now)).unwrap();
-            claim.keep_until(at(until));
+            let claim = claims.claim(&key(item), &us, at(now)).unwrap();
+            claim.keep_until(&Committed::replayed(at(now)), at(until));
         };
         complete(1, 200, 250);
         complete(1, 210, 260);

@@ -9,7 +9,7 @@ mod counts;
 mod inbox;
 mod version;
 
-pub use claims::Claims;
+pub use claims::{Claims, ItemClaim};
 pub use counts::ReplicationCounts;
 pub use inbox::{Inbox, ReplicatedChange, SavedInbox};
 pub use version::{ReplicaVersion, ReplicaVersions, Stamp, VersionComparison};
@@ -219,6 +219,26 @@ impl Table {
         let partitions = self.partitions().iter();
         let settled = partitions.map(|partition| partition.inbox.settled_at(source));
         settled.max().unwrap_or(Moment::FIRST)
+    }
+
+    /// Excludes the writes of other regions from an item until a moment, after a write of it. The write has completed, so
+    /// the claim is kept even if the sink rejects it.
+    pub fn keep_claim(&self, claim: &ItemClaim<'_>, until: Moment, now: Moment) {
+        let committed = self.log().begin(now, Origin::Replication, || {
+            vec![Mutation::ClaimItem {
+                table: self.ordinal,
+                key: claim.key().clone(),
+                until,
+            }]
+        });
+        claim.keep_until(&committed.unwrap_or_else(|_| Committed::replayed(now)), until);
+    }
+
+    /// Replays the claim of a completed write.
+    pub(super) fn restore_claim(&self, committed: &Committed<'_>, key: &Key, until: Moment) {
+        if let Some(group) = self.replica_group() {
+            group.claims().restore(committed, key, &self.scope.region, until);
+        }
     }
 
     /// Restores the versions of items from a checkpoint.

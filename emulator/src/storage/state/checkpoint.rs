@@ -144,6 +144,20 @@ impl Checkpoint {
         }
     }
 
+    /// The claims of completed writes of a group with strong consistency.
+    fn push_claims(&mut self, tables: &[&Arc<Table>], group: &GroupState) {
+        let replicas = tables.iter().filter(|table| group.replica(table.ordinal).is_some());
+        let live = replicas.clone().next().and_then(|table| table.replica_group());
+        let claims = live.map(|group| group.claims().save(self.time));
+        for (key, region, until) in claims.into_iter().flatten() {
+            let mut replicas = replicas.clone();
+            if let Some(table) = replicas.find(|table| table.scope.region == region) {
+                let table = table.ordinal;
+                self.push(Mutation::ClaimItem { table, key, until });
+            }
+        }
+    }
+
     fn push_items(&mut self, table: TableId, items: Items) {
         let after = None;
         self.parts.push_back(CheckpointPart::Items { table, items, after });
@@ -327,6 +341,7 @@ impl Catalog {
             let mut group = GroupState::clone(&group);
             group.drop_gone(now);
             checkpoint.push(replica::mutation(&group));
+            checkpoint.push_claims(&tables, &group);
         }
         let mut hidden = TableId::MAX;
         for (((scope, _), backups), transfers) in scopes.iter().zip(&backups).zip(&transfers) {

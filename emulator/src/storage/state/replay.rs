@@ -247,6 +247,9 @@ impl<'c> Replay<'c> {
             Mutation::PauseReplication { table, source, paused } => {
                 self.table(*table)?.set_replication_paused(committed, source, *paused);
             }
+            Mutation::ClaimItem { table, key, until } => {
+                self.table(*table)?.restore_claim(committed, key, *until);
+            }
             Mutation::RestoreVersions { table, versions } => {
                 self.table(*table)?.restore_versions(committed, versions);
             }

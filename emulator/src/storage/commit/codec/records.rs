@@ -149,6 +149,7 @@ enumerations! {
         28 PauseReplication { table source paused }
         29 RestoreVersions { table versions }
         30 RestoreInbox { table place state }
+        31 ClaimItem { table key until }
     }
 }
 
