@@ -57,7 +57,9 @@ pub use job::{Job, JobKind, RecentChanges};
 pub use partition::{Contents, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, PriorItem, Recovery};
-pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Witness};
+pub use replica::{
+    Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Synchronization, Witness,
+};
 pub use replication::{ReplicaVersion, ReplicaVersions, ReplicatedChange, SavedInbox, Stamp, VersionComparison};
 pub use scope::Scope;
 pub use settings::{Restored, TableSettings, TableStage, TableStream};

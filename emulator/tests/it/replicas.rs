@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{caller, settings};
+use crate::common::{caller, copies, settings};
 use dynatwin_engine::{Caller, Engine, Moment, Settings};
 use serde_json::{Value, json};
 
@@ -166,6 +166,81 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
             let scan = json!({"TableName": "tab", "IndexName": "by-g", "Select": "COUNT"});
             let entries = ["us-east-1", "eu-west-1"].map(|region| other.must(region, "Scan", &scan)["Count"].clone());
             assert_eq!(entries, [30, 30], "after {end} commits");
+        }
+    }
+}
+
+/// A replay that ends before all replicas have a change of shared settings makes the change, and nothing else: overrides and
+/// own settings are kept, and each replica then has what it would have had.
+#[test]
+fn a_change_of_settings_that_stops_is_finished_as_it_was_begun() {
+    let (us, eu, ap) = ("us-east-1", "eu-west-1", "ap-south-1");
+    let index = json!({"Create": {"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}});
+    let definitions =
+        json!([{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}]);
+    let limits = |read: i64, write: i64| json!({"MaxReadRequestUnits": read, "MaxWriteRequestUnits": write});
+    let time_to_live = json!({"Enabled": true, "AttributeName": "ttl"});
+    let changes = [
+        (
+            "UpdateTable",
+            json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS"}}),
+        ),
+        ("UpdateTable", json!({"OnDemandThroughput": limits(500, 700)})),
+        ("UpdateTable", json!({"OnDemandThroughput": limits(90, 80)})),
+        ("UpdateTable", json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"})),
+        (
+            "UpdateTable",
+            json!({"AttributeDefinitions": definitions, "GlobalSecondaryIndexUpdates": [index]}),
+        ),
+        (
+            "UpdateTable",
+            json!({"WarmThroughput": {"ReadUnitsPerSecond": 13_000, "WriteUnitsPerSecond": 5000}}),
+        ),
+        ("UpdateTimeToLive", json!({"TimeToLiveSpecification": time_to_live})),
+    ];
+    for (operation, change) in changes {
+        let twin = Twin::new();
+        twin.must(
+            us,
+            "UpdateTable",
+            &json!({"TableName": "tab", "OnDemandThroughput": limits(90, 700)}),
+        );
+        twin.add_replica(us, eu);
+        twin.add_replica(us, ap);
+        let overridden = json!({"RegionName": eu, "OnDemandThroughputOverride": {"MaxReadRequestUnits": 40}});
+        twin.update(us, &json!({"Update": overridden}));
+        let override_class = json!({"RegionName": ap, "TableClassOverride": "STANDARD_INFREQUENT_ACCESS"});
+        twin.update(us, &json!({"Update": override_class}));
+        twin.put(us, "a");
+        let shown = |twin: &Twin| -> Value {
+            let of = |region: &&str| {
+                let tab = json!({"TableName": "tab"});
+                let mut table = twin.describe(region);
+                // Replicas are UPDATING for a time that depends on the request.
+                table["Replicas"] = Value::Null;
+                json!([table, twin.must(region, "DescribeTimeToLive", &tab)])
+            };
+            [us, eu, ap].iter().map(of).collect()
+        };
+        twin.engine.run_due();
+        let before = (twin.recorder.commits().len(), shown(&twin));
+        let mut request = change.clone();
+        request["TableName"] = json!("tab");
+        twin.must(us, operation, &request);
+        let commits = twin.recorder.commits();
+        let after = shown(&twin);
+        assert!(commits.len() > before.0 + 3, "{change}: each replica has a commit");
+        for end in before.0..=commits.len() {
+            let engine = Engine::new(settings(1));
+            let mut replay = engine.replay();
+            commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
+            replay.finish(twin.engine.clock().now());
+            let recorder = Recorder::of(&Engine::new(settings(1)));
+            let other = Twin { engine, recorder };
+            let expect = if end == before.0 { &before.1 } else { &after };
+            let differs = copies::difference(expect, &shown(&other));
+            assert_eq!(differs, None, "{change}, stopped after {} commits", end - before.0);
         }
     }
 }

@@ -67,7 +67,7 @@ impl Stages for Operation {
         let now = context.now;
         replicas::check_settings(context, table, request)?;
         let before = table.shape();
-        let shape = replicas::reshape(table, now, |shape| {
+        let shape = replicas::reshape(context, table, |shape| {
             let was = Arc::clone(&shape.definition);
             let mut edit = TableUpdate {
                 context,

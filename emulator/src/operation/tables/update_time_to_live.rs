@@ -54,7 +54,7 @@ impl Stages for Operation {
         let _turn = context.engine.catalog().change_replicas();
         check_consistency(table, now)?;
         let before = table.shape();
-        let after = replicas::reshape(table, now, |shape| {
+        let after = replicas::reshape(context, table, |shape| {
             match table.stage(shape, now) {
                 TableStage::Active => {}
                 TableStage::Deleting if shape.is_found_after_deletion(now, check::FOUND_AFTER_DELETION) => {}

@@ -13,7 +13,7 @@ mod synchronize;
 use std::sync::{Arc, Weak};
 
 pub use scaling::{Scaling, ScalingPolicy};
-pub use state::{Consistency, GroupState, Removal, Replica, Witness};
+pub use state::{Consistency, GroupState, Removal, Replica, Synchronization, Witness};
 
 use super::commit::{AppendError, Committed, Mutation, Origin};
 use super::identity::TableId;
@@ -89,11 +89,12 @@ impl ReplicaGroup {
     pub(super) fn finish(&self, committed: &Committed<'_>) {
         let (mut state, tables) = (GroupState::clone(&self.state()), self.tables());
         let now = committed.time;
-        if let Some(from) = state.synchronizing.take()
-            && let Some(source) = tables.iter().find(|table| table.ordinal == from)
+        if let Some(change) = state.synchronizing.take()
+            && let Some(source) = tables.iter().find(|table| table.ordinal == change.table)
         {
-            for table in tables.iter().filter(|table| table.ordinal != from) {
-                table.replay_synchronize(committed, source);
+            let after = source.shape();
+            for table in self.peers(change.table) {
+                table.replay_synchronize(committed, &change, &after);
             }
         }
         for replica in state

@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 
 use super::super::identity::{TableId, TableIdentity};
+use super::super::settings::TableSettings;
 use super::scaling::Scaling;
 use crate::clock::Moment;
 
@@ -29,10 +30,21 @@ pub struct GroupState {
     pub witness: Option<Witness>,
     /// Until when the replicas are `UPDATING` after a change of their settings.
     pub updating_until: Moment,
-    /// The table whose settings the others have not taken over yet.
-    pub synchronizing: Option<TableId>,
+    /// The change of shared settings that not all other tables have yet.
+    pub synchronizing: Option<Box<Synchronization>>,
     /// The settings of auto scaling.
     pub scaling: Vec<Scaling>,
+}
+
+/// A change of the settings that replicas share, made in one table and not yet in the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Synchronization {
+    /// The table whose settings were changed.
+    pub table: TableId,
+    /// Its settings before the change.
+    pub before: TableSettings,
+    /// The keys of the other regions, with which tables are encrypted there.
+    pub keys: Vec<(CompactString, String)>,
 }
 
 /// The region that stores the writes of a group of two replicas with strong consistency, but serves no requests.

@@ -6,7 +6,9 @@ use super::super::commit::Committed;
 use super::super::job::{Job, JobKind};
 use super::super::settings::TableSettings;
 use super::super::table::Table;
-use crate::schema::{BillingMode, Definition, Index, OnDemandThroughput};
+use super::state::Synchronization;
+use crate::schema::{BillingMode, Definition, Encryption, Index, OnDemandThroughput};
+use crate::value::Name;
 
 /// Applies the changes of shared settings from `before` to `after` in another replica. Unchanged settings are kept, so
 /// an override lasts until its setting is changed anywhere.
@@ -78,10 +80,16 @@ fn limits(
 }
 
 impl TableSettings {
-    /// Applies a request's changes of another replica's settings, with the jobs that it has begun there.
-    pub fn synchronize(&mut self, before: &TableSettings, after: &TableSettings) {
+    /// Applies a request's changes of another replica's settings, with the jobs that it has begun there, unless they have
+    /// been applied before. `key_arn` is the key of this replica's region.
+    pub fn synchronize(&mut self, before: &TableSettings, after: &TableSettings, key_arn: Option<&str>) {
         let mut definition = Definition::clone(&self.definition);
         synchronize(&before.definition, &after.definition, &mut definition);
+        let is_encrypted = |settings: &TableSettings| settings.definition.encryption.is_some();
+        if is_encrypted(before) != is_encrypted(after) {
+            let key_arn = key_arn.filter(|_| is_encrypted(after)).map(str::to_owned);
+            definition.encryption = key_arn.map(|key_arn| Encryption { key_arn });
+        }
         self.definition = Arc::new(definition);
         let globals = before.definition.globals.iter().map(|index| &index.name);
         let indexes = globals.chain(before.definition.vectors.iter().map(|index| &index.name));
@@ -92,7 +100,9 @@ impl TableSettings {
         }
         // Each region has its own key.
         let begun = |job: &&Job| !before.jobs.contains(job) && !matches!(job.work, JobKind::Encryption { .. });
-        self.jobs.extend(after.jobs.iter().filter(begun).cloned());
+        let begun: Vec<Job> = after.jobs.iter().filter(begun).cloned().collect();
+        self.jobs.retain(|job| !begun.contains(job));
+        self.jobs.extend(begun);
         if before.time_to_live_changed != after.time_to_live_changed {
             self.time_to_live.clone_from(&after.time_to_live);
             self.time_to_live_changed = after.time_to_live_changed;
@@ -104,15 +114,27 @@ impl TableSettings {
 }
 
 impl Table {
-    /// Copies all shared settings from another replica, after a replay that ended before the table had them.
-    pub(super) fn replay_synchronize(&self, committed: &Committed<'_>, source: &Table) {
-        let (own, theirs) = (self.shape(), source.shape());
+    /// Applies a change of another replica's settings, after a replay that ended before all tables had it.
+    pub(super) fn replay_synchronize(
+        &self,
+        committed: &Committed<'_>,
+        change: &Synchronization,
+        after: &TableSettings,
+    ) {
+        let own = self.shape();
         let mut settings = own.settings.clone();
-        settings.synchronize(&own.settings, &theirs.settings);
-        let is_new = |name: &&crate::value::Name| !own.definition.has_index(name);
-        let added: Vec<_> = theirs.index_names().filter(is_new).cloned().collect();
+        let mut keys = change.keys.iter();
+        let key_arn = keys.find(|(region, _)| *region == self.scope.region);
+        let key_arn = key_arn.map(|(_, key_arn)| key_arn.as_str());
+        settings.synchronize(&change.before, after, key_arn);
+        if settings == own.settings {
+            return;
+        }
+        settings.epoch += 1;
         self.replay_settings(committed, settings);
-        for name in &added {
+        let shape = self.shape();
+        let is_new = |name: &&Name| !own.definition.has_index(name);
+        for name in shape.index_names().filter(is_new) {
             self.backfill(name);
         }
     }

@@ -26,7 +26,7 @@ use crate::clock::Moment;
 use crate::sorted::SortedMap;
 
 /// The version of the encoding, which increases with every change of a value's form.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Bytes that are not the encoding of a commit.
 ///

@@ -16,7 +16,8 @@ use crate::storage::{
     IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress, QueuedUpdate,
     RecentChanges, Record, RecordKind, Recovery, Removal, Replica, ReplicaVersion, ReplicatedChange, Restored,
     SavedInbox, SavedIndex, Scaling, ScalingPolicy, Scope, Sequence, Shard, Stamp, StreamEnd, StreamState,
-    TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord, TransferRequest, Witness,
+    Synchronization, TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord,
+    TransferRequest, Witness,
 };
 use crate::transfer::Failure;
 use crate::wire::decode::Decode;
@@ -62,6 +63,7 @@ structures! {
     Insights { index on failure mode requested until }
     AttachedResourcePolicy { stream current before changed until }
     GroupState { id consistency replicas witness updating_until synchronizing scaling }
+    Synchronization { table before keys }
     Scaling { region index minimum maximum role_arn policy }
     ScalingPolicy { name target scale_in_cooldown scale_out_cooldown disable_scale_in }
     Witness { region active_at }

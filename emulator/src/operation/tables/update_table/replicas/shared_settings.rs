@@ -5,14 +5,12 @@ use std::sync::Arc;
 use super::super::edit::check_active;
 use super::super::settings::PROTECTION_COOLDOWN;
 use super::group_update::in_use;
-use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute;
 use crate::operation::tables::kms;
 use crate::request::UpdateTable;
-use crate::schema::Encryption;
-use crate::storage::{Consistency, GroupState, Shape, Table, TableSettings};
+use crate::storage::{Consistency, GroupState, Shape, Synchronization, Table, TableSettings};
 
 /// Rejects changes of settings that a replica does not allow, or not at this time. Called under
 /// [`Catalog::change_replicas`](crate::storage::Catalog::change_replicas).
@@ -46,16 +44,27 @@ pub(in super::super) fn check_settings(
 /// Changes the settings of a table. If it is a replica, the same commit notes that the others do not have them yet; then
 /// [`synchronize`] follows.
 pub(in crate::operation) fn reshape(
+    context: &Context<'_>,
     table: &Table,
-    now: Moment,
     change: impl FnOnce(&mut TableSettings) -> Result<(), ApiError>,
 ) -> Result<Arc<Shape>, ApiError> {
+    let now = context.now;
     let Some((group, state)) = table.replica_group().zip(table.global_state(now)) else {
         return table.reshape(now, change);
     };
+    let key = |replica: Arc<Table>| {
+        let region = replica.scope.region.clone();
+        let key_arn = kms::key_arn_in(context, &region, None);
+        (region, key_arn)
+    };
     let mut state = GroupState::clone(&state);
     state.drop_gone(now);
-    state.synchronizing = Some(table.ordinal);
+    state.synchronizing = Some(Box::new(Synchronization {
+        table: table.ordinal,
+        // Settings are changed under the lock that serializes changes of replicas.
+        before: table.shape().settings.clone(),
+        keys: group.peers(table.ordinal).into_iter().map(key).collect(),
+    }));
     table.reshape_replica(now, &state, &group.tables(), change)
 }
 
@@ -80,13 +89,8 @@ pub(in crate::operation) fn synchronize(
         execute::run_due(&replica, now);
         let shape = replica.reshape::<ApiError>(now, |settings| {
             settings.jobs.retain(|job| job.runs(now));
-            settings.synchronize(before, after);
-            let encrypted = |shape: &Shape| shape.definition.encryption.is_some();
-            if encrypted(before) != encrypted(after) {
-                let key_arn = || kms::key_arn_in(context, &replica.scope.region, None);
-                let encryption = encrypted(after).then(|| Encryption { key_arn: key_arn() });
-                Arc::make_mut(&mut settings.definition).encryption = encryption;
-            }
+            let key_arn = kms::key_arn_in(context, &replica.scope.region, None);
+            settings.synchronize(before, after, Some(&key_arn));
             Ok(())
         })?;
         changed.push((replica, shape));
