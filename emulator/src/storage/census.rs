@@ -27,21 +27,21 @@ impl Census {
 
 /// The last census of a table, and the number of the period in which it was taken.
 #[derive(Debug, Default)]
-pub(super) struct Censuses(Mutex<(u128, Arc<Census>)>);
+pub(super) struct Censuses(Mutex<(u64, Arc<Census>)>);
 
 impl Censuses {
-    /// The census of a period, which `take` takes if it is the first one asked for in the period. The lock encloses no
-    /// other.
-    pub(super) fn of_period(&self, period: u128, take: impl FnOnce() -> Census) -> Arc<Census> {
-        let known = {
-            let last = self.0.lock();
-            (last.0 == period).then(|| Arc::clone(&last.1))
-        };
-        if let Some(known) = known {
-            return known;
-        }
-        let census = Arc::new(take());
-        *self.0.lock() = (period, Arc::clone(&census));
-        census
+    /// The census of a period, if it has been taken. The lock encloses no other.
+    pub(super) fn of_period(&self, period: u64) -> Option<Arc<Census>> {
+        let last = self.0.lock();
+        (last.0 == period).then(|| Arc::clone(&last.1))
+    }
+
+    /// The last census and its period. A new table has that of the first period, in which it is described as empty.
+    pub(super) fn last(&self) -> (u64, Arc<Census>) {
+        self.0.lock().clone()
+    }
+
+    pub(super) fn set(&self, period: u64, census: Arc<Census>) {
+        *self.0.lock() = (period, census);
     }
 }

@@ -28,7 +28,7 @@ pub struct Shape {
     /// The vector indexes' contents, in the definition's order.
     pub vectors: Vec<Arc<VectorEntries>>,
     /// The contents of the indexes that are being deleted, by name.
-    pub(super) leaving: Vec<(Name, DeletingIndex)>,
+    leaving: Vec<(Name, DeletingIndex)>,
     /// The open stream, which receives the records of changes.
     pub stream: Option<Arc<Stream>>,
     /// The latest stream, open or closed.
@@ -210,6 +210,16 @@ impl Shape {
             Some(index) => index.resume(committed),
             None => {}
         }
+    }
+
+    /// The indexes that are being deleted at `now`, by name.
+    pub(super) fn leaving(&self, now: Moment) -> impl Iterator<Item = (&Name, &DeletingIndex)> {
+        let is_leaving = move |name: &Name| {
+            let mut running = self.jobs.iter().filter(|job| job.runs(now));
+            running.any(|job| job.removes() == Some(name)) && !self.definition.has_index(name)
+        };
+        let leaving = self.leaving.iter().filter(move |(name, _)| is_leaving(name));
+        leaving.map(|(name, contents)| (name, contents))
     }
 
     /// The global index of this name, also if it is being deleted.

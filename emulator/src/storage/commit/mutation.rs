@@ -6,8 +6,8 @@ use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::storage::identity::TableId;
 use crate::storage::{
-    BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, Record, ReplicaVersion, SavedInbox,
-    SavedIndex, Scope, StreamState, TableIdentity, TableSettings, TransferKind, TransferRecord,
+    BackupRecord, Census, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, Record, ReplicaVersion,
+    SavedInbox, SavedIndex, Scope, StreamState, TableIdentity, TableSettings, TransferKind, TransferRecord,
 };
 use crate::value::{Item, Name};
 
@@ -171,6 +171,12 @@ pub enum Mutation {
         place: usize,
         /// The changes of one region.
         state: Box<SavedInbox>,
+    },
+    /// The first description of a table in a period counts its items and the entries of its indexes.
+    TakeCensus {
+        table: TableId,
+        period: u64,
+        census: Census,
     },
     /// A completed write of a global table with strong consistency excludes those of other regions from its item.
     ClaimItem { table: TableId, key: Key, until: Moment },

@@ -12,11 +12,11 @@ use crate::storage::identity::TableId;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{
-    Backup, Catalog, Contents, GroupState, Items, Partition, PendingTransaction, Region, ReplicaVersions, SavedInbox,
-    SavedIndex, Scope, Shape, StreamState, Table, TableIdentity, Transfer,
+    Backup, Catalog, Census, Contents, GroupState, Items, Partition, PendingTransaction, Region, ReplicaVersions,
+    SavedInbox, SavedIndex, Scope, Shape, StreamState, Table, TableIdentity, Transfer,
 };
 use crate::sync::RwLockReadGuard;
-use crate::value::{Item, Name};
+use crate::value::Item;
 
 /// The maximum number of items, entries, versions or records in a commit. So no commit is longer than about 200 MB,
 /// however large a table is.
@@ -89,6 +89,15 @@ impl Checkpoint {
             identity: TableIdentity::clone(table),
             settings: Box::new(shape.settings.clone()),
         });
+        let (period, census) = table.censuses.last();
+        if (period, &*census) != (0, &Census::default()) {
+            let census = Census::clone(&census);
+            self.push(Mutation::TakeCensus {
+                table: id,
+                period,
+                census,
+            });
+        }
         for contents in contents {
             self.push_items(id, contents.by_key().clone());
         }
@@ -169,11 +178,7 @@ impl Checkpoint {
         let globals = globals.map(|(index, there)| (&index.name, SavedIndex::Global(there.save(self.time))));
         let vectors = definition.vectors.iter().zip(&shape.vectors);
         let vectors = vectors.map(|(index, there)| (&index.name, SavedIndex::Vector(there.save(self.time))));
-        let is_leaving = |name: &Name| {
-            let mut running = shape.jobs.iter().filter(|job| job.runs(self.time));
-            running.any(|job| job.removes() == Some(name)) && !definition.has_index(name)
-        };
-        let leaving = shape.leaving.iter().filter(|(name, _)| is_leaving(name));
+        let leaving = shape.leaving(self.time);
         let leaving = leaving.map(|(name, contents)| (name, contents.save()));
         let indexes: Vec<_> = globals.chain(vectors).chain(leaving).collect();
         for (index, state) in indexes {

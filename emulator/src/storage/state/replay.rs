@@ -247,6 +247,12 @@ impl<'c> Replay<'c> {
             Mutation::PauseReplication { table, source, paused } => {
                 self.table(*table)?.set_replication_paused(committed, source, *paused);
             }
+            Mutation::TakeCensus { table, period, census } => {
+                // The answer of a deletion describes a table that may be gone.
+                if let Some(table) = self.tables.get(table) {
+                    table.set_census(committed, *period, Arc::new(census.clone()));
+                }
+            }
             Mutation::ClaimItem { table, key, until } => {
                 self.table(*table)?.restore_claim(committed, key, *until);
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::super::census::Census;
+use super::super::commit::{Committed, Mutation};
 use super::super::shape::Shape;
 use super::Table;
 use crate::clock::Moment;
@@ -13,13 +14,31 @@ impl Table {
     pub fn census(&self, shape: &Shape, now: Moment) -> Arc<Census> {
         let age = shape.conditions.statistics_age.as_micros();
         if age == 0 {
-            return Arc::new(self.take_census(shape));
+            return Arc::new(self.take_census(shape, now));
         }
-        let period = now.since(self.created).as_micros() / age;
-        self.censuses.of_period(period, || self.take_census(shape))
+        // Moments are microseconds in 64 bits.
+        let period = (now.since(self.created).as_micros() / age) as u64;
+        if let Some(census) = self.censuses.of_period(period) {
+            return census;
+        }
+        let census = Arc::new(self.take_census(shape, now));
+        let committed = self.log().begin_due(now, || {
+            vec![Mutation::TakeCensus {
+                table: self.ordinal,
+                period,
+                census: Census::clone(&census),
+            }]
+        });
+        self.set_census(&committed, period, Arc::clone(&census));
+        census
     }
 
-    fn take_census(&self, shape: &Shape) -> Census {
+    /// Keeps the census of a period.
+    pub(in crate::storage) fn set_census(&self, _: &Committed<'_>, period: u64, census: Arc<Census>) {
+        self.censuses.set(period, census);
+    }
+
+    fn take_census(&self, shape: &Shape, now: Moment) -> Census {
         let definition = &shape.definition;
         let mut indexes = Vec::new();
         for (at, index) in definition.locals.iter().enumerate() {
@@ -31,7 +50,7 @@ impl Table {
         for (index, contents) in definition.vectors.iter().zip(&shape.vectors) {
             indexes.push((index.name.clone(), contents.count()));
         }
-        for (index, contents) in &shape.leaving {
+        for (index, contents) in shape.leaving(now) {
             indexes.push((index.clone(), contents.count()));
         }
         Census {

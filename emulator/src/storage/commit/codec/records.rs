@@ -12,10 +12,10 @@ use crate::schema::{
 };
 use crate::storage::commit::{Mutation, Origin};
 use crate::storage::{
-    AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination, GroupState,
-    IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress, QueuedUpdate,
-    RecentChanges, Record, RecordKind, Recovery, Removal, Replica, ReplicaVersion, ReplicatedChange, Restored,
-    SavedInbox, SavedIndex, Scaling, ScalingPolicy, Scope, Sequence, Shard, Stamp, StreamEnd, StreamState,
+    AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, Census, ClientToken, Consistency, Destination,
+    GroupState, IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress,
+    QueuedUpdate, RecentChanges, Record, RecordKind, Recovery, Removal, Replica, ReplicaVersion, ReplicatedChange,
+    Restored, SavedInbox, SavedIndex, Scaling, ScalingPolicy, Scope, Sequence, Shard, Stamp, StreamEnd, StreamState,
     Synchronization, TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord,
     TransferRequest, Witness,
 };
@@ -54,6 +54,7 @@ structures! {
     Enforcement {
         burst adaptive partition_read partition_write partition_size heat_split growth shard_readers
     }
+    Census { table indexes }
     Job { work until }
     RecentChanges { deletion tags tagged protection class encryption }
     Recovery { since days }
@@ -152,6 +153,7 @@ enumerations! {
         29 RestoreVersions { table versions }
         30 RestoreInbox { table place state }
         31 ClaimItem { table key until }
+        32 TakeCensus { table period census }
     }
 }
 
