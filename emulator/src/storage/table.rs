@@ -534,9 +534,13 @@ impl Table {
                 self.change_item(&committed, key, Some(item), Cause::Request, None);
             }
         }
-        let shape = self.shape();
-        shape.queues().for_each(|queue| queue.drain(Moment::NEVER));
+        self.complete_indexes();
         Ok(())
+    }
+
+    /// Applies all queued changes of the indexes of a table that is filled as a whole, without their delays.
+    pub(super) fn complete_indexes(&self) {
+        self.shape().queues().for_each(|queue| queue.drain(Moment::NEVER));
     }
 
     /// Applies a change, as [`Partition::apply`] does, and replicates it.

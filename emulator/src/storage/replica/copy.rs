@@ -42,7 +42,7 @@ impl Table {
     /// Copies each item of another table into this one, and returns their number. Locks of the two tables are never nested.
     pub fn copy_items(&self, source: &Table, now: Moment) -> Result<usize, AppendError> {
         let count = each_item(source, |key, item, version| self.put_copy(key, item, &version, now))?;
-        self.shape().queues().for_each(|queue| queue.drain(Moment::NEVER));
+        self.complete_indexes();
         Ok(count)
     }
 
@@ -52,6 +52,7 @@ impl Table {
             self.replay_arrival(committed, &key, Some(&item), &version, committed.time);
             Ok(())
         });
+        self.complete_indexes();
         let mut settings = self.shape().settings.clone();
         settings.active_at = committed.time;
         self.replay_settings(committed, settings);

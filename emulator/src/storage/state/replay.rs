@@ -65,6 +65,8 @@ impl std::error::Error for ReplayError {}
 pub struct Replay<'c> {
     catalog: &'c Catalog,
     tables: SortedMap<TableId, Arc<Table>>,
+    /// The tables that are not listed yet.
+    unlisted: Vec<TableId>,
 }
 
 impl<'c> Replay<'c> {
@@ -74,6 +76,7 @@ impl<'c> Replay<'c> {
         Replay {
             catalog,
             tables: tables.map(|table| (table.ordinal, table)).collect(),
+            unlisted: Vec::new(),
         }
     }
 
@@ -126,8 +129,12 @@ impl<'c> Replay<'c> {
                 cause,
                 due,
             } => {
+                let is_unlisted = self.unlisted.contains(table);
                 let table = self.table(*table)?;
                 table.change_item(committed, key.clone(), item.clone(), *cause, *due);
+                if is_unlisted {
+                    table.complete_indexes();
+                }
             }
             Mutation::HoldItem {
                 table,
@@ -140,6 +147,7 @@ impl<'c> Replay<'c> {
                 let region = self.region(&identity.scope);
                 let table = region.new_table(committed, identity.clone(), TableSettings::clone(settings));
                 self.tables.insert(identity.ordinal, Arc::new(table));
+                self.unlisted.push(identity.ordinal);
             }
             Mutation::ListTable { table } => self.list(committed, *table)?,
             Mutation::RemoveTable { table } => self.remove(committed, *table),
@@ -266,6 +274,7 @@ impl<'c> Replay<'c> {
                 self.catalog.remove_all(committed);
                 self.catalog.forget_due();
                 self.tables.clear();
+                self.unlisted.clear();
             }
         }
         Ok(())
@@ -274,11 +283,22 @@ impl<'c> Replay<'c> {
     fn change_replicas(&mut self, committed: &Committed<'_>, group: &GroupState) {
         let found = |replica: &Replica| self.tables.get(&replica.table).cloned();
         let tables: Vec<_> = group.replicas.iter().filter_map(found).collect();
+        for table in &tables {
+            let is_filled = |state: &GroupState| {
+                let replica = state.replica(table.ordinal);
+                replica.is_some_and(|replica| replica.active_at != Moment::NEVER)
+            };
+            let before = table.replica_group().map(|group| group.state());
+            if before.is_some_and(|before| !is_filled(&before)) && is_filled(group) {
+                table.complete_indexes();
+            }
+        }
         replica::apply(committed, group, &tables);
     }
 
     fn list(&mut self, committed: &Committed<'_>, id: TableId) -> Result<(), String> {
         let table = Arc::clone(self.table(id)?);
+        self.unlisted.retain(|unlisted| *unlisted != id);
         let region = self.region(&table.scope);
         let mut tables = region.tables.write();
         if let Some(before) = tables.get(&table.name) {
@@ -292,6 +312,7 @@ impl<'c> Replay<'c> {
     /// Removes a table, which may have been replaced before.
     fn remove(&mut self, committed: &Committed<'_>, id: TableId) {
         let Some(table) = self.tables.remove(&id) else { return };
+        self.unlisted.retain(|unlisted| *unlisted != id);
         let region = self.region(&table.scope);
         let mut tables = region.tables.write();
         if tables.get(&table.name).is_some_and(|listed| listed.ordinal == id) {
