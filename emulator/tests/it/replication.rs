@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
-use crate::common::{commits, settings};
+use crate::common::{commits, copies, settings};
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::monitoring::EventKind;
@@ -985,4 +985,35 @@ fn arriving_writes_count_as_consumed() {
     let metrics = twin.engine.metrics(&caller(EU));
     let read = metrics.iter().find(|metric| metric.name == "ConsumedReadCapacityUnits");
     assert_eq!(read.map(|metric| metric.value), Some(1.0));
+}
+
+/// A change of a replica that is gone still arrives, also in each copy of the state, and replaces no newer write.
+#[test]
+fn a_copy_keeps_the_writes_that_are_newer_than_what_arrives() {
+    let twin = Twin::lagging(&[US, EU], 60);
+    twin.put(EU, "a", "older");
+    twin.put(EU, "b", "older");
+    let delete = json!({"TableName": "tab", "ReplicaUpdates": [{"Delete": {"RegionName": EU}}]});
+    twin.ok(US, "UpdateTable", &delete);
+    twin.advance(10);
+    let copies = copies::of(&twin.engine, twin.recorder(), || settings(7));
+    let original = [("original", &twin.engine)];
+    for (what, engine) in original
+        .into_iter()
+        .chain(copies.iter().map(|(what, copy)| (*what, copy)))
+    {
+        let send = |operation: &str, body: &Value| -> Value {
+            let answer = engine.dispatch(&caller(US), operation, body.to_string().as_bytes());
+            serde_json::from_slice(&answer.body).unwrap_or_default()
+        };
+        let value = |pk: &str| {
+            let get = json!({"TableName": "tab", "Key": {"pk": {"S": pk}}});
+            send("GetItem", &get)["Item"]["v"]["S"].clone()
+        };
+        let item = json!({"pk": {"S": "a"}, "v": {"S": "newer"}});
+        send("PutItem", &json!({"TableName": "tab", "Item": item}));
+        assert_eq!([value("a"), value("b")], [json!("newer"), Value::Null], "{what}");
+        engine.advance(Duration::from_mins(1));
+        assert_eq!([value("a"), value("b")], [json!("newer"), json!("older")], "{what}");
+    }
 }

@@ -112,8 +112,13 @@ impl Checkpoint {
             }
         }
         self.push_indexes(id, shape);
+        let is_replica = group_of(table, self.time).is_some();
         for (place, (contents, partition)) in contents.iter().zip(table.partitions()).enumerate() {
-            self.push_replication(id, place, contents, partition);
+            // Without replicas the next write forgets the versions.
+            if is_replica || !partition.inbox.is_empty() {
+                self.push_versions(id, contents);
+            }
+            self.push_inbox(id, place, partition);
         }
         if let Some(logs) = &shape.recovery_logs {
             let dropped = logs.dropped();
@@ -132,12 +137,16 @@ impl Checkpoint {
         self.push(Mutation::ListTable { table: id });
     }
 
-    /// The versions of items, and the queued changes from other regions.
-    fn push_replication(&mut self, table: TableId, place: usize, contents: &Contents, partition: &Partition) {
+    /// The versions of items.
+    fn push_versions(&mut self, table: TableId, contents: &Contents) {
         let versions = contents.versions().into_iter().flat_map(ReplicaVersions::iter);
         for versions in slices(versions.map(|(key, version)| (key.clone(), version.clone())), |_| 0) {
             self.push(Mutation::RestoreVersions { table, versions });
         }
+    }
+
+    /// The queued changes from other regions.
+    fn push_inbox(&mut self, table: TableId, place: usize, partition: &Partition) {
         for mut saved in partition.inbox.save() {
             let waiting = std::mem::take(&mut saved.waiting);
             let state = Box::new(saved.clone());
@@ -338,13 +347,10 @@ impl Catalog {
                 checkpoint.push_table(table, shape, contents);
             }
         }
-        let groups = tables.iter().filter_map(|table| table.global_state(now));
-        let mut groups: Vec<_> = groups.collect();
+        let mut groups: Vec<_> = tables.iter().filter_map(|table| group_of(table, now)).collect();
         sort::sort_by_key(&mut groups, |group| group.id);
         groups.dedup_by_key(|group| group.id);
         for group in groups {
-            let mut group = GroupState::clone(&group);
-            group.drop_gone(now);
             checkpoint.push(replica::mutation(&group));
             checkpoint.push_claims(&tables, &group);
         }
@@ -365,6 +371,14 @@ impl Catalog {
         drop(paused);
         Some(checkpoint)
     }
+}
+
+/// The group of a table at `now`, also if its other replicas are gone: then its writes may still have to be compared with
+/// queued changes of these.
+fn group_of(table: &Table, now: Moment) -> Option<GroupState> {
+    let mut group = GroupState::clone(&*table.replica_group()?.state());
+    group.drop_gone(now);
+    group.replica(table.ordinal).is_some().then_some(group)
 }
 
 #[cfg(test)]
