@@ -17,6 +17,7 @@ mod commits;
 mod common;
 mod conflicts;
 mod control;
+mod copies;
 mod coverage;
 mod events;
 mod explain;
