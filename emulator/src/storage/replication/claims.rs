@@ -19,12 +19,12 @@ struct Claim {
 }
 
 impl Claim {
-    fn new(region: &Name) -> Box<Claim> {
-        Box::new(Claim {
+    fn new(region: &Name) -> Claim {
+        Claim {
             region: region.clone(),
             writers: 0,
             until: Moment::FIRST,
-        })
+        }
     }
 }
 
@@ -56,7 +56,10 @@ impl ClaimedItems {
 
     /// Excludes other regions until a moment, although the write has completed.
     fn keep(&mut self, key: &Key, region: &Name, until: Moment) {
-        let claim = self.claims.entry(key.clone()).or_insert_with(|| Claim::new(region));
+        let claim = self
+            .claims
+            .entry(key.clone())
+            .or_insert_with(|| Box::new(Claim::new(region)));
         if until > claim.until {
             self.ends.remove(&(claim.until, key.clone()));
             claim.until = until;
@@ -91,7 +94,10 @@ impl Claims {
     pub fn claim(&self, key: &Key, region: &Name, now: Moment) -> Option<ItemClaim<'_>> {
         let mut items = self.items.lock();
         items.expire(now);
-        let claim = items.claims.entry(key.clone()).or_insert_with(|| Claim::new(region));
+        let claim = items
+            .claims
+            .entry(key.clone())
+            .or_insert_with(|| Box::new(Claim::new(region)));
         if claim.region != *region {
             return None;
         }

@@ -324,7 +324,7 @@ impl History {
             5 => {
                 let puts: Vec<Value> = (0..5).map(|_| json!({"PutRequest": {"Item": self.item()}})).collect();
                 let mut keys: Vec<&Value> = puts.iter().map(|put| &put["PutRequest"]["Item"]["pk"]).collect();
-                keys.sort_by_key(|key| key.to_string());
+                keys.sort_by_key(ToString::to_string);
                 keys.dedup();
                 let puts = if keys.len() == puts.len() {
                     &puts[..]
