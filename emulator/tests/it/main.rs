@@ -33,6 +33,7 @@ mod latency;
 mod layers;
 mod limits;
 mod memory;
+mod metrics;
 mod policies;
 mod races;
 mod readme;

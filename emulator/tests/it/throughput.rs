@@ -1,5 +1,7 @@
 //! Capacity that runs out, over time: which requests pass, which are throttled, and that the units add up.
 
+mod changes;
+mod keys;
 mod limits;
 mod model;
 mod partitions;
