@@ -487,3 +487,175 @@ fn next_is_when_the_earliest_pending_work_is_due() {
     account.resume_index("Orders", "global").unwrap();
     assert_eq!(get(&twin, "pending")["indexes"][0]["count"], 0);
 }
+
+/// Each change of a table that takes time is pending until it is complete, in the region in which it happens.
+#[test]
+fn each_change_of_a_table_is_pending_until_its_end() {
+    let units =
+        |units: u64| json!({"ProvisionedThroughput": {"ReadCapacityUnits": units, "WriteCapacityUnits": units}});
+    let warm = json!({"WarmThroughput": {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8000}});
+    let most =
+        |units: i64| json!({"OnDemandThroughput": {"MaxReadRequestUnits": units, "MaxWriteRequestUnits": units}});
+    let stream = |view: &str| json!({"StreamSpecification": {"StreamEnabled": true, "StreamViewType": view}});
+    let with = |mut first: Value, second: &Value| {
+        let members = second.as_object().unwrap().clone();
+        first.as_object_mut().unwrap().extend(members);
+        first
+    };
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let attributes = json!({"AttributeDefinitions": attributes});
+    let index = |name: &str, more: &Value| {
+        let key = json!([{"AttributeName": "g", "KeyType": "HASH"}]);
+        let index = json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+        with(index, more)
+    };
+    let table = |name: &str, billing: &str| {
+        let limits = if billing == "PROVISIONED" { units(5) } else { json!({}) };
+        let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}]);
+        let table = json!({"TableName": name, "BillingMode": billing, "KeySchema": key,
+            "GlobalSecondaryIndexes": [index("by-g", &limits)]});
+        with(with(table, &attributes), &limits)
+    };
+    let indexes = |update: Value| json!({"GlobalSecondaryIndexUpdates": [update]});
+    let of_index = |more: &Value| indexes(json!({"Update": with(json!({"IndexName": "by-g"}), more)}));
+    let create = with(indexes(json!({"Create": index("new", &json!({}))})), &attributes);
+    let both = with(of_index(&units(6)), &units(6));
+    let replica = |action: &str| json!({"ReplicaUpdates": [{action: {"RegionName": "eu-west-1"}}]});
+    let live = json!({"TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+    let here = |seconds: &[f64]| -> Vec<(&str, f64)> { seconds.iter().map(|at| ("us-east-1", *at)).collect() };
+    let update = "UpdateTable";
+    let rows: Vec<(&str, &str, Vec<Value>, Vec<(&str, f64)>)> = vec![
+        (
+            "PAY_PER_REQUEST",
+            "CreateTable",
+            vec![table("other", "PAY_PER_REQUEST")],
+            here(&[40.0]),
+        ),
+        ("PAY_PER_REQUEST", "DeleteTable", vec![json!({})], here(&[40.0])),
+        ("PROVISIONED", "DeleteTable", vec![json!({})], here(&[40.0])),
+        ("PROVISIONED", update, vec![units(6)], here(&[10.0])),
+        ("PROVISIONED", update, vec![units(4)], here(&[10.0])),
+        ("PROVISIONED", update, vec![of_index(&units(6))], here(&[20.0])),
+        ("PROVISIONED", update, vec![of_index(&units(4))], here(&[20.0])),
+        ("PROVISIONED", update, vec![both.clone()], here(&[10.0, 20.0])),
+        (
+            "PROVISIONED",
+            update,
+            vec![json!({"BillingMode": "PAY_PER_REQUEST"})],
+            here(&[1000.0]),
+        ),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![with(both, &json!({"BillingMode": "PROVISIONED"}))],
+            here(&[20.0, 520.0]),
+        ),
+        ("PAY_PER_REQUEST", update, vec![create], here(&[3400.0])),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![indexes(json!({"Delete": {"IndexName": "by-g"}}))],
+            here(&[28.0]),
+        ),
+        ("PAY_PER_REQUEST", update, vec![stream("KEYS_ONLY")], here(&[30.0])),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"})],
+            here(&[30.0]),
+        ),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS"}})],
+            here(&[144.0]),
+        ),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![json!({"DeletionProtectionEnabled": true})],
+            vec![],
+        ),
+        ("PAY_PER_REQUEST", update, vec![most(7)], vec![]),
+        ("PAY_PER_REQUEST", update, vec![most(7), most(-1)], here(&[6.8])),
+        ("PAY_PER_REQUEST", update, vec![of_index(&most(7))], here(&[20.0])),
+        ("PAY_PER_REQUEST", update, vec![warm.clone()], here(&[2400.0])),
+        ("PAY_PER_REQUEST", update, vec![of_index(&warm)], here(&[2400.0])),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![stream("NEW_AND_OLD_IMAGES"), replica("Create")],
+            vec![("eu-west-1", 200.0)],
+        ),
+        (
+            "PAY_PER_REQUEST",
+            update,
+            vec![stream("NEW_AND_OLD_IMAGES"), replica("Create"), replica("Delete")],
+            vec![("eu-west-1", 1240.0)],
+        ),
+        ("PAY_PER_REQUEST", "UpdateTimeToLive", vec![live], vec![]),
+    ];
+    for (billing, operation, changes, expect) in rows {
+        let twin = Twin::new(7);
+        twin.ok("CreateTable", &table("tab", billing));
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_secs(40)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let ask = |path: &str| -> Value {
+            let answer = twin.engine.handle(&HttpRequest {
+                method: "GET",
+                target: &format!("/_dynatwin/{path}"),
+                headers: &[("host", "here")],
+                body: b"",
+            });
+            serde_json::from_slice(&answer.body).unwrap()
+        };
+        let what = format!("{operation} {changes:?}");
+        let (last, before) = changes.split_last().unwrap();
+        for change in before {
+            twin.ok(operation, &with(json!({"TableName": "tab"}), change));
+            twin.engine.advance(Duration::from_hours(1));
+        }
+        let start = twin.engine.clock().now();
+        twin.ok(operation, &with(json!({"TableName": "tab"}), last));
+        let mut seen = Vec::new();
+        loop {
+            let mut nexts = Vec::new();
+            for table in ask("pending").as_array().unwrap() {
+                assert_eq!(table["statusChange"], table["next"], "{what}");
+                if let Some(next) = table["next"].as_str() {
+                    nexts.push((
+                        Moment::parse(next).unwrap(),
+                        table["region"].as_str().unwrap().to_owned(),
+                    ));
+                }
+            }
+            let due = ask("clock")["nextDue"]
+                .as_str()
+                .map(|text| Moment::parse(text).unwrap());
+            assert_eq!(nexts.iter().map(|(next, _)| *next).min(), due, "{what}");
+            let Some((next, region)) = nexts.into_iter().min() else {
+                break;
+            };
+            seen.push((region, next.since(start).as_secs_f64()));
+            // It is pending until the last moment.
+            twin.engine
+                .advance(next.since(twin.engine.clock().now()) - Duration::from_millis(1));
+            assert_eq!(ask("clock")["nextDue"], next.to_string(), "{what}");
+            twin.engine.advance(Duration::from_millis(1));
+        }
+        let seen: Vec<_> = seen.iter().map(|(region, at)| (region.as_str(), *at)).collect();
+        assert_eq!(seen, expect, "{what}");
+        let tables = ask("pending").as_array().unwrap().len();
+        let expect = match (operation, &last) {
+            ("CreateTable", _) => 2,
+            ("DeleteTable", _) => 0,
+            _ if last["ReplicaUpdates"][0].get("Create").is_some() => 2,
+            _ => 1,
+        };
+        assert_eq!(tables, expect, "{what}");
+    }
+}
