@@ -1,5 +1,7 @@
 //! Fault rules, end to end: the effect of each verdict on a request, its answer, and the item.
 
+mod windows;
+
 use std::time::Duration;
 
 use crate::common::{caller, settings};
