@@ -237,3 +237,42 @@ fn invalid_documents_are_refused() {
         json!({"kind": "FilterExpression", "expression": "a = b", "error": null, "nodes": [], "items": []})
     );
 }
+
+/// Positions count UTF-16 units: two for a character outside of the basic plane, one for each other.
+#[test]
+fn positions_are_utf_16_units() {
+    let twin = twin();
+    for (kind, expression, expect) in [
+        ("FilterExpression", "😀 = :s", (0, 2)),
+        ("FilterExpression", "cost = :s AND 😀 = :s", (14, 16)),
+        ("FilterExpression", "cost = :s 😀 status", (10, 12)),
+        ("FilterExpression", "id = :s AND 😀", (12, 14)),
+        ("FilterExpression", "id = :s AND é😀 = :s", (12, 13)),
+        ("FilterExpression", "id = :s AND 漢 = :s", (12, 13)),
+        ("FilterExpression", "id😀", (2, 4)),
+        ("FilterExpression", "a.😀.b", (2, 4)),
+        ("FilterExpression", "😀😀 = :s", (0, 2)),
+        ("FilterExpression", "#😀 = :s", (0, 1)),
+        ("FilterExpression", "cost = :😀", (7, 8)),
+        ("ConditionExpression", "cost = :s AND 😀 = :s", (14, 16)),
+        ("KeyConditionExpression", "id = :s AND 😀 = :s", (12, 14)),
+        ("ProjectionExpression", "id, 😀", (4, 6)),
+        ("ProjectionExpression", "id, é", (4, 5)),
+        ("ProjectionExpression", "xs[😀]", (3, 5)),
+        ("UpdateExpression", "SET 😀 = :s", (4, 6)),
+        ("UpdateExpression", "SET é = :s", (4, 5)),
+        ("UpdateExpression", "SET a = :s ADD 😀 :s", (15, 17)),
+        ("UpdateExpression", "SET cost = :s, 😀 = :s", (15, 17)),
+        ("UpdateExpression", "REMOVE a, 😀", (10, 12)),
+    ] {
+        let (status, explained) = explained(&twin, kind, expression, &json!({}), &json!({":s": {"S": "😀"}}));
+        let error = explained["error"].as_str().unwrap();
+        assert!(error.contains("Syntax error; token: "), "{kind} {expression}: {error}");
+        let at = ["start", "end"].map(|end| explained["at"][end].as_u64().unwrap());
+        assert_eq!(
+            (status, at),
+            (200, [expect.0, expect.1]),
+            "{kind} {expression}: {error}"
+        );
+    }
+}
