@@ -1,5 +1,7 @@
 //! Random bodies for the controls: no body causes a panic, and the twin keeps answering.
 
+mod repeated;
+
 use std::time::Duration;
 
 use crate::common::settings;

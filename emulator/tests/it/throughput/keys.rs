@@ -2,6 +2,7 @@
 
 use crate::common::Twin;
 use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement};
 use serde_json::{Value, json};
 
 /// A table with the key `pk` and `sk`, the global indexes `by-g` and `by-n`, and the local index `by-l` of keys.
@@ -263,4 +264,95 @@ fn keys_of_a_table_and_its_indexes_are_listed_together() {
     account.watch_heat("tab", false).unwrap();
     account.watch_heat("tab", true).unwrap();
     assert_eq!((listed("tab"), listed("other")), (vec![], of(4.5)));
+}
+
+/// What changes whether heat is counted.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Watches the twin or ends that.
+    Twin(bool),
+    /// Watches one table or ends that.
+    Table(bool),
+    /// Restores a snapshot, whose tables are new.
+    Restore,
+}
+
+/// Heat is counted in tables that are watched, by themselves or with the twin, and where capacity is enforced; keys only while
+/// it is watched. Watching the twin or ending that concerns all tables, in all regions.
+#[test]
+fn heat_is_counted_while_a_table_is_watched() {
+    use Step::{Restore, Table, Twin as All};
+    let steps = [All(true), All(false), Table(true), Table(false), Restore];
+    let mut sequences: Vec<Vec<Step>> = vec![vec![]];
+    for length in 0..3 {
+        let longer: Vec<Vec<Step>> = sequences
+            .iter()
+            .filter(|sequence| sequence.len() == length)
+            .flat_map(|sequence| steps.map(|step| [sequence.as_slice(), &[step]].concat()))
+            .collect();
+        sequences.extend(longer);
+    }
+    assert_eq!(sequences.len(), 1 + 5 + 25 + 125);
+    for is_enforced in [false, true] {
+        for sequence in &sequences {
+            let twin = Twin::new(1);
+            let mut there = twin.caller.clone();
+            there.region = "eu-west-1".into();
+            let create = |caller: &Caller, name: &str| {
+                let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+                    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+                let answer = twin
+                    .engine
+                    .dispatch(caller, "CreateTable", table.to_string().as_bytes());
+                assert_eq!(answer.status, 200);
+            };
+            create(&twin.caller, "tab");
+            create(&twin.caller, "other");
+            create(&there, "tab");
+            if is_enforced {
+                twin.engine
+                    .set_conditions(Conditions {
+                        capacity: Capacity::Enforced(Enforcement::AWS),
+                        ..Conditions::CALM
+                    })
+                    .unwrap();
+            }
+            let snapshot = twin.engine.snapshot();
+            // Whether the twin, `tab`, and the other tables are watched.
+            let (mut all, mut tab, mut others) = (false, false, false);
+            for step in sequence {
+                match *step {
+                    All(watches) => {
+                        twin.engine.watch(watches);
+                        (all, tab, others) = (watches, watches, watches);
+                    }
+                    Table(watches) => {
+                        twin.engine.account(&twin.caller).watch_heat("tab", watches).unwrap();
+                        tab = watches;
+                    }
+                    Restore => {
+                        twin.engine.restore(&snapshot).unwrap();
+                        (tab, others) = (all, all);
+                    }
+                }
+            }
+            create(&twin.caller, "new");
+            for (caller, table, is_watched) in [
+                (&twin.caller, "tab", tab),
+                (&twin.caller, "other", others),
+                (&there, "tab", others),
+                (&twin.caller, "new", all),
+            ] {
+                let get = json!({"TableName": table, "Key": {"pk": {"S": "a"}}});
+                twin.engine.dispatch(caller, "GetItem", get.to_string().as_bytes());
+                let heat = twin.engine.account(caller).heat(table).unwrap();
+                let units: f64 = heat.resources.iter().map(|resource| resource.read.units.as_f64()).sum();
+                let expect = if is_watched || is_enforced { (1, 0.5) } else { (0, 0.0) };
+                let what = format!("{sequence:?}, {} {table}, enforced: {is_enforced}", caller.region);
+                assert_eq!((heat.resources.len(), units), expect, "{what}");
+                assert_eq!(heat.keys.len(), usize::from(is_watched), "{what}");
+            }
+        }
+    }
 }
