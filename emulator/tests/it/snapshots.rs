@@ -1,5 +1,7 @@
 //! Snapshots that are restored into an engine with a commit log: all of it or nothing, and the log has it too.
 
+mod forks;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
