@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::common::{Twin, create_table_with_ttl};
 use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};
-use dynatwin_engine::{Conditions, Lag, Latency};
+use dynatwin_engine::monitoring::{Injected, ItemAction};
+use dynatwin_engine::{Conditions, ErrorKind, Lag, Latency};
 use serde_json::{Value, json};
 
 /// Returns a watched twin with `tab`, whose items `a` and `b` are in the index `by-g`.
@@ -650,4 +651,371 @@ fn gauges_follow_changes_of_maximums() {
         twin.engine.advance(Duration::from_hours(1));
         assert_eq!(metrics(&twin), shown(expect), "{update}");
     }
+}
+
+/// What is logged of each entry of a request: what it does to which item of what, its units, and its error. A throttled entry is
+/// logged too, without units, with the limit of the table or the index.
+#[test]
+fn the_log_has_each_entry_of_each_operation() {
+    use ItemAction::{ConditionCheck, Delete, Get, Put, Query, Scan, Update};
+    /// The action, the index, the value of the partition key, the units, the items read, and whether its condition failed.
+    type Entry = (ItemAction, &'static str, &'static str, f64, u64, bool);
+    let statement = |text: &str| json!({"Statement": text});
+    let statements = |texts: &[&str]| texts.iter().map(|text| statement(text)).collect::<Vec<_>>();
+    let unmet = |mut body: Value| {
+        body["ConditionExpression"] = json!("attribute_exists(nothing)");
+        body
+    };
+    let get = |pk: &str| on_tab(json!({"Key": key(pk)}));
+    let put = |pk: &str| on_tab(json!({"Item": {"pk": {"S": pk}, "g": {"S": "y"}}}));
+    let update = |pk: &str| {
+        let values = json!({":g": {"S": "y"}});
+        on_tab(json!({"Key": key(pk), "UpdateExpression": "SET g = :g", "ExpressionAttributeValues": values}))
+    };
+    let query = |index: &str, attribute: &str, value: &str| {
+        let condition = format!("{attribute} = :v");
+        let values = json!({":v": {"S": value}});
+        let mut query = on_tab(json!({"KeyConditionExpression": condition, "ExpressionAttributeValues": values}));
+        if !index.is_empty() {
+            query["IndexName"] = index.into();
+        }
+        query
+    };
+    let actions = |actions: &[(&str, Value)]| {
+        let actions: Vec<Value> = actions.iter().map(|(kind, body)| json!({*kind: body})).collect();
+        json!({"TransactItems": actions})
+    };
+    let writes = json!([{"PutRequest": {"Item": key("new")}}, {"DeleteRequest": {"Key": key("a")}}]);
+    let keys = json!({"Keys": [key("a"), key("nobody")]});
+    let absent = on_tab(json!({"Key": key("c"), "ConditionExpression": "attribute_not_exists(pk)"}));
+    let [select_a, select_nobody] = ["a", "nobody"].map(|pk| format!("SELECT * FROM tab WHERE pk = '{pk}'"));
+    let [update_a, update_nobody] = ["a", "nobody"].map(|pk| format!("UPDATE tab SET v = 1 WHERE pk = '{pk}'"));
+    let rows: Vec<(&str, Value, Vec<Entry>)> = vec![
+        ("GetItem", get("a"), vec![(Get, "", "a", 0.5, 1, false)]),
+        ("GetItem", get("nobody"), vec![(Get, "", "nobody", 0.5, 0, false)]),
+        ("PutItem", put("a"), vec![(Put, "", "a", 3.0, 0, false)]),
+        ("PutItem", put("new"), vec![(Put, "", "new", 2.0, 0, false)]),
+        ("PutItem", unmet(put("a")), vec![(Put, "", "a", 1.0, 0, true)]),
+        ("PutItem", unmet(put("nobody")), vec![(Put, "", "nobody", 1.0, 0, true)]),
+        ("UpdateItem", update("a"), vec![(Update, "", "a", 3.0, 0, false)]),
+        ("UpdateItem", update("new"), vec![(Update, "", "new", 2.0, 0, false)]),
+        ("UpdateItem", unmet(update("a")), vec![(Update, "", "a", 1.0, 0, true)]),
+        ("DeleteItem", get("a"), vec![(Delete, "", "a", 2.0, 0, false)]),
+        ("DeleteItem", get("nobody"), vec![(Delete, "", "nobody", 1.0, 0, false)]),
+        ("DeleteItem", unmet(get("a")), vec![(Delete, "", "a", 1.0, 0, true)]),
+        (
+            "BatchGetItem",
+            json!({"RequestItems": {"tab": keys}}),
+            vec![(Get, "", "a", 0.5, 1, false), (Get, "", "nobody", 0.5, 0, false)],
+        ),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"tab": writes}}),
+            vec![(Put, "", "new", 1.0, 0, false), (Delete, "", "a", 2.0, 0, false)],
+        ),
+        ("Query", query("", "pk", "a"), vec![(Query, "", "a", 0.5, 1, false)]),
+        (
+            "Query",
+            query("by-g", "g", "x"),
+            vec![(Query, "by-g", "x", 0.5, 2, false)],
+        ),
+        (
+            "Query",
+            query("by-g", "g", "none"),
+            vec![(Query, "by-g", "none", 0.5, 0, false)],
+        ),
+        ("Scan", on_tab(json!({})), vec![(Scan, "", "", 0.5, 2, false)]),
+        (
+            "Scan",
+            on_tab(json!({"IndexName": "by-g"})),
+            vec![(Scan, "by-g", "", 0.5, 2, false)],
+        ),
+        (
+            "TransactGetItems",
+            actions(&[("Get", get("a")), ("Get", get("nobody"))]),
+            vec![(Get, "", "a", 2.0, 1, false), (Get, "", "nobody", 2.0, 0, false)],
+        ),
+        (
+            "TransactWriteItems",
+            actions(&[
+                ("Put", put("new")),
+                ("Update", update("a")),
+                ("Delete", get("b")),
+                ("ConditionCheck", absent),
+            ]),
+            vec![
+                (Put, "", "new", 3.0, 0, false),
+                (Update, "", "a", 4.0, 0, false),
+                (Delete, "", "b", 3.0, 0, false),
+                (ConditionCheck, "", "c", 2.0, 0, false),
+            ],
+        ),
+        (
+            "TransactWriteItems",
+            actions(&[("Put", put("new")), ("ConditionCheck", unmet(get("a")))]),
+            vec![(Put, "", "new", 0.0, 0, false), (ConditionCheck, "", "a", 0.0, 0, true)],
+        ),
+        (
+            "ExecuteStatement",
+            statement(&select_a),
+            vec![(Query, "", "a", 0.5, 1, false)],
+        ),
+        (
+            "ExecuteStatement",
+            statement("SELECT * FROM tab.\"by-g\" WHERE g = 'x'"),
+            vec![(Query, "by-g", "x", 0.5, 2, false)],
+        ),
+        (
+            "ExecuteStatement",
+            statement("SELECT * FROM tab"),
+            vec![(Scan, "", "", 0.5, 2, false)],
+        ),
+        (
+            "ExecuteStatement",
+            statement("INSERT INTO tab VALUE {'pk': 'new'}"),
+            vec![(Put, "", "new", 1.0, 0, false)],
+        ),
+        (
+            "ExecuteStatement",
+            statement("UPDATE tab SET g = 'y' WHERE pk = 'a'"),
+            vec![(Update, "", "a", 3.0, 0, false)],
+        ),
+        (
+            "ExecuteStatement",
+            statement(&update_nobody),
+            vec![(Update, "", "nobody", 1.0, 0, true)],
+        ),
+        (
+            "ExecuteStatement",
+            statement("DELETE FROM tab WHERE pk = 'a'"),
+            vec![(Delete, "", "a", 2.0, 0, false)],
+        ),
+        (
+            "BatchExecuteStatement",
+            json!({"Statements": statements(&[&select_a, &select_nobody])}),
+            vec![(Get, "", "a", 0.5, 1, false), (Get, "", "nobody", 0.5, 0, false)],
+        ),
+        (
+            "BatchExecuteStatement",
+            json!({"Statements": statements(&[&update_a, &update_nobody])}),
+            vec![(Update, "", "a", 2.0, 0, false), (Update, "", "nobody", 1.0, 0, true)],
+        ),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": statements(&[&select_a, &select_nobody])}),
+            vec![(Get, "", "a", 2.0, 1, false), (Get, "", "nobody", 2.0, 0, false)],
+        ),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": statements(&[&update_a, &update_nobody])}),
+            vec![(Update, "", "a", 0.0, 0, false), (Update, "", "nobody", 0.0, 0, true)],
+        ),
+    ];
+    for (operation, body, expect) in rows {
+        for is_throttled in [false, true] {
+            let twin = watched();
+            if is_throttled {
+                twin.engine.add_fault(Rule::new(Verdict::Throttle(None))).unwrap();
+            }
+            twin.send(operation, &body);
+            let requests = twin.engine.requests();
+            let request = requests.last().unwrap();
+            let what = format!("{operation} {body}, throttled: {is_throttled}");
+            assert_eq!(request.accesses.len(), expect.len(), "{what}");
+            let of_entries: f64 = expect.iter().map(|entry| entry.3).sum();
+            let spent = request.read.as_f64() + request.write.as_f64();
+            assert_eq!(spent, if is_throttled { 0.0 } else { of_entries }, "{what}");
+            for (access, (act, index, value, units, scanned, is_unmet)) in request.accesses.iter().zip(&expect) {
+                assert_eq!(
+                    (access.act, access.index.as_deref().unwrap_or_default()),
+                    (*act, *index),
+                    "{what}"
+                );
+                let of_key: Vec<_> = access
+                    .key
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), format!("{value:?}")))
+                    .collect();
+                let name = if *index == "by-g" { "g" } else { "pk" };
+                let key = (!value.is_empty()).then(|| (name, format!("S({value:?})")));
+                assert_eq!(of_key, Vec::from_iter(key), "{what}");
+                let is_one = access.tokens.is_some_and(|(first, last)| first == last);
+                assert_eq!(is_one, *act != Scan, "{what}");
+                let spent = (access.read.as_f64(), access.write.as_f64(), access.scanned);
+                let is_read = matches!(act, Get | Query | Scan);
+                let direction = if is_read { "Read" } else { "Write" };
+                let limits: Vec<String> = access
+                    .limits
+                    .iter()
+                    .map(|(limit, of)| format!("{limit} {of}"))
+                    .collect();
+                if is_throttled {
+                    let (resource, path) = match *index {
+                        "" => ("Table", String::new()),
+                        index => ("Index", format!("/index/{index}")),
+                    };
+                    let limit = format!("{resource}{direction}KeyRangeThroughputExceeded");
+                    let arn = format!("arn:aws:dynamodb:us-east-1:000000000000:table/tab{path}");
+                    assert_eq!(limits, [format!("{limit} {arn}")], "{what}");
+                    assert_eq!(
+                        (spent, access.error),
+                        ((0.0, 0.0, 0), Some(ErrorKind::Throttling)),
+                        "{what}"
+                    );
+                    assert!(matches!(access.injected, Some(Injected::Rule(1))), "{what}");
+                } else {
+                    let units = if is_read { (*units, 0.0) } else { (0.0, *units) };
+                    assert_eq!(spent, (units.0, units.1, *scanned), "{what}");
+                    let error = is_unmet.then_some(ErrorKind::ConditionalCheckFailed);
+                    assert_eq!((access.error, limits.len()), (error, 0), "{what}");
+                    assert!(access.injected.is_none(), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Throttles and units count for the table of their entry; latency and system errors for all tables of the request.
+#[test]
+fn each_table_of_a_request_counts_its_own() {
+    for (operation, direction, body, [of_tab, of_second]) in of_two_tables() {
+        let is_statements = operation == "BatchExecuteStatement";
+        let is_batch = operation.starts_with("Batch");
+        let units = |table: &str, units: f64| format!("Consumed{direction}CapacityUnits{{TableName={table}}} {units}");
+        let of_index = if direction == "Write" {
+            vec!["ConsumedWriteCapacityUnits{TableName=tab, GlobalSecondaryIndexName=by-g} 1".to_owned()]
+        } else {
+            vec![]
+        };
+        let throttles = |table: &str| {
+            ["KeyRangeThroughputThrottleEvents", "ThrottleEvents"]
+                .map(|name| format!("{direction}{name}{{TableName={table}}} 1"))
+                .to_vec()
+        };
+        let counts = |name: &str, table: &str, count: u64| {
+            vec![format!("{name}{{TableName={table}, Operation={operation}}} {count}")]
+        };
+        let (tab, second) = (vec![units("tab", of_tab)], vec![units("second", of_second)]);
+        let both = |name: &str, count| [counts(name, "tab", count), counts(name, "second", count)].concat();
+        let tab = [tab, of_index].concat();
+        let second_alone = if is_batch {
+            vec![]
+        } else {
+            counts("ThrottledRequests", "second", 1)
+        };
+        let tab_alone = if is_batch { tab.clone() } else { vec![] };
+        let second_failed = if is_statements {
+            tab.clone()
+        } else {
+            both("SystemErrors", 1)
+        };
+        let of_second = |verdict| Rule::new(verdict).table("second");
+        let throttle = Verdict::Throttle(None);
+        let all = [tab.clone(), second.clone()].concat();
+        for (rule, mut expect) in [
+            (None, all.clone()),
+            (
+                Some(of_second(Verdict::Wait(Duration::from_secs(1)))),
+                [all, both("SuccessfulRequestLatency", 1000)].concat(),
+            ),
+            (
+                Some(of_second(throttle)),
+                [throttles("second"), second_alone, tab_alone].concat(),
+            ),
+            (
+                Some(Rule::new(throttle)),
+                [throttles("second"), throttles("tab"), both("ThrottledRequests", 1)].concat(),
+            ),
+            (Some(of_second(Verdict::InternalServerError)), second_failed),
+        ] {
+            let twin = two_tables();
+            if let Some(rule) = &rule {
+                twin.engine.add_fault(rule.clone()).unwrap();
+            }
+            twin.send(operation, &body);
+            let mut counted = metrics(&twin);
+            counted.sort();
+            expect.sort();
+            assert_eq!(counted, expect, "{operation} {direction} {rule:?}");
+        }
+    }
+}
+
+/// `tab` and `second`, which has a longer item.
+fn two_tables() -> Twin {
+    let twin = watched();
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "second", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "second", "Item": {"pk": {"S": "a"}, "v": {"S": "v".repeat(5000)}}}),
+    );
+    twin.engine.forget_requests();
+    twin
+}
+
+/// Requests that use both tables: the operation, direction and body, and the units of each table.
+fn of_two_tables() -> Vec<(&'static str, &'static str, Value, [f64; 2])> {
+    let get = |table: &str| json!({"TableName": table, "Key": key("a")});
+    let put = |table: &str| json!({"TableName": table, "Item": key("a")});
+    let select = |table: &str| json!({"Statement": format!("SELECT * FROM {table} WHERE pk = 'a'")});
+    let update = |table: &str| json!({"Statement": format!("UPDATE {table} SET v = 1 WHERE pk = 'a'")});
+    let keys = json!({"Keys": [key("a")]});
+    let write = json!([{"PutRequest": {"Item": key("a")}}]);
+    let both = |of: &dyn Fn(&str) -> Value| ["tab", "second"].map(of);
+    let actions = |kind: &str, of: &dyn Fn(&str) -> Value| both(&|table| json!({kind: of(table)}));
+    vec![
+        (
+            "BatchGetItem",
+            "Read",
+            json!({"RequestItems": {"tab": keys, "second": keys}}),
+            [0.5, 1.0],
+        ),
+        (
+            "BatchWriteItem",
+            "Write",
+            json!({"RequestItems": {"tab": write, "second": write}}),
+            [1.0, 5.0],
+        ),
+        (
+            "BatchExecuteStatement",
+            "Read",
+            json!({"Statements": both(&select)}),
+            [0.5, 1.0],
+        ),
+        (
+            "BatchExecuteStatement",
+            "Write",
+            json!({"Statements": both(&update)}),
+            [1.0, 5.0],
+        ),
+        (
+            "TransactGetItems",
+            "Read",
+            json!({"TransactItems": actions("Get", &get)}),
+            [2.0, 4.0],
+        ),
+        (
+            "TransactWriteItems",
+            "Write",
+            json!({"TransactItems": actions("Put", &put)}),
+            [2.0, 10.0],
+        ),
+        (
+            "ExecuteTransaction",
+            "Read",
+            json!({"TransactStatements": both(&select)}),
+            [2.0, 4.0],
+        ),
+        (
+            "ExecuteTransaction",
+            "Write",
+            json!({"TransactStatements": both(&update)}),
+            [2.0, 10.0],
+        ),
+    ]
 }
