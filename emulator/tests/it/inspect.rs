@@ -659,3 +659,40 @@ fn each_change_of_a_table_is_pending_until_its_end() {
         assert_eq!(tables, expect, "{what}");
     }
 }
+
+/// An expression is evaluated for the items that a page of items has, of the table or of an index.
+#[test]
+fn an_expression_is_evaluated_for_the_items_of_a_page() {
+    let twin = orders();
+    let keys = |page: &Value| -> Vec<Value> {
+        let items = page["items"].as_array().unwrap();
+        items.iter().map(|item| item["key"].clone()).collect()
+    };
+    let explain = "expression?kind=FilterExpression&expression=attribute_exists(%23d)%20AND%20customer%20%3C%3E%20:c\
+        &names=%7B%22%23d%22:%22date%22%7D&values=%7B%22:c%22:%7B%22S%22:%22c1%22%7D%7D";
+    for (index, count) in [("", 20), ("&index=global", 16), ("&index=local", 16)] {
+        for (limit, most) in [("&limit=1", 1), ("&limit=7", 7), ("", 10), ("&limit=100", 100)] {
+            let (mut after, mut seen, mut holding) = (String::new(), 0, 0);
+            loop {
+                let listed = page(&twin, &format!("limit={most}{index}{after}"));
+                let explained = get(&twin, &format!("{explain}{index}{limit}{after}"));
+                assert_eq!(keys(&explained), keys(&listed), "{index} {limit} {after}");
+                let items = explained["items"].as_array().unwrap();
+                seen += items.len();
+                assert!(items.len() <= most, "{index} {limit} {after}");
+                for item in items {
+                    let customer = item["key"]["customer"]["S"].as_str().unwrap();
+                    // Orders of the last customer have no date.
+                    let holds = customer != "c1" && customer != "c4";
+                    assert_eq!(item["holds"], holds, "{index} {limit} {item}");
+                    holding += usize::from(holds);
+                }
+                match listed["next"].as_str() {
+                    Some(next) => after = format!("&after={next}"),
+                    None => break,
+                }
+            }
+            assert_eq!((seen, holding), (count, 12), "{index} {limit}");
+        }
+    }
+}

@@ -1019,3 +1019,91 @@ fn of_two_tables() -> Vec<(&'static str, &'static str, Value, [f64; 2])> {
         ),
     ]
 }
+
+/// While units are changed, gauges show those that DescribeTable shows; the progress of a new index begins when it is filled.
+#[test]
+fn gauges_show_what_a_description_shows() {
+    let units =
+        |units: u64| json!({"ProvisionedThroughput": {"ReadCapacityUnits": units, "WriteCapacityUnits": units + 1}});
+    let with = |mut first: Value, second: &Value| {
+        let members = second.as_object().unwrap().clone();
+        first.as_object_mut().unwrap().extend(members);
+        first
+    };
+    let of_indexes = |update: Value| json!({"GlobalSecondaryIndexUpdates": [update]});
+    let index = |name: &str, more: &Value| {
+        let key = json!([{"AttributeName": "g", "KeyType": "HASH"}]);
+        with(
+            json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}),
+            more,
+        )
+    };
+    let update_index = of_indexes(json!({"Update": with(json!({"IndexName": "by-g"}), &units(60))}));
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let attributes = json!({"AttributeDefinitions": attributes});
+    let create = with(of_indexes(json!({"Create": index("new", &units(70))})), &attributes);
+    let back = with(
+        with(update_index.clone(), &units(50)),
+        &json!({"BillingMode": "PROVISIONED"}),
+    );
+    for (billing, change) in [
+        ("PROVISIONED", units(50)),
+        ("PROVISIONED", units(5)),
+        ("PROVISIONED", update_index.clone()),
+        ("PROVISIONED", with(units(50), &update_index)),
+        ("PROVISIONED", json!({"BillingMode": "PAY_PER_REQUEST"})),
+        ("PROVISIONED", create),
+        ("PROVISIONED", of_indexes(json!({"Delete": {"IndexName": "by-g"}}))),
+        ("PAY_PER_REQUEST", back),
+    ] {
+        let twin = Twin::new(1);
+        let limits = if billing == "PROVISIONED" { units(10) } else { json!({}) };
+        let table = json!({"BillingMode": billing, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [index("by-g", &limits)]});
+        twin.ok("CreateTable", &on_tab(with(with(table, &attributes), &limits)));
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_secs(40)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        twin.ok("UpdateTable", &on_tab(change.clone()));
+        let start = twin.engine.clock().now();
+        for millis in [
+            0_u32, 9999, 10_000, 19_999, 20_000, 27_999, 28_000, 120_000, 240_000, 519_999, 520_000, 999_999,
+            1_000_000, 1_820_000, 3_399_999, 3_400_000,
+        ] {
+            let to = start.plus(Duration::from_millis(millis.into()));
+            twin.engine.advance(to.since(twin.engine.clock().now()));
+            let described = twin.ok("DescribeTable", &on_tab(json!({})))["Table"].clone();
+            let provisioned = |dimension: &str, described: &Value| {
+                let of = |direction: &str| {
+                    let units = &described["ProvisionedThroughput"][format!("{direction}CapacityUnits")];
+                    let name = format!("Provisioned{direction}CapacityUnits");
+                    (*units != 0).then(|| format!("{name}{{TableName=tab{dimension}}} {units}"))
+                };
+                ["Read", "Write"].map(of).into_iter().flatten()
+            };
+            let mut expect = Vec::from_iter(provisioned("", &described));
+            for index in described["GlobalSecondaryIndexes"].as_array().into_iter().flatten() {
+                if index["IndexStatus"] != "DELETING" {
+                    let name = index["IndexName"].as_str().unwrap();
+                    expect.extend(provisioned(&format!(", GlobalSecondaryIndexName={name}"), index));
+                }
+                if index["IndexStatus"] == "CREATING" {
+                    // Resources are allocated for four minutes.
+                    let filled = Duration::from_millis((millis.max(240_000) - 240_000).into());
+                    let progress = 100.0 * filled.as_secs_f64() / 3160.0;
+                    let name = "OnlineIndexPercentageProgress";
+                    expect.push(format!(
+                        "{name}{{TableName=tab, GlobalSecondaryIndexName=new}} {progress}"
+                    ));
+                }
+            }
+            expect.sort();
+            let mut shown = metrics(&twin);
+            shown.sort();
+            assert_eq!(shown, expect, "{change} after {millis} ms");
+        }
+    }
+}
