@@ -5,6 +5,7 @@ mod keys;
 mod limits;
 mod model;
 mod partitions;
+mod sizes;
 mod spending;
 
 use std::time::Duration;
