@@ -169,6 +169,41 @@ mod tests {
         }
     }
 
+    /// An operation that has used up its requests stops those that share its rate, and no other, and no other account.
+    #[test]
+    fn only_operations_of_one_rate_use_it_up_together() {
+        let own = OWN.map(|(name, burst, _)| (name, burst as usize));
+        let own = own.iter().enumerate();
+        let own = own.map(|(at, (name, burst))| (*name, RateGroup::Own(at), *burst));
+        let changes = ["CreateTable", "UpdateTable", "DeleteBackup"].map(|name| (name, RateGroup::Changes, 10));
+        let others = ["DescribeTable", "TagResource"].map(|name| (name, RateGroup::Others, 2500));
+        let operations: Vec<_> = own.chain(changes).chain(others).collect();
+        for (first, group, burst) in &operations {
+            for (second, of_second, at_once) in &operations {
+                let rates = Rates::default();
+                let served = |owner: u64, operation: &str, now: Moment| -> (usize, RateGroup) {
+                    let refused = (0..).find_map(|at| Some((at, rates.admit(owner, operation, now).err()?)));
+                    refused.unwrap()
+                };
+                let now = Moment::START;
+                assert_eq!(served(1, first, now), (*burst, *group), "{first}");
+                let expect = if group == of_second { 0 } else { *at_once };
+                assert_eq!(served(1, second, now), (expect, *of_second), "{second} after {first}");
+                assert_eq!(
+                    served(2, second, now),
+                    (*at_once, *of_second),
+                    "{second} of another account"
+                );
+                let later = now.plus(Duration::from_mins(1));
+                assert_eq!(
+                    served(1, second, later),
+                    (*at_once, *of_second),
+                    "{second} after a minute"
+                );
+            }
+        }
+    }
+
     #[test]
     fn accounts_and_kinds_are_apart_and_memory_is_bounded() {
         let rates = Rates::default();
