@@ -522,9 +522,11 @@ fn each_change_of_a_table_is_pending_until_its_end() {
     let both = with(of_index(&units(6)), &units(6));
     let replica = |action: &str| json!({"ReplicaUpdates": [{action: {"RegionName": "eu-west-1"}}]});
     let live = json!({"TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
-    let here = |seconds: &[f64]| -> Vec<(&str, f64)> { seconds.iter().map(|at| ("us-east-1", *at)).collect() };
+    let here = |seconds: &[f64]| -> Vec<(&'static str, f64)> { seconds.iter().map(|at| ("us-east-1", *at)).collect() };
     let update = "UpdateTable";
-    let rows: Vec<(&str, &str, Vec<Value>, Vec<(&str, f64)>)> = vec![
+    /// The billing mode, the operation, its bodies, and where and after how many seconds the last change is complete.
+    type Row = (&'static str, &'static str, Vec<Value>, Vec<(&'static str, f64)>);
+    let rows: Vec<Row> = vec![
         (
             "PAY_PER_REQUEST",
             "CreateTable",
@@ -643,7 +645,7 @@ fn each_change_of_a_table_is_pending_until_its_end() {
             seen.push((region, next.since(start).as_secs_f64()));
             // It is pending until the last moment.
             twin.engine
-                .advance(next.since(twin.engine.clock().now()) - Duration::from_millis(1));
+                .advance(next.since(twin.engine.clock().now().plus(Duration::from_millis(1))));
             assert_eq!(ask("clock")["nextDue"], next.to_string(), "{what}");
             twin.engine.advance(Duration::from_millis(1));
         }

@@ -1084,7 +1084,7 @@ fn gauges_show_what_a_description_shows() {
                 };
                 ["Read", "Write"].map(of).into_iter().flatten()
             };
-            let mut expect = Vec::from_iter(provisioned("", &described));
+            let mut expect: Vec<String> = provisioned("", &described).collect();
             for index in described["GlobalSecondaryIndexes"].as_array().into_iter().flatten() {
                 if index["IndexStatus"] != "DELETING" {
                     let name = index["IndexName"].as_str().unwrap();

@@ -521,7 +521,7 @@ fn each_condition_is_kept_or_not() {
         assert_ne!(once[name], before[name], "{name}");
         let twice = set(CONDITIONS, &second)["conditions"].clone();
         assert_eq!(
-            (&twice[name], &twice[other] == &before[other]),
+            (&twice[name], twice[other] == before[other]),
             (&before[name], false),
             "{name}"
         );

@@ -34,8 +34,11 @@ enum End {
 
 use End::{At, In, No};
 
-/// Windows, and from when until when they last: in seconds after the rule is added; nothing if it can never act.
-const WINDOWS: &[(End, End, Option<u64>, Option<(u64, Option<u64>)>)] = &[
+/// From when until when a rule acts, in seconds after it is added; without an end forever.
+type Span = (u64, Option<u64>);
+
+/// Windows (after, until, for), and when rules with them act; `None` if they are refused.
+const WINDOWS: &[(End, End, Option<u64>, Option<Span>)] = &[
     (No, No, None, Some((0, None))),
     (No, No, Some(90), Some((0, Some(90)))),
     (No, No, Some(0), Some((0, Some(0)))),
@@ -91,7 +94,7 @@ fn with_window(mut rule: Rule, (after, until, lasting): (End, End, Option<u64>))
 }
 
 /// Checks that requests are hit from `from` until `until`, to the millisecond. Returns how many were.
-fn check(twin: &Twin, (from, until): (u64, Option<u64>), what: &str) -> u64 {
+fn check(twin: &Twin, (from, until): Span, what: &str) -> u64 {
     let millisecond = Duration::from_millis(1);
     let mut moments = vec![Duration::ZERO];
     for end in [Some(from), until].into_iter().flatten().map(Duration::from_secs) {
@@ -143,7 +146,7 @@ fn the_control_of_rules_takes_each_window() {
             ("until", written(*until)),
             ("for", lasting.map(|length| json!(length))),
         ];
-        for (name, value) in window.iter() {
+        for (name, value) in &window {
             if let Some(value) = value {
                 rule[*name] = value.clone();
             }
@@ -250,7 +253,7 @@ fn windows_of_several_rules_are_independent() {
     let fired: Vec<u64> = twin.0.faults().report().iter().map(|report| report.fired).collect();
     assert_eq!((fired, ids.len()), (vec![2, 2, 4], 3));
     // A rule that is removed ends at once, in its window too.
-    let rule = Rule::new(Verdict::ServiceUnavailable).lasting(Duration::from_secs(60));
+    let rule = Rule::new(Verdict::ServiceUnavailable).lasting(Duration::from_mins(1));
     assert_eq!(rule.window.after, Window::default().after);
     let id = twin.0.add_fault(rule).unwrap();
     assert_eq!(twin.put("a").status, 503);

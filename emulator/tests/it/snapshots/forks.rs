@@ -77,8 +77,8 @@ fn describe(engine: &Engine) -> Value {
     call(engine, "DescribeTable", &json!({"TableName": "tab"}))["Table"].clone()
 }
 
-fn set_conditions(engine: &Engine, conditions: Conditions) {
-    engine.set_conditions(conditions).unwrap();
+fn set_conditions(engine: &Engine, conditions: &Conditions) {
+    engine.set_conditions(*conditions).unwrap();
 }
 
 fn resources(engine: &Engine) -> String {
@@ -119,7 +119,7 @@ const ASPECTS: &[Aspect] = &[
     ),
     (
         "conditions",
-        |engine| set_conditions(engine, Conditions::STORM),
+        |engine| set_conditions(engine, &Conditions::STORM),
         |engine| get(engine, "conditions"),
         STATE,
     ),
@@ -181,7 +181,7 @@ const ASPECTS: &[Aspect] = &[
         "a pending deletion",
         |engine| {
             let time_to_live = TimeToLive::Deletes(LAG);
-            set_conditions(engine, Conditions { time_to_live, ..CALM });
+            set_conditions(engine, &Conditions { time_to_live, ..CALM });
             let item = json!({"pk": {"S": "b"}, "ttl": {"N": Moment::START.seconds().to_string()}});
             call(engine, "PutItem", &json!({"TableName": "tab", "Item": item}));
         },
@@ -193,7 +193,7 @@ const ASPECTS: &[Aspect] = &[
         |engine| {
             set_conditions(
                 engine,
-                Conditions {
+                &Conditions {
                     stream_lag: LAG,
                     ..CALM
                 },
@@ -208,7 +208,7 @@ const ASPECTS: &[Aspect] = &[
         |engine| {
             set_conditions(
                 engine,
-                Conditions {
+                &Conditions {
                     table_status: LAG,
                     ..CALM
                 },
@@ -224,7 +224,7 @@ const ASPECTS: &[Aspect] = &[
         |engine| {
             set_conditions(
                 engine,
-                Conditions {
+                &Conditions {
                     transaction_time: LAG,
                     ..CALM
                 },
@@ -257,7 +257,7 @@ const ASPECTS: &[Aspect] = &[
                 engine,
                 "UpdateTable",
                 &json!({"TableName": "tab", "DeletionProtectionEnabled": true}),
-            ))
+            ));
         },
         |engine| describe(engine)["DeletionProtectionEnabled"].to_string(),
         STATE,
@@ -269,7 +269,7 @@ const ASPECTS: &[Aspect] = &[
                 engine,
                 "CreateBackup",
                 &json!({"TableName": "tab", "BackupName": "one"}),
-            ))
+            ));
         },
         |engine| call(engine, "ListBackups", &json!({})).to_string(),
         STATE,
@@ -287,7 +287,7 @@ const ASPECTS: &[Aspect] = &[
         "enforced capacity",
         |engine| {
             let capacity = Capacity::Enforced(Enforcement::AWS);
-            set_conditions(engine, Conditions { capacity, ..CALM });
+            set_conditions(engine, &Conditions { capacity, ..CALM });
         },
         resources,
         STATE,
@@ -320,7 +320,7 @@ const ASPECTS: &[Aspect] = &[
         |engine| {
             set_conditions(
                 engine,
-                Conditions {
+                &Conditions {
                     control_limits: true,
                     ..CALM
                 },

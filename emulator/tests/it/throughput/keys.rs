@@ -72,7 +72,8 @@ fn each_entry_counts_for_the_partition_key_that_it_names() {
         let actions: Vec<Value> = actions.iter().map(|(kind, body)| json!({*kind: body})).collect();
         json!({"TransactItems": actions})
     };
-    let rows: Vec<(&str, Value, &[(&str, f64)])> = vec![
+    type Row = (&'static str, Value, &'static [(&'static str, f64)]);
+    let rows: Vec<Row> = vec![
         ("GetItem", get("a", false), &[("S(\"a\")", 0.5)]),
         ("GetItem", get("nobody", true), &[("S(\"nobody\")", 1.0)]),
         ("PutItem", put(key("b")), &[("S(\"b\")", 1.0)]),
