@@ -98,7 +98,7 @@ fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
         return now;
     }
     if table.is_replica() {
-        let is_left_to_step = now <= table.steps().until() && !records_arrivals(table, contents);
+        let is_left_to_step = now <= table.steps().until() && contents.history().is_none();
         return if is_left_to_step { now } else { Moment::FIRST };
     }
     let deferrable = contents.history().map_or(now, |history| history.deferrable(now));
@@ -108,14 +108,10 @@ fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     deferrable
 }
 
-/// Whether arrivals are recorded in the order in which they are applied, for stale reads and point-in-time recovery.
-fn records_arrivals(table: &Table, contents: &Contents) -> bool {
-    contents.history().is_some() || table.shape().recovery_logs.is_some()
-}
-
-/// Whether arrivals may be left for later, where deletions due by `deferrable` may.
+/// Whether arrivals may be left for later, where deletions due by `deferrable` may. A history records them in the order in which
+/// they are applied.
 fn leaves_arrivals(table: &Table, contents: &Contents, deferrable: Moment, now: Moment) -> bool {
-    table.is_replica() && deferrable >= now && !records_arrivals(table, contents)
+    table.is_replica() && deferrable >= now && contents.history().is_none()
 }
 
 /// Whether work is due by `now` that may not be left for later.

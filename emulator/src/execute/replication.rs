@@ -85,8 +85,10 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
             let problem = "are strongly consistent: one is cut off from all others, and not from one.";
             return Err(NotFound(format!("The regions of table {table} {problem}")).into());
         }
-        self.settle(&replicated);
         let (now, own) = (self.controls().clock.now(), &replicated.table.scope.region);
+        // Requests leave what is due or arrives now to this step.
+        let _step = self.controls().state.begin_step(now);
+        self.settle(&replicated);
         // Tables, and the regions from which nothing reaches them.
         let mut directions = Vec::new();
         if region.is_none() {
@@ -105,7 +107,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
             }
         }
         replicated.table.pause_replication(&directions, paused, now)?;
-        self.settle(&replicated);
+        self.controls().run_due();
         Ok(())
     }
 

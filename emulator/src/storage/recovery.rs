@@ -1,6 +1,7 @@
 //! The history of a partition for point-in-time recovery: each item before each change, newest last, so that the
 //! partition can be rolled back to any moment of the recovery period. Recorded only while recovery is enabled. The changes of
-//! one item are in the order of their times; a deletion by time to live may follow later changes of other items.
+//! one item are in the order of their times; a deletion by time to live, or a change of another region, may follow later changes of
+//! other items.
 
 pub mod logs;
 
@@ -99,9 +100,9 @@ impl RecoveryLog {
     /// Adds a change that happens at `now`, and drops changes from before `earliest`.
     fn push(&mut self, change: &Change, now: Moment, earliest: Moment) {
         // Requests may reach a partition slightly out of order; the log has its order. Deletions by time to live happen when
-        // they are due, even if changes of other items have been applied before them.
+        // they are due, and changes of other regions when they arrive, even if changes of other items have been applied before.
         let at = match self.latest {
-            Some(latest) if change.cause != Cause::TimeToLive => latest.max(now),
+            Some(latest) if change.cause == Cause::Request => latest.max(now),
             _ => now,
         };
         self.latest = self.latest.max(Some(at));

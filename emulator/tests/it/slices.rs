@@ -314,7 +314,6 @@ fn requests_apply_few_of_many_arrivals() {
             serde_json::from_slice::<Value>(&answer.body).unwrap()
         };
         if is_recovered {
-            // The arrivals are recorded in the order of their times.
             let enabled = json!({"PointInTimeRecoveryEnabled": true});
             there(
                 "UpdateContinuousBackups",
@@ -335,8 +334,8 @@ fn requests_apply_few_of_many_arrivals() {
         delete["ReturnValues"] = json!("ALL_OLD");
         assert!(there("DeleteItem", &delete).get("Attributes").is_some());
         // Each of the six locks applies at most 16 and those at its own items, and the last request changes one.
-        let all = 1..=6 * 16 + 7;
-        assert_eq!(all.contains(&applied()), !is_recovered, "{}", applied());
+        let few = 1..=6 * 16 + 7;
+        assert!(few.contains(&applied()), "{}", applied());
         let count = |index: Option<&str>| {
             let mut scan = json!({"TableName": "tab"});
             if let Some(index) = index {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::conditions::{Lag, TimeToLive};
-use crate::storage::{AppendError, Commit, EncodedCommit, Table};
+use crate::storage::{AppendError, ClockSteps, Commit, EncodedCommit, Mutation, Table};
 
 const US: &str = "us-east-1";
 const EU: &str = "eu-west-1";
@@ -96,6 +96,15 @@ impl Regions {
         let live = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
         regions.ok(US, "UpdateTimeToLive", &live);
         regions
+    }
+
+    /// Enables point-in-time recovery in both regions.
+    fn record(&self) {
+        for region in [US, EU] {
+            let recovery = json!({"PointInTimeRecoveryEnabled": true});
+            let body = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+            self.ok(region, "UpdateContinuousBackups", &body);
+        }
     }
 
     /// Moves the clock, without applying what is due then.
@@ -192,8 +201,11 @@ fn key(pk: impl ToString) -> Value {
 /// Each request applies at most 16 deletions and arrivals in a partition, besides those of its own items.
 #[test]
 fn requests_of_a_replica_apply_few_deletions_and_arrivals_during_a_step() {
-    for has_local in [false, true] {
+    for (has_local, recovers) in [(false, false), (true, false), (false, true)] {
         let regions = Regions::new(has_local, Duration::ZERO);
+        if recovers {
+            regions.record();
+        }
         let clock = regions.engine.clock();
         regions.fill(US, 2000, regions.now() + 60);
         // Checks how many commits requests make that lock partitions so many times.
@@ -261,6 +273,45 @@ fn requests_of_a_replica_apply_few_deletions_and_arrivals_during_a_step() {
             assert_eq!(scan(&regions, region), std::slice::from_ref(&item), "{region}");
         }
         regions.check();
+    }
+}
+
+/// A sink that notes for each arrival up to which moment a step of the clock applies due work.
+struct StepRecorder {
+    steps: Arc<ClockSteps>,
+    arrivals: Mutex<Vec<Moment>>,
+}
+
+impl CommitSink for StepRecorder {
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
+        let is_arrival = |mutation: &Mutation| matches!(mutation, Mutation::ReplicateItem { .. });
+        if commit.mutations.iter().any(is_arrival) {
+            self.arrivals.lock().unwrap().push(self.steps.until());
+        }
+        Ok(())
+    }
+}
+
+/// What arrives when replication is resumed is applied by a step of the clock, to which requests leave it.
+#[test]
+fn resumed_replication_is_applied_by_a_step() {
+    let regions = Regions::new(false, Duration::ZERO);
+    let twin = &regions.engine;
+    let recorder = Arc::new(StepRecorder {
+        steps: Arc::clone(&twin.state.catalog().host().steps),
+        arrivals: Mutex::default(),
+    });
+    twin.attach_sink(Arc::clone(&recorder) as Arc<dyn CommitSink>, 0);
+    let arrivals = || std::mem::take(&mut *recorder.arrivals.lock().unwrap());
+    for region in [Some(EU), None] {
+        twin.account(&caller(US)).pause_replication("tab", region).unwrap();
+        regions.fill(US, 500, regions.now() + 3600);
+        twin.advance(Duration::from_mins(1));
+        assert_eq!((regions.table(EU).arriving(US), arrivals()), (500, Vec::new()));
+        twin.account(&caller(US)).resume_replication("tab", region).unwrap();
+        assert_eq!(arrivals(), vec![twin.clock().now(); 500]);
+        assert_eq!(scan(&regions, EU).len(), 500);
+        assert!(!twin.state.steps().is_open());
     }
 }
 
@@ -365,16 +416,22 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
     let seed = std::env::var("DYNATWIN_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(11);
     println!("DYNATWIN_SEED={seed}");
-    for (case, has_local, transaction, runs) in [
-        (0, false, 0, false),
-        (1, false, 4, false),
-        (2, true, 0, false),
-        (3, true, 4, false),
-        (4, false, 4, true),
-        (5, true, 4, true),
+    for (case, has_local, transaction, runs, recovers) in [
+        (0, false, 0, false, false),
+        (1, false, 4, false, false),
+        (2, true, 0, false, false),
+        (3, true, 4, false, false),
+        (4, false, 4, true, false),
+        (5, true, 4, true, false),
+        (6, false, 0, false, true),
+        (7, true, 4, false, true),
+        (8, false, 4, true, true),
     ] {
         let new = if runs { Regions::running } else { Regions::new };
         let pair = [(); 2].map(|()| new(has_local, Duration::from_secs(transaction)));
+        if recovers {
+            pair.iter().for_each(Regions::record);
+        }
         let [whole, left] = &pair;
         let mut choice = Choice(seed * 1_000_000 + case * 100_000);
         let same = |region: &str, operation: &str, body: &Value| {
@@ -428,6 +485,19 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
             assert!(one == other, "case {case}, {region}: {differs:#?}");
         }
         assert_eq!(scan(left, US), scan(left, EU), "case {case}");
+        let latest = left.now() - 300;
+        let mut sizes = Vec::new();
+        for at in 0..if recovers { 20 } else { 0 } {
+            let (region, copy) = ([US, EU][at % 2], format!("copy-{at}"));
+            // Some of the moments are those at which items expire, arrive or are written.
+            let moment = latest - choice.below(300) as i64;
+            let restore = json!({"SourceTableName": "tab", "TargetTableName": copy, "RestoreDateTime": moment});
+            same(region, "RestoreTableToPointInTime", &restore);
+            same(region, "Scan", &json!({"TableName": copy}));
+            sizes.push(left.ok(region, "Scan", &json!({"TableName": copy}))["Count"].clone());
+        }
+        sizes.dedup();
+        assert_eq!(sizes.len() > 5, recovers, "{sizes:?}");
         left.check();
     }
 }
