@@ -19,6 +19,8 @@ use crate::value::Item;
 const SLICE: usize = 128;
 /// The number of deletions and arrivals that a request applies in a partition if it may leave others for later.
 const FEW: usize = 16;
+/// The number of slices that a read of records applies at most if it may leave others for later: enough for a full page.
+const SLICES_OF_PAGE: usize = (limits::STREAM_RECORDS as usize).div_ceil(SLICE);
 /// A read of more keys than this applies all due work of their partition.
 const MANY: usize = 1024;
 /// More bytes than one request adds to an item collection: the items of a transaction, and their entries in five local indexes.
@@ -244,27 +246,32 @@ fn hides(table: &Table, (partition, contents): (&Partition, &Contents), key: &Ke
 
 /// Reads a page of records under the locks of all these partitions, after the transactions that are due by `now` have run in
 /// them, and deletions and arrivals until the page is final. `read` returns the page, and whether it is final: further records
-/// would not change it.
+/// would not change it. A page that is not final may leave deletions and arrivals to a step of the clock; on a clock that runs by
+/// itself, to later requests.
 pub(super) fn read_records<R>(table: &Table, partitions: &[Partition], now: Moment, read: impl Fn() -> (R, bool)) -> R {
     if table.is_sliced() {
-        partitions
-            .iter()
-            .for_each(|partition| run_partition(table, partition, now));
+        for partition in partitions.iter().filter(|partition| partition.is_due(now)) {
+            run_slice(table, partition, FEW, now);
+        }
     }
+    let leaves_rest = table.is_sliced() || now <= table.steps().until();
+    let mut slices = if leaves_rest { SLICES_OF_PAGE } else { usize::MAX };
     loop {
         let locked: Vec<_> = partitions.iter().map(Partition::read).collect();
         let precedes = |(partition, contents): &(&Partition, &RwLockReadGuard<'_, Contents>)| {
             let leaves_arrivals = || leaves_arrivals(table, contents, deferrable(table, contents, now), now);
-            partition.has_transaction_due(now) || partition.inbox.is_due(now) && !leaves_arrivals()
+            let precedes = !leaves_rest && partition.inbox.is_due(now) && !leaves_arrivals();
+            partition.has_transaction_due(now) || precedes
         };
         let mut next = partitions.iter().zip(&locked).find(precedes).map(|(next, _)| next);
         if next.is_none() {
             let (page, is_final) = read();
             let is_left = |partition: &&Partition| !is_final && precedes_reads(table, partition, now);
-            next = partitions.iter().find(is_left);
+            next = partitions.iter().find(is_left).filter(|_| slices > 0);
             if next.is_none() {
                 return page;
             }
+            slices -= 1;
         }
         // Others may write between two slices.
         drop(locked);
@@ -466,7 +473,7 @@ fn run_with(
 
 /// How much due work runs under one lock.
 struct Run {
-    /// The maximum number of deletions under one lock, and of arrivals if these are deferrable.
+    /// The maximum number of deletions and arrivals under one lock.
     most: usize,
     /// The number of these from which on deferrable ones are left for later.
     few: usize,
@@ -576,7 +583,7 @@ impl Run {
                 }
                 DueWork::Arrival(at, arrival) => {
                     count += arrive(table, shape, (partition, contents), (at, arrival), now);
-                    arrived += usize::from(self.leaves_arrivals);
+                    arrived += 1;
                 }
             }
         }

@@ -176,6 +176,18 @@ impl Regions {
         records
     }
 
+    /// The iterators of a region's shards, from their latest records on.
+    fn latest(&self, region: &str) -> Vec<Value> {
+        let arn = self.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+        let described = self.ok(region, "DescribeStream", &json!({"StreamArn": arn}));
+        let shards = described["StreamDescription"]["Shards"].as_array().unwrap();
+        let iterator = |shard: &Value| {
+            let latest = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "LATEST"});
+            self.ok(region, "GetShardIterator", &latest)["ShardIterator"].clone()
+        };
+        shards.iter().map(iterator).collect()
+    }
+
     /// Checks that the state is the fold of its commits.
     fn check(&self) {
         let dump = |engine: &Engine| {
@@ -272,6 +284,86 @@ fn requests_of_a_replica_apply_few_deletions_and_arrivals_during_a_step() {
         for region in [US, EU] {
             assert_eq!(scan(&regions, region), std::slice::from_ref(&item), "{region}");
         }
+        regions.check();
+    }
+}
+
+/// GetRecords beside a step applies no more than what fills a page, whether or not that gives records, and misses or repeats none.
+#[test]
+fn a_reader_of_a_stream_applies_few_arrivals_during_a_step() {
+    let seed = std::env::var("DYNATWIN_SEED").ok().and_then(|seed| seed.parse().ok());
+    let mut choice = Choice(seed.unwrap_or(12) * 1_000_000);
+    println!("DYNATWIN_SEED={}", choice.0 / 1_000_000);
+    for (runs, is_stale) in [(false, false), (false, true), (true, false)] {
+        let new = if runs { Regions::running } else { Regions::new };
+        let regions = new(false, Duration::ZERO);
+        if is_stale {
+            let conditions = Conditions {
+                read_staleness: Lag::Fixed(Duration::from_secs(1)),
+                ..regions.engine.conditions()
+            };
+            regions.engine.set_conditions(conditions).unwrap();
+        }
+        let pass = |by: Duration| {
+            let step = (!runs).then(|| regions.engine.state.begin_step(regions.engine.clock().now().plus(by)));
+            regions.pass(by);
+            step
+        };
+        regions.fill(US, 3000, regions.now() + 60);
+        regions.pass(Duration::from_secs(10));
+        regions.engine.run_due();
+        let mut iterators = regions.latest(EU);
+        // The items expire, and are deleted in one region.
+        let step = pass(Duration::from_mins(2));
+        crate::execute::run_due(&regions.table(US), regions.engine.clock().now());
+        let (mut records, mut few) = (Vec::new(), 0);
+        let mut read = |iterators: &mut Vec<Value>| {
+            let mut count = 0;
+            for iterator in iterators {
+                let before = regions.commits();
+                let page = regions.ok(EU, "GetRecords", &json!({"ShardIterator": iterator}));
+                let applied = regions.commits() - before;
+                // A running clock has 16 more in each partition.
+                assert!(applied <= 1024 + 1 + 4 * 17, "{runs} {is_stale}: {applied}");
+                few += usize::from(applied > 1000);
+                *iterator = page["NextShardIterator"].clone();
+                let found = page["Records"].as_array().unwrap();
+                count += found.len();
+                records.extend(found.iter().cloned());
+            }
+            count
+        };
+        for _ in 0..6 {
+            read(&mut iterators);
+            for _ in 0..if is_stale { 0 } else { 3 } {
+                let (region, key) = ([US, EU][choice.below(2) as usize], key(choice.below(3000)));
+                regions.ok(region, "DeleteItem", &key);
+                let mut item = key["Key"].clone();
+                item["v"] = json!({"N": choice.below(9).to_string()});
+                regions.ok(region, "PutItem", &json!({"TableName": "tab", "Item": item}));
+            }
+        }
+        regions.engine.run_due();
+        drop(step);
+        regions.pass(Duration::from_mins(1));
+        regions.engine.run_due();
+        while read(&mut iterators) > 0 {}
+        assert!(few > 1, "{runs} {is_stale}: {few}");
+        let parts = |record: &Value| {
+            let names = ["Keys", "ApproximateCreationDateTime", "OldImage", "NewImage"];
+            let [keys, created, old, new] = names.map(|name| record["dynamodb"][name].clone());
+            [keys, record["eventName"].clone(), created, old, new]
+        };
+        let mut records: Vec<_> = records.iter().map(parts).collect();
+        records.sort_by_key(|[keys, ..]| keys.to_string());
+        let mut all = regions.records(EU);
+        let old: usize = all.iter().filter(|[_, name, ..]| name == "INSERT").count();
+        assert!(records.len() >= 3000 && old >= 3000, "{}", records.len());
+        // The reader began after the insertions.
+        let mut begun = std::collections::BTreeSet::new();
+        all.retain(|[keys, name, ..]| name != "INSERT" || !begun.insert(keys.to_string()));
+        assert!(records == all, "{runs} {is_stale}");
+        assert_eq!(scan(&regions, US), scan(&regions, EU));
         regions.check();
     }
 }
