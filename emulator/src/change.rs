@@ -87,8 +87,6 @@ pub struct Change {
     pub due: Option<Moment>,
     /// Whether it is a due deletion that has been taken out of the due work. The caller publishes what remains of that.
     pub is_unscheduled: bool,
-    /// Whether it happened before any state that a stale read may return, though it is applied after later changes.
-    pub precedes_history: bool,
     pub key: Key,
     pub old: Option<Item>,
     /// The position at which the previous item was found.
@@ -126,7 +124,6 @@ impl Change {
             cause: Cause::Request,
             due: None,
             is_unscheduled: false,
-            precedes_history: false,
             key,
             old,
             position: None,

@@ -10,7 +10,8 @@ use crate::key::{Key, KeyBytes};
 use crate::limits;
 use crate::sort;
 use crate::storage::{
-    Contents, DueWork, Expiry, KeyRange, Mutation, Partition, PendingTransaction, ReplicatedChange, Shape, Table,
+    ChangePosition, Contents, DueWork, Expiry, History, KeyRange, Mutation, Partition, PendingTransaction,
+    ReplicatedChange, Shape, Table,
 };
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
@@ -92,28 +93,33 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 /// The moment by which deletions must be due that may be left for later: changes of other items may precede them.
 /// [`FIRST`](Moment::FIRST) if changes of different items must be applied in the order of their times.
 ///
-/// While reads may be stale, deletions may be left that every state has. While events have subscribers, those may be left that a step
+/// A history has a deletion at the time at which it was due, whenever it is applied, unless reads are monotonic. While events have subscribers, those may be left that a step
 /// of the clock applies, since it holds all events back and sorts them by time. Replicas leave theirs to a step as well: the other
 /// regions depend on when they receive a deletion. Records of a stream are in the order in which the changes are applied.
 fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     if table.is_sliced() {
         return now;
     }
+    let is_ordered = has_ordered_history(contents);
     if table.is_replica() {
-        let is_left_to_step = now <= table.steps().until() && contents.history().is_none();
+        let is_left_to_step = now <= table.steps().until() && !is_ordered;
         return if is_left_to_step { now } else { Moment::FIRST };
     }
-    let deferrable = contents.history().map_or(now, |history| history.deferrable(now));
+    let deferrable = if is_ordered { Moment::FIRST } else { now };
     if table.events().has_subscribers() {
         return deferrable.min(table.steps().until());
     }
     deferrable
 }
 
-/// Whether arrivals may be left for later, where deletions due by `deferrable` may. A history records them in the order in which
-/// they are applied.
+/// Whether a history has changes in the order in which they are applied.
+fn has_ordered_history(contents: &Contents) -> bool {
+    contents.history().is_some_and(History::is_ordered)
+}
+
+/// Whether arrivals may be left for later, where deletions due by `deferrable` may.
 fn leaves_arrivals(table: &Table, contents: &Contents, deferrable: Moment, now: Moment) -> bool {
-    table.is_replica() && deferrable >= now && contents.history().is_none()
+    table.is_replica() && deferrable >= now && !has_ordered_history(contents)
 }
 
 /// Whether work is due by `now` that may not be left for later.
@@ -159,9 +165,11 @@ pub(super) fn with_nothing_due<R>(
 
 /// Locks a partition for reading, after the work that is due by `now` has run.
 pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Contents> {
+    let mut now = now;
     loop {
         run_partition(table, partition, now);
         let guard = partition.read();
+        now = partition.deleted_by(now);
         // A request of an earlier moment may have written work that is due by now before the lock was acquired. Due
         // work is published under the lock, so this check is exact.
         if !precedes_reads(table, partition, now) {
@@ -179,11 +187,12 @@ pub(super) fn read_items<'p, 'k>(
     keys: impl Iterator<Item = &'k Key> + Clone,
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
+    let now = partition.deleted_by(now);
     if table.is_sliced() && partition.is_due(now) {
         run_slice(table, partition, FEW, now);
     }
     while partition.is_due(now) {
-        let arrived = || {
+        let arrived = |now| {
             let arrived = keys.clone().filter(|key| partition.inbox.is_due_for(key, now));
             arrived.cloned().collect()
         };
@@ -199,16 +208,17 @@ pub(super) fn read_items<'p, 'k>(
 fn read_with_arrivals<'p>(
     table: &Table,
     partition: &'p Partition,
-    arrived: impl Fn() -> Vec<Key>,
+    arrived: impl Fn(Moment) -> Vec<Key>,
     now: Moment,
 ) -> Option<RwLockReadGuard<'p, Contents>> {
     let guard = partition.read();
+    let now = partition.deleted_by(now);
     if must_run(table, partition, &guard, now) {
         drop(guard);
         run_slice(table, partition, FEW, now);
         return None;
     }
-    let arrived = arrived();
+    let arrived = arrived(now);
     if arrived.is_empty() {
         return Some(guard);
     }
@@ -233,6 +243,20 @@ pub(super) fn visible<'c>(
     let item = contents.get(key)?;
     let now = partition.deleted_by(now);
     (!partition.is_due(now) || !hides(table, (partition, contents), key, now)).then_some(item)
+}
+
+/// The item under a key that has not changed since an earlier state, unless its deletion was due then.
+pub(super) fn visible_in_state<'c>(
+    table: &Table,
+    partition: &Partition,
+    contents: &'c Contents,
+    key: &Key,
+    state: ChangePosition,
+) -> Option<&'c Item> {
+    let item = contents.get(key)?;
+    let has_deletions = || contents.history().is_some_and(|history| history.scheduled <= state.at);
+    let is_hidden = partition.is_due(state.at) && has_deletions() && hides(table, (partition, contents), key, state.at);
+    (!is_hidden).then_some(item)
 }
 
 #[cold]
@@ -290,6 +314,7 @@ pub(super) fn read_range<'p>(
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
     let (first, last) = range.tokens();
+    let mut now = partition.deleted_by(now);
     while first == last && partition.is_due(now) && !table.is_sliced() {
         // The keys of a local index have another order.
         let range = &if is_local { collection(first) } else { range.clone() };
@@ -297,10 +322,11 @@ pub(super) fn read_range<'p>(
         if partition.inbox.due_in(bounds, now, MANY).len() >= MANY {
             break;
         }
-        let arrived = || partition.inbox.due_in(bounds, now, MANY);
+        let arrived = |now| partition.inbox.due_in(bounds, now, MANY);
         let Some(guard) = read_with_arrivals(table, partition, arrived, now) else {
             continue;
         };
+        now = partition.deleted_by(now);
         let shape = table.shape();
         let keys = guard.by_key().range(bounds);
         let keys: Vec<&Key> = keys.take(MANY).map(|(key, _)| key).collect();
@@ -463,7 +489,7 @@ fn run_with(
     let count = required.len() as u64;
     for expiry in required {
         contents.take_deletion(&expiry);
-        let deletion = scheduled_deletion(table, contents, &expiry, now);
+        let deletion = DueChange::deletion(expiry.due, now);
         change(table, shape, (partition, contents), (expiry.key, None), deletion);
     }
     partition.publish_due(contents);
@@ -493,8 +519,6 @@ struct DueChange {
     now: Moment,
     /// Whether it is a deletion that has been taken out of the due work.
     is_unscheduled: bool,
-    /// Whether every state that a stale read may return has it.
-    precedes_history: bool,
 }
 
 impl DueChange {
@@ -505,7 +529,6 @@ impl DueChange {
             at,
             now,
             is_unscheduled: true,
-            precedes_history: false,
         }
     }
 }
@@ -560,7 +583,7 @@ impl Run {
             match due {
                 // An overwrite has removed its old entry, so the item exists and is still expired.
                 DueWork::Expiry(expiry) => {
-                    let deletion = scheduled_deletion(table, contents, &expiry, now);
+                    let deletion = DueChange::deletion(expiry.due, now);
                     let place = (partition, &mut *contents);
                     deleted.extend(change(table, shape, place, (expiry.key, None), deletion));
                     count += 1;
@@ -592,15 +615,6 @@ impl Run {
         contents.reclaim(deleted);
         table.count_expired(count as u64);
         count as u64
-    }
-}
-
-/// A deletion that has been taken out of the due work, and that is applied at `now`.
-fn scheduled_deletion(table: &Table, contents: &mut Contents, expiry: &Expiry, now: Moment) -> DueChange {
-    DueChange {
-        // On a clock that runs by itself, requests may observe the item until it is deleted.
-        precedes_history: !table.is_sliced() && contents.deletion_precedes_history(expiry, now),
-        ..DueChange::deletion(expiry.due, now)
     }
 }
 
@@ -663,7 +677,7 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
         if expired && !contents.is_marked(key) {
             let deletion = DueChange {
                 is_unscheduled: false,
-                ..DueChange::deletion(now, now)
+                ..DueChange::deletion(partition.deleted_by(now), now)
             };
             change(table, &shape, (partition, contents), (key.clone(), None), deletion);
             count += 1;
@@ -689,7 +703,6 @@ fn change(
         at,
         now,
         is_unscheduled,
-        precedes_history,
     } = due;
     let (old, position) = contents
         .find(&key)
@@ -704,7 +717,6 @@ fn change(
         let mut change = Change::new(&shape.definition, key, old, new);
         change.position = position;
         change.is_unscheduled = is_unscheduled;
-        change.precedes_history = precedes_history;
         change.cause = cause;
         change.due = Some(at);
         let committed = table.log().begin_due(now, || {

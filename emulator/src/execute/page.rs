@@ -140,9 +140,9 @@ fn read_page_items(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) 
             };
             let look = |at| {
                 let contents = due::read_range(table, table.partition(at), (walk.range, local.is_some()), context.now);
-                let state = contents
-                    .history()
-                    .and_then(|history| stale::state_of_page(context, table, at, history, walk, read.consistent));
+                let state = contents.history().and_then(|history| {
+                    stale::state_of_page(context, table, at, (&contents, history), walk, read.consistent)
+                });
                 (contents, state)
             };
             table.page(local, walk, look)
@@ -161,7 +161,8 @@ fn look_up(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page 
     let contents = due::read_items(table, partition, std::iter::once(key), context.now);
     let visible = || due::visible(table, partition, &contents, key, context.now);
     let past = contents.history().and_then(|history| {
-        let state = stale::state_of_page(context, table, place, history, walk, read.consistent)?;
+        let state = stale::state_of_page(context, table, place, (&contents, history), walk, read.consistent)?;
+        let visible = || due::visible_in_state(table, partition, &contents, key, state);
         Some(EarlierState::new(&contents, history, state).get_or(key, visible))
     });
     Page::of_item(past.unwrap_or_else(visible).cloned(), walk.limit)

@@ -66,9 +66,17 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let contents = due::read_items(table, partition, std::iter::once(&get.key), context.now);
     let visible = || due::visible(table, partition, &contents, &get.key, context.now);
     if let Some(history) = contents.history()
-        && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
+        && let Some(state) = stale::state(
+            context,
+            table,
+            place,
+            (&contents, history),
+            &get.key.bytes,
+            get.consistent,
+        )
     {
         let earlier = EarlierState::new(&contents, history, state);
+        let visible = || due::visible_in_state(table, partition, &contents, &get.key, state);
         return earlier.get_or(&get.key, visible).cloned();
     }
     visible().cloned()
@@ -104,7 +112,7 @@ pub fn transact_get(
         let (_, get) = gets[0];
         if let Some(history) = contents.history() {
             // It sees the present state, which later reads of this caller may depend on.
-            stale::state(context, &get.target.table, place(get).1, history, &[], true);
+            stale::state(context, &get.target.table, place(get).1, (contents, history), &[], true);
         }
     }
     let contents = |get: &Get<'_>| {

@@ -3,8 +3,9 @@
 use std::ops::Bound;
 
 use crate::chance::{self, StableHash};
+use crate::clock::Moment;
 use crate::context::Context;
-use crate::storage::{History, Table, Walk};
+use crate::storage::{ChangePosition, Contents, History, Table, Walk};
 
 /// The state of a partition that a read observes; `None` for the present one. `key` identifies the read item or range,
 /// so that each key has its own decisions.
@@ -12,12 +13,11 @@ pub(super) fn state(
     context: &Context<'_>,
     table: &Table,
     place: usize,
-    history: &History,
+    (contents, history): (&Contents, &History),
     key: &[u8],
     consistent: bool,
-) -> Option<u64> {
-    let present = history.present();
-    let mut state = present;
+) -> Option<ChangePosition> {
+    let mut state = None;
     if !consistent {
         let seed = context.engine.seed();
         let name = StableHash::new(seed).bytes(table.name.as_bytes()).word(place as u64);
@@ -25,7 +25,7 @@ pub(super) fn state(
         let ordinal = context.engine.decided().next(context.scope.hash(), id);
         let decide = |what| chance::decide(seed, what, &id.to_le_bytes(), ordinal);
         if history.share >= 1.0 || chance::share(decide("whether a read is stale")) < history.share {
-            state = history.state(context.now, history.staleness.of(decide("stale read")));
+            state = Some(history.state(context.now, history.staleness.of(decide("stale read"))));
         }
     }
     if history.monotonic {
@@ -33,16 +33,30 @@ pub(super) fn state(
         let reader = StableHash::new(0).word(table.ordinal).word(place as u64);
         let reader = reader.bytes(context.caller.access_key.as_bytes()).finish();
         let forget = context.now.minus(history.staleness.longest());
-        state = context
-            .engine
-            .readers()
-            .advance(reader, state, present, (forget, context.now));
+        let present = history.present();
+        let chosen = state.map_or(present, |state| state.min(present));
+        let times = (forget, context.now);
+        state = Some(context.engine.readers().advance(reader, chosen, present, times));
     }
-    let stale = (state != present).then_some(state);
-    if let Some(state) = stale {
-        context.record(|recorder| recorder.set_read_age(history.age(state, context.now)));
+    let state = state?;
+    let replaced = next_change(table, (contents, history), state, context.now)?;
+    context.record(|recorder| recorder.set_read_age(context.now.since(replaced)));
+    Some(state)
+}
+
+/// When the first change after a state happened, or became due by `now` without being applied.
+fn next_change(
+    table: &Table,
+    (contents, history): (&Contents, &History),
+    state: ChangePosition,
+    now: Moment,
+) -> Option<Moment> {
+    let applied = history.next_change(state);
+    if table.is_sliced() {
+        return applied;
     }
-    stale
+    let due = contents.next_deletion_due(state.at).filter(|due| *due <= now);
+    applied.into_iter().chain(due).min()
 }
 
 /// The state in which a page sees a partition; the page is identified by its start.
@@ -50,10 +64,10 @@ pub(super) fn state_of_page(
     context: &Context<'_>,
     table: &Table,
     place: usize,
-    history: &History,
+    (contents, history): (&Contents, &History),
     walk: &Walk<'_>,
     consistent: bool,
-) -> Option<u64> {
+) -> Option<ChangePosition> {
     let begin = if walk.forward {
         &walk.range.lower
     } else {
@@ -63,5 +77,5 @@ pub(super) fn state_of_page(
         Bound::Included(key) | Bound::Excluded(key) => &key.bytes,
         Bound::Unbounded => &[],
     };
-    state(context, table, place, history, key, consistent)
+    state(context, table, place, (contents, history), key, consistent)
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::iter::Peekable;
 
-use super::history::{History, Versions};
+use super::history::{ChangePosition, History, Versions};
 use super::partition::Contents;
 use super::range::{KeyRange, Ordered, Page, PageLimit};
 use crate::key::Key;
@@ -15,12 +15,12 @@ use crate::value::Item;
 pub struct EarlierState<'c> {
     contents: &'c Contents,
     history: &'c History,
-    state: u64,
+    state: ChangePosition,
 }
 
 impl<'c> EarlierState<'c> {
     /// The partition in a state that its history remembers.
-    pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> EarlierState<'c> {
+    pub fn new(contents: &'c Contents, history: &'c History, state: ChangePosition) -> EarlierState<'c> {
         EarlierState {
             contents,
             history,

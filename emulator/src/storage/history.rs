@@ -3,12 +3,16 @@
 //! Each change records the version of the item that it replaces, and of each entry of a local index. Versions are
 //! ordered by key, so a read costs the logarithm of the changes kept, and a page examines only the changes in its
 //! range.
+//!
+//! Changes are in the order in which they happen. Due work may be recorded after changes of other items that happen later: no
+//! state that a read returns depends on when it is applied.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::time::Duration;
 
 use super::range::KeyRange;
-use crate::change::Change;
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::key::Key;
@@ -18,11 +22,33 @@ use crate::value::Item;
 const MOST_CHANGES: usize = 10_000;
 const MOST_BYTES: usize = 16 << 20;
 
+/// The position of a change in a history. It identifies the state that has the change and all earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChangePosition {
+    /// When the change happens.
+    pub at: Moment,
+    /// Its number in the order in which changes were recorded.
+    pub number: u64,
+}
+
+impl ChangePosition {
+    /// Before all changes.
+    const FIRST: ChangePosition = ChangePosition {
+        at: Moment::FIRST,
+        number: 0,
+    };
+
+    /// After the changes that have happened by a moment.
+    fn after(at: Moment) -> ChangePosition {
+        let number = u64::MAX;
+        ChangePosition { at, number }
+    }
+}
+
 /// The version that a change has replaced under one key.
 #[derive(Clone, Debug)]
 pub(super) struct ReplacedItem {
-    /// The number of the change, counted from 0.
-    change: u64,
+    change: ChangePosition,
     pub(super) old: Option<Item>,
 }
 
@@ -32,9 +58,9 @@ struct ReplacedVersions(VecDeque<ReplacedItem>);
 
 impl ReplacedVersions {
     /// The version in a state; `None` if the item has not changed since.
-    fn at(&self, state: u64) -> Option<&ReplacedItem> {
+    fn at(&self, state: ChangePosition) -> Option<&ReplacedItem> {
         // The first later change replaced the version of that state.
-        let first = self.0.partition_point(|version| version.change < state);
+        let first = self.0.partition_point(|version| version.change <= state);
         self.0.get(first)
     }
 }
@@ -45,7 +71,7 @@ pub(super) struct Versions(BTreeMap<Key, Box<ReplacedVersions>>);
 
 impl Versions {
     /// Adds the version that the newest change replaces.
-    fn push(&mut self, key: &Key, change: u64, old: Option<&Item>) {
+    fn push(&mut self, key: &Key, change: ChangePosition, old: Option<&Item>) {
         let old = old.cloned();
         self.0
             .entry(key.clone())
@@ -64,12 +90,21 @@ impl Versions {
     }
 
     /// The version under a key in a state; `None` if the key has not changed since.
-    fn get(&self, key: &Key, state: u64) -> Option<&ReplacedItem> {
+    fn get(&self, key: &Key, state: ChangePosition) -> Option<&ReplacedItem> {
         self.0.get(key)?.at(state)
     }
 
+    /// When the last recorded change under a key happened.
+    fn last(&self, key: &Key) -> Option<Moment> {
+        Some(self.0.get(key)?.0.back()?.change.at)
+    }
+
     /// The keys of a range that have changed since a state, and their versions in it.
-    pub(super) fn range(&self, range: &KeyRange, state: u64) -> impl DoubleEndedIterator<Item = (&Key, Option<&Item>)> {
+    pub(super) fn range(
+        &self,
+        range: &KeyRange,
+        state: ChangePosition,
+    ) -> impl DoubleEndedIterator<Item = (&Key, Option<&Item>)> {
         self.0
             .range((range.lower.as_ref(), range.upper.as_ref()))
             .filter_map(move |(key, versions)| Some((key, versions.at(state)?.old.as_ref())))
@@ -79,7 +114,6 @@ impl Versions {
 /// The data needed to forget one change.
 #[derive(Clone, Debug)]
 struct Undo {
-    at: Moment,
     key: Key,
     /// The entries of local indexes that it has replaced.
     locals: Vec<(usize, Key)>,
@@ -94,40 +128,74 @@ pub struct History {
     pub share: f64,
     /// Whether reads of one caller are monotonic.
     pub monotonic: bool,
-    /// When deletions by time to live were last scheduled, other than by writes.
-    scheduled: Moment,
-    /// When an item was last written whose deletion by time to live was due before.
-    written_late: Moment,
-    undos: VecDeque<Undo>,
+    /// Whether requests may observe items whose deletion is due, on a clock that runs by itself.
+    sliced: bool,
+    /// When deletions by time to live were last scheduled, other than by writes: none happens before.
+    pub scheduled: Moment,
+    undos: BTreeMap<ChangePosition, Undo>,
     items: Versions,
     locals: Vec<Versions>,
     bytes: usize,
-    /// The number of dropped changes.
-    dropped: u64,
+    /// The number of changes so far.
+    count: u64,
+    /// The last change.
+    latest: ChangePosition,
+    /// The last change that can no longer be undone: the oldest state.
+    forgotten: ChangePosition,
 }
 
 impl History {
     /// A history that starts now, of a partition with this many local indexes.
-    pub fn new(staleness: Lag, monotonic: bool, locals: usize) -> History {
+    pub fn new(staleness: Lag, monotonic: bool, sliced: bool, locals: usize) -> History {
         History {
             staleness,
             share: 1.0,
             monotonic,
+            sliced,
             scheduled: Moment::FIRST,
-            written_late: Moment::FIRST,
-            undos: VecDeque::new(),
+            undos: BTreeMap::new(),
             items: Versions::default(),
             locals: vec![Versions::default(); locals],
             bytes: 0,
-            dropped: 0,
+            count: 0,
+            latest: ChangePosition::FIRST,
+            forgotten: ChangePosition::FIRST,
         }
     }
 
-    /// Records a change that happens at `now` and is not applied yet, and drops versions that no read may return any
-    /// more. `views` are the local indexes of the partition.
+    /// Records that deletions by time to live are scheduled anew at `now`: some of them may be due since long before.
+    pub fn schedule(&mut self, now: Moment) {
+        self.scheduled = self.latest.at.max(now);
+    }
+
+    /// Whether changes are recorded in the order in which they are applied, since callers remember states, or observe items until
+    /// their deletion is applied.
+    pub fn is_ordered(&self) -> bool {
+        self.monotonic || self.sliced
+    }
+
+    /// Records that a request of a moment has observed the present state: later requests change a state of this moment.
+    pub fn observe(&mut self, at: Moment) {
+        let number = self.count;
+        self.latest = self.latest.max(ChangePosition { at, number });
+    }
+
+    /// Records a change that is applied at `now` next, and drops versions that no read may return any more. `views` are the
+    /// local indexes of the partition.
     pub fn record(&mut self, change: &Change, views: &[BTreeMap<Key, Item>], now: Moment) {
-        let number = self.present();
-        self.items.push(&change.key, number, change.old.as_ref());
+        self.count += 1;
+        let position = ChangePosition {
+            at: self.moment_of(change, now),
+            number: self.count,
+        };
+        self.latest = self.latest.max(position);
+        if position <= self.forgotten || position.at <= self.oldest(now) {
+            // All states have it, and the earlier changes of its item.
+            self.forgotten = self.forgotten.max(position);
+            self.trim(now);
+            return;
+        }
+        self.items.push(&change.key, position, change.old.as_ref());
         let mut bytes = change.old.as_ref().map_or(0, Item::size);
         let mut locals = Vec::new();
         for arm in &change.locals {
@@ -138,113 +206,78 @@ impl History {
             for key in arm.remove.iter().chain(inserted) {
                 let old = view.get(key);
                 bytes += old.map_or(0, Item::size);
-                versions.push(key, number, old);
+                versions.push(key, position, old);
                 locals.push((arm.index, key.clone()));
             }
         }
-        let at = self.next_at(now);
         self.bytes += bytes;
-        self.undos.push_back(Undo {
-            at,
-            key: change.key.clone(),
-            locals,
-            bytes,
-        });
-        self.trim(at);
-    }
-
-    /// The moment of a change that happens at `now`. Requests of an earlier moment may arrive later; the order is that of the lock.
-    fn next_at(&self, now: Moment) -> Moment {
-        self.undos.back().map_or(now, |last| last.at.max(now))
-    }
-
-    /// Records that the next change, which happens at `now`, writes an item whose deletion by time to live is due at `due`.
-    pub fn expect_deletion(&mut self, due: Moment, now: Moment) {
-        let at = self.next_at(now);
-        if due < at {
-            self.written_late = at;
-        }
-    }
-
-    /// Records that deletions by time to live are scheduled anew at `now`: some of them may be due since long before.
-    pub fn schedule(&mut self, now: Moment) {
-        self.scheduled = now;
-    }
-
-    /// The moment of the oldest state that a read at `now` may return. Every state has the deletions by time to live that were due
-    /// by then, of items that have not been written since. [`FIRST`](Moment::FIRST) if that does not hold: readers may remember
-    /// older states, or the schedule is newer.
-    fn oldest(&self, now: Moment) -> Moment {
-        let oldest = now.minus(self.staleness.longest());
-        if self.monotonic || oldest < self.scheduled {
-            return Moment::FIRST;
-        }
-        oldest
-    }
-
-    /// The moment by which deletions by time to live must be due so that every state that a read at `now` may return has them.
-    /// [`FIRST`](Moment::FIRST) if there is none, such as while states remain from before the write of an item whose deletion was
-    /// due before.
-    pub fn deferrable(&self, now: Moment) -> Moment {
-        let oldest = self.oldest(now);
-        if oldest < self.written_late {
-            return Moment::FIRST;
-        }
-        oldest
-    }
-
-    /// Whether every state that a read at `now` may return has the deletion by time to live, due at `due`, of the item under a
-    /// key.
-    pub fn is_preceded_by(&mut self, due: Moment, key: &Key, now: Moment) -> bool {
-        let oldest = self.oldest(now);
-        if due > oldest || self.written_late <= oldest {
-            return due <= oldest;
-        }
+        let key = change.key.clone();
+        self.undos.insert(position, Undo { key, locals, bytes });
         self.trim(now);
-        !self.items.0.contains_key(key)
+    }
+
+    /// When a change happens that is applied at `now`. Deletions by time to live and changes of other regions happen at their own
+    /// time, after earlier changes of their items. Requests of an earlier moment may arrive later; their order is that of the lock.
+    fn moment_of(&self, change: &Change, now: Moment) -> Moment {
+        let happened = change.happened(now);
+        if change.cause == Cause::Request || self.is_ordered() {
+            return happened.max(self.latest.at);
+        }
+        let scheduled = match change.cause {
+            Cause::TimeToLive => self.scheduled,
+            Cause::Request | Cause::Replication => Moment::FIRST,
+        };
+        let last = self.items.last(&change.key).unwrap_or(Moment::FIRST);
+        happened.max(last).max(scheduled)
+    }
+
+    /// The moment of the oldest state that a read at `now` may return.
+    fn oldest(&self, now: Moment) -> Moment {
+        now.minus(self.staleness.longest())
     }
 
     /// Drops versions that no read at `now` may return.
-    pub fn trim(&mut self, now: Moment) {
-        let oldest = now.minus(self.staleness.longest());
-        while let Some(undo) = self.undos.pop_front_if(|undo| undo.at <= oldest) {
-            self.drop(&undo);
-        }
-        while self.undos.len() > MOST_CHANGES || self.bytes > MOST_BYTES {
-            let Some(undo) = self.undos.pop_front() else { return };
-            self.drop(&undo);
+    fn trim(&mut self, now: Moment) {
+        let oldest = self.oldest(now);
+        while let Some((first, _)) = self.undos.first_key_value() {
+            let is_unread = first.at <= oldest;
+            if !is_unread && self.undos.len() <= MOST_CHANGES && self.bytes <= MOST_BYTES {
+                return;
+            }
+            self.drop_oldest();
         }
     }
 
-    fn drop(&mut self, undo: &Undo) {
+    fn drop_oldest(&mut self) {
+        let Some((position, undo)) = self.undos.pop_first() else {
+            return;
+        };
         self.items.drop_oldest(&undo.key);
         for (local, key) in &undo.locals {
             self.locals[*local].drop_oldest(key);
         }
         self.bytes -= undo.bytes;
-        self.dropped += 1;
+        self.forgotten = self.forgotten.max(position);
     }
 
-    /// The present state: the total number of changes.
-    pub fn present(&self) -> u64 {
-        self.dropped + self.undos.len() as u64
+    /// The present state, apart from due work that has not been applied.
+    pub fn present(&self) -> ChangePosition {
+        self.latest
     }
 
     /// The state that was current the duration `before` before `now`, or the oldest that is remembered.
-    pub fn state(&self, now: Moment, before: Duration) -> u64 {
-        let moment = now.minus(before);
-        self.dropped + self.undos.partition_point(|undo| undo.at <= moment) as u64
+    pub fn state(&self, now: Moment, before: Duration) -> ChangePosition {
+        ChangePosition::after(now.minus(before)).max(self.forgotten)
     }
 
-    /// The time between the replacement of a state by the next one and `now`.
-    pub fn age(&self, state: u64, now: Moment) -> Duration {
-        let next = usize::try_from(state.saturating_sub(self.dropped)).ok();
-        let next = next.and_then(|next| self.undos.get(next));
-        next.map_or(Duration::ZERO, |undo| now.since(undo.at))
+    /// When the first change after a state happened, of those that have been applied.
+    pub fn next_change(&self, state: ChangePosition) -> Option<Moment> {
+        let later = self.undos.range((Bound::Excluded(state), Bound::Unbounded));
+        later.map(|(position, _)| position.at).next()
     }
 
     /// The version of a table's item in a state; `None` if the item has not changed since.
-    pub(super) fn version(&self, key: &Key, state: u64) -> Option<&ReplacedItem> {
+    pub(super) fn version(&self, key: &Key, state: ChangePosition) -> Option<&ReplacedItem> {
         self.items.get(key, state)
     }
 
@@ -265,7 +298,7 @@ mod tests {
     use crate::value::AttributeValue;
 
     fn history(seconds: u64) -> History {
-        History::new(Lag::Fixed(Duration::from_secs(seconds)), false, 0)
+        History::new(Lag::Fixed(Duration::from_secs(seconds)), false, false, 0)
     }
 
     fn key(token: u64) -> Key {
@@ -288,49 +321,71 @@ mod tests {
         Moment::from_seconds(seconds)
     }
 
+    /// The number of changes that a state has.
+    fn changes(history: &History, state: ChangePosition) -> u64 {
+        let later = history.undos.range((Bound::Excluded(state), Bound::Unbounded));
+        history.count - later.count() as u64
+    }
+
+    /// A change that was due and is applied later.
+    fn record_due(history: &mut History, token: u64, old: Option<Item>, (due, now): (i64, i64), cause: Cause) {
+        let change = Change {
+            cause,
+            due: Some(at(due)),
+            ..Change::deletion(token, old)
+        };
+        history.record(&change, &[], at(now));
+    }
+
     #[test]
     fn versions_that_no_reader_needs_are_dropped() {
         let mut history = history(2);
         for seconds in 0..10 {
             record(&mut history, seconds as u64 % 3, None, at(seconds));
         }
-        assert_eq!(
-            (history.present(), history.undos.len(), history.items.0.len()),
-            (10, 2, 2)
-        );
-        assert_eq!(history.state(at(9), Duration::from_secs(1)), 9);
-        assert_eq!(history.state(at(9), Duration::from_secs(2)), 8);
+        assert_eq!((history.count, history.undos.len(), history.items.0.len()), (10, 2, 2));
+        let state = |before| changes(&history, history.state(at(9), Duration::from_secs(before)));
         // Older than the remembered states: the oldest of them.
-        assert_eq!(history.state(at(9), Duration::from_secs(8)), 8);
+        assert_eq!([1, 2, 8].map(state), [9, 8, 8]);
     }
 
     #[test]
-    fn the_age_of_a_state_is_counted_from_its_replacement() {
+    fn a_state_is_replaced_by_the_next_change() {
         let mut history = history(60);
         for seconds in [10, 20, 30] {
             record(&mut history, 0, None, at(seconds));
         }
-        for (state, age) in [(0, 25), (1, 15), (2, 5), (3, 0)] {
-            assert_eq!(history.age(state, at(35)), Duration::from_secs(age), "{state}");
+        for (before, next) in [
+            (30, Some(10)),
+            (25, Some(20)),
+            (16, Some(20)),
+            (15, Some(30)),
+            (5, None),
+        ] {
+            let state = history.state(at(35), Duration::from_secs(before));
+            assert_eq!(history.next_change(state), next.map(at), "{before}");
         }
-        // States are numbered from the first change on, also when that is forgotten.
+        assert_eq!(history.next_change(history.present()), None);
+        // A state that is forgotten is replaced by the oldest one.
         record(&mut history, 0, None, at(75));
-        assert_eq!((history.dropped, history.present()), (1, 4));
-        for (state, age) in [(1, 60), (2, 50), (3, 5), (4, 0)] {
-            assert_eq!(history.age(state, at(80)), Duration::from_secs(age), "{state}");
-        }
+        let state = history.state(at(80), Duration::from_secs(75));
+        assert_eq!((state.at, history.next_change(state)), (at(10), Some(at(20))));
     }
 
     #[test]
     fn memory_is_bounded_though_time_stands_still() {
         let mut history = history(2);
         (0..30_000).for_each(|token| record(&mut history, token, None, at(0)));
-        assert_eq!((history.present(), history.undos.len()), (30_000, MOST_CHANGES));
+        assert_eq!((history.count, history.undos.len()), (30_000, MOST_CHANGES));
         assert_eq!(history.items.0.len(), MOST_CHANGES);
         let item = item(&"x".repeat(300_000));
         (0..100).for_each(|token| record(&mut history, token, Some(item.clone()), at(0)));
         assert!(history.bytes <= MOST_BYTES, "{}", history.bytes);
-        assert_eq!(history.present(), 30_100);
+        assert_eq!(history.count, 30_100);
+        // Due work that happens before all remembered states is not recorded.
+        let before = history.undos.len();
+        record_due(&mut history, 7, None, (-1, 0), Cause::Replication);
+        assert_eq!(history.undos.len(), before);
     }
 
     #[test]
@@ -338,50 +393,99 @@ mod tests {
         let mut history = history(5);
         record(&mut history, 1, None, at(10));
         record(&mut history, 2, None, at(9));
-        assert_eq!(history.state(at(12), Duration::from_secs(3)), 0);
-        assert_eq!(history.state(at(12), Duration::from_secs(2)), 2);
+        let state = |before| changes(&history, history.state(at(12), Duration::from_secs(before)));
+        assert_eq!([3, 2].map(state), [0, 2]);
     }
 
+    /// Whenever due work is applied, it happens at its own time, but not before earlier changes of its item, or before deletions
+    /// were scheduled. Where reads are monotonic, it follows what was applied before it.
     #[test]
-    fn a_deletion_of_a_late_write_is_in_later_states() {
-        // A change at 10 s, and at 15 s one that writes an item whose deletion is due at some second; reads at another second.
-        for (due, now, deferrable, precedes) in [
-            (1, 15, None, false),
-            (14, 15, None, false),
-            (14, 19, None, false),
-            (14, 20, Some(15), true),
-            (15, 15, Some(10), false),
-            (15, 19, Some(14), false),
-            (15, 20, Some(15), true),
-            (16, 20, Some(15), false),
-            (16, 21, Some(16), true),
+    fn due_work_happens_when_it_was_due() {
+        let (ttl, arrival) = (Cause::TimeToLive, Cause::Replication);
+        // The moment at which due work of an item happens that is applied at 20 s, after changes of item 1 at 10 s and of item 2
+        // at 15 s, while deletions were scheduled at 12 s.
+        for (token, due, cause, monotonic, expect) in [
+            (3, 14, ttl, false, 14),
+            (3, 11, ttl, false, 12),
+            (3, 11, arrival, false, 11),
+            (1, 9, arrival, false, 10),
+            (1, 11, arrival, false, 11),
+            (2, 14, ttl, false, 15),
+            (2, 17, ttl, false, 17),
+            (3, 14, ttl, true, 15),
+            (3, 11, arrival, true, 15),
+            (3, 17, arrival, true, 17),
         ] {
-            let mut history = history(5);
+            let mut history = history(60);
+            history.monotonic = monotonic;
             record(&mut history, 1, None, at(10));
-            history.expect_deletion(at(due), at(15));
-            record(&mut history, 2, Some(item("a")), at(15));
-            let expected = deferrable.map_or(Moment::FIRST, at);
-            assert_eq!(history.deferrable(at(now)), expected, "{due} {now}");
-            // The deletion of an item that was not written since precedes all states still, whenever it is applied.
-            assert!(history.is_preceded_by(at(10), &key(3), at(15)), "{due} {now}");
-            assert_eq!(
-                history.is_preceded_by(at(due), &key(2), at(now)),
-                precedes,
-                "{due} {now}"
-            );
+            record(&mut history, 2, None, at(15));
+            history.scheduled = at(12);
+            record_due(&mut history, token, Some(item("a")), (due, 20), cause);
+            let position = history.undos.keys().find(|position| position.number == 3).unwrap();
+            assert_eq!(position.at, at(expect), "{token} {due} {monotonic}");
+            for second in 5..20 {
+                let state = history.state(at(20), Duration::from_secs(20 - second as u64));
+                let version = history.items.get(&key(token), state);
+                let has_old = version.is_some_and(|version| version.old.is_some());
+                let before = [(1, 10), (2, 15)]
+                    .iter()
+                    .any(|(other, written)| *other == token && second < *written);
+                assert_eq!(has_old, second < expect && !before, "{token} {due} {second}");
+            }
         }
+        // A deletion that reads may observe until it is applied happens after what was applied before it.
+        let mut history = History {
+            sliced: true,
+            ..history(60)
+        };
+        record(&mut history, 1, None, at(15));
+        record_due(&mut history, 3, Some(item("a")), (14, 20), ttl);
+        assert_eq!(
+            history.undos.keys().map(|position| position.at).collect::<Vec<_>>(),
+            [at(15); 2]
+        );
     }
 
+    /// States do not depend on the order in which due work of different items is applied.
     #[test]
-    fn a_late_write_is_late_by_the_order_of_the_lock() {
-        let mut history = history(5);
-        record(&mut history, 1, None, at(10));
-        // A request of an earlier moment: its change comes after that of 10 s.
-        history.expect_deletion(at(8), at(7));
-        record(&mut history, 2, None, at(7));
-        let deferrable = [13, 14, 15].map(|now| history.deferrable(at(now)));
-        assert_eq!(deferrable, [Moment::FIRST, Moment::FIRST, at(10)]);
-        assert!(!history.is_preceded_by(at(8), &key(2), at(14)));
+    fn states_do_not_depend_on_when_due_work_is_applied() {
+        for seed in 0..200 {
+            let choice = |what, at, end| crate::chance::decide(seed, what, b"", at) % end;
+            let [mut whole, mut left] = [(); 2].map(|()| history(30));
+            let mut waiting: Vec<(u64, i64)> = Vec::new();
+            for second in 0..60 {
+                let token = choice("token", second, 8);
+                let now = second as i64;
+                // The due work of an item precedes its next change.
+                let required = |(other, _): &mut (u64, i64)| *other == token || choice("apply", second, 6) == 0;
+                for (other, due) in waiting.extract_if(.., required) {
+                    record_due(&mut left, other, Some(item("due")), (due, now), Cause::Replication);
+                }
+                if choice("is due", second, 2) == 0 {
+                    record_due(&mut whole, token, Some(item("due")), (now, now), Cause::Replication);
+                    waiting.push((token, now));
+                } else {
+                    let old = item(&second.to_string());
+                    record(&mut whole, token, Some(old.clone()), at(now));
+                    record(&mut left, token, Some(old), at(now));
+                }
+            }
+            for (other, due) in waiting.drain(..) {
+                record_due(&mut left, other, Some(item("due")), (due, 60), Cause::Replication);
+            }
+            for (before, token) in (0..30).flat_map(|before| (0..8).map(move |token| (before, token))) {
+                let version = |history: &History| {
+                    let state = history.state(at(60), Duration::from_secs(before));
+                    history.items.get(&key(token), state).map(|version| version.old.clone())
+                };
+                assert_eq!(
+                    version(&whole),
+                    version(&left),
+                    "seed {seed}: {token} {before} s before"
+                );
+            }
+        }
     }
 
     #[test]
@@ -393,26 +497,27 @@ mod tests {
         record(&mut history, 2, None, at(0));
         record(&mut history, 1, Some(item("b")), at(0));
         let (a, b) = (item("a"), item("b"));
-        for (state, one, two) in [
+        for (number, one, two) in [
             (0, Some(None), Some(None)),
             (1, Some(Some(&a)), Some(None)),
             (2, Some(Some(&b)), Some(None)),
             (3, Some(Some(&b)), None),
             (4, None, None),
         ] {
+            let state = ChangePosition { at: at(0), number };
             let version = |token| {
                 history
                     .items
                     .get(&key(token), state)
                     .map(|version| version.old.as_ref())
             };
-            assert_eq!((version(1), version(2)), (one, two), "{state}");
+            assert_eq!((version(1), version(2)), (one, two), "{number}");
             let all = KeyRange::of_segment(super::super::range::Segment::ALL);
             let changed = history.items.range(&all, state).count();
             assert_eq!(
                 changed,
                 usize::from(one.is_some()) + usize::from(two.is_some()),
-                "{state}"
+                "{number}"
             );
         }
     }

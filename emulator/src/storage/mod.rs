@@ -48,7 +48,7 @@ pub use census::Census;
 pub use commit::{AppendError, Commit, CommitSink, Committed, DecodeError, EncodedCommit, Mutation, Origin};
 pub use due::{DueWork, Expiry, PendingTransaction};
 pub use earlier_state::EarlierState;
-pub use history::History;
+pub use history::{ChangePosition, History};
 pub use host::ClockSteps;
 pub use identity::TableIdentity;
 pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, SavedIndex, VectorEntries};

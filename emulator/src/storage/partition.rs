@@ -31,7 +31,8 @@ pub struct Partition {
     next_due: AtomicI64,
     /// When the next transaction is executed.
     next_transaction_end: AtomicI64,
-    /// The latest moment at which a read hid an item whose deletion was due.
+    /// The latest moment at which a read hid an item whose deletion was due, or, where a history is not ordered by the lock, at which
+    /// an item changed.
     hidden_at: AtomicI64,
     /// Queued changes from other regions.
     pub inbox: Inbox,
@@ -81,14 +82,15 @@ struct TransactionHold {
 }
 
 impl Partition {
-    /// An empty partition of a table, whose items are freed by `reclaimer`.
-    pub fn new(shape: &Shape, reclaimer: Reclaimer) -> Partition {
+    /// An empty partition of a table, whose items are freed by `reclaimer`. `sliced` is whether requests run only some of many due
+    /// deletions.
+    pub fn new(shape: &Shape, reclaimer: Reclaimer, sliced: bool) -> Partition {
         let mut contents = Contents::default();
         contents.epoch = shape.epoch;
         contents.locals = vec![BTreeMap::new(); shape.definition.locals.len()];
         contents.items = Items::new(reclaimer.clone());
         contents.reclaimer = reclaimer;
-        contents.keep_history(&shape.conditions);
+        contents.keep_history(&shape.conditions, sliced);
         Partition {
             contents: RwLock::new(contents),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
@@ -112,13 +114,14 @@ impl Partition {
         self.next_due.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
-    /// Records that a read at `now` hid an item whose deletion is due. The caller holds the lock.
+    /// Records that a read at `now` hid an item whose deletion is due, or has one of this moment in its history. The caller holds the lock.
     pub fn hide(&self, now: Moment) {
         self.hidden_at.fetch_max(now.micros(), Ordering::AcqRel);
     }
 
-    /// The moment by which deletions are due for a request at `now`. It is later than `now` if a read of a later moment was
-    /// faster and hid an item, which may not be observed again. The caller holds the lock.
+    /// The moment by which work is due for a request at `now`. It is later than `now` if a read of a later moment was faster and hid
+    /// an item, which may not be observed again, or if a stale read may find a change of a later moment, before which that work
+    /// happens. It does not decrease; it is exact while the caller holds the lock.
     pub fn deleted_by(&self, now: Moment) -> Moment {
         now.max(Moment::from_micros(self.hidden_at.load(Ordering::Acquire)))
     }
@@ -178,14 +181,27 @@ impl Partition {
     #[inline]
     pub fn apply(&self, committed: &Committed<'_>, contents: &mut Contents, shape: &Shape, change: &Change) {
         let now = committed.time;
+        if let Some(history) = &mut contents.history {
+            history.observe(self.deleted_by(Moment::FIRST));
+        }
         if shape.time_to_live.is_none() || change.is_unscheduled {
-            return contents.apply(shape, change, now);
+            contents.apply(shape, change, now);
+            return self.order(contents);
         }
         contents.reschedule(shape, change, change.happened(now));
         // Added work is published before an index can return the item, and removed work only when no index can.
         self.lower_due(contents);
         contents.apply(shape, change, now);
         self.publish_due(contents);
+        self.order(contents);
+    }
+
+    /// Orders later requests after the changes in the history, unless it is in their order anyway.
+    #[inline]
+    fn order(&self, contents: &Contents) {
+        if let Some(history) = contents.history().filter(|history| !history.is_ordered()) {
+            self.hide(history.present().at);
+        }
     }
 
     /// Locks an item for a running transaction until it is executed. The caller holds the lock for writing.
@@ -271,14 +287,8 @@ impl Contents {
         self.history.as_deref()
     }
 
-    /// Whether every state that a stale read at `now` may return has a deletion that is due.
-    pub fn deletion_precedes_history(&mut self, Expiry { due, key }: &Expiry, now: Moment) -> bool {
-        let history = self.history.as_mut();
-        history.is_some_and(|history| history.is_preceded_by(*due, key, now))
-    }
-
     /// Starts or stops recording a history, according to the table's conditions.
-    pub fn keep_history(&mut self, conditions: &Conditions) {
+    pub fn keep_history(&mut self, conditions: &Conditions, sliced: bool) {
         let (staleness, monotonic) = (conditions.read_staleness, conditions.monotonic_reads);
         if staleness.is_none() {
             self.history = None;
@@ -287,7 +297,7 @@ impl Contents {
         let locals = self.locals.len();
         let history = self
             .history
-            .get_or_insert_with(|| Box::new(History::new(staleness, monotonic, locals)));
+            .get_or_insert_with(|| Box::new(History::new(staleness, monotonic, sliced, locals)));
         history.staleness = staleness;
         history.share = conditions.stale_reads;
         history.monotonic = monotonic;
@@ -331,6 +341,11 @@ impl Contents {
             },
         };
         self.due.range(from..).next()
+    }
+
+    /// When the first deletion is due that is due later than `after`.
+    pub fn next_deletion_due(&self, after: Moment) -> Option<Moment> {
+        self.next_deletion(after).map(|expiry| expiry.due)
     }
 
     /// Whether a deletion is due later than `after` and by `now`.
@@ -411,11 +426,7 @@ impl Contents {
             logs.record(change, recovery, shape.conditions.recovery_bytes, happened);
         }
         if let Some(history) = &mut self.history {
-            if change.precedes_history {
-                history.trim(now);
-            } else {
-                history.record(change, &self.locals, happened);
-            }
+            history.record(change, &self.locals, now);
         }
         self.place(change);
         for arm in &change.globals {
@@ -535,9 +546,6 @@ impl Contents {
             .as_ref()
             .and_then(|new| shape.expiry_from(&change.key, new, now))
         {
-            if let Some(history) = &mut self.history {
-                history.expect_deletion(due, now);
-            }
             self.due.insert(Expiry {
                 due,
                 key: change.key.clone(),

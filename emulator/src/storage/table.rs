@@ -10,6 +10,7 @@ use super::census::Censuses;
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use super::due::PendingTransaction;
 use super::earlier_state::EarlierState;
+use super::history::ChangePosition;
 use super::host::{ClockSteps, Host};
 use super::identity::TableIdentity;
 use super::index::{IndexEvents, IndexQueue, SavedIndex};
@@ -71,7 +72,7 @@ impl Table {
         let created = identity.created;
         let shape = Shape::new(&identity, settings, &host, &streams);
         let partitions = (0..PARTITIONS)
-            .map(|_| Partition::new(&shape, host.reclaimer.clone()))
+            .map(|_| Partition::new(&shape, host.reclaimer.clone(), host.sliced))
             .collect();
         let events = TableEvents::new(Arc::clone(&host.events), identity.scope.owner(), identity.name.clone());
         let shape = Arc::new(shape);
@@ -263,7 +264,7 @@ impl Table {
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = guard;
             contents.epoch = settings.epoch;
-            contents.keep_history(&settings.conditions);
+            contents.keep_history(&settings.conditions, self.host.sliced);
             if reschedule {
                 contents.unschedule(now);
                 partition.publish_due(contents);
@@ -451,7 +452,7 @@ impl Table {
         &'t self,
         local: Option<usize>,
         walk: &Walk<'_>,
-        look: impl Fn(usize) -> (RwLockReadGuard<'t, Contents>, Option<u64>),
+        look: impl Fn(usize) -> (RwLockReadGuard<'t, Contents>, Option<ChangePosition>),
     ) -> Page {
         let mut page = Page::default();
         let Walk {

@@ -525,6 +525,18 @@ impl Pair {
         one.1
     }
 
+    /// Changes how long after their time items expire: some are then due since long before.
+    fn expire_after(&self, seconds: u64) {
+        for twin in &self.twins {
+            let mut conditions = twin.engine.conditions();
+            conditions.time_to_live = TimeToLive::Deletes(Lag::Seeded {
+                typical: Duration::from_secs(seconds / 2),
+                longest: Duration::from_secs(seconds),
+            });
+            twin.engine.set_conditions(conditions).unwrap();
+        }
+    }
+
     fn pass(&self, seconds: u64) {
         let mut left = seconds;
         while left > 0 {
@@ -715,7 +727,7 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
             let answer = pair.same(operation, body).to_string();
             refused += usize::from(answer.contains("ItemCollectionSizeLimitExceeded"));
         };
-        for _ in 0..12 {
+        for round in 0..12 {
             let now = pair.twins[0].seconds();
             for _ in 0..10 {
                 let puts: Vec<Value> = (0..25)
@@ -728,7 +740,10 @@ fn due_deletions_are_not_observed_before_they_are_applied() {
                 followers = pair.twins.each_ref().map(Follower::new).into();
             }
             pair.pass(10 + choice.below(40));
-            for _ in 0..40 {
+            for number in 0..40 {
+                if number == 20 && round % 3 > 0 && staleness > 0 {
+                    pair.expire_after([2, 15][round % 2]);
+                }
                 let (operation, body) = any_request(&mut choice, now, has_local_index);
                 same(operation, &body);
                 if staleness > 0 && choice.one_in(4) {
@@ -830,11 +845,17 @@ fn a_write_applies_few_of_many_due_deletions() {
         read_staleness: Conditions::AWS.read_staleness,
         ..Conditions::CALM
     };
+    let staler = Conditions {
+        read_staleness: Lag::Fixed(Duration::from_mins(1)),
+        stale_reads: 0.0,
+        ..Conditions::CALM
+    };
     let cases = [
         (json!({}), Conditions::CALM, "an index"),
         (with_stream(), Conditions::CALM, "a stream"),
         (with_local_index(), Conditions::CALM, "a local index"),
         (with_local_index(), stale, "stale reads"),
+        (with_local_index(), staler, "stale reads of items that have expired"),
     ];
     for (more, conditions, why) in cases {
         let twin = Twin::new(1);

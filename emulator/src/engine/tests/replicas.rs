@@ -107,6 +107,19 @@ impl Regions {
         }
     }
 
+    /// Makes half of the reads stale by up to these seconds.
+    fn stale(&self, seconds: u64) {
+        let conditions = Conditions {
+            read_staleness: Lag::Seeded {
+                typical: Duration::from_secs(seconds / 2),
+                longest: Duration::from_secs(seconds),
+            },
+            stale_reads: 0.5,
+            ..self.engine.conditions()
+        };
+        self.engine.set_conditions(conditions).unwrap();
+    }
+
     /// Moves the clock, without applying what is due then.
     fn pass(&self, by: Duration) {
         if self.engine.clock().is_settable() {
@@ -335,7 +348,7 @@ fn a_reader_of_a_stream_applies_few_arrivals_during_a_step() {
         };
         for _ in 0..6 {
             read(&mut iterators);
-            for _ in 0..if is_stale { 0 } else { 3 } {
+            for _ in 0..3 {
                 let (region, key) = ([US, EU][choice.below(2) as usize], key(choice.below(3000)));
                 regions.ok(region, "DeleteItem", &key);
                 let mut item = key["Key"].clone();
@@ -508,29 +521,38 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
     let seed = std::env::var("DYNATWIN_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(11);
     println!("DYNATWIN_SEED={seed}");
-    for (case, has_local, transaction, runs, recovers) in [
-        (0, false, 0, false, false),
-        (1, false, 4, false, false),
-        (2, true, 0, false, false),
-        (3, true, 4, false, false),
-        (4, false, 4, true, false),
-        (5, true, 4, true, false),
-        (6, false, 0, false, true),
-        (7, true, 4, false, true),
-        (8, false, 4, true, true),
+    for (case, has_local, transaction, runs, recovers, staleness) in [
+        (0, false, 0, false, false, 0),
+        (1, false, 4, false, false, 0),
+        (2, true, 0, false, false, 0),
+        (3, true, 4, false, false, 0),
+        (4, false, 4, true, false, 0),
+        (5, true, 4, true, false, 0),
+        (6, false, 0, false, true, 0),
+        (7, true, 4, false, true, 0),
+        (8, false, 4, true, true, 0),
+        (9, false, 4, false, false, 40),
+        (10, true, 0, false, true, 40),
+        (11, false, 4, true, false, 120),
+        (12, true, 4, true, false, 120),
     ] {
         let new = if runs { Regions::running } else { Regions::new };
         let pair = [(); 2].map(|()| new(has_local, Duration::from_secs(transaction)));
         if recovers {
             pair.iter().for_each(Regions::record);
         }
+        if staleness > 0 {
+            pair.iter().for_each(|regions| regions.stale(staleness));
+        }
         let [whole, left] = &pair;
         let mut choice = Choice(seed * 1_000_000 + case * 100_000);
         let same = |region: &str, operation: &str, body: &Value| {
             let [one, other] = pair.each_ref().map(|regions| regions.send(region, operation, body));
             assert_eq!(one, other, "case {case}, {region} {operation} {body}");
+            one
         };
-        let (mut arrivals, mut deletions) = (0, 0);
+        let (mut arrivals, mut deletions, mut stale) = (0, 0, 0);
+        let begun = whole.now();
         for _ in 0..8 {
             let now = whole.now();
             let expiring = (!runs).then_some(now);
@@ -544,8 +566,12 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
             let at = now / 30 * 30 + 30 * (1 + choice.below(2) as i64) + 12 + choice.below(8) as i64;
             let by = Duration::from_secs((at - now) as u64);
             let step = (!runs).then(|| left.engine.state.begin_step(left.engine.clock().now().plus(by)));
-            pair.iter().for_each(|regions| regions.pass(by));
-            whole.engine.run_due();
+            left.pass(by);
+            // Due work is applied while the states before it can be read.
+            for _ in 0..by.as_secs() {
+                whole.pass(Duration::from_secs(1));
+                whole.engine.run_due();
+            }
             // A transaction is executed in its region before the other one can receive it.
             for pk in 0..40 {
                 same(EU, "GetItem", &key(pk));
@@ -554,7 +580,12 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
                 arrivals += left.table(EU).arriving(US) + left.table(US).arriving(EU);
                 deletions += usize::from(left.table(EU).next_due() <= left.engine.clock().now());
                 let (region, operation, body) = any_request(&mut choice, expiring.map(|_| at), has_local);
-                same(region, operation, &body);
+                let answer = same(region, operation, &body);
+                if ["GetItem", "Query"].contains(&operation) && body["IndexName"] != "by-g" && staleness > 0 {
+                    let mut present = body.clone();
+                    present["ConsistentRead"] = json!(true);
+                    stale += usize::from(same(region, operation, &present) != answer);
+                }
                 if choice.below(15) == 0 {
                     let region = [US, EU][choice.below(2) as usize];
                     crate::execute::run_due(&left.table(region), left.engine.clock().now());
@@ -564,6 +595,7 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
             drop(step);
         }
         assert!(arrivals > 3000 && deletions > 50, "{arrivals}, {deletions}");
+        assert_eq!(stale > 4, staleness > 0, "case {case}: {stale}");
         for regions in &pair {
             regions.pass(Duration::from_mins(5));
             regions.engine.run_due();
@@ -582,7 +614,7 @@ fn due_work_of_a_replica_is_not_observed_before_it_is_applied() {
         for at in 0..if recovers { 20 } else { 0 } {
             let (region, copy) = ([US, EU][at % 2], format!("copy-{at}"));
             // Some of the moments are those at which items expire, arrive or are written.
-            let moment = latest - choice.below(300) as i64;
+            let moment = latest - choice.below((latest - begun) as u64) as i64;
             let restore = json!({"SourceTableName": "tab", "TargetTableName": copy, "RestoreDateTime": moment});
             same(region, "RestoreTableToPointInTime", &restore);
             same(region, "Scan", &json!({"TableName": copy}));

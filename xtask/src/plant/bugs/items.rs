@@ -154,10 +154,10 @@ pub const BUGS: &[Bug] = &[
         wrong: "if PLANTED { self.bytes().saturating_add(more) >= limit } else { self.bytes().saturating_add(more) > limit }",
     },
     Bug {
-        what: "a stale read sees the state after the change at its moment",
+        what: "a stale read sees the state before the change at its moment",
         file: "storage/history.rs",
-        right: "version.change < state",
-        wrong: "if PLANTED { version.change <= state } else { version.change < state }",
+        right: "let number = u64::MAX;",
+        wrong: "let number = if PLANTED { 0 } else { u64::MAX };",
     },
     Bug {
         what: "a deletion comes before a replicated change of the same moment",
@@ -462,8 +462,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item past its time to live stays in the states that stale reads return",
         file: "execute/due.rs",
-        right: "contents.history().map_or(now, |history| history.deferrable(now))",
-        wrong: "contents.history().map_or(now, |history| if PLANTED { now } else { history.deferrable(now) })",
+        right: "history.scheduled <= state.at",
+        wrong: "!PLANTED && history.scheduled <= state.at",
     },
     Bug {
         what: "reads stay monotonic after conditions without monotonic reads",
