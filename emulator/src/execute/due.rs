@@ -93,9 +93,10 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
 /// The moment by which deletions must be due that may be left for later: changes of other items may precede them.
 /// [`FIRST`](Moment::FIRST) if changes of different items must be applied in the order of their times.
 ///
-/// A history has a deletion at the time at which it was due, whenever it is applied, unless reads are monotonic. While events have subscribers, those may be left that a step
-/// of the clock applies, since it holds all events back and sorts them by time. Replicas leave theirs to a step as well: the other
-/// regions depend on when they receive a deletion. Records of a stream are in the order in which the changes are applied.
+/// A history records a deletion at the time at which it was due, whenever it is applied, unless reads are monotonic. While events
+/// have subscribers, those deletions may be left that a step of the clock applies, since it holds all events back and sorts them by
+/// time. Replicas leave theirs to a step as well: the other regions depend on when they receive a deletion. Records of a stream are
+/// in the order in which the changes are applied.
 fn deferrable(table: &Table, contents: &Contents, now: Moment) -> Moment {
     if table.is_sliced() {
         return now;
