@@ -29,8 +29,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
-        locked: "    if let Ok(change) = &change {\n        if write",
-        unlocked: "    drop(guard);\n    let mut change = { let seen = partition.read(); write.change(shape, &seen, &names, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
+        locked: "    let mut committed = None;\n",
+        unlocked: "    drop(guard);\n    let mut change = { let seen = partition.read(); write.change(shape, &seen, &names, 0) };\n    let mut guard = partition.write();\n    let mut committed = None;\n",
         models: &[
             "a_conditional_put_has_one_winner",
             "no_increment_is_lost",
@@ -167,8 +167,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and its inverse are recorded",
         file: "src/execute/write.rs",
-        locked: "                Ok(committed) => table.apply(&committed, partition, &mut guard, shape, change),\n                Err(error) => {\n                    capacity::restore_size(table, change, context.now);\n                    refused = Some(error);\n                }\n            }\n        }\n        drop(guard);\n",
-        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    table.apply(&committed, partition, &mut taken, shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => {\n                    capacity::restore_size(table, change, context.now);\n                    refused = Some(error);\n                }\n            }\n        }\n",
+        locked: "            table.apply(&committed, partition, &mut guard, shape, change);\n        }\n        drop(guard);\n",
+        unlocked: "            let mut taken = std::mem::take(&mut *guard);\n            drop(guard);\n            table.apply(&committed, partition, &mut taken, shape, change);\n            *partition.write() = taken;\n        }\n",
         models: &[
             "a_stale_read_returns_one_state",
             "a_write_beside_a_new_replica_reaches_it",
@@ -205,8 +205,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change arrives at an item that is read",
         file: "src/execute/due.rs",
-        locked: "    run_with(table, &shape, (partition, &mut guard), (&arrived, now), |_| Vec::new());\n    None\n",
-        unlocked: "    let mut taken = std::mem::take(&mut *guard);\n    drop(guard);\n    run_with(table, &shape, (partition, &mut taken), (&arrived, now), |_| Vec::new());\n    *partition.write() = taken;\n    None\n",
+        locked: "    run_with(table, &shape, (partition, &mut guard), (&arrived, now), |_| Vec::new());\n    drop(guard);\n",
+        unlocked: "    let mut taken = std::mem::take(&mut *guard);\n    drop(guard);\n    run_with(table, &shape, (partition, &mut taken), (&arrived, now), |_| Vec::new());\n    *partition.write() = taken;\n",
         models: &["a_read_beside_a_step_finds_what_has_arrived"],
     },
     Patch {

@@ -24,8 +24,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a write lets go of its partition between condition and change",
         file: "execute/write.rs",
-        right: "    if let Ok(change) = &change {\n        if write",
-        wrong: "    if let Ok(change) = &change {\n        if PLANTED {\n            drop(guard);\n            std::thread::sleep(std::time::Duration::from_millis(1));\n            guard = partition.write();\n        }\n        if write",
+        right: "    let mut committed = None;\n",
+        wrong: "    if PLANTED {\n        drop(guard);\n        std::thread::sleep(std::time::Duration::from_millis(1));\n        guard = partition.write();\n    }\n    let mut committed = None;\n",
     },
     Bug {
         what: "a read in a transaction costs as much as one outside",

@@ -42,8 +42,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "the claim of a strong write ends at once",
         file: "execute/strong.rs",
-        right: "claim.keep_until(done);",
-        wrong: "claim.keep_until(if PLANTED { context.now } else { done });",
+        right: "if done > context.now {\n        table.keep_claim",
+        wrong: "if done > context.now && !PLANTED {\n        table.keep_claim",
     },
     Bug {
         what: "a region with a witness counts as alone",
@@ -151,9 +151,9 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a change of the encryption stays in its region",
-        file: "operation/tables/update_table/replicas/shared_settings.rs",
-        right: "if encrypted(before) != encrypted(after) {",
-        wrong: "if encrypted(before) != encrypted(after) && !PLANTED {",
+        file: "storage/replica/synchronize.rs",
+        right: "if is_encrypted(before) != is_encrypted(after) {",
+        wrong: "if is_encrypted(before) != is_encrypted(after) && !PLANTED {",
     },
     Bug {
         what: "a region that is resumed reaches one that is cut off",

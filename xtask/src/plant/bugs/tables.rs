@@ -126,8 +126,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an index that is being deleted has no counts",
         file: "storage/table/census.rs",
-        right: "in &shape.leaving {",
-        wrong: "in shape.leaving.iter().filter(|_| !PLANTED) {",
+        right: "in shape.leaving(now) {",
+        wrong: "in shape.leaving(now).filter(|_| !PLANTED) {",
     },
     Bug {
         what: "an expected revision is ignored for a stream",
