@@ -122,7 +122,8 @@ fn parse(name: &str, arguments: impl IntoIterator<Item = String>) -> Result<Opti
 }
 
 fn is_url(text: &str) -> bool {
-    text.starts_with("http://") || text.starts_with("https://")
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 impl Command {
@@ -439,6 +440,8 @@ mod tests {
         for (text, is_endpoint) in [
             ("http://localhost:1", true),
             ("https://dynamodb.eu-west-1.amazonaws.com", true),
+            ("HTTP://localhost:1", true),
+            ("Https://localhost:1", true),
             ("localhost:1", false),
             ("httpd.json", false),
             ("./http://x", false),

@@ -243,6 +243,7 @@ mod tests {
             ("http://[::1]", true),
             ("http://[::ffff:127.0.0.1]:8000", true),
             ("http://LocalHost:8000", true),
+            ("HTTP://localhost:8000", true),
             ("http://me@127.0.0.1:8000", true),
             ("http://localhost.example", false),
             ("http://127.0.0.1.example.com", false),

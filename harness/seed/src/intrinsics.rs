@@ -251,11 +251,15 @@ fn default(name: &str, parameter: &Node, at: &Node) -> Result<Node, Problem> {
     let value = parameter
         .get("Default")
         .ok_or_else(|| at.problem(format!("the parameter {name} has no default value")))?;
-    let listed = parameter.get("Type").is_some_and(|kind| {
-        let kind = kind.text("Type").unwrap_or_default();
-        kind == "CommaDelimitedList" || kind.starts_with("List<")
-    });
-    if !listed {
+    let kind = parameter.get("Type").map_or(Ok(""), |kind| kind.text("Type"));
+    let kind = kind.unwrap_or_default();
+    if kind.starts_with("AWS::SSM::Parameter::Value<") {
+        let stored = scalar(value)?;
+        let message =
+            format!("the parameter {name} has the value of the SSM parameter `{stored}`, which is not known here");
+        return Err(at.problem(message));
+    }
+    if kind != "CommaDelimitedList" && !kind.starts_with("List<") {
         return Ok(Node::new(at.line, value.value.clone()));
     }
     let text = scalar(value)?;
@@ -293,6 +297,9 @@ Parameters:
   Names: {Type: CommaDelimitedList, Default: 'a, b,c'}
   Numbers: {Type: List<Number>, Default: '1,2'}
   Given: {Type: String}
+  Stored: {Type: AWS::SSM::Parameter::Value<String>, Default: /app/table}
+  StoredNames: {Type: 'AWS::SSM::Parameter::Value<List<String>>', Default: /app/names}
+  NameOfStored: {Type: AWS::SSM::Parameter::Name, Default: /app/table}
 Mappings:
   Map: {test: {name: found, list: [x, y]}}
 Conditions:
@@ -328,6 +335,7 @@ Conditions:
             ("!Ref AWS::AccountId", "000000000000"),
             ("!Ref Stage", "test"),
             ("!Ref Tab", "stack-tab"),
+            ("!Ref NameOfStored", "/app/table"),
             (
                 "!Sub '${Stage}-${Count}-${Flag}-${!Literal}-${Tab}-$x'",
                 "test-5-true-${Literal}-stack-tab-$x",
@@ -397,6 +405,14 @@ Conditions:
     fn functions_without_a_value_are_refused() {
         for (text, message) in [
             ("!Ref Given", "the parameter Given has no default value"),
+            (
+                "!Ref Stored",
+                "the parameter Stored has the value of the SSM parameter `/app/table`, which is not known here",
+            ),
+            (
+                "!Join ['', !Ref StoredNames]",
+                "the parameter StoredNames has the value of the SSM parameter `/app/names`, which is not known here",
+            ),
             ("!Ref Nowhere", "`Nowhere` is not known before the stack exists"),
             ("!Sub '${Nowhere}'", "`Nowhere` is not known before the stack exists"),
             ("!Sub '${Stage'", "`${` is not closed"),

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::document::{self, Node, Value};
 use crate::error::Error;
+use crate::read::{UTF_16, is_utf_16};
 
-/// The JSON of a text that is YAML if its file is named so, and JSON otherwise.
+/// The JSON of a text that is YAML if its file is named so, and JSON otherwise. A number with leading zeros becomes a string.
 ///
 /// ```
 /// let json = dynatwin_seed::to_json("x.yaml", "Version: 2012-10-17\nActions: [a, 5, true]").unwrap();
@@ -28,12 +29,30 @@ pub fn to_json(file: &str, text: &str) -> Result<String, Error> {
     Ok(json)
 }
 
+/// The text of a file in UTF-8, without a byte order mark.
+///
+/// ```
+/// assert_eq!(dynatwin_seed::text("x.yaml", "\u{feff}a: 1".into()).unwrap(), "a: 1");
+/// let error = dynatwin_seed::text("x.yaml", vec![0xff, 0xfe, b'a', 0]).unwrap_err();
+/// assert!(error.to_string().starts_with("x.yaml: the file is in UTF-16"));
+/// ```
+pub fn text(file: &str, bytes: Vec<u8>) -> Result<String, Error> {
+    if is_utf_16(&bytes) {
+        return Err(Error::new(file, UTF_16));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| Error::new(file, error.utf8_error().to_string()))?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
 fn write(node: &Node, json: &mut String) {
     let text = |text: &str| serde_json::Value::from(text).to_string();
     match &node.value {
         Value::Null => json.push_str("null"),
         Value::Bool(flag) => json.push_str(if *flag { "true" } else { "false" }),
-        Value::Number(digits) => json.push_str(digits),
+        Value::Number(digits) => match number(digits) {
+            Some(number) => json.push_str(&number),
+            None => json.push_str(&text(digits)),
+        },
         Value::String(string) => json.push_str(&text(string)),
         Value::Array(elements) => {
             json.push('[');
@@ -60,9 +79,51 @@ fn write(node: &Node, json: &mut String) {
     }
 }
 
+/// A number of YAML as JSON; `None` if it has leading zeros, as the number of an account can, which only a string keeps.
+pub(crate) fn number(digits: &str) -> Option<String> {
+    let (sign, rest) = match digits.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", digits),
+    };
+    let (mantissa, exponent) = rest.split_at(rest.find(['e', 'E']).unwrap_or(rest.len()));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.len() > 1 && whole.starts_with('0') {
+        return None;
+    }
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if fraction.is_empty() { "" } else { "." };
+    Some([sign, whole, point, fraction, exponent].concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// YAML's numbers have forms that JSON's do not have. One with leading zeros, such as an account id, keeps them as a string.
+    #[test]
+    fn numbers_of_yaml_are_valid_json() {
+        for (yaml, json) in [
+            ("0", "0"),
+            ("-0", "-0"),
+            ("10.50", "10.50"),
+            ("+5", "5"),
+            (".5", "0.5"),
+            ("-.5e3", "-0.5e3"),
+            ("5.", "5"),
+            ("5.e-3", "5e-3"),
+            ("0.0", "0.0"),
+            ("0E+7", "0E+7"),
+            ("007", r#""007""#),
+            ("-007", r#""-007""#),
+            ("00.5", r#""00.5""#),
+            ("012345678901", r#""012345678901""#),
+            ("123456789012", "123456789012"),
+        ] {
+            let found = to_json("x.yaml", &format!("a: {yaml}")).unwrap();
+            assert_eq!(found, format!(r#"{{"a":{json}}}"#), "{yaml}");
+            assert!(serde_json::from_str::<serde_json::Value>(&found).is_ok(), "{found}");
+        }
+    }
 
     #[test]
     fn texts_are_escaped() {

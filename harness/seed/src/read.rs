@@ -22,6 +22,17 @@ const SERVER_SETTINGS: [&str; 7] = [
     "processor",
 ];
 
+/// The byte order mark of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The advice about a text in UTF-16.
+pub(crate) const UTF_16: &str = "the file is in UTF-16, as Windows PowerShell's `>` writes it; save it in UTF-8, as `| Out-File -Encoding utf8` does";
+
+/// Whether a text begins with a byte order mark of UTF-16.
+pub(crate) fn is_utf_16(text: &[u8]) -> bool {
+    text.starts_with(&[0xff, 0xfe]) || text.starts_with(&[0xfe, 0xff])
+}
+
 /// The table of items that do not name one: given by the user, or the file's name.
 struct Target<'a> {
     file: &'a str,
@@ -89,6 +100,14 @@ impl Seed {
 
 impl Target<'_> {
     fn read(&self, name: &str, mut from: impl BufRead + Send + 'static) -> Result<Seed, Error> {
+        let of_io = |error: std::io::Error| Error::new(self.file, error.to_string());
+        let begin = from.fill_buf().map_err(of_io)?;
+        if is_utf_16(begin) {
+            return Err(Error::new(self.file, UTF_16));
+        }
+        if begin.starts_with(BYTE_ORDER_MARK) {
+            from.consume(BYTE_ORDER_MARK.len());
+        }
         let extension = Path::new(name)
             .extension()
             .map(|extension| extension.to_string_lossy().to_lowercase());
@@ -113,7 +132,6 @@ impl Target<'_> {
             }
         };
         if extension.as_deref() == Some("json") {
-            let of_io = |error: std::io::Error| Error::new(self.file, error.to_string());
             let first = first_line(&mut from).map_err(of_io)?;
             let first_text = first.trim_start_matches('\u{feff}');
             let whole = document::json(first_text).is_ok_and(|node| matches!(node.value, Value::Object(_)));
@@ -157,7 +175,9 @@ impl Target<'_> {
         if !matches!(root.value, Value::Object(_)) {
             return Err(root.problem(format!("the document is {}, not an object or a list", root.kind())));
         }
-        if has("Resources") {
+        if items::is_batch(root) {
+            items::batch(self.file, root)
+        } else if has("Resources") {
             cloudformation::read(self.file, root)
         } else if has("terraform_version") || has("planned_values") {
             terraform::read(self.file, root)
@@ -177,8 +197,6 @@ impl Target<'_> {
             && matches!(members.as_slice(), [(name, _)] if name == "Item")
         {
             self.items(&Node::new(root.line, Value::Array(vec![root.clone()])))
-        } else if items::is_batch(root) {
-            items::batch(self.file, root)
         } else if let Some(requests) = root.get("RequestItems") {
             items::batch(self.file, requests)
         } else {

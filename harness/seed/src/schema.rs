@@ -4,6 +4,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use crate::document::{Node, Value};
 use crate::error::Problem;
+use crate::json::number;
 
 /// The type of a member, and what a value of it becomes.
 #[derive(Clone, Copy)]
@@ -285,10 +286,14 @@ pub(crate) fn json(node: &Node) -> Result<Json, Problem> {
     Ok(match &node.value {
         Value::Null => Json::Null,
         Value::Bool(flag) => Json::Bool(*flag),
-        Value::Number(text) => Json::Number(
-            text.parse()
-                .map_err(|_| node.problem(format!("`{text}` is not a number")))?,
-        ),
+        Value::Number(digits) => match number(digits) {
+            Some(number) => Json::Number(
+                number
+                    .parse()
+                    .map_err(|_| node.problem(format!("`{digits}` is not a number")))?,
+            ),
+            None => Json::String(digits.clone()),
+        },
         Value::String(text) => Json::String(text.clone()),
         Value::Array(elements) => Json::Array(elements.iter().map(json).collect::<Result<_, _>>()?),
         Value::Object(members) => Json::Object(

@@ -1,9 +1,10 @@
 //! CSV: a header with the attributes' names, and an item on each line.
 
-use std::collections::HashSet;
-use std::io::Read;
+use std::collections::{HashSet, VecDeque};
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use csv::{Reader, ReaderBuilder, StringRecord};
+use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 
 use crate::error::Error;
 use crate::seed::{Attributes, Items, SeedItem};
@@ -11,19 +12,30 @@ use crate::seed::{Attributes, Items, SeedItem};
 /// The items of a CSV file. As in ImportTable, keys have their declared types and other attributes are strings; an empty field
 /// is an absent attribute.
 pub(crate) fn read(file: &str, table: &str, from: impl Read + Send + 'static) -> Result<Items, Error> {
-    let mut reader = ReaderBuilder::new().from_reader(from);
-    let header = reader.headers().map_err(|error| of_csv(file, &error))?;
-    let names: Vec<String> = header
-        .iter()
-        .map(|name| name.trim_start_matches('\u{feff}').to_owned())
-        .collect();
+    let breaks = Breaks::default();
+    let mut lines = Lines {
+        breaks: Arc::clone(&breaks),
+        line: 1,
+    };
+    let mut reader = ReaderBuilder::new().from_reader(Counted {
+        from,
+        breaks,
+        offset: 0,
+        after_return: false,
+    });
+    let header = reader
+        .headers()
+        .map_err(|error| of_csv(file, &error, &mut lines))?
+        .clone();
+    let line = header.position().map_or(1, |start| lines.line_of(start.byte()));
+    let names: Vec<String> = header.iter().map(str::to_owned).collect();
     if names.iter().all(String::is_empty) {
-        return Err(Error::new(file, "the file has no header with the attributes' names").at_line(1));
+        return Err(Error::new(file, "the file has no header with the attributes' names").at_line(line));
     }
     let mut seen = HashSet::new();
     for name in names.iter().filter(|name| !name.is_empty()) {
         if !seen.insert(name) {
-            return Err(Error::new(file, format!("`{name}` occurs twice")).at_line(1));
+            return Err(Error::new(file, format!("`{name}` occurs twice")).at_line(line));
         }
     }
     Ok(Items {
@@ -32,6 +44,7 @@ pub(crate) fn read(file: &str, table: &str, from: impl Read + Send + 'static) ->
             file: file.to_owned(),
             names,
             reader,
+            lines,
             failed: false,
         }),
     })
@@ -40,8 +53,62 @@ pub(crate) fn read(file: &str, table: &str, from: impl Read + Send + 'static) ->
 struct Rows<R> {
     file: String,
     names: Vec<String>,
-    reader: Reader<R>,
+    reader: Reader<Counted<R>>,
+    lines: Lines,
     failed: bool,
+}
+
+/// The ends of the lines that were read ahead: the offset of each carriage return and line feed, and whether it ends a line. A line
+/// feed after a carriage return does not.
+type Breaks = Arc<Mutex<VecDeque<(u64, bool)>>>;
+
+/// A text whose line ends are recorded as it is read.
+struct Counted<R> {
+    from: R,
+    breaks: Breaks,
+    offset: u64,
+    after_return: bool,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.from.read(buffer)?;
+        let mut breaks = self.breaks.lock().unwrap_or_else(PoisonError::into_inner);
+        for (&byte, offset) in buffer[..length].iter().zip(self.offset..) {
+            match byte {
+                b'\r' => breaks.push_back((offset, true)),
+                b'\n' => breaks.push_back((offset, !self.after_return)),
+                _ => {}
+            }
+            self.after_return = byte == b'\r';
+        }
+        self.offset += length as u64;
+        Ok(length)
+    }
+}
+
+/// Counts lines from record to record.
+struct Lines {
+    breaks: Breaks,
+    line: usize,
+}
+
+impl Lines {
+    /// The line of the record that begins at an offset, after blank lines. A record's position is that before them.
+    fn line_of(&mut self, mut start: u64) -> usize {
+        let mut breaks = self.breaks.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(&(offset, ends_line)) = breaks.front() {
+            if offset > start {
+                break;
+            }
+            if offset == start {
+                start += 1;
+            }
+            self.line += usize::from(ends_line);
+            breaks.pop_front();
+        }
+        self.line
+    }
 }
 
 impl<R: Read> Iterator for Rows<R> {
@@ -65,22 +132,29 @@ impl<R: Read> Iterator for Rows<R> {
                 let fields = self.names.iter().zip(&row).filter(|(_, text)| !text.is_empty());
                 Some(Ok(SeedItem {
                     file: self.file.clone(),
-                    line: row.position().map_or(0, |position| position.line() as usize),
+                    line: row.position().map_or(0, |start| self.lines.line_of(start.byte())),
                     attributes: Attributes::Texts(fields.map(|(name, text)| (name.clone(), text.to_owned())).collect()),
                 }))
             }
             Err(error) => {
                 self.failed = true;
-                Some(Err(of_csv(&self.file, &error)))
+                Some(Err(of_csv(&self.file, &error, &mut self.lines)))
             }
         }
     }
 }
 
-fn of_csv(file: &str, error: &csv::Error) -> Error {
-    let described = Error::new(file, error.to_string());
+fn of_csv(file: &str, error: &csv::Error, lines: &mut Lines) -> Error {
+    let message = match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("CSV error: the record has {len} fields, and the header {expected_len}")
+        }
+        ErrorKind::Utf8 { err, .. } => format!("CSV error: {err}"),
+        _ => error.to_string(),
+    };
+    let described = Error::new(file, message);
     match error.position() {
-        Some(position) => described.at_line(position.line() as usize),
+        Some(position) => described.at_line(lines.line_of(position.byte())),
         None => described,
     }
 }

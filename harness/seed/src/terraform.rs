@@ -108,16 +108,7 @@ fn table(file: &str, values: &Node) -> Result<Table, Problem> {
                     ],
                 )?,
             ),
-            "warm_throughput" => put(
-                "WarmThroughput",
-                limits(
-                    node,
-                    &[
-                        ("read_units_per_second", "ReadUnitsPerSecond"),
-                        ("write_units_per_second", "WriteUnitsPerSecond"),
-                    ],
-                )?,
-            ),
+            "warm_throughput" => put("WarmThroughput", warm_throughput(node)?),
             "ttl" => put("TimeToLiveSpecification", time_to_live(node)?),
             "point_in_time_recovery" => put("PointInTimeRecoverySpecification", recovery(node)?),
             "tags" => {
@@ -262,6 +253,14 @@ fn limits(node: &Node, names: &[(&str, &str)]) -> Result<Json, Problem> {
     Ok(Json::Object(limits))
 }
 
+fn warm_throughput(node: &Node) -> Result<Json, Problem> {
+    let names = [
+        ("read_units_per_second", "ReadUnitsPerSecond"),
+        ("write_units_per_second", "WriteUnitsPerSecond"),
+    ];
+    limits(node, &names)
+}
+
 fn attribute(node: &Node) -> Result<Json, Problem> {
     let mut attribute = Map::new();
     for (name, value) in node.object("attribute")? {
@@ -315,7 +314,12 @@ fn index(node: &Node) -> Result<Json, Problem> {
                     ],
                 )?,
             )),
-            "warm_throughput" => {}
+            "warm_throughput" => {
+                let units = warm_throughput(value)?;
+                if units.as_object().is_some_and(|units| !units.is_empty()) {
+                    index.insert("WarmThroughput".into(), units);
+                }
+            }
             _ => return Err(unknown(value, name, "an index")),
         }
     }
@@ -415,11 +419,13 @@ mod tests {
                     with(units.clone(), &limited),
                     &json!({"billing_mode": "PAY_PER_REQUEST", "global_secondary_index": [
                         index(with(limited.clone(), &with(units, &json!({"warm_throughput": [{}]})))),
+                        index(json!({"warm_throughput": [{"read_units_per_second": 7, "write_units_per_second": 8}]})),
                         index(json!({"read_capacity": 0, "write_capacity": 0}))]}),
                 ),
                 with(
                     with(on_demand.clone(), &limits),
-                    &json!({"GlobalSecondaryIndexes": [of_index(limits.clone()), of_index(json!({}))]}),
+                    &json!({"GlobalSecondaryIndexes": [of_index(limits.clone()), of_index(json!({
+                        "WarmThroughput": {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 8}})), of_index(json!({}))]}),
                 ),
             ),
             (

@@ -628,6 +628,32 @@ fn refused_items_are_reported_with_their_line() {
             "Sessions.csv:3: ValidationException: ",
         ),
         ("Sessions.csv", "id,at\na,1,2\n".to_owned(), "Sessions.csv:2: CSV error"),
+        // Lines that are blank or inside of quotes count.
+        (
+            "Sessions.csv",
+            "\n\nid,at\n\n\na,1\n\nb,x\n".to_owned(),
+            "Sessions.csv:8: ValidationException: ",
+        ),
+        (
+            "Sessions.csv",
+            "\u{feff}id,at\r\n,\r\na,\"1\r\n\"\r\n\r\nb,x".to_owned(),
+            "Sessions.csv:3: ValidationException: ",
+        ),
+        (
+            "Sessions.csv",
+            "id,at,v\r\na,1,\"x\r\ny\"\r\n\r\nb,x,".to_owned(),
+            "Sessions.csv:5: ValidationException: ",
+        ),
+        (
+            "Sessions.csv",
+            "id,at\ra,1\r\rb,x\r".to_owned(),
+            "Sessions.csv:4: ValidationException: ",
+        ),
+        (
+            "Sessions.csv",
+            "id,at\n\n\na,1,2\n".to_owned(),
+            "Sessions.csv:4: CSV error",
+        ),
     ];
     for (name, text, message) in cases {
         let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
@@ -783,5 +809,42 @@ fn an_export_of_another_implementation() {
             table,
             "{arn}"
         );
+    }
+}
+
+/// A batch is recognized by its requests, whatever its tables are named.
+#[test]
+fn a_batch_may_have_tables_named_as_members_of_other_documents() {
+    for name in [
+        "items",
+        "tables",
+        "Table",
+        "TableDescription",
+        "Items",
+        "Resources",
+        "DataModel",
+        "Item",
+        "RequestItems",
+        "T",
+    ] {
+        for text in [
+            format!(r#"{{"{name}": [{{"PutRequest": {{"Item": {{"id": {{"S": "a"}}}}}}}}]}}"#),
+            format!(r#"{{"RequestItems": {{"{name}": [{{"PutRequest": {{"Item": {{"id": {{"S": "a"}}}}}}}}]}}}}"#),
+        ] {
+            let seed = Seed::parse("x.json", text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let named: Vec<_> = seed.items.iter().map(|items| items.table.as_str()).collect();
+            assert_eq!((named, seed.tables.len()), (vec![name], 0), "{text}");
+        }
+    }
+}
+
+#[test]
+fn files_in_utf_16_are_refused_with_advice() {
+    for name in ["x.json", "x.jsonl", "x.yaml", "x.csv", "x.template"] {
+        for encode in [u16::to_le_bytes, u16::to_be_bytes] {
+            let text: Vec<u8> = "\u{feff}{\"id\": 1}".encode_utf16().flat_map(encode).collect();
+            let error = Seed::parse(name, &text).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("UTF-16") && error.contains("UTF-8"), "{name}: {error}");
+        }
     }
 }
