@@ -320,14 +320,14 @@ impl Log {
     /// Adds a record to the pending ones. Returns nothing if it has to be written at once.
     fn buffer(&mut self, record: &[u8], hash: u64, synced: u64, id: u64) -> Result<Option<u64>, AppendError> {
         let longest = (RECORD_HEADER + record.len().next_multiple_of(ALIGN)) as u64;
-        if self.torn || self.pending.len() + record.len() > MAX_PENDING || !self.reserve(longest) {
-            return Ok(None);
-        }
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
         if self.closed {
             return Err(AppendError::Closed);
+        }
+        if self.torn || self.pending.len() + record.len() > MAX_PENDING || !self.reserve(longest) {
+            return Ok(None);
         }
         let before = self.pending.len();
         let header = self.header(record, hash, synced);

@@ -280,6 +280,7 @@ fn a_closed_store_accepts_no_record() {
             assert!(store.failure().is_some());
             snapshot(&store, &[b"before".to_vec()]).unwrap();
         }
+        let operations = disk.operations();
         assert_eq!(
             store.append(b"later"),
             Err(crate::AppendError::Closed),
@@ -290,6 +291,8 @@ fn a_closed_store_accepts_no_record() {
             Err(crate::AppendError::Closed),
             "fails: {fails}"
         );
+        // No space is reserved again.
+        assert_eq!(disk.operations(), operations, "fails: {fails}");
         drop(store);
         let (_, found, report) = open(&disk).unwrap();
         assert_eq!(
