@@ -476,6 +476,22 @@ impl Conditions {
         throttles: 0.05,
     };
 
+    /// These conditions while data is loaded: requests are neither refused nor delayed, and their changes are visible at once. What
+    /// decides which data is kept stays: time to live, the limits of sizes, the shards of streams, and pending transactions.
+    pub(crate) fn while_loading(&self) -> Conditions {
+        Conditions {
+            time_to_live: self.time_to_live,
+            stale_reads: self.stale_reads,
+            monotonic_reads: self.monotonic_reads,
+            transaction_time: self.transaction_time,
+            stream_shards: self.stream_shards,
+            item_collection_size: self.item_collection_size,
+            stream_bytes: self.stream_bytes,
+            recovery_bytes: self.recovery_bytes,
+            ..Conditions::CALM
+        }
+    }
+
     /// The conditions of this name: `calm`, `aws` or `storm`.
     pub fn named(name: &str) -> Option<Conditions> {
         match name {

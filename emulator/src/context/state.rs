@@ -188,7 +188,7 @@ impl EngineState {
 
     /// The conditions of a table.
     pub fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
-        self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
+        self.catalog.defaults().of(scope, table)
     }
 
     /// Whether no setting makes control-plane requests for a table wait or fail.

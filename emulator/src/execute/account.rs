@@ -105,6 +105,55 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         Ok(())
     }
 
+    /// Runs `load`, which writes to these tables or creates them. Meanwhile their requests are neither throttled nor delayed, and what they
+    /// write is visible at once; conditions that decide which data is kept, such as time to live, stay. Other tables are not affected, and a
+    /// state that is saved meanwhile has the conditions of before.
+    ///
+    /// ```
+    /// use dynatwin_engine::controls::AccountControls;
+    /// use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// let account = AccountControls::new(&engine, caller.clone());
+    /// let body = br#"{"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+    ///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    ///     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#;
+    /// let put = account.while_loading(&["Orders".to_owned()], || {
+    ///     engine.dispatch(&caller, "CreateTable", body);
+    ///     engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "a"}}}"#)
+    /// })?;
+    /// assert_eq!(put.status, 200);
+    /// # Ok::<(), dynatwin_engine::ControlFailure>(())
+    /// ```
+    pub fn while_loading<T>(&self, tables: &[String], load: impl FnOnce() -> T) -> Result<T, ControlFailure> {
+        let (defaults, scope) = (self.controls().state.catalog().defaults(), self.scope());
+        let names: Vec<_> = tables.iter().map(|name| Name::new(name)).collect();
+        names.iter().for_each(|name| defaults.begin_load(&scope, name));
+        let loaded = names
+            .iter()
+            .try_for_each(|name| self.apply_conditions(&scope, name))
+            .map(|()| load());
+        names.iter().for_each(|name| defaults.end_load(&scope, name));
+        let loaded = loaded?;
+        names.iter().try_for_each(|name| self.apply_conditions(&scope, name))?;
+        Ok(loaded)
+    }
+
+    /// Gives a table, if it exists, the conditions that hold for it now.
+    fn apply_conditions(&self, scope: &Scope, table: &Name) -> Result<(), ControlFailure> {
+        let controls = self.controls();
+        let Some(found) = controls.state.catalog().table(scope, table) else {
+            return Ok(());
+        };
+        let conditions = controls.state.conditions_of(scope, table);
+        if found.shape().conditions != conditions {
+            controls.reshape(&found, |shape| shape.conditions = conditions)?;
+        }
+        Ok(())
+    }
+
     /// Pauses replication to a global index until [`resume_index`](AccountControls::resume_index). The index can still be
     /// read; pending changes are kept in memory.
     pub fn pause_index(&self, table: &str, index: &str) -> Result<(), ControlFailure> {

@@ -164,8 +164,8 @@ impl Account {
         configured!(self, aws_sdk_dynamodbstreams::config::Builder::new())
     }
 
-    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
-    /// sent: meanwhile all tables behave as under [`Conditions::CALM`](dynatwin_engine::Conditions::CALM).
+    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Meanwhile requests to these tables are
+    /// neither throttled nor delayed; expired items are deleted as the conditions define.
     ///
     /// The file is JSON, YAML, CSV, a CloudFormation, SAM or Terraform document, a NoSQL Workbench model, a jest-dynamodb
     /// configuration, or a directory with an export; `TABLE=FILE` names the table of a file that only has items.

@@ -1,11 +1,12 @@
 //! Creates tables and writes items.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dynatwin_engine::{Caller, Conditions, Engine};
+use dynatwin_engine::controls::AccountControls;
+use dynatwin_engine::{Caller, Engine};
 use serde_json::{Map, Value as Json, json};
 
 use crate::database::{CallError, Database, InProcess};
@@ -64,18 +65,25 @@ pub enum Existing {
 }
 
 /// Loads tables and items into an engine. Whatever the engine's conditions are, loading takes no time, and nothing is throttled
-/// or late: for as long as it takes the conditions are those of calm, so load before requests are sent.
+/// or late. Meanwhile the tables that are written to are under the conditions of
+/// [`while_loading`](AccountControls::while_loading): expired items are deleted as before, and other tables are not affected.
 pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
-    let conditions = engine.conditions();
     let file = seed.tables.first().map(|table| table.file.clone()).unwrap_or_default();
-    let set = |conditions| {
-        let set = engine.set_conditions(conditions);
-        set.map_err(|failure| Error::new(&*file, format!("the conditions cannot be set: {failure}")))
+    let there = match existing {
+        Existing::Skip => engine.tables(caller),
+        Existing::Refuse | Existing::Fill => Vec::new(),
     };
-    set(Conditions::CALM)?;
-    let loaded = load(&InProcess::new(engine, caller), seed, existing);
-    set(conditions)?;
-    loaded
+    let created: HashSet<&str> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+    let is_skipped = |name: &str| created.contains(name) && there.iter().any(|there| there == name);
+    let named = created
+        .iter()
+        .copied()
+        .chain(seed.items.iter().map(|items| items.table.as_str()));
+    let written: BTreeSet<_> = named.filter(|name| !is_skipped(name)).map(str::to_owned).collect();
+    let written: Vec<_> = written.into_iter().collect();
+    let loaded = AccountControls::new(engine, caller.clone())
+        .while_loading(&written, || load(&InProcess::new(engine, caller), seed, existing));
+    loaded.unwrap_or_else(|failure| Err(Error::new(file, format!("the conditions cannot be set: {failure}"))))
 }
 
 /// Creates the tables, waits until they are active, and writes the items.

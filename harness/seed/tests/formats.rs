@@ -5,9 +5,11 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use common::{caller, engine};
-use dynatwin_engine::{Conditions, Engine};
+use dynatwin_engine::controls::AccountControls;
+use dynatwin_engine::{Conditions, Engine, Lag, TimeToLive};
 use dynatwin_seed::{Database, Error, Existing, InProcess, Loaded, Seed, load_engine};
 use serde_json::{Value, json};
 
@@ -847,4 +849,82 @@ fn files_in_utf_16_are_refused_with_advice() {
             assert!(error.contains("UTF-16") && error.contains("UTF-8"), "{name}: {error}");
         }
     }
+}
+
+/// A load deletes no item that the conditions keep, loaded or stored before.
+#[test]
+fn a_load_keeps_the_conditions_of_time_to_live() {
+    let late = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));
+    let text = |table: &str| {
+        format!(
+            r#"{{"tables": [{{"TableName": "{table}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+            "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}], "BillingMode": "PAY_PER_REQUEST",
+            "TimeToLiveSpecification": {{"Enabled": true, "AttributeName": "expires"}},
+            "Items": [{{"id": "a"}}, {{"id": "b", "expires": 1767225500}}]}}]}}"#
+        )
+    };
+    for (time_to_live, kept) in [(TimeToLive::Off, 2), (late, 2), (TimeToLive::Deletes(Lag::None), 1)] {
+        for preset in [Conditions::CALM, Conditions::AWS, Conditions::STORM] {
+            let conditions = Conditions { time_to_live, ..preset };
+            let engine = engine(&conditions);
+            let caller = caller();
+            let count = |table: &str| engine.items(&caller, table).unwrap().len();
+            for (table, existing) in [
+                ("Old", Existing::Refuse),
+                ("New", Existing::Refuse),
+                ("Old", Existing::Fill),
+            ] {
+                let seed = Seed::parse("x.json", text(table).as_bytes()).unwrap();
+                load_engine(&engine, &caller, seed, existing).unwrap();
+                engine.run_due();
+                let context = format!("{time_to_live:?} {table} {existing:?}");
+                assert_eq!((count("Old"), count(table)), (kept, kept), "{context}");
+                assert_eq!(engine.conditions(), conditions, "{context}");
+            }
+        }
+    }
+}
+
+/// A load ends with the conditions of each table, and affects no other.
+#[test]
+fn a_load_eases_the_conditions_of_its_tables_alone() {
+    let engine = engine(&Conditions::STORM);
+    let caller = caller();
+    let account = AccountControls::new(&engine, caller.clone());
+    let lost = Conditions {
+        internal_errors: 1.0,
+        table_status: Lag::None,
+        ..Conditions::CALM
+    };
+    account.set_table_conditions("Other", lost).unwrap();
+    account.set_table_conditions("Tab", lost).unwrap();
+    let table = |name: &str| {
+        format!(
+            r#"{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+            "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}], "BillingMode": "PAY_PER_REQUEST"}}"#
+        )
+    };
+    let ask = |operation: &str, body: &str| engine.dispatch(&caller, operation, body.as_bytes()).status;
+    let put = |name: &str| {
+        ask(
+            "PutItem",
+            &format!(r#"{{"TableName": "{name}", "Item": {{"id": {{"S": "x"}}}}}}"#),
+        )
+    };
+    assert_eq!(ask("CreateTable", &table("Other")), 200);
+    let seed = |table: &str| {
+        let text = format!(r#"{{"tables": [{table}], "items": {{"Tab": [{{"id": "a"}}]}}}}"#);
+        Seed::parse("x.json", text.as_bytes()).unwrap()
+    };
+    let statuses = account.while_loading(&["Tab".to_owned()], || {
+        // A load that runs meanwhile does not end the other one.
+        let loaded = load_engine(&engine, &caller, seed(&table("Tab")), Existing::Refuse);
+        assert_eq!(loaded.unwrap(), Loaded { tables: 1, items: 1 });
+        (put("Tab"), put("Other"))
+    });
+    assert_eq!(statuses.unwrap(), (200, 500));
+    assert_eq!((put("Tab"), put("Other")), (500, 500));
+    let again = load_engine(&engine, &caller, seed(&table("Tab")), Existing::Fill);
+    assert_eq!(again.unwrap(), Loaded { tables: 0, items: 1 });
+    assert_eq!(put("Tab"), 500);
 }

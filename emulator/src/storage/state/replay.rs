@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::clock::Moment;
+use crate::conditions::Conditions;
 use crate::sort;
 use crate::sorted::SortedMap;
 use crate::storage::commit::{Commit, Committed, Mutation};
@@ -67,6 +68,7 @@ pub struct Replay<'c> {
     tables: SortedMap<TableId, Arc<Table>>,
     /// The tables that are not listed yet.
     unlisted: Vec<TableId>,
+    conditions: Option<Conditions>,
 }
 
 impl<'c> Replay<'c> {
@@ -77,7 +79,20 @@ impl<'c> Replay<'c> {
             catalog,
             tables: tables.map(|table| (table.ordinal, table)).collect(),
             unlisted: Vec::new(),
+            conditions: None,
         }
+    }
+
+    /// The conditions that the commits have set for all tables without their own; `None` if none has.
+    pub fn conditions(&self) -> Option<Conditions> {
+        self.conditions
+    }
+
+    /// Sets the conditions of all tables without their own before any work is due under those that the commits have set.
+    pub fn set_conditions(&mut self, conditions: &Conditions) {
+        let committed = Committed::replayed(Moment::FIRST);
+        self.catalog.defaults().set(&committed, conditions);
+        self.conditions = Some(*conditions);
     }
 
     /// Applies a commit to the state that the commits before it produced.
@@ -91,7 +106,8 @@ impl<'c> Replay<'c> {
         })
     }
 
-    /// Ends the replay at `now`: completes work that no commit has completed, and recounts capacity.
+    /// Ends the replay at `now`: gives each table the conditions that hold for it, completes work that no commit has completed, and
+    /// recounts capacity.
     pub fn finish(self, now: Moment) {
         let groups = self.tables.values().filter_map(|table| table.replica_group());
         let mut groups: Vec<_> = groups.map(|group| (group.state().id, group)).collect();
@@ -101,6 +117,7 @@ impl<'c> Replay<'c> {
             group.finish(&Committed::replayed(now));
         }
         for table in self.tables.values() {
+            self.apply_conditions(table, now);
             let shape = table.shape();
             for job in shape.jobs.iter().filter(|job| job.is_filling()) {
                 if let Some((index, earliest)) = job.creates() {
@@ -110,6 +127,18 @@ impl<'c> Replay<'c> {
             table.recount_capacity(now);
         }
         self.catalog.examine_all();
+    }
+
+    /// Gives a table its conditions. Its settings have others if a load, or a change of all tables' conditions, was interrupted.
+    fn apply_conditions(&self, table: &Table, now: Moment) {
+        let (conditions, shape) = (self.catalog.defaults().of(&table.scope, &table.name), table.shape());
+        if shape.conditions != conditions {
+            let settings = TableSettings {
+                conditions,
+                ..shape.settings.clone()
+            };
+            table.replay_settings(&Committed::replayed(now), settings);
+        }
     }
 
     fn table(&self, id: TableId) -> Result<&Arc<Table>, String> {
@@ -203,7 +232,10 @@ impl<'c> Replay<'c> {
                 found.set(committed, table_id.clone(), (**progress).clone());
             }
             Mutation::UseToken { token } => self.catalog.tokens().keep(committed, *token),
-            Mutation::SetConditions { conditions } => self.catalog.defaults().set(committed, conditions),
+            Mutation::SetConditions { conditions } => {
+                self.catalog.defaults().set(committed, conditions);
+                self.conditions = Some(**conditions);
+            }
             Mutation::SetTableConditions {
                 scope,
                 table,
