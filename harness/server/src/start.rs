@@ -96,8 +96,10 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
     let Some(file) = &flags.iam else {
         return Ok(Vec::new());
     };
-    let text = read(file).map_err(|error| format!("{file}: {error}"))?;
-    let json = dynatwin_seed::to_json(file, &text).map_err(|error| error.to_string())?;
+    let bytes = read(file).map_err(|error| format!("{file}: {error}"))?;
+    let text = dynatwin_seed::text(file, bytes);
+    let json = text.and_then(|text| dynatwin_seed::to_json(file, &text));
+    let json = json.map_err(|error| error.to_string())?;
     let directory = Directory::read(&json, engine.clock().now()).map_err(|why| format!("{file}: {why}"))?;
     let found = directory.warnings();
     engine.set_initial_access(directory);
@@ -127,14 +129,14 @@ pub(crate) fn s3_dir_warning(flags: &Flags) -> Option<String> {
 }
 
 /// Reads a file of at most the size of a request's body.
-fn read(file: &str) -> std::io::Result<String> {
+fn read(file: &str) -> std::io::Result<Vec<u8>> {
     let most = REQUEST_BODY as u64;
-    let mut text = String::new();
-    File::open(file)?.take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
         return Err(ErrorKind::FileTooLarge.into());
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// Loads the files of `--load`, and returns a line about each. Existing tables and their items stay unchanged.
@@ -321,8 +323,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("dynatwin-largest-{}", std::process::id()));
         for (size, fits) in [(REQUEST_BODY, true), (REQUEST_BODY + 1, false)] {
             std::fs::write(&path, vec![b' '; size]).unwrap();
-            let text = read(path.to_str().unwrap());
-            assert_eq!(text.is_ok_and(|text| text.len() == size), fits, "{size}");
+            let bytes = read(path.to_str().unwrap());
+            assert_eq!(bytes.is_ok_and(|bytes| bytes.len() == size), fits, "{size}");
         }
         std::fs::remove_file(&path).unwrap();
     }
@@ -342,6 +344,49 @@ mod tests {
         );
         assert_eq!(given(&["--seed", "7"]).seed, 7);
         assert!(given(&["-sharedDb"]).shared_db);
+    }
+
+    /// The number of an account keeps its leading zeros without quotes, and the encodings of other editors are read or named.
+    #[test]
+    fn access_is_configured_by_files_of_any_editor() {
+        let yaml = "
+accounts:
+  012345678901:
+    accessKeys: [{accessKeyId: AKIAROOT, secretAccessKey: root}]
+    roles:
+      Reader:
+        policies:
+        - Version: 2012-10-17
+          Statement:
+          - Effect: Allow
+            Action: dynamodb:GetItem
+            Resource: '*'
+            Condition: {StringEquals: {aws:PrincipalAccount: 012345678901}}
+";
+        let path = std::env::temp_dir().join(format!("dynatwin-access-{}.yaml", std::process::id()));
+        let words = ["--iam", path.to_str().unwrap()].map(str::to_owned);
+        let Ok(Invocation::Run(flags)) = parse(words, |_| None) else {
+            panic!("the flag is known");
+        };
+        let utf_16: Vec<u8> = format!("\u{feff}{yaml}")
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        for (bytes, expect) in [
+            (yaml.as_bytes().to_vec(), None),
+            (format!("\u{feff}{yaml}").into_bytes(), None),
+            (utf_16, Some("is in UTF-16")),
+            (vec![b'a', 0x80], Some("invalid utf-8")),
+        ] {
+            std::fs::write(&path, &bytes).unwrap();
+            let configured = configure_access(&flags, &engine(&flags));
+            match (&configured, expect) {
+                (Ok(_), None) => {}
+                (Err(error), Some(expect)) => assert!(error.contains(expect), "{error}"),
+                _ => panic!("{configured:?}, not {expect:?}"),
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
