@@ -367,7 +367,9 @@ impl Database {
     /// Writes all pending data and closes the directory. Later changes fail.
     pub(crate) fn close(&self) {
         let clock = self.engine.clock();
-        if self.log.lacks.load(Ordering::Relaxed) {
+        // What a failed write of buffered records has lost is only in memory, too.
+        let flushed = self.log.store.flush();
+        if flushed.is_err() || self.log.lacks.load(Ordering::Relaxed) || self.log.store.failure().is_some() {
             // If it cannot be written, the next process reads the log.
             let _ = self.log.take_snapshot(&self.engine);
         }

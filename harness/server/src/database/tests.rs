@@ -33,15 +33,18 @@ fn open(disk: &SimDisk) -> Result<Database, String> {
     open_on(&flags(), "sim", disk.clone()).map(|(database, _)| database)
 }
 
-/// Sends a request and stores or syncs its commits. Returns the answer if both succeed.
-fn request(database: &Database, synced: bool, operation: &str, body: &Value) -> Option<Value> {
-    let caller = Caller {
+fn caller() -> Caller {
+    Caller {
         access_key: "me".into(),
         region: "us-east-1".into(),
-    };
+    }
+}
+
+/// Sends a request and stores or syncs its commits. Returns the answer if both succeed.
+fn request(database: &Database, synced: bool, operation: &str, body: &Value) -> Option<Value> {
     let answer = database
         .engine
-        .dispatch(&caller, operation, body.to_string().as_bytes());
+        .dispatch(&caller(), operation, body.to_string().as_bytes());
     let store = &database.log.store;
     let stored = if synced { store.sync() } else { store.flush() };
     let done = answer.status == 200 && stored.is_ok();
@@ -227,6 +230,12 @@ fn with_expiring_item(disk: &SimDisk) -> Database {
     database
 }
 
+/// The number of items of the table, under all conditions.
+fn count(database: &Database) -> usize {
+    database.engine.run_due();
+    database.engine.items(&caller(), "Tab").unwrap().len()
+}
+
 #[test]
 fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
     // The commit is refused; or it is accepted, and the write of the buffered records fails.
@@ -247,6 +256,20 @@ fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
         let database = open(&disk.after_kill()).unwrap();
         assert_eq!(scan(&database, None).unwrap().len(), 0);
     }
+}
+
+/// A write that reads have shown, and whose commit a failed write of buffered records has lost, is stored by closing.
+#[test]
+fn a_commit_that_could_not_be_written_is_stored_by_closing() {
+    let disk = SimDisk::new();
+    let database = open(&disk).unwrap();
+    request(&database, false, "CreateTable", &table()).unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    assert_eq!(request(&database, false, "PutItem", &put("a", 1)), None);
+    assert_eq!(count(&database), 1);
+    database.close();
+    drop(database);
+    assert_eq!(count(&open(&disk.after_kill()).unwrap()), 1);
 }
 
 /// Due work that the log refused is stored when the database is closed, with the writes that followed it.
