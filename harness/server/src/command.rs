@@ -159,7 +159,6 @@ fn serve_from<D: Backend>(
         Ok(warnings) => warnings,
         Err(sentence) => return print_error(&sentence, 1),
     };
-    let seed = engine.seed();
     let options = Options {
         hosts: flags.hosts.clone(),
         log: flags.log,
@@ -175,7 +174,7 @@ fn serve_from<D: Backend>(
         Ok(loaded) => loaded,
         Err(sentence) => return print_error(&sentence, 1),
     };
-    let limited = flags.max_memory.map(|bytes| limit_memory(engine, bytes));
+    let limited = flags.max_memory.map(|bytes| limit_memory(Arc::clone(&engine), bytes));
     if let Some(Err(sentence)) = limited {
         return print_error(&sentence, 1);
     }
@@ -189,7 +188,7 @@ fn serve_from<D: Backend>(
     if let Some(notice) = server.notice() {
         print_error(notice, 0);
     }
-    print(&start_line(flags, seed, &server));
+    print(&start_line(flags, &engine, &server));
     for line in &loaded {
         print(line);
     }

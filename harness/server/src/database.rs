@@ -17,9 +17,9 @@ use std::task::Waker;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit, Origin};
+use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit, Origin, Replay};
 use dynatwin_engine::http::{Answer, HttpRequest};
-use dynatwin_engine::{Clock, ClockAdjustment, Engine, Moment};
+use dynatwin_engine::{Clock, ClockAdjustment, Conditions, Engine, Moment};
 use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, SnapshotWriter, Store, UntilSynced};
 
 use crate::backend::Backend;
@@ -123,7 +123,13 @@ pub(crate) fn open(flags: &Flags, path: &str) -> Result<Database, String> {
 /// Opens a directory on any disk, without the threads that sync it and take snapshots. Also returns the sequence number
 /// of the last commit.
 fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64), String> {
-    let (engine, store, report, last) = restore(flags, path, disk).map_err(|error| error.to_string())?;
+    let Restored {
+        engine,
+        store,
+        report,
+        last,
+        conditions,
+    } = restore(flags, path, disk).map_err(|error| error.to_string())?;
     if let Some(cut) = &report.cut {
         note(&format!(
             "{path}/{} ended with an incomplete write, as after a crash: removed {} bytes from byte {} on ({})",
@@ -143,6 +149,12 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
     log.save_settings(engine.clock(), engine.clock().adjustment())
         .map_err(|error| format!("{path}: {error}"))?;
     engine.attach_sink(Arc::clone(&log) as Arc<dyn CommitSink>, last);
+    let wanted = start::conditions(flags, conditions);
+    if wanted != conditions {
+        engine
+            .set_conditions(wanted)
+            .map_err(|error| format!("{path}: {error}"))?;
+    }
     let database = Database {
         engine,
         log,
@@ -153,8 +165,19 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
     Ok((database, last))
 }
 
-/// Restores an engine from the directory. Also returns the sequence number of the last commit.
-fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Engine, Store, Report, u64), OpenError> {
+/// An engine that was restored from a directory.
+struct Restored {
+    engine: Engine,
+    store: Store,
+    report: Report,
+    /// The sequence number of the last commit.
+    last: u64,
+    /// The conditions that the directory has. The engine's are those of the flags that are given.
+    conditions: Conditions,
+}
+
+/// Restores an engine from the directory.
+fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenError> {
     let engine = OnceCell::new();
     let (mut replay, mut saved, mut last, mut latest) = (None, None, 0, Moment::FIRST);
     let state = &mut |entry: Entry<'_>| {
@@ -184,11 +207,21 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Engine, Store,
     }
     // Time never goes back.
     clock.set(latest);
-    if let Some(replay) = replay {
+    let stored = replay.as_ref().and_then(Replay::conditions);
+    let conditions = stored.unwrap_or_default();
+    if let Some(mut replay) = replay {
+        // Before work that has become due since the last process ended.
+        replay.set_conditions(&start::conditions(flags, conditions));
         replay.finish(clock.now());
     }
     let engine = engine.into_inner().unwrap_or_else(|| start::engine(flags));
-    Ok((engine, store, report, last))
+    Ok(Restored {
+        engine,
+        store,
+        report,
+        last,
+        conditions,
+    })
 }
 
 /// Returns a function that prints the progress of opening once a second.

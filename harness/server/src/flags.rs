@@ -9,8 +9,8 @@ mod tests;
 
 use std::fmt;
 
+use dynatwin_engine::Moment;
 use dynatwin_engine::http::HealthCheck;
-use dynatwin_engine::{Conditions, Moment};
 
 use crate::log::Log;
 use crate::web::Origins;
@@ -82,7 +82,7 @@ impl Sync {
 ///
 /// let words = ["--port", "8123", "--conditions", "aws"].map(String::from);
 /// let Ok(Invocation::Run(flags)) = parse(words, |_variable| None) else { panic!() };
-/// assert_eq!((flags.port, flags.conditions), (8123, "aws"));
+/// assert_eq!((flags.port, flags.conditions), (8123, Some("aws")));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
@@ -90,22 +90,22 @@ pub struct Flags {
     pub port: u16,
     /// `--host`, one entry for each.
     pub hosts: Vec<String>,
-    /// `--conditions`, one of the presets' names.
-    pub conditions: &'static str,
+    /// `--conditions`, one of the presets' names; those of `--db-path`, or `calm`, if `None`.
+    pub conditions: Option<&'static str>,
     /// The random seed: `--seed`; generated if `None`.
     pub seed: Option<u64>,
     /// The kind of clock that `--clock` selects.
     pub clock: ClockChoice,
     /// The factor of an accelerated clock: `--speed`.
     pub speed: Option<f64>,
-    /// Whether items never expire: `--ttl off`.
-    pub ttl_off: bool,
+    /// Whether expired items are deleted: `--ttl`; as the conditions define if `None`.
+    pub ttl: Option<bool>,
     /// The requests that `--log` writes to standard error.
     pub log: Log,
     /// Whether all callers share one set of tables: `--shared-db`.
     pub shared_db: bool,
-    /// Whether tables are `CREATING` and `DELETING` for a while: `--delay-transient-statuses`.
-    pub delay_transient_statuses: bool,
+    /// Whether tables are `CREATING` and `DELETING` for a while: `--delay-transient-statuses`; as the conditions define if `None`.
+    pub delay_transient_statuses: Option<bool>,
     /// Whether nothing is stored: `--in-memory`.
     pub in_memory: bool,
     /// The directory of the database: `--db-path`; nothing is stored if `None`.
@@ -141,14 +141,14 @@ impl Default for Flags {
         Flags {
             port: 8000,
             hosts: Vec::new(),
-            conditions: "calm",
+            conditions: None,
             seed: None,
             clock: ClockChoice::System,
             speed: None,
-            ttl_off: false,
+            ttl: None,
             log: Log::default(),
             shared_db: false,
-            delay_transient_statuses: false,
+            delay_transient_statuses: None,
             in_memory: false,
             db_path: None,
             sync: Sync::default(),
@@ -213,6 +213,9 @@ enum FlagEffect {
     Instead(Invocation),
 }
 
+/// The names of the presets of conditions.
+pub(crate) const CONDITIONS: [&str; 3] = ["calm", "aws", "storm"];
+
 const FLAGS: &[Flag] = &[
     Flag {
         name: "port",
@@ -230,11 +233,10 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "conditions",
         does: FlagEffect::Value("calm|aws|storm", |flags, value| {
-            Conditions::named(value)?;
-            let known = ["calm", "aws", "storm"].into_iter().find(|name| *name == value)?;
-            put(&mut flags.conditions, Some(known))
+            let known = CONDITIONS.into_iter().find(|name| *name == value)?;
+            put(&mut flags.conditions, Some(Some(known)))
         }),
-        help: "the preset of production behavior: lag, staleness, throttling, latency, failures (calm)",
+        help: "the preset of production behavior: lag, staleness, throttling, latency, failures (those of --db-path, otherwise calm)",
     },
     Flag {
         name: "seed",
@@ -256,9 +258,9 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "ttl",
         does: FlagEffect::Value("on|off", |flags, value| {
-            put(&mut flags.ttl_off, parse_switch(value).map(|on| !on))
+            put(&mut flags.ttl, parse_switch(value).map(Some))
         }),
-        help: "off: expired items are never deleted (on)",
+        help: "off: expired items are never deleted (as --db-path has it, otherwise on)",
     },
     Flag {
         name: "log",
@@ -296,7 +298,7 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "delayTransientStatuses",
-        does: FlagEffect::Switch(|flags, on| flags.delay_transient_statuses = on),
+        does: FlagEffect::Switch(|flags, on| flags.delay_transient_statuses = Some(on)),
         help: "tables are CREATING and DELETING for seconds, as in the service",
     },
     Flag {

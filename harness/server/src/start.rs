@@ -12,7 +12,7 @@ use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settin
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 
-use crate::flags::{ClockChoice, Flags, Sync};
+use crate::flags::{CONDITIONS, ClockChoice, Flags, Sync};
 use crate::free::Freeing;
 use crate::server::Server;
 
@@ -29,7 +29,7 @@ pub fn settings(flags: &Flags) -> Settings {
         seed: flags
             .seed
             .unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32),
-        conditions: conditions(flags),
+        conditions: conditions(flags, Conditions::default()),
         shared_db: flags.shared_db,
     }
 }
@@ -175,19 +175,41 @@ fn clock(flags: &Flags) -> Clock {
     }
 }
 
-fn conditions(flags: &Flags) -> Conditions {
-    let mut conditions = Conditions::named(flags.conditions).unwrap_or_default();
-    if flags.delay_transient_statuses && flags.conditions == "calm" {
-        conditions.table_status = Conditions::AWS.table_status;
+/// Returns the conditions: the stored ones, as far as no flag replaces them.
+pub(crate) fn conditions(flags: &Flags, stored: Conditions) -> Conditions {
+    let preset = flags.conditions.and_then(Conditions::named);
+    let mut conditions = preset.unwrap_or(stored);
+    match flags.delay_transient_statuses {
+        Some(true) if conditions.table_status.is_none() => conditions.table_status = Conditions::AWS.table_status,
+        Some(false) if preset.is_none() => conditions.table_status = Conditions::CALM.table_status,
+        _ => {}
     }
-    if flags.ttl_off {
-        conditions.time_to_live = TimeToLive::Off;
+    match (flags.ttl, conditions.time_to_live) {
+        (Some(false), _) => conditions.time_to_live = TimeToLive::Off,
+        (Some(true), TimeToLive::Off) => conditions.time_to_live = Conditions::CALM.time_to_live,
+        _ => {}
     }
     conditions
 }
 
+/// Returns the name of the preset that conditions are, except for what flags change in it.
+fn name_of(conditions: &Conditions) -> &'static str {
+    let is_preset = |name: &&str| {
+        Conditions::named(name).is_some_and(|preset| {
+            *conditions
+                == Conditions {
+                    time_to_live: conditions.time_to_live,
+                    table_status: conditions.table_status,
+                    ..preset
+                }
+        })
+    };
+    CONDITIONS.into_iter().find(is_preset).unwrap_or("custom")
+}
+
 /// Returns the line printed at startup: addresses, conditions, seed and storage.
-pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
+pub fn start_line(flags: &Flags, engine: &Engine, server: &Server) -> String {
+    let (seed, conditions) = (engine.seed(), name_of(&engine.conditions()));
     let endpoints: Vec<String> = server
         .addresses()
         .iter()
@@ -202,10 +224,9 @@ pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
         (Some(path), Sync::Always) => format!("Data is stored in {path}, synced before each answer."),
     };
     format!(
-        "Dynatwin {} listens on {} (conditions {}, seed {seed}, clock {}{speed}). {kept}",
+        "Dynatwin {} listens on {} (conditions {conditions}, seed {seed}, clock {}{speed}). {kept}",
         env!("CARGO_PKG_VERSION"),
         endpoints.join(" and "),
-        flags.conditions,
         flags.clock,
     )
 }
@@ -213,6 +234,8 @@ pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use dynatwin_engine::Lag;
 
     use super::*;
     use crate::flags::{Invocation, parse};
@@ -318,34 +341,6 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
-    #[test]
-    fn a_file_has_a_largest_size() {
-        let path = std::env::temp_dir().join(format!("dynatwin-largest-{}", std::process::id()));
-        for (size, fits) in [(REQUEST_BODY, true), (REQUEST_BODY + 1, false)] {
-            std::fs::write(&path, vec![b' '; size]).unwrap();
-            let bytes = read(path.to_str().unwrap());
-            assert_eq!(bytes.is_ok_and(|bytes| bytes.len() == size), fits, "{size}");
-        }
-        std::fs::remove_file(&path).unwrap();
-    }
-
-    #[test]
-    fn flags_become_settings() {
-        assert_eq!(given(&[]).conditions, Conditions::CALM);
-        assert_eq!(given(&["--conditions", "storm"]).conditions, Conditions::STORM);
-        let delayed = given(&["-delayTransientStatuses"]).conditions;
-        assert_eq!(delayed.table_status, Conditions::AWS.table_status);
-        assert_eq!(delayed.time_to_live, Conditions::CALM.time_to_live);
-        let kept = given(&["-delayTransientStatuses", "--conditions", "storm"]).conditions;
-        assert_eq!(kept.table_status, Conditions::STORM.table_status);
-        assert_eq!(
-            given(&["--conditions=aws", "--ttl", "off"]).conditions.time_to_live,
-            TimeToLive::Off
-        );
-        assert_eq!(given(&["--seed", "7"]).seed, 7);
-        assert!(given(&["-sharedDb"]).shared_db);
-    }
-
     /// The number of an account keeps its leading zeros without quotes, and the encodings of other editors are read or named.
     #[test]
     fn access_is_configured_by_files_of_any_editor() {
@@ -387,6 +382,101 @@ accounts:
             }
         }
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_has_a_largest_size() {
+        let path = std::env::temp_dir().join(format!("dynatwin-largest-{}", std::process::id()));
+        for (size, fits) in [(REQUEST_BODY, true), (REQUEST_BODY + 1, false)] {
+            std::fs::write(&path, vec![b' '; size]).unwrap();
+            let bytes = read(path.to_str().unwrap());
+            assert_eq!(bytes.is_ok_and(|bytes| bytes.len() == size), fits, "{size}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn flags_become_settings() {
+        assert_eq!(given(&[]).conditions, Conditions::CALM);
+        assert_eq!(given(&["--conditions", "storm"]).conditions, Conditions::STORM);
+        let delayed = given(&["-delayTransientStatuses"]).conditions;
+        assert_eq!(delayed.table_status, Conditions::AWS.table_status);
+        assert_eq!(delayed.time_to_live, Conditions::CALM.time_to_live);
+        let kept = given(&["-delayTransientStatuses", "--conditions", "storm"]).conditions;
+        assert_eq!(kept.table_status, Conditions::STORM.table_status);
+        assert_eq!(
+            given(&["--conditions=aws", "--ttl", "off"]).conditions.time_to_live,
+            TimeToLive::Off
+        );
+        assert_eq!(given(&["--seed", "7"]).seed, 7);
+        assert!(given(&["-sharedDb"]).shared_db);
+    }
+
+    #[test]
+    fn flags_replace_stored_conditions() {
+        let late = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));
+        let stored = Conditions {
+            time_to_live: late,
+            ..Conditions::STORM
+        };
+        let off = |conditions| Conditions {
+            time_to_live: TimeToLive::Off,
+            ..conditions
+        };
+        let status = |table_status, conditions| Conditions {
+            table_status,
+            ..conditions
+        };
+        let [calm, aws] = [Conditions::CALM, Conditions::AWS].map(|conditions| conditions.table_status);
+        for (words, stored, expect) in [
+            (&[][..], stored, stored),
+            (&["--conditions", "calm"], stored, Conditions::CALM),
+            (&["--conditions", "aws"], off(stored), Conditions::AWS),
+            (&["--ttl", "off"], stored, off(stored)),
+            (&["--ttl", "on"], stored, stored),
+            (&["--ttl", "on"], off(Conditions::CALM), Conditions::CALM),
+            (&["--delay-transient-statuses"], stored, stored),
+            (
+                &["--delay-transient-statuses"],
+                Conditions::CALM,
+                status(aws, Conditions::CALM),
+            ),
+            (&["--delay-transient-statuses=off"], stored, status(calm, stored)),
+            (
+                &["--delay-transient-statuses=off", "--conditions", "aws"],
+                stored,
+                Conditions::AWS,
+            ),
+        ] {
+            let found = parse(words.iter().map(|word| (*word).to_owned()), |_| None);
+            let Ok(Invocation::Run(flags)) = found else {
+                panic!("{words:?}: {found:?}");
+            };
+            assert_eq!(conditions(&flags, stored), expect, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn conditions_have_the_name_of_their_preset() {
+        for name in CONDITIONS {
+            let preset = Conditions::named(name).unwrap();
+            let off = TimeToLive::Off;
+            assert_eq!(name_of(&preset), name);
+            assert_eq!(
+                name_of(&Conditions {
+                    time_to_live: off,
+                    ..preset
+                }),
+                name
+            );
+            assert_eq!(
+                name_of(&Conditions {
+                    throttles: 0.5,
+                    ..preset
+                }),
+                "custom"
+            );
+        }
     }
 
     #[test]

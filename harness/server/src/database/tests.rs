@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use dynatwin_engine::Caller;
+use dynatwin_engine::controls::AccountControls;
 use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Caller, Conditions, TimeToLive};
 use dynatwin_store::sim::{Fault, SimDisk};
 use serde_json::{Value, json};
 
@@ -216,8 +217,16 @@ fn a_failing_disk_loses_no_acknowledged_write() {
 /// A database with an item that expires in a minute, and space reserved for more commits if the disk can do that.
 fn with_expiring_item(disk: &SimDisk) -> Database {
     let database = open(disk).unwrap();
-    let request = |operation: &str, body: &Value| request(&database, false, operation, body).unwrap();
+    add_expiring_item(&database);
+    assert!(!database.log.wants_snapshot());
+    database
+}
+
+/// Creates a table with an item that expires in a minute.
+fn add_expiring_item(database: &Database) {
+    let request = |operation: &str, body: &Value| request(database, false, operation, body).unwrap();
     request("CreateTable", &table());
+    database.engine.advance(Duration::from_mins(10));
     let expires = json!({"Enabled": true, "AttributeName": "expires"});
     request(
         "UpdateTimeToLive",
@@ -226,8 +235,6 @@ fn with_expiring_item(disk: &SimDisk) -> Database {
     let expires = (database.engine.clock().now().seconds() + 60).to_string();
     let item = json!({"id": {"S": "a"}, "expires": {"N": expires}});
     request("PutItem", &json!({"TableName": "Tab", "Item": item}));
-    assert!(!database.log.wants_snapshot());
-    database
 }
 
 /// The number of items of the table, under all conditions.
@@ -287,6 +294,122 @@ fn due_work_that_the_log_refused_is_stored_by_closing() {
     let database = open(&disk.after_kill()).unwrap();
     assert_eq!(state(&database), before);
     assert!(!database.log.wants_snapshot());
+}
+
+fn open_with(disk: &SimDisk, words: &[&str]) -> Database {
+    let words = ["--clock", "settable", "--seed", "5"].iter().chain(words);
+    match parse(words.map(|word| (*word).to_owned()), |_| None) {
+        Ok(Invocation::Run(flags)) => open_on(&flags, "sim", disk.clone()).unwrap().0,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a restart finds: the end of the process before, and what it has stored.
+const ENDS: [fn(&Database, &SimDisk) -> SimDisk; 4] = [
+    |_, disk| disk.after_kill(),
+    |database, disk| {
+        database.close();
+        disk.after_kill()
+    },
+    |database, disk| {
+        database.log.take_snapshot(&database.engine).unwrap();
+        disk.after_kill()
+    },
+    |database, disk| {
+        database.log.take_snapshot(&database.engine).unwrap();
+        database.close();
+        disk.after_kill()
+    },
+];
+
+/// Conditions survive a restart, and flags that are given replace them, also in existing tables.
+#[test]
+fn flags_replace_the_conditions_of_a_directory_if_they_are_given() {
+    let off = Conditions {
+        time_to_live: TimeToLive::Off,
+        ..Conditions::CALM
+    };
+    let http = Conditions {
+        throttles: 0.25,
+        ..Conditions::CALM
+    };
+    let aws = &["--conditions", "aws"][..];
+    for (at, end) in ENDS.into_iter().enumerate() {
+        for (first, set, second, expect) in [
+            (&[][..], None, &[][..], Conditions::CALM),
+            (&[], None, aws, Conditions::AWS),
+            (&[], None, &["--ttl", "off"], off),
+            (&[], Some(http), &[], http),
+            (&[], Some(http), aws, Conditions::AWS),
+            (&[], Some(http), &["--conditions", "calm"], Conditions::CALM),
+            (aws, None, &[], Conditions::AWS),
+            (aws, None, &["--conditions", "storm"], Conditions::STORM),
+            (aws, Some(http), &[], http),
+            (aws, Some(http), aws, Conditions::AWS),
+            (&["--ttl", "off"], None, &[], off),
+            (&["--ttl", "off"], None, &["--ttl", "on"], Conditions::CALM),
+        ] {
+            let context = format!("end {at}: {first:?}, {set:?}, {second:?}");
+            let disk = SimDisk::new();
+            let database = open_with(&disk, first);
+            add_expiring_item(&database);
+            if let Some(conditions) = set {
+                database.engine.set_conditions(conditions).unwrap();
+            }
+            database.log.store.flush().unwrap();
+            let disk = end(&database, &disk);
+            drop(database);
+            let database = open_with(&disk, second);
+            assert_eq!(database.engine.conditions(), expect, "{context}");
+            // Existing tables have them too.
+            database.engine.advance(Duration::from_mins(1));
+            let kept = expect.time_to_live != Conditions::CALM.time_to_live;
+            assert_eq!(count(&database), usize::from(kept), "{context}");
+            // Without flags all stays.
+            database.log.store.flush().unwrap();
+            let disk = end(&database, &disk);
+            drop(database);
+            assert_eq!(
+                open_with(&disk, &[]).engine.conditions(),
+                expect,
+                "{context}, and again"
+            );
+        }
+    }
+}
+
+/// A process that ends while it loads leaves its conditions, those of the tables that it has loaded, and their items.
+#[test]
+fn an_interrupted_load_leaves_the_conditions() {
+    for snapshot in [false, true] {
+        let disk = SimDisk::new();
+        let database = open_with(&disk, &["--conditions", "aws"]);
+        add_expiring_item(&database);
+        let account = AccountControls::new(&*database.engine, caller());
+        let new = json!({"TableName": "New", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
+        let loading = account.while_loading(&["Tab".to_owned(), "New".to_owned()], || {
+            request(&database, false, "CreateTable", &new).unwrap();
+            request(&database, false, "PutItem", &put("b", 1)).unwrap();
+            if snapshot {
+                database.log.take_snapshot(&database.engine).unwrap();
+            }
+            database.log.store.flush().unwrap();
+            disk.after_kill()
+        });
+        let database = open_with(&loading.unwrap(), &[]);
+        assert_eq!(database.engine.conditions(), Conditions::AWS);
+        database.engine.advance(Duration::from_mins(1));
+        assert_eq!(count(&database), 2, "snapshot: {snapshot}");
+        // Deletions take time again.
+        for name in ["Tab", "New"] {
+            request(&database, false, "DeleteTable", &json!({"TableName": name})).unwrap();
+            let described = request(&database, false, "DescribeTable", &json!({"TableName": name}));
+            let status = described.unwrap()["Table"]["TableStatus"].clone();
+            assert_eq!(status, "DELETING", "{name}, snapshot: {snapshot}");
+        }
+    }
 }
 
 /// The seed is that of the directory, unless the flags have one.

@@ -105,7 +105,7 @@ fn every_spelling_is_understood() {
         (
             "-delayTransientStatuses",
             like_local(Flags {
-                delay_transient_statuses: true,
+                delay_transient_statuses: Some(true),
                 ..Flags::default()
             }),
         ),
@@ -135,7 +135,7 @@ fn every_spelling_is_understood() {
         (
             "--conditions aws --seed 18446744073709551615",
             Flags {
-                conditions: "aws",
+                conditions: Some("aws"),
                 seed: Some(u64::MAX),
                 ..Flags::default()
             },
@@ -144,7 +144,7 @@ fn every_spelling_is_understood() {
             "--clock settable --ttl off --log requests",
             Flags {
                 clock: ClockChoice::Settable,
-                ttl_off: true,
+                ttl: Some(false),
                 log: Log::Requests,
                 ..Flags::default()
             },
