@@ -149,7 +149,7 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
     log.save_settings(engine.clock(), engine.clock().adjustment())
         .map_err(|error| format!("{path}: {error}"))?;
     engine.attach_sink(Arc::clone(&log) as Arc<dyn CommitSink>, last);
-    let wanted = start::conditions(flags, conditions);
+    let wanted = start::conditions(flags, &conditions);
     if wanted != conditions {
         engine
             .set_conditions(wanted)
@@ -211,7 +211,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenE
     let conditions = stored.unwrap_or_default();
     if let Some(mut replay) = replay {
         // Before work that has become due since the last process ended.
-        replay.set_conditions(&start::conditions(flags, conditions));
+        replay.set_conditions(&start::conditions(flags, &conditions));
         replay.finish(clock.now());
     }
     let engine = engine.into_inner().unwrap_or_else(|| start::engine(flags));

@@ -29,7 +29,7 @@ pub fn settings(flags: &Flags) -> Settings {
         seed: flags
             .seed
             .unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32),
-        conditions: conditions(flags, Conditions::default()),
+        conditions: conditions(flags, &Conditions::default()),
         shared_db: flags.shared_db,
     }
 }
@@ -176,9 +176,9 @@ fn clock(flags: &Flags) -> Clock {
 }
 
 /// Returns the conditions: the stored ones, as far as no flag replaces them.
-pub(crate) fn conditions(flags: &Flags, stored: Conditions) -> Conditions {
+pub(crate) fn conditions(flags: &Flags, stored: &Conditions) -> Conditions {
     let preset = flags.conditions.and_then(Conditions::named);
-    let mut conditions = preset.unwrap_or(stored);
+    let mut conditions = preset.unwrap_or(*stored);
     match flags.delay_transient_statuses {
         Some(true) if conditions.table_status.is_none() => conditions.table_status = Conditions::AWS.table_status,
         Some(false) if preset.is_none() => conditions.table_status = Conditions::CALM.table_status,
@@ -428,7 +428,7 @@ accounts:
             ..conditions
         };
         let [calm, aws] = [Conditions::CALM, Conditions::AWS].map(|conditions| conditions.table_status);
-        for (words, stored, expect) in [
+        for (words, stored, expect) in vec![
             (&[][..], stored, stored),
             (&["--conditions", "calm"], stored, Conditions::CALM),
             (&["--conditions", "aws"], off(stored), Conditions::AWS),
@@ -452,7 +452,7 @@ accounts:
             let Ok(Invocation::Run(flags)) = found else {
                 panic!("{words:?}: {found:?}");
             };
-            assert_eq!(conditions(&flags, stored), expect, "{words:?}");
+            assert_eq!(conditions(&flags, &stored), expect, "{words:?}");
         }
     }
 

@@ -335,7 +335,7 @@ fn flags_replace_the_conditions_of_a_directory_if_they_are_given() {
     };
     let aws = &["--conditions", "aws"][..];
     for (at, end) in ENDS.into_iter().enumerate() {
-        for (first, set, second, expect) in [
+        for (first, set, second, expect) in vec![
             (&[][..], None, &[][..], Conditions::CALM),
             (&[], None, aws, Conditions::AWS),
             (&[], None, &["--ttl", "off"], off),
