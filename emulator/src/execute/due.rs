@@ -170,7 +170,7 @@ pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> 
     loop {
         run_partition(table, partition, now);
         let guard = partition.read();
-        now = partition.deleted_by(now);
+        now = partition.due_by(now);
         // A request of an earlier moment may have written work that is due by now before the lock was acquired. Due
         // work is published under the lock, so this check is exact.
         if !precedes_reads(table, partition, now) {
@@ -188,7 +188,7 @@ pub(super) fn read_items<'p, 'k>(
     keys: impl Iterator<Item = &'k Key> + Clone,
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
-    let now = partition.deleted_by(now);
+    let now = partition.due_by(now);
     if table.is_sliced() && partition.is_due(now) {
         run_slice(table, partition, FEW, now);
     }
@@ -213,7 +213,7 @@ fn read_with_arrivals<'p>(
     now: Moment,
 ) -> Option<RwLockReadGuard<'p, Contents>> {
     let guard = partition.read();
-    let now = partition.deleted_by(now);
+    let now = partition.due_by(now);
     if must_run(table, partition, &guard, now) {
         drop(guard);
         run_slice(table, partition, FEW, now);
@@ -242,7 +242,7 @@ pub(super) fn visible<'c>(
     now: Moment,
 ) -> Option<&'c Item> {
     let item = contents.get(key)?;
-    let now = partition.deleted_by(now);
+    let now = partition.due_by(now);
     (!partition.is_due(now) || !hides(table, (partition, contents), key, now)).then_some(item)
 }
 
@@ -264,7 +264,7 @@ pub(super) fn visible_in_state<'c>(
 fn hides(table: &Table, (partition, contents): (&Partition, &Contents), key: &Key, now: Moment) -> bool {
     let hides = !table.is_sliced() && contents.due_deletion(&table.shape(), key, now).is_some();
     if hides {
-        partition.hide(now);
+        partition.raise_due_by(now);
     }
     hides
 }
@@ -315,7 +315,7 @@ pub(super) fn read_range<'p>(
     now: Moment,
 ) -> RwLockReadGuard<'p, Contents> {
     let (first, last) = range.tokens();
-    let mut now = partition.deleted_by(now);
+    let mut now = partition.due_by(now);
     while first == last && partition.is_due(now) && !table.is_sliced() {
         // The keys of a local index have another order.
         let range = &if is_local { collection(first) } else { range.clone() };
@@ -327,7 +327,7 @@ pub(super) fn read_range<'p>(
         let Some(guard) = read_with_arrivals(table, partition, arrived, now) else {
             continue;
         };
-        now = partition.deleted_by(now);
+        now = partition.due_by(now);
         let shape = table.shape();
         let keys = guard.by_key().range(bounds);
         let keys: Vec<&Key> = keys.take(MANY).map(|(key, _)| key).collect();
@@ -367,7 +367,7 @@ fn collection(token: u64) -> KeyRange {
 /// apply.
 #[cold]
 pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, key: &Key, now: Moment) {
-    let now = partition.deleted_by(now);
+    let now = partition.due_by(now);
     if !partition.is_due(now) || table.is_sliced() {
         return;
     }
@@ -678,7 +678,7 @@ fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u6
         if expired && !contents.is_marked(key) {
             let deletion = DueChange {
                 is_unscheduled: false,
-                ..DueChange::deletion(partition.deleted_by(now), now)
+                ..DueChange::deletion(partition.due_by(now), now)
             };
             change(table, &shape, (partition, contents), (key.clone(), None), deletion);
             count += 1;

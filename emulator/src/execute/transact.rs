@@ -148,10 +148,10 @@ fn lock<'w>(
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
-        let deleted_by = partition.deleted_by(context.now);
-        if partition.is_due(deleted_by) {
+        let due_by = partition.due_by(context.now);
+        if partition.is_due(due_by) {
             let keys = writes.iter().map(|(_, write)| &write.key);
-            due::run_before_changes(table, &shape, (partition, &mut contents), keys, deleted_by);
+            due::run_before_changes(table, &shape, (partition, &mut contents), keys, due_by);
         }
         locked.push(LockedPartition {
             place,

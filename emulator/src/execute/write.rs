@@ -218,10 +218,10 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         newer = table.shape();
         shape = &newer;
     }
-    let deleted_by = partition.deleted_by(context.now);
-    if partition.is_due(deleted_by) {
+    let due_by = partition.due_by(context.now);
+    if partition.is_due(due_by) {
         let keys = std::iter::once(&write.key);
-        due::run_before_changes(table, shape, (partition, &mut guard), keys, deleted_by);
+        due::run_before_changes(table, shape, (partition, &mut guard), keys, due_by);
     }
     let mut change = write.change(shape, &guard, &names, 0);
     if change.as_ref().is_ok_and(|change| context.engine.refuses(change)) {

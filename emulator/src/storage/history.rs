@@ -174,7 +174,7 @@ impl History {
         self.monotonic || self.sliced
     }
 
-    /// Records that a request of a moment has observed the present state: later requests change a state of this moment.
+    /// Records that a request has observed the present state at a moment: later requests change it no earlier.
     pub fn observe(&mut self, at: Moment) {
         let number = self.count;
         self.latest = self.latest.max(ChangePosition { at, number });

@@ -31,9 +31,8 @@ pub struct Partition {
     next_due: AtomicI64,
     /// When the next transaction is executed.
     next_transaction_end: AtomicI64,
-    /// The latest moment at which a read hid an item whose deletion was due, or, where a history is not ordered by the lock, at which
-    /// an item changed.
-    hidden_at: AtomicI64,
+    /// The latest moment by which work is due for every request, also for one of an earlier moment.
+    due_by: AtomicI64,
     /// Queued changes from other regions.
     pub inbox: Inbox,
 }
@@ -95,7 +94,7 @@ impl Partition {
             contents: RwLock::new(contents),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
             next_transaction_end: AtomicI64::new(Moment::NEVER.micros()),
-            hidden_at: AtomicI64::new(i64::MIN),
+            due_by: AtomicI64::new(i64::MIN),
             inbox: Inbox::default(),
         }
     }
@@ -114,16 +113,17 @@ impl Partition {
         self.next_due.load(Ordering::Acquire) <= now.micros() || self.inbox.is_due(now)
     }
 
-    /// Records that a read at `now` hid an item whose deletion is due, or has one of this moment in its history. The caller holds the lock.
-    pub fn hide(&self, now: Moment) {
-        self.hidden_at.fetch_max(now.micros(), Ordering::AcqRel);
+    /// Makes work that is due by `now` due for every request: a read has hidden an item whose deletion is due by then, or the history has
+    /// a change of that moment. The caller holds the lock.
+    pub fn raise_due_by(&self, now: Moment) {
+        self.due_by.fetch_max(now.micros(), Ordering::AcqRel);
     }
 
     /// The moment by which work is due for a request at `now`. It is later than `now` if a read of a later moment was faster and hid
     /// an item, which may not be observed again, or if a stale read may find a change of a later moment, before which that work
     /// happens. It does not decrease; it is exact while the caller holds the lock.
-    pub fn deleted_by(&self, now: Moment) -> Moment {
-        now.max(Moment::from_micros(self.hidden_at.load(Ordering::Acquire)))
+    pub fn due_by(&self, now: Moment) -> Moment {
+        now.max(Moment::from_micros(self.due_by.load(Ordering::Acquire)))
     }
 
     /// Whether a transaction is due by `now` and has not been executed.
@@ -182,7 +182,7 @@ impl Partition {
     pub fn apply(&self, committed: &Committed<'_>, contents: &mut Contents, shape: &Shape, change: &Change) {
         let now = committed.time;
         if let Some(history) = &mut contents.history {
-            history.observe(self.deleted_by(Moment::FIRST));
+            history.observe(self.due_by(Moment::FIRST));
         }
         if shape.time_to_live.is_none() || change.is_unscheduled {
             contents.apply(shape, change, now);
@@ -200,7 +200,7 @@ impl Partition {
     #[inline]
     fn order(&self, contents: &Contents) {
         if let Some(history) = contents.history().filter(|history| !history.is_ordered()) {
-            self.hide(history.present().at);
+            self.raise_due_by(history.present().at);
         }
     }
 
@@ -614,11 +614,11 @@ mod tests {
     fn deletions_are_due_by_the_latest_moment_of_a_read() {
         let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
         let partition = Partition::default();
-        assert_eq!(partition.deleted_by(at(0)), at(0));
+        assert_eq!(partition.due_by(at(0)), at(0));
         for (hidden, expect) in [(5, 5), (3, 5), (5, 5), (6, 6), (1, 6)] {
-            partition.hide(at(hidden));
+            partition.raise_due_by(at(hidden));
             for now in [0, expect, expect + 1] {
-                assert_eq!(partition.deleted_by(at(now)), at(expect.max(now)), "{hidden} {now}");
+                assert_eq!(partition.due_by(at(now)), at(expect.max(now)), "{hidden} {now}");
             }
         }
     }

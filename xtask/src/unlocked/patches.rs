@@ -114,7 +114,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the moment at which a read hid an item",
         file: "src/execute/due.rs",
-        locked: "    if hides {\n        partition.hide(now);\n    }\n",
+        locked: "    if hides {\n        partition.raise_due_by(now);\n    }\n",
         unlocked: "",
         models: &["a_hidden_item_is_not_observed_again"],
     },
