@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::document::{self, Node, Value};
 use crate::error::Error;
-use crate::read::{UTF_16, is_utf_16};
+use crate::read::{UTF_16_ADVICE, is_utf_16};
 
 /// The JSON of a text that is YAML if its file is named so, and JSON otherwise. A number with leading zeros becomes a string.
 ///
@@ -29,16 +29,16 @@ pub fn to_json(file: &str, text: &str) -> Result<String, Error> {
     Ok(json)
 }
 
-/// The text of a file in UTF-8, without a byte order mark.
+/// Decodes the text of a file, which must be UTF-8, and removes its byte order mark.
 ///
 /// ```
-/// assert_eq!(dynatwin_seed::text("x.yaml", "\u{feff}a: 1".into()).unwrap(), "a: 1");
-/// let error = dynatwin_seed::text("x.yaml", vec![0xff, 0xfe, b'a', 0]).unwrap_err();
+/// assert_eq!(dynatwin_seed::decode_text("x.yaml", "\u{feff}a: 1".into()).unwrap(), "a: 1");
+/// let error = dynatwin_seed::decode_text("x.yaml", vec![0xff, 0xfe, b'a', 0]).unwrap_err();
 /// assert!(error.to_string().starts_with("x.yaml: the file is in UTF-16"));
 /// ```
-pub fn text(file: &str, bytes: Vec<u8>) -> Result<String, Error> {
+pub fn decode_text(file: &str, bytes: Vec<u8>) -> Result<String, Error> {
     if is_utf_16(&bytes) {
-        return Err(Error::new(file, UTF_16));
+        return Err(Error::new(file, UTF_16_ADVICE));
     }
     let text = String::from_utf8(bytes).map_err(|error| Error::new(file, error.utf8_error().to_string()))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))

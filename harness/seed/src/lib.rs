@@ -34,6 +34,6 @@ pub use dynamodb_local::dynamodb_local_files;
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use export::export;
-pub use json::{text, to_json};
+pub use json::{decode_text, to_json};
 pub use load::{Existing, Loaded, load, load_engine};
 pub use seed::{Attributes, Item, Items, Seed, SeedItem, Table};

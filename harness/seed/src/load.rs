@@ -69,12 +69,12 @@ pub enum Existing {
 /// [`while_loading`](AccountControls::while_loading): expired items are deleted as before, and other tables are not affected.
 pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
     let file = seed.tables.first().map(|table| table.file.clone()).unwrap_or_default();
-    let there = match existing {
-        Existing::Skip => engine.tables(caller),
-        Existing::Refuse | Existing::Fill => Vec::new(),
+    let there: HashSet<String> = match existing {
+        Existing::Skip => engine.tables(caller).into_iter().collect(),
+        Existing::Refuse | Existing::Fill => HashSet::new(),
     };
     let created: HashSet<&str> = seed.tables.iter().map(|table| table.name.as_str()).collect();
-    let is_skipped = |name: &str| created.contains(name) && there.iter().any(|there| there == name);
+    let is_skipped = |name: &str| created.contains(name) && there.contains(name);
     let named = created
         .iter()
         .copied()

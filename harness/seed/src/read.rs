@@ -26,7 +26,7 @@ const SERVER_SETTINGS: [&str; 7] = [
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The advice about a text in UTF-16.
-pub(crate) const UTF_16: &str = "the file is in UTF-16, as Windows PowerShell's `>` writes it; save it in UTF-8, as `| Out-File -Encoding utf8` does";
+pub(crate) const UTF_16_ADVICE: &str = "the file is in UTF-16, as Windows PowerShell's `>` writes it; save it in UTF-8, as `| Out-File -Encoding utf8` does";
 
 /// Whether a text begins with a byte order mark of UTF-16.
 pub(crate) fn is_utf_16(text: &[u8]) -> bool {
@@ -103,7 +103,7 @@ impl Target<'_> {
         let of_io = |error: std::io::Error| Error::new(self.file, error.to_string());
         let begin = from.fill_buf().map_err(of_io)?;
         if is_utf_16(begin) {
-            return Err(Error::new(self.file, UTF_16));
+            return Err(Error::new(self.file, UTF_16_ADVICE));
         }
         if begin.starts_with(BYTE_ORDER_MARK) {
             from.consume(BYTE_ORDER_MARK.len());
@@ -133,8 +133,7 @@ impl Target<'_> {
         };
         if extension.as_deref() == Some("json") {
             let first = first_line(&mut from).map_err(of_io)?;
-            let first_text = first.trim_start_matches('\u{feff}');
-            let whole = document::json(first_text).is_ok_and(|node| matches!(node.value, Value::Object(_)));
+            let whole = document::json(&first).is_ok_and(|node| matches!(node.value, Value::Object(_)));
             let mut begin = first.into_bytes();
             let more = whole && skip_space(&mut from, &mut begin).map_err(of_io)? == Some(b'{');
             let all = std::io::Cursor::new(begin).chain(from);
@@ -157,8 +156,7 @@ impl Target<'_> {
         let mut text = String::new();
         let read = from.read_to_string(&mut text);
         read.map_err(|error| Error::new(self.file, error.to_string()))?;
-        let text = text.trim_start_matches('\u{feff}');
-        let seed = parse(text).and_then(|root| self.recognize(&root));
+        let seed = parse(&text).and_then(|root| self.recognize(&root));
         seed.map_err(|problem| problem.of_file(self.file))
     }
 
@@ -248,7 +246,7 @@ fn first_line(from: &mut impl BufRead) -> std::io::Result<String> {
     loop {
         let length = from.read_line(&mut text)?;
         let line = &text[text.len() - length..];
-        if line.is_empty() || !line.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
+        if line.is_empty() || !line.trim_ascii().is_empty() {
             return Ok(text);
         }
     }

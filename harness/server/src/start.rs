@@ -97,7 +97,7 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
         return Ok(Vec::new());
     };
     let bytes = read(file).map_err(|error| format!("{file}: {error}"))?;
-    let text = dynatwin_seed::text(file, bytes);
+    let text = dynatwin_seed::decode_text(file, bytes);
     let json = text.and_then(|text| dynatwin_seed::to_json(file, &text));
     let json = json.map_err(|error| error.to_string())?;
     let directory = Directory::read(&json, engine.clock().now()).map_err(|why| format!("{file}: {why}"))?;
