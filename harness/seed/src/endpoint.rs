@@ -156,13 +156,13 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, also with dual-stack and account-based names.
+/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, or that of a dual-stack, account-based or interface endpoint.
 fn region_of(host: &str) -> Option<String> {
     let host = host
         .strip_suffix(".amazonaws.com")
         .or_else(|| host.strip_suffix(".amazonaws.com.cn"))
         .or_else(|| host.strip_suffix(".api.aws"))?;
-    let region = host.rsplit('.').next()?;
+    let region = host.strip_suffix(".vpce").unwrap_or(host).rsplit('.').next()?;
     (region.split('-').count() >= 3).then(|| region.to_owned())
 }
 
@@ -268,6 +268,14 @@ mod tests {
             ("dynamodb.eu-west-1.amazonaws.com", Some("eu-west-1")),
             ("dynamodb.cn-north-1.amazonaws.com.cn", Some("cn-north-1")),
             ("123456789012.ddb.us-east-2.amazonaws.com", Some("us-east-2")),
+            (
+                "vpce-0a1b-2c3d.dynamodb.eu-west-1.vpce.amazonaws.com",
+                Some("eu-west-1"),
+            ),
+            (
+                "vpce-0a1b-2c3d-us-east-1a.dynamodb.us-east-1.vpce.amazonaws.com",
+                Some("us-east-1"),
+            ),
             ("dynamodb.us-west-2.api.aws", Some("us-west-2")),
             ("localhost", None),
             ("scylla.example", None),
