@@ -6,7 +6,8 @@ use crate::storage::RestoreError;
 
 impl Engine {
     /// Returns another engine with the same settings and state, whose clock is set to this one's moment. Later changes
-    /// of one do not affect the other. Fault rules, access control and the buckets of exports are not copied.
+    /// of one do not affect the other. Fault rules, access control, the keys that signatures are verified with and the buckets of
+    /// exports are not copied.
     pub fn fork(&self, clock: Clock) -> Result<Engine, RestoreError> {
         let settings = Settings {
             clock,

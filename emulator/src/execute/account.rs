@@ -128,30 +128,15 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
     /// # Ok::<(), dynatwin_engine::ControlFailure>(())
     /// ```
     pub fn while_loading<T>(&self, tables: &[String], load: impl FnOnce() -> T) -> Result<T, ControlFailure> {
-        let (defaults, scope) = (self.controls().state.catalog().defaults(), self.scope());
-        let names: Vec<_> = tables.iter().map(|name| Name::new(name)).collect();
-        names.iter().for_each(|name| defaults.begin_load(&scope, name));
-        let loaded = names
-            .iter()
-            .try_for_each(|name| self.apply_conditions(&scope, name))
-            .map(|()| load());
-        names.iter().for_each(|name| defaults.end_load(&scope, name));
-        let loaded = loaded?;
-        names.iter().try_for_each(|name| self.apply_conditions(&scope, name))?;
-        Ok(loaded)
-    }
-
-    /// Gives a table, if it exists, the conditions that hold for it now.
-    fn apply_conditions(&self, scope: &Scope, table: &Name) -> Result<(), ControlFailure> {
-        let controls = self.controls();
-        let Some(found) = controls.state.catalog().table(scope, table) else {
-            return Ok(());
+        let mut loading = Loading {
+            controls: self.controls(),
+            scope: self.scope(),
+            tables: tables.iter().map(|name| Name::new(name)).collect(),
         };
-        let conditions = controls.state.conditions_of(scope, table);
-        if found.shape().conditions != conditions {
-            controls.reshape(&found, |shape| shape.conditions = conditions)?;
-        }
-        Ok(())
+        loading.begin()?;
+        let loaded = load();
+        loading.end()?;
+        Ok(loaded)
     }
 
     /// Pauses replication to a global index until [`resume_index`](AccountControls::resume_index). The index can still be
@@ -247,5 +232,51 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         let mut ledger = table.capacity.lock();
         let heat = ledger.as_mut().map(|ledger| ledger.heat(self.controls().clock.now()));
         Ok(heat.unwrap_or_default())
+    }
+}
+
+/// Tables that are being loaded, for [`AccountControls::while_loading`]. Dropping it ends the load, also when the load panics.
+struct Loading<'c> {
+    controls: &'c Controls,
+    scope: Scope,
+    tables: Vec<Name>,
+}
+
+impl Loading<'_> {
+    fn begin(&self) -> Result<(), ControlFailure> {
+        let defaults = self.controls.state.catalog().defaults();
+        self.tables
+            .iter()
+            .for_each(|name| defaults.begin_load(&self.scope, name));
+        self.apply_conditions(&self.tables)
+    }
+
+    /// Ends the load once.
+    fn end(&mut self) -> Result<(), ControlFailure> {
+        let tables = std::mem::take(&mut self.tables);
+        let defaults = self.controls.state.catalog().defaults();
+        tables.iter().for_each(|name| defaults.end_load(&self.scope, name));
+        self.apply_conditions(&tables)
+    }
+
+    /// Gives the tables that exist the conditions that hold for them now.
+    fn apply_conditions(&self, tables: &[Name]) -> Result<(), ControlFailure> {
+        for name in tables {
+            let Some(found) = self.controls.state.catalog().table(&self.scope, name) else {
+                continue;
+            };
+            let conditions = self.controls.state.conditions_of(&self.scope, name);
+            if found.shape().conditions != conditions {
+                self.controls.reshape(&found, |shape| shape.conditions = conditions)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Loading<'_> {
+    /// A failure here follows another one, which is the one reported.
+    fn drop(&mut self) {
+        let _ = self.end();
     }
 }

@@ -927,4 +927,7 @@ fn a_load_eases_the_conditions_of_its_tables_alone() {
     let again = load_engine(&engine, &caller, seed(&table("Tab")), Existing::Fill);
     assert_eq!(again.unwrap(), Loaded { tables: 0, items: 1 });
     assert_eq!(put("Tab"), 500);
+    let panics = || account.while_loading(&["Tab".to_owned()], || assert_eq!(put("Tab"), 500, "eased"));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+    assert_eq!(put("Tab"), 500, "a load that panics ends too");
 }
