@@ -298,7 +298,8 @@ impl Progress {
             .iter()
             .map(|(table, segments)| (table.clone(), Json::Array(segments.iter().map(segment).collect())));
         let text = Json::Object(tables.collect()).to_string();
-        let new = path.with_extension("new");
+        let mut new = path.clone().into_os_string();
+        new.push(".new");
         let written = fs::File::create(&new)
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&new, path));

@@ -228,6 +228,8 @@ fn an_interrupted_copy_is_resumed() {
         alters,
     };
     let state = std::env::temp_dir().join(format!("dynatwin-copy-{}.json", std::process::id()));
+    let other = state.with_extension("new");
+    std::fs::write(&other, "not of the copy").unwrap();
     let options = CopyOptions {
         state: Some(state.clone()),
         segments: 2,
@@ -237,7 +239,9 @@ fn an_interrupted_copy_is_resumed() {
     assert_eq!(interrupted, "Orders: AccessDeniedException: no more");
     let copied = copy(&from, &InProcess::new(&to, &caller), &options, &|_| ()).unwrap();
     assert!(copied <= ITEMS, "{copied}");
-    assert!(!state.exists() && !state.with_extension("new").exists());
+    assert!(!state.exists() && !state.with_extension("json.new").exists());
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "not of the copy");
+    std::fs::remove_file(other).unwrap();
 }
 
 /// Stops in the middle of segment 0, once the state has been saved because segment 1 is done. Counts the written items.
