@@ -71,13 +71,12 @@ pub(super) fn begin_commit(buffer: &mut Vec<u8>) {
 impl Saved {
     /// Continues a clock of the same form from where it was recorded.
     pub(super) fn restore(&self, clock: &Clock) {
-        if self.form == Form::System {
-            return clock.restore(self.adjustment);
+        if self.form == Form::System || self.adjustment.frozen_at.is_some() {
+            clock.restore(self.adjustment);
         }
-        if self.adjustment.frozen_at.is_some() {
-            clock.freeze();
+        if self.form != Form::System {
+            clock.set(self.moment);
         }
-        clock.set(self.moment);
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -114,6 +113,9 @@ impl Saved {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use super::*;
 
     fn saved(form: Form, frozen_at: Option<Moment>) -> Saved {
@@ -138,6 +140,41 @@ mod tests {
                 for length in 0..bytes.len() {
                     assert!(Record::decode(&bytes[..length]).is_err(), "{length} bytes");
                 }
+            }
+        }
+    }
+
+    /// An accelerated clock runs while the directory is opened, so a new process may be ahead of what was recorded.
+    #[test]
+    fn a_frozen_clock_continues_at_its_moment() {
+        let source = Arc::new(AtomicI64::new(0));
+        let clock = |form| {
+            let source = Arc::clone(&source);
+            let time = move || Moment::from_micros(source.load(Ordering::Relaxed));
+            match form {
+                Form::System => Clock::system(time),
+                Form::Settable => Clock::settable(Moment::START),
+                Form::Accelerated => Clock::accelerated(time, Moment::START, 3600.0),
+            }
+        };
+        for form in [Form::System, Form::Settable, Form::Accelerated] {
+            for (ran, opening) in [(0, 0), (0, 9), (9, 0), (5, 9), (9, 5)] {
+                let context = format!("{form:?}, {ran} and {opening} seconds");
+                source.store(0, Ordering::Relaxed);
+                let before = clock(form);
+                source.store(ran * 1_000_000, Ordering::Relaxed);
+                before.freeze();
+                let saved = Saved {
+                    adjustment: before.adjustment(),
+                    moment: before.now(),
+                    ..saved(form, None)
+                };
+                let after = clock(form);
+                source.store((ran + opening) * 1_000_000, Ordering::Relaxed);
+                saved.restore(&after);
+                assert_eq!((after.now(), after.is_frozen()), (before.now(), true), "{context}");
+                after.unfreeze();
+                assert_eq!(after.now(), before.now(), "{context}");
             }
         }
     }
