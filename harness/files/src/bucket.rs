@@ -171,4 +171,102 @@ mod tests {
             assert_eq!(plain(name), Some(name));
         }
     }
+
+    /// A prefix is the beginning of a key, whether it ends in a folder's name or within a name.
+    #[test]
+    fn objects_have_the_prefix() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-prefixes-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("data/empty/deep")).unwrap();
+        let bucket = Bucket::open(&folder, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
+        let keys = ["aa", "ab", "a-b/x", "a/b", "a/bc/d", "a/c/d/e", "b/a", "é/ü"];
+        for key in keys {
+            bucket.put(key, key.as_bytes()).unwrap();
+        }
+        for prefix in [
+            "",
+            "a",
+            "ab",
+            "a/",
+            "a/b",
+            "a/bc",
+            "a/bc/",
+            "a/bc/d",
+            "a/bc/d/",
+            "a/c/d/",
+            "a/c/d/e",
+            "a-",
+            "a-b",
+            "b",
+            "b/",
+            "b/a/",
+            "/",
+            "/a",
+            "c",
+            "A",
+            "empty",
+            "empty/",
+            "é",
+            "é/",
+            "é/ü",
+            "./a",
+            "a//b",
+            "../data/a",
+        ] {
+            let mut expected: Vec<_> = keys.into_iter().filter(|key| key.starts_with(prefix)).collect();
+            expected.sort_unstable();
+            let objects = bucket.objects(prefix).unwrap();
+            let found: Vec<_> = objects.iter().map(|object| object.key.as_str()).collect();
+            assert_eq!(found, expected, "{prefix}");
+            for object in &objects {
+                assert_eq!(fs::read_to_string(&object.path).unwrap(), object.key);
+                assert_eq!(object.open().unwrap().1, object.key.len() as u64, "{}", object.key);
+            }
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A name that leads elsewhere is no bucket, and no part of a key.
+    #[test]
+    fn names_lead_downwards() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-names-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("buckets/data")).unwrap();
+        fs::create_dir_all(folder.join("elsewhere")).unwrap();
+        fs::write(folder.join("buckets/file"), "").unwrap();
+        let root = folder.join("buckets");
+        for name in [
+            "",
+            ".",
+            "..",
+            "../elsewhere",
+            "data/..",
+            "/",
+            "a\\b",
+            "c:",
+            "file",
+            "missing",
+            "da\0ta",
+        ] {
+            let opened = Bucket::open(&root, name).err().map(|failure| failure.code);
+            assert_eq!(opened, Some("S3NoSuchBucket"), "{name:?}");
+        }
+        let bucket = Bucket::open(&root, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
+        for key in ["..", "../x", "a/../x", "./x", "a/.", "a\\x", "c:x", "a\0"] {
+            assert!(bucket.put(key, b"").is_err(), "{key:?}");
+        }
+        for (key, file) in [
+            ("x", "x"),
+            ("/y", "y"),
+            ("z//w", "z/w"),
+            ("..v", "..v"),
+            ("a b/ü", "a b/ü"),
+        ] {
+            bucket.put(key, key.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(root.join("data").join(file)).unwrap(), key);
+            bucket.put(key, b"again").unwrap();
+            assert_eq!(fs::read_to_string(root.join("data").join(file)).unwrap(), "again");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -1138,3 +1138,217 @@ fn a_bulk_operation_reports_the_entries_of_vector_indexes() {
     assert_eq!(usage["VectorIndexes"], json!({"near": {"BulkPutVectorBytes": 1024}}));
     assert_eq!(usage["BulkPutBytes"], usage["Table"]["BulkPutBytes"]);
 }
+
+/// An object ends at the brace that closes it, whatever its texts and names contain. The texts are given as in JSON.
+#[test]
+fn objects_of_one_line_end_with_their_last_brace() {
+    for (at, text) in [
+        r"a\\",
+        r"\\",
+        r"\\\\",
+        r"\\\\\\",
+        r#"\""#,
+        r#"\\\""#,
+        r#"\"\\"#,
+        r#"a\"b\\"#,
+        "}",
+        "{",
+        "}{",
+        r"}\\",
+        r#"\"}"#,
+        r#"{\"Item\":{}}"#,
+        r"\n\\",
+        r"\u005c",
+        r"\u0022",
+        r"\u007d\\",
+        r"\/\\",
+    ]
+    .iter()
+    .enumerate()
+    {
+        for (place, item) in [
+            ("key", r#"{"pk":{"S":"TEXT"}}"#),
+            ("value", r#"{"pk":{"S":"value"},"v":{"S":"TEXT"}}"#),
+            ("name", r#"{"pk":{"S":"name"},"TEXT":{"BOOL":true}}"#),
+            (
+                "nested",
+                r#"{"pk":{"S":"nested"},"v":{"M":{"TEXT":{"L":[{"S":"TEXT"},{"SS":["TEXT"]}]}}}}"#,
+            ),
+        ] {
+            let twin = Twin::new(&format!("braces-{at}-{place}"));
+            let first = format!("{{\"Item\":{}}}", item.replace("TEXT", text));
+            let second = r#"{"Item":{"pk":{"S":"second"}}}"#;
+            for (prefix, between) in [("in", ""), ("spaced", " \t ")] {
+                twin.write(
+                    &format!("{prefix}/1"),
+                    format!("{first}{between}{second}{between}{first}\n").as_bytes(),
+                );
+                let done = twin.bulk(&format!("{prefix}/"), json!({}));
+                let counts = ["ProcessedItemCount", "FailedItemCount"].map(|name| done[name].clone());
+                assert_eq!(counts, [json!(3), json!(0)], "{first}: {done}");
+            }
+            let import = twin.import("in/", json!({}));
+            let counts = ["ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+            assert_eq!(counts, [json!(3), json!(0)], "{first}: {import}");
+            assert_eq!(twin.items("copy").len(), 2, "{first}");
+        }
+    }
+}
+
+/// Records of Ion and CSV end where they end, whatever their texts contain.
+#[test]
+fn texts_with_quotes_and_braces_end_no_record() {
+    for (at, (format, texts)) in [
+        ("ION", r#"{Item:{pk:"a\\"}}{Item:{pk:"b"}}"#),
+        ("ION", r#"{Item:{pk:"a\"}}\\"}} {Item:{pk:"b"}}"#),
+        ("ION", r"{Item:{pk:'''a\\'''}}{Item:{pk:'''b'''}}"),
+        ("ION", r#"{Item:{'pk':"a",'x\\':1.}}{Item:{pk:"b"}}"#),
+        ("ION", r#"{Item:{pk:"a",b:{{AQ==}}}}{Item:{pk:"b"}}"#),
+        ("CSV", "pk,v\n\"a\",\"x\\\"\n\"b\",y\n"),
+        ("CSV", "pk,v\n\"a\",\"x\"\"\"\n\"b\",\"\"\"\"\n"),
+        ("CSV", "pk,v\na,\"x\n,y\"\nb,\"\r\n\"\n"),
+        ("CSV", "pk,v\na,{\nb,}"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let twin = Twin::new(&format!("texts-{at}"));
+        twin.write("rows", texts.as_bytes());
+        let import = twin.import("rows", json!({"InputFormat": format}));
+        let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+        assert_eq!(counts, [json!(2), json!(2), json!(0)], "{texts}: {import}");
+        assert_eq!(twin.items("copy").len(), 2, "{texts}");
+    }
+}
+
+/// Each requested report is written, one without records as an empty object; none that was not requested is.
+#[test]
+fn the_reports_of_a_bulk_operation_are_those_requested() {
+    const GOOD: &str = r#"{"Item":{"pk":{"S":"a"}}}"#;
+    const WRONG: &str = r#"{"Item":{"pk":{"N":"1"}}}"#;
+    const UNREAD: &str = r#"{"NoItem":{}}"#;
+    const UNMET: &str = r#"{"Item":{"pk":{"S":"b"}},"ConditionExpression":"attribute_exists(pk)"}"#;
+    let both = ["ERROR", "CONDITION_CHECK_FAILURE"];
+    let files = ["errors.json", "condition-check-failures.json"];
+    for (at, (records, counts)) in [
+        (&[][..], [0, 0]),
+        (&[GOOD], [0, 0]),
+        (&[GOOD, WRONG], [1, 0]),
+        (&[UNREAD, GOOD, WRONG], [2, 0]),
+        (&[UNMET, GOOD], [0, 1]),
+        (&[UNMET, UNMET, WRONG], [1, 2]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for requested in [&[][..], &both[..1], &both[1..], &both] {
+            for place in [
+                json!({}),
+                json!({"S3KeyPrefix": "reports"}),
+                json!({"S3KeyPrefix": "deep/reports/"}),
+                json!({"S3Bucket": "other"}),
+            ] {
+                let twin = Twin::new(&format!("reports-{at}"));
+                fs::create_dir_all(twin.folder.join("other")).unwrap();
+                twin.write("in/1", records.join("\n").as_bytes());
+                let output = with(json!({"OutputType": requested}), place.clone());
+                let done = twin.bulk("in/", json!({"OutputS3Configuration": output}));
+                let context = format!("{records:?}, {requested:?}, {place}: {done}");
+                let id = done["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
+                let bucket = twin.folder.join(place["S3Bucket"].as_str().unwrap_or("data"));
+                let prefix = place["S3KeyPrefix"].as_str().unwrap_or_default();
+                let folder = bucket.join(prefix).join("AWSDynamoDB").join(id);
+                for ((output, file), count) in both.iter().zip(files).zip(counts) {
+                    let report = fs::read_to_string(folder.join(file)).ok();
+                    let expected = requested.contains(output).then_some(count);
+                    assert_eq!(report.map(|text| text.lines().count()), expected, "{file}: {context}");
+                }
+            }
+        }
+    }
+}
+
+/// Records are numbered from 1 in each object, in every format and compression, and an empty object has none.
+#[test]
+fn records_are_numbered_in_their_object() {
+    let json = [
+        "{\"Item\":{\"pk\":{\"S\":\"a\"}}}\n{\"Item\":{\"pk\":{\"N\":\"1\"}}}\n",
+        "{\"Item\":{\"pk\":{\"S\":\"b\"}}}\n{\"Item\":{\"pk\":{\"S\":\"c\"}}}\n{\"Item\":{\"pk\":{\"N\":\"1\"}}}\n",
+        "{\"Item\":{\"pk\":{\"N\":\"1\"}}}\n",
+    ];
+    let ion = [
+        "$ion_1_0 {Item:{pk:\"a\"}}\n$ion_1_0 {Item:{pk:1.}}\n",
+        "{Item:{pk:\"b\"}} {Item:{pk:\"c\"}}\r{Item:{pk:1}}",
+        "// one\r\n{Item:{pk:1}}",
+    ];
+    for (format, objects) in [("DYNAMODB_JSON", json), ("ION", ion)] {
+        for (compression, compressed) in [
+            ("NONE", <[u8]>::to_vec as fn(&[u8]) -> Vec<u8>),
+            ("GZIP", gzip),
+            ("ZSTD", zstd),
+        ] {
+            let context = format!("{format}, {compression}");
+            let twin = Twin::new(&format!("numbers-{format}-{compression}"));
+            for (key, text) in ["in/1", "in/3", "in/4"].into_iter().zip(objects) {
+                twin.write(key, &compressed(text.as_bytes()));
+            }
+            twin.write("in/0", b"");
+            twin.write("in/2", b"");
+            let input = json!({"S3Bucket": "data", "S3KeyPrefix": "in/", "InputFormat": format,
+                "InputCompressionType": compression});
+            let done = twin.bulk("in/", json!({"InputS3Configuration": input}));
+            let counts = ["ProcessedItemCount", "FailedItemCount"].map(|name| done[name].clone());
+            assert_eq!(counts, [json!(6), json!(3)], "{context}: {done}");
+            let id = done["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
+            let errors = fs::read_to_string(twin.path(&format!("AWSDynamoDB/{id}/errors.json"))).unwrap();
+            let places = errors.lines().map(|line| {
+                let error: Value = serde_json::from_str(line).unwrap();
+                format!("{} {}", error["object"].as_str().unwrap(), error["record"])
+            });
+            let places: Vec<String> = places.collect();
+            assert_eq!(places, ["in/1 2", "in/3 3", "in/4 1"], "{context}");
+        }
+    }
+}
+
+/// Every delimiter that ImportTable accepts separates the values of each line, with the names in the file or in the request;
+/// an empty value is an empty string.
+#[test]
+fn every_delimiter_of_csv() {
+    for (at, delimiter) in [None, Some(","), Some("\t"), Some(":"), Some(";"), Some("|"), Some(" ")]
+        .into_iter()
+        .enumerate()
+    {
+        for is_listed in [false, true] {
+            let twin = Twin::new(&format!("delimiter-{at}-{is_listed}"));
+            let rows = ["a,1,", "b,2,\"x,y\"", "c,3,\"say \"\"x\"\"\"", "d,4,\"\""];
+            let header = if is_listed { "" } else { "pk,g,v\n" };
+            let text = format!("{header}{}\n", rows.join("\n")).replace(',', delimiter.unwrap_or(","));
+            twin.write("rows", text.as_bytes());
+            let mut csv = json!({});
+            if let Some(delimiter) = delimiter {
+                csv["Delimiter"] = delimiter.into();
+            }
+            if is_listed {
+                csv["HeaderList"] = json!(["pk", "g", "v"]);
+            }
+            let mut more = json!({"InputFormat": "CSV"});
+            if csv != json!({}) {
+                more["InputFormatOptions"] = json!({"Csv": csv});
+            }
+            let import = twin.import("rows", more);
+            let context = format!("{delimiter:?}, listed {is_listed}: {import}");
+            assert_eq!(import["ErrorCount"], 0, "{context}");
+            let quoted = format!("x{}y", delimiter.unwrap_or(","));
+            let values = [
+                ("a", "1", ""),
+                ("b", "2", &quoted),
+                ("c", "3", "say \"x\""),
+                ("d", "4", ""),
+            ];
+            let expected = values.map(|(pk, g, v)| json!({"pk": {"S": pk}, "g": {"N": g}, "v": {"S": v}}));
+            let items: Vec<Value> = twin.items("copy").into_values().collect();
+            assert_eq!(items, expected, "{context}");
+        }
+    }
+}
