@@ -474,4 +474,112 @@ mod tests {
             "{refused}"
         );
     }
+
+    /// Each flag of both commands takes its value after `=` or as the next word, and the last of several counts unless they
+    /// are collected.
+    #[test]
+    fn every_flag_in_each_form() {
+        type Shown = fn(&Command) -> String;
+        let cases: &[(&str, &[&str], Shown, &str)] = &[
+            ("--to", &["c"], |command| command.to.clone(), "c"),
+            ("--to", &["c", "http://d"], |command| command.to.clone(), "http://d"),
+            ("--table", &["A"], |command| command.options.tables.join("+"), "A"),
+            (
+                "--table",
+                &["A", "B", "C"],
+                |command| command.options.tables.join("+"),
+                "A+B+C",
+            ),
+            (
+                "--segments",
+                &["7"],
+                |command| command.options.segments.to_string(),
+                "7",
+            ),
+            (
+                "--segments",
+                &["7", "8"],
+                |command| command.options.segments.to_string(),
+                "8",
+            ),
+            (
+                "--rate",
+                &["0.5"],
+                |command| format!("{:?}", command.options.rate),
+                "Some(0.5)",
+            ),
+            (
+                "--rate",
+                &["1", "1e3"],
+                |command| format!("{:?}", command.options.rate),
+                "Some(1000.0)",
+            ),
+            (
+                "--resume",
+                &["s"],
+                |command| format!("{:?}", command.options.state),
+                "Some(\"s\")",
+            ),
+            (
+                "--resume",
+                &["s", "t=u"],
+                |command| format!("{:?}", command.options.state),
+                "Some(\"t=u\")",
+            ),
+            (
+                "--caller",
+                &["k/r"],
+                |command| format!("{:?}", command.caller),
+                "Some((\"k\", \"r\"))",
+            ),
+            (
+                "--caller",
+                &["k/r", "a/b/c"],
+                |command| format!("{:?}", command.caller),
+                "Some((\"a\", \"b/c\"))",
+            ),
+        ];
+        for name in ["copy", "import"] {
+            for (flag, values, shown, expected) in cases {
+                for separator in ["=", " "] {
+                    let given = values.iter().map(|value| format!(" {flag}{separator}{value}"));
+                    let given: String = given.collect();
+                    for line in [format!("--from a --to b{given}"), format!("--to b{given} --from=a")] {
+                        let command = parsed(name, &line).unwrap().unwrap();
+                        assert_eq!(shown(&command), *expected, "{name} {line}");
+                        assert_eq!(command.sources, ["a"], "{name} {line}");
+                        let default = CopyOptions::default();
+                        let is_of = |other: &str| *flag == other;
+                        assert!(is_of("--to") || command.to == "b", "{line}");
+                        assert!(is_of("--table") || command.options.tables.is_empty(), "{line}");
+                        assert!(
+                            is_of("--segments") || command.options.segments == default.segments,
+                            "{line}"
+                        );
+                        assert!(is_of("--rate") || command.options.rate.is_none(), "{line}");
+                        assert!(is_of("--resume") || command.options.state.is_none(), "{line}");
+                        assert!(is_of("--caller") || command.caller.is_none(), "{line}");
+                        assert!(command.options.verify && !command.yes, "{line}");
+                    }
+                }
+                let error = parsed(name, &format!("--from a --to b {flag}")).unwrap_err();
+                assert_eq!(error, format!("{flag} needs a value"), "{name}");
+            }
+            for (words, on) in [("", true), ("=on", true), ("=TRUE", true), ("=Yes", true), ("=1", true)]
+                .into_iter()
+                .chain([("=off", false), ("=False", false), ("=no", false), ("=0", false)])
+            {
+                for (flag, verify, yes) in [("--yes", true, on), ("--no-verify", !on, false)] {
+                    let command = parsed(name, &format!("--from a {flag}{words} --to b"))
+                        .unwrap()
+                        .unwrap();
+                    assert_eq!(
+                        (command.options.verify, command.yes),
+                        (verify, yes),
+                        "{name} {flag}{words}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -441,4 +441,104 @@ mod tests {
         // Other resources are not read.
         assert_eq!(tables("AWS::S3::Bucket", "Shards: 1"), Ok(Vec::new()));
     }
+
+    /// The units of a global table are fixed, or those with which auto scaling begins: its seed, or otherwise its minimum.
+    #[test]
+    fn units_of_global_tables() {
+        for (read, write, expected) in [
+            ("", "WriteCapacityUnits: 4", (4, 4)),
+            ("ReadCapacityUnits: '3'", "WriteCapacityUnits: '4'", (3, 4)),
+            (
+                "",
+                "WriteCapacityAutoScalingSettings: {MinCapacity: 2, MaxCapacity: 9}",
+                (2, 2),
+            ),
+            (
+                "",
+                "WriteCapacityAutoScalingSettings: {MinCapacity: 2, MaxCapacity: 9, SeedCapacity: 5}",
+                (5, 5),
+            ),
+            (
+                "",
+                "WriteCapacityAutoScalingSettings: {SeedCapacity: 5, MaxCapacity: 9}",
+                (5, 5),
+            ),
+            (
+                "ReadCapacityAutoScalingSettings: {MaxCapacity: 9, MinCapacity: 1}",
+                "WriteCapacityAutoScalingSettings: {MinCapacity: 2, MaxCapacity: 9}",
+                (1, 2),
+            ),
+            (
+                "ReadCapacityAutoScalingSettings: {SeedCapacity: '7', MinCapacity: 1, MaxCapacity: 9}",
+                "WriteCapacityAutoScalingSettings: {MinCapacity: 2, MaxCapacity: 9, SeedCapacity: '6'}",
+                (7, 6),
+            ),
+            (
+                "ReadCapacityUnits: 3, ReadCapacityAutoScalingSettings: {MinCapacity: 1, MaxCapacity: 9}",
+                "WriteCapacityAutoScalingSettings: {MinCapacity: 2, MaxCapacity: 9}, WriteCapacityUnits: 8",
+                (3, 8),
+            ),
+        ] {
+            let read = match read {
+                "" => String::new(),
+                read => format!(", ReadProvisionedThroughputSettings: {{{read}}}"),
+            };
+            // Only the first replica's settings count.
+            let replicas = format!(
+                "[{{Region: a{read}}}, {{Region: b, ReadProvisionedThroughputSettings: {{ReadCapacityUnits: 99}}}}]"
+            );
+            for billing in ["", ", BillingMode: PROVISIONED", ", BillingMode: PAY_PER_REQUEST"] {
+                let properties =
+                    format!("{KEY}, Replicas: {replicas}, WriteProvisionedThroughputSettings: {{{write}}}{billing}");
+                let mut members = json!({});
+                if billing.contains("REQUEST") {
+                    members["BillingMode"] = json!("PAY_PER_REQUEST");
+                } else {
+                    let (read, write) = expected;
+                    members["ProvisionedThroughput"] = json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+                }
+                if billing.contains("PROVISIONED") {
+                    members["BillingMode"] = json!("PROVISIONED");
+                }
+                check(GLOBAL_TABLE, &properties, with_key(members));
+            }
+        }
+    }
+
+    /// Each table of a template has its own condition and name, which functions elsewhere refer to.
+    #[test]
+    fn tables_of_a_template() {
+        let table =
+            |name: &str, more: &str| format!("{{Type: {TABLE}{more}, Properties: {{{KEY}, TableName: {name}}}}}");
+        for (conditions, expected) in [
+            (["", "", ""], &["a", "stack-b", "a-c"][..]),
+            (["Yes", "Yes", "Yes"], &["a", "stack-b", "a-c"]),
+            (["No", "Yes", "Yes"], &["stack-b", "a-c"]),
+            (["Yes", "No", ""], &["a", "a-c"]),
+            (["", "Yes", "No"], &["a", "stack-b"]),
+            (["No", "No", "No"], &[]),
+        ] {
+            let [first, second, third] = conditions.map(|condition| match condition {
+                "" => String::new(),
+                condition => format!(", Condition: {condition}"),
+            });
+            let template = format!(
+                "Conditions: {{Yes: !Equals [a, a], No: !Equals [a, b]}}\nResources:\n  A: {}\n  \
+                 Queue: {{Type: AWS::SQS::Queue, Condition: Nowhere}}\n  B: {}\n  C: {}\n",
+                table("a", &first),
+                table("!Sub '${AWS::StackName}-b'", &second),
+                table("!Join ['-', [!Ref A, c]]", &third),
+            );
+            let seed = read("x.yaml", &yaml(&template).unwrap());
+            let seed = seed.unwrap_or_else(|problem| panic!("{template}: {problem:?}"));
+            let names: Vec<&str> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+            assert_eq!(names, expected, "{template}");
+            for table in &seed.tables {
+                assert_eq!(table.create["TableName"], table.name.as_str(), "{template}");
+            }
+        }
+        let template = format!("Resources: {{A: {}}}", table("a", ", Condition: Nowhere"));
+        let problem = read("x.yaml", &yaml(&template).unwrap()).unwrap_err();
+        assert_eq!(problem.message, "the condition Nowhere is not defined");
+    }
 }

@@ -603,4 +603,68 @@ mod tests {
             assert_eq!(problem.line, *line, "{shown}: {problem:?}");
         }
     }
+
+    /// A scalar in quotes or in a block is a text, unless it has a tag of another type.
+    #[test]
+    fn only_plain_scalars_have_other_types() {
+        for value in ["01234", "7", "-1.5e3", "true", "False", "null", "~", "x"] {
+            for (style, end) in [
+                ("|", "\n"),
+                (">", "\n"),
+                ("|-", ""),
+                (">-", ""),
+                ("|+", "\n"),
+                (">+", "\n"),
+                (">2-", ""),
+                ("|2-", ""),
+            ] {
+                let expected = Value::String(format!("{value}{end}"));
+                for (text, path) in [
+                    (format!("{style}\n  {value}\n"), ""),
+                    (format!("! {style}\n  {value}\n"), ""),
+                    (format!("!!str {style}\n  {value}\n"), ""),
+                    (format!("&a {style}\n  {value}\n"), ""),
+                    (format!("m: {style}\n  {value}\n"), "m"),
+                    (format!("n: 1\nm: {style}\n  {value}\n"), "m"),
+                    (format!("m: &a {style}\n  {value}\nn: *a\n"), "n"),
+                ] {
+                    let node = yaml(&text).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
+                    let found = if path.is_empty() {
+                        &node
+                    } else {
+                        node.get(path).unwrap()
+                    };
+                    assert_eq!(found.value, expected, "{text}");
+                }
+                let list = yaml(&format!("- 1\n- {style}\n  {value}\n")).unwrap();
+                assert_eq!(list.list("it").unwrap()[1].value, expected, "{style}\n{value}");
+            }
+            for quoted in [format!("'{value}'"), format!("\"{value}\"")] {
+                for text in [
+                    format!("m: {quoted}"),
+                    format!("{{m: {quoted}}}"),
+                    format!("{{n: 1, 'm': {quoted}}}"),
+                ] {
+                    let found = yaml(&text).unwrap();
+                    assert_eq!(found.get("m").unwrap().value, Value::String(value.to_owned()), "{text}");
+                }
+            }
+        }
+        for (text, expected) in [
+            ("!!int |-\n  12\n", Value::Number("12".into())),
+            ("!!float >-\n  1.5\n", Value::Number("1.5".into())),
+            ("!!bool \"true\"", Value::Bool(true)),
+            ("!!null >-\n  null\n", Value::Null),
+            ("!!str ~", Value::String("~".into())),
+            ("!!str", Value::String(String::new())),
+            ("|-\n", Value::String(String::new())),
+            ("''", Value::String(String::new())),
+            ("\"\"", Value::String(String::new())),
+            (">-\n  1\n  2\n", Value::String("1 2".into())),
+            ("|-\n  1\n  2\n", Value::String("1\n2".into())),
+            ("1\n 2\n", Value::String("1 2".into())),
+        ] {
+            assert_eq!(yaml(text).unwrap().value, expected, "{text}");
+        }
+    }
 }

@@ -283,4 +283,116 @@ mod tests {
             assert_eq!(region_of(host).as_deref(), region, "{host}");
         }
     }
+
+    /// The region of a URL of AWS is its own, in every partition and with every form of the host, and wins over the
+    /// environment's.
+    #[test]
+    fn regions_of_every_partition() {
+        let regions = [
+            ("us-east-1", ""),
+            ("ap-southeast-4", ""),
+            ("mx-central-1", ""),
+            ("us-gov-west-1", ""),
+            ("us-gov-east-1", ""),
+            ("us-iso-east-1", ""),
+            ("us-isob-east-1", ""),
+            ("cn-north-1", ".cn"),
+            ("cn-northwest-1", ".cn"),
+        ];
+        for (region, suffix) in regions {
+            for host in [
+                format!("dynamodb.{region}.amazonaws.com{suffix}"),
+                format!("dynamodb-fips.{region}.amazonaws.com{suffix}"),
+                format!("streams.dynamodb.{region}.amazonaws.com{suffix}"),
+                format!("123456789012.ddb.{region}.amazonaws.com{suffix}"),
+                format!("dynamodb.{region}.api.aws"),
+            ] {
+                for url in [
+                    format!("https://{host}"),
+                    format!("https://{host}/"),
+                    format!("https://{host}:443/"),
+                ] {
+                    let endpoint = Endpoint::new(&url, |name| Some(name.to_owned())).unwrap();
+                    assert_eq!(endpoint.region(), region, "{url}");
+                    assert!(!endpoint.is_loopback(), "{url}");
+                    let request = endpoint.signed("ListTables", "{}").unwrap();
+                    let authorization = request.headers()["authorization"].to_str().unwrap();
+                    let scope = format!("/{region}/dynamodb/aws4_request");
+                    assert!(authorization.contains(&scope), "{url}: {authorization}");
+                }
+            }
+        }
+        for url in [
+            "https://amazonaws.com",
+            "https://dynamodb.amazonaws.com",
+            "https://dynamodb.us-east.amazonaws.com",
+            "https://dynamodb.eu-west-1.amazonaws.com.example",
+            "https://dynamodb.eu-west-1.example.com",
+            "http://localhost:8000/dynamodb.eu-west-1.amazonaws.com",
+        ] {
+            let endpoint = Endpoint::new(url, |name| Some(name.to_owned())).unwrap();
+            assert_eq!(endpoint.region(), "AWS_REGION", "{url}");
+        }
+    }
+
+    /// Each credential is required beyond this machine; an empty one is none.
+    #[test]
+    fn credentials_of_the_environment() {
+        let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+        for (set, is_complete) in [
+            (&names[..], true),
+            (&names[..1], false),
+            (&names[1..], false),
+            (&[], false),
+        ] {
+            for missing in [None, Some(String::new())] {
+                let variable = |name: &str| {
+                    if set.contains(&name) {
+                        Some(name.to_owned())
+                    } else {
+                        missing.clone()
+                    }
+                };
+                let key = |url| {
+                    let endpoint = Endpoint::new(url, variable);
+                    endpoint.map(|endpoint| endpoint.credentials.access_key_id().to_owned())
+                };
+                let remote = key("https://dynamodb.eu-west-1.amazonaws.com").ok();
+                assert_eq!(remote.as_deref(), is_complete.then_some("AWS_ACCESS_KEY_ID"), "{set:?}");
+                let local = key("http://[::1]:8000").unwrap();
+                assert_eq!(
+                    local,
+                    if is_complete { "AWS_ACCESS_KEY_ID" } else { "local" },
+                    "{set:?}"
+                );
+            }
+        }
+        for (url, error) in [
+            (
+                "ftp://localhost",
+                "ftp://localhost begins with neither http:// nor https://",
+            ),
+            (
+                "localhost:8000",
+                "localhost:8000 begins with neither http:// nor https://",
+            ),
+            ("/path", "/path has no host"),
+        ] {
+            assert_eq!(Endpoint::new(url, |_| None).unwrap_err(), error);
+        }
+        for (url, sent) in [
+            ("http://localhost:8000", "http://localhost:8000/"),
+            ("http://localhost:8000/", "http://localhost:8000/"),
+            ("http://localhost:8000/path/", "http://localhost:8000/path/"),
+        ] {
+            assert_eq!(Endpoint::new(url, |_| None).unwrap().url(), sent);
+        }
+        let other = Endpoint::new("http://localhost", |_| None)
+            .unwrap()
+            .with_caller("key", "eu-west-1");
+        assert_eq!(
+            (other.region(), other.credentials.access_key_id()),
+            ("eu-west-1", "key")
+        );
+    }
 }

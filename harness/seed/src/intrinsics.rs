@@ -452,4 +452,91 @@ Conditions:
             assert_eq!(resolve(text).unwrap_err().message, message, "{text}");
         }
     }
+
+    /// Every operand of a condition counts, wherever it stands; CloudFormation allows up to ten.
+    #[test]
+    fn conditions_of_many_operands() {
+        for count in 2..=10 {
+            for differs in 0..=count {
+                // All operands are alike but the one at this place, if there is one.
+                for (others, other) in [("Yes", "No"), ("No", "Yes")] {
+                    let operand = |at| if at == differs { other } else { others };
+                    let operands: Vec<_> = (0..count).map(|at| format!("{{Condition: {}}}", operand(at))).collect();
+                    let all = (0..count).all(|at| operand(at) == "Yes");
+                    let any = (0..count).any(|at| operand(at) == "Yes");
+                    let operands = operands.join(", ");
+                    for (condition, holds) in [
+                        (format!("!And [{operands}]"), all),
+                        (format!("!Or [{operands}]"), any),
+                        (format!("!Not [!And [{operands}]]"), !all),
+                        (format!("!Not [!Or [{operands}]]"), !any),
+                        (format!("!And [!Condition Yes, !Or [{operands}]]"), any),
+                        (format!("!Or [!Condition No, !Condition No, !And [{operands}]]"), all),
+                    ] {
+                        let root = yaml(&format!("{TEMPLATE}  Many: {condition}\n")).unwrap();
+                        let template = Template::new(&root).unwrap();
+                        assert_eq!(template.holds("Many", &root), Ok(holds), "{condition}");
+                        let chosen = template
+                            .resolve(&yaml("!If [Many, yes, no]").unwrap())
+                            .unwrap()
+                            .unwrap();
+                        assert_eq!(scalar(&chosen).unwrap() == "yes", holds, "{condition}");
+                    }
+                }
+            }
+        }
+        for (condition, message) in [
+            (
+                "!And [!Condition Yes, !Condition Yes, !Condition Nowhere]",
+                "the condition Nowhere is not defined",
+            ),
+            (
+                "!Or [!Condition Yes, !Condition No, !Exists [x]]",
+                "Fn::Exists is not supported in a condition",
+            ),
+            (
+                "!Not [!Condition Yes, !Condition No]",
+                "Fn::Not takes 1 arguments, not 2",
+            ),
+            ("!Equals [a]", "Fn::Equals takes 2 arguments, not 1"),
+            ("!Equals [a, a, a]", "Fn::Equals takes 2 arguments, not 3"),
+        ] {
+            let root = yaml(&format!("{TEMPLATE}  Many: {condition}\n")).unwrap();
+            let found = Template::new(&root).unwrap().holds("Many", &root);
+            assert_eq!(
+                found.map_err(|problem| problem.message),
+                Err(message.to_owned()),
+                "{condition}"
+            );
+        }
+    }
+
+    /// Every element of a list is used, and every variable of a text replaced.
+    #[test]
+    fn functions_of_many_elements() {
+        for count in 1..=5 {
+            let letters: Vec<String> = ('a'..).take(count).map(String::from).collect();
+            let list = letters.join(", ");
+            let joined = letters.join("-");
+            let each = |form: fn(&String) -> String| letters.iter().map(form).collect::<Vec<_>>();
+            let variables = each(|letter| format!("${{{letter}}}")).join("/");
+            let own = each(|letter| format!("{letter}: {letter}1")).join(", ");
+            let substituted = each(|letter| format!("{letter}1")).join("/");
+            let mut cases = vec![
+                (format!("!Join ['-', [{list}]]"), joined.clone()),
+                (format!("!Join ['-', !Split ['-', {joined}]]"), joined.clone()),
+                (format!("!Sub ['{variables}', {{{own}}}]"), substituted),
+                (format!("!Sub '{}'", "${Stage}.".repeat(count)), "test.".repeat(count)),
+            ];
+            for (at, letter) in letters.iter().enumerate() {
+                cases.push((format!("!Select [{at}, [{list}]]"), letter.clone()));
+                cases.push((format!("!Select ['{at}', !Split ['-', {joined}]]"), letter.clone()));
+            }
+            for (text, expected) in cases {
+                let found = resolve(&text).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
+                assert_eq!(scalar(&found.unwrap()).unwrap(), expected, "{text}");
+            }
+            assert!(resolve(&format!("!Select [{count}, [{list}]]")).is_err());
+        }
+    }
 }
