@@ -199,4 +199,95 @@ mod tests {
             assert_eq!(parse(name, line, None), Err(message.into()), "{line}");
         }
     }
+
+    /// A timeout is any number of seconds that is not negative.
+    #[test]
+    fn timeouts() {
+        let millis = |millis| Some(Duration::from_millis(millis));
+        for (text, expected) in [
+            ("0", millis(0)),
+            ("1", millis(1000)),
+            ("30", millis(30_000)),
+            ("0.5", millis(500)),
+            (".5", millis(500)),
+            ("5.", millis(5000)),
+            ("1.25", millis(1250)),
+            ("0.001", millis(1)),
+            ("2.0", millis(2000)),
+            ("1e2", millis(100_000)),
+            ("1e-1", millis(100)),
+            ("+3", millis(3000)),
+            ("-1", None),
+            ("-0.5", None),
+            ("1s", None),
+            ("1,5", None),
+            ("NaN", None),
+            ("inf", None),
+            ("1e30", None),
+            ("half", None),
+        ] {
+            for line in [
+                format!("--timeout {text}"),
+                format!("--timeout={text}"),
+                format!("--timeout 9 --timeout {text}"),
+            ] {
+                let expected = match expected {
+                    Some(time) => Ok(Some(time)),
+                    None => Err(format!("--timeout: '{text}' is not a number of seconds")),
+                };
+                let found = parse("wait", &line, None).map(|probe| probe.unwrap().patience);
+                assert_eq!(found, expected, "{line}");
+            }
+        }
+        assert_eq!(parse("wait", "--timeout", None), Err("--timeout needs a value".into()));
+        let empty = Err("--timeout: '' is not a number of seconds".into());
+        assert_eq!(parse("wait", "--timeout=", None), empty);
+    }
+
+    /// Each flag of both commands, in each of its forms.
+    #[test]
+    fn flags_of_probes() {
+        for name in ["health", "wait"] {
+            let patience = (name == "wait").then_some(PATIENCE);
+            let probe = |host: &str, port| {
+                Ok(Some(Probe {
+                    host: host.into(),
+                    port,
+                    patience,
+                }))
+            };
+            for (line, variable, expected) in [
+                ("", None, probe("127.0.0.1", 8000)),
+                ("", Some("9"), probe("127.0.0.1", 9)),
+                ("", Some(""), probe("127.0.0.1", 8000)),
+                ("", Some("65536"), probe("127.0.0.1", 8000)),
+                ("--port 1", Some("9"), probe("127.0.0.1", 1)),
+                ("-port 1", None, probe("127.0.0.1", 1)),
+                ("--port=65535", None, probe("127.0.0.1", 65535)),
+                ("-port=0", None, probe("127.0.0.1", 0)),
+                ("--port 1 --port 2", None, probe("127.0.0.1", 2)),
+                ("--host a", None, probe("a", 8000)),
+                ("-host a", Some("9"), probe("a", 9)),
+                ("--host=::1 --port 1", None, probe("::1", 1)),
+                ("-host=a --host b", None, probe("b", 8000)),
+                ("--help", None, Ok(None)),
+                ("--port 1 -h", None, Ok(None)),
+                ("--port 65536", None, Err("--port: '65536' is not a port".into())),
+                ("-port -1", None, Err("-port: '-1' is not a port".into())),
+                ("--host", None, Err("--host needs a value".into())),
+                (
+                    "8000",
+                    None,
+                    Err(format!("8000 is not a flag of dynatwin {name}; --help lists them")),
+                ),
+                (
+                    "--prot 1",
+                    None,
+                    Err(format!("--prot is not a flag of dynatwin {name}; --help lists them")),
+                ),
+            ] {
+                assert_eq!(parse(name, line, variable), expected, "{name} {line}, {variable:?}");
+            }
+        }
+    }
 }

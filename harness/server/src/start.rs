@@ -492,4 +492,172 @@ accounts:
         assert_eq!(fast.speed(), Some(60.0));
         assert!(fast.now() >= system_time().minus(Duration::from_hours(1)));
     }
+
+    fn parsed(words: &[&str]) -> Flags {
+        match parse(words.iter().map(|word| (*word).to_owned()), |_| None) {
+            Ok(Invocation::Run(flags)) => *flags,
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    /// A variable that is empty, as compose files set it, is like one that is not set.
+    #[test]
+    fn an_empty_variable_is_none() {
+        let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+        let values = [None, Some(""), Some("value")];
+        for (key, secret, token) in values
+            .iter()
+            .flat_map(|key| values.map(|secret| (*key, secret)))
+            .flat_map(|(key, secret)| values.map(|token| (key, secret, token)))
+        {
+            let variable = |name: &str| {
+                let at = names.iter().position(|known| *known == name)?;
+                [key, secret, token][at].map(str::to_owned)
+            };
+            let context = format!("{key:?}, {secret:?}, {token:?}");
+            let is_complete = key == Some("value") && secret == Some("value");
+            let expected = is_complete.then(|| token.filter(|token| !token.is_empty()).map(str::to_owned));
+            for (words, without) in [
+                (&["--verify-signatures"][..], Err(())),
+                (&["--verify-signatures", "--iam", "a.yaml"], Ok(None)),
+            ] {
+                let found = signing_keys(&parsed(words), variable);
+                let found = found.map(|key| key.map(|(_, key)| key.session_token)).map_err(drop);
+                assert_eq!(
+                    found,
+                    expected.clone().map_or(without, |token| Ok(Some(token))),
+                    "{words:?}: {context}"
+                );
+            }
+            for words in [&[][..], &["--iam", "a.yaml"], &["--verify-signatures=off"]] {
+                let found = signing_keys(&parsed(words), variable);
+                assert!(matches!(found, Ok(None)), "{words:?}: {context}");
+            }
+        }
+        for (access_key, region, default, expected) in [
+            (None, None, None, ("local", "us-east-1")),
+            (Some("key"), Some("a"), Some("b"), ("key", "a")),
+            (Some("key"), Some(""), Some("b"), ("key", "b")),
+            (Some(""), Some(""), Some(""), ("local", "us-east-1")),
+            (Some(""), Some("a"), Some(""), ("local", "a")),
+            (Some(""), None, Some("b"), ("local", "b")),
+        ] {
+            let found = owner(|name| {
+                let value = match name {
+                    "AWS_ACCESS_KEY_ID" => access_key,
+                    "AWS_REGION" => region,
+                    "AWS_DEFAULT_REGION" => default,
+                    _ => None,
+                };
+                value.map(str::to_owned)
+            });
+            assert_eq!((&*found.access_key, &*found.region), expected);
+        }
+    }
+
+    /// Each flag that changes the conditions, under each preset.
+    #[test]
+    fn conditions_of_flags() {
+        for (name, preset) in [
+            ("calm", Conditions::CALM),
+            ("aws", Conditions::AWS),
+            ("storm", Conditions::STORM),
+        ] {
+            let delayed = if name == "calm" {
+                Conditions::AWS.table_status
+            } else {
+                preset.table_status
+            };
+            for (words, expected) in [
+                (&[][..], preset),
+                (&["--ttl", "on"], preset),
+                (
+                    &["--ttl", "off"],
+                    Conditions {
+                        time_to_live: TimeToLive::Off,
+                        ..preset
+                    },
+                ),
+                (
+                    &["-delayTransientStatuses"],
+                    Conditions {
+                        table_status: delayed,
+                        ..preset
+                    },
+                ),
+                (&["-delayTransientStatuses=off"], preset),
+                (
+                    &["-delayTransientStatuses", "--ttl=off"],
+                    Conditions {
+                        table_status: delayed,
+                        time_to_live: TimeToLive::Off,
+                        ..preset
+                    },
+                ),
+            ] {
+                let words = [&["--conditions", name], words].concat();
+                assert_eq!(given(&words).conditions, expected, "{words:?}");
+            }
+        }
+        for (words, expected) in [
+            (&[][..], false),
+            (&["--shared-db"], true),
+            (&["--shared-db=off"], false),
+        ] {
+            assert_eq!(given(words).shared_db, expected, "{words:?}");
+        }
+        for (words, is_read_only) in [
+            (&[][..], false),
+            (&["--no-control"], true),
+            (&["--no-control=no"], false),
+        ] {
+            assert_eq!(
+                matches!(allowed(&parsed(words)), Allowed::ReadOnly),
+                is_read_only,
+                "{words:?}"
+            );
+        }
+    }
+
+    /// The seed is that of the flag, otherwise the stored one, otherwise a random one.
+    #[test]
+    fn seeds() {
+        for (words, stored, expected) in [
+            (&["--seed", "7"][..], None, Some(7)),
+            (&["--seed", "7"], Some(8), Some(7)),
+            (&["--seed", "0"], Some(8), Some(0)),
+            (&[], Some(8), Some(8)),
+            (&[], Some(0), Some(0)),
+            (&[], None, None),
+        ] {
+            let found = engine_with_seed(&parsed(words), stored).seed();
+            match expected {
+                Some(expected) => assert_eq!(found, expected, "{words:?}, {stored:?}"),
+                None => assert!(u32::try_from(found).is_ok(), "{found}"),
+            }
+        }
+    }
+
+    /// A path that is not a folder of buckets is reported, whatever it is instead.
+    #[test]
+    fn folders_of_buckets() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-s3-dir-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("file");
+        std::fs::write(&file, "").unwrap();
+        let missing = folder.join("missing");
+        for (path, problem) in [
+            (&folder, None),
+            (&file, Some("it is not a directory")),
+            (&missing, Some("No such file or directory (os error 2)")),
+        ] {
+            let path = path.to_str().unwrap();
+            let expected =
+                problem.map(|problem| format!("--s3-dir {path}: {problem}; until it is a directory, no bucket exists"));
+            assert_eq!(s3_dir_warning(&parsed(&["--s3-dir", path])), expected);
+        }
+        assert_eq!(s3_dir_warning(&parsed(&[])), None);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

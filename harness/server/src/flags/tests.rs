@@ -331,3 +331,242 @@ fn help_has_every_flag() {
     }
     assert!(help.lines().all(|line| line.len() <= 120));
 }
+
+/// One of DynamoDB Local's own flags, with a single dash and in its own spelling, makes a command line DynamoDB Local's,
+/// wherever it stands and whatever its value is.
+#[test]
+fn each_flag_of_dynamodb_local_makes_the_command_line_its() {
+    for (name, kebab, value) in [
+        ("cors", "cors", Some("*")),
+        ("dbPath", "db-path", Some("data")),
+        ("delayTransientStatuses", "delay-transient-statuses", None),
+        ("disableTelemetry", "disable-telemetry", None),
+        ("inMemory", "in-memory", None),
+        ("optimizeDbBeforeStartup", "optimize-db-before-startup", None),
+        ("port", "port", Some("8001")),
+        ("sharedDb", "shared-db", None),
+    ] {
+        let mut values = vec![];
+        match value {
+            Some(value) => values.extend([format!(" {value}"), format!("={value}")]),
+            None => values.extend(["", "=on", "=true", "=off"].map(str::to_owned)),
+        }
+        for value in values {
+            for (flag, is_its) in [
+                (format!("-{name}"), true),
+                (format!("--{name}"), false),
+                (format!("--{kebab}"), false),
+                (format!("-{kebab}"), kebab == name),
+            ] {
+                for line in [
+                    format!("{flag}{value}"),
+                    format!("{flag}{value} --seed 1"),
+                    format!("--seed 1 {flag}{value}"),
+                    format!("-seed 1 {flag}{value} -ttl off"),
+                ] {
+                    let found = flags(&line);
+                    assert_eq!(found.like_dynamodb_local, is_its, "{line}");
+                    let expected = if is_its {
+                        HealthCheck::Refused
+                    } else {
+                        HealthCheck::Healthy
+                    };
+                    assert_eq!(found.health_check(), expected, "{line}");
+                    for (status, expected) in [("200", HealthCheck::Healthy), ("400", HealthCheck::Refused)] {
+                        let line = format!("{line} --health-status {status}");
+                        assert_eq!(flags(&line).health_check(), expected, "{line}");
+                    }
+                }
+            }
+        }
+    }
+    for (line, is_its) in [
+        ("java -jar DynamoDBLocal.jar", true),
+        ("-jar DynamoDBLocal.jar --in-memory", true),
+        ("-Xmx1g --in-memory", false),
+        ("java", false),
+        ("-log off -speed 2 -conditions aws -host ::1", false),
+        ("-sync second -logSize 1MB -s3Dir b -load a.json -iam a.json", false),
+        (
+            "-allowedHost a -healthStatus 200 -maxMemory 1GB -noControl -verifySignatures",
+            false,
+        ),
+    ] {
+        assert_eq!(flags(line).like_dynamodb_local, is_its, "{line}");
+    }
+    // The environment has no spelling.
+    for variable in [
+        "DYNATWIN_IN_MEMORY",
+        "DYNATWIN_SHARED_DB",
+        "DYNATWIN_OPTIMIZE_DB_BEFORE_STARTUP",
+    ] {
+        let Ok(Invocation::Run(found)) = ask("", &[(variable, "on")]) else {
+            panic!("{variable}")
+        };
+        assert!(!found.like_dynamodb_local, "{variable}");
+    }
+}
+
+/// Each flag with each kind of value, in every form of the command line and from the environment.
+#[test]
+fn every_value_of_every_flag() {
+    type Set = fn(&mut Flags);
+    let cases: &[(&str, &str, &str, Set)] = &[
+        ("port", "port", "1", |flags| flags.port = 1),
+        ("port", "port", "65535", |flags| flags.port = 65535),
+        ("host", "host", "::1", |flags| flags.hosts = vec!["::1".into()]),
+        ("host", "host", "a,b", |flags| {
+            flags.hosts = vec!["a".into(), "b".into()];
+        }),
+        ("conditions", "conditions", "calm", |flags| {
+            flags.conditions = Some("calm");
+        }),
+        ("conditions", "conditions", "aws", |flags| {
+            flags.conditions = Some("aws");
+        }),
+        ("conditions", "conditions", "storm", |flags| {
+            flags.conditions = Some("storm");
+        }),
+        ("seed", "seed", "0", |flags| flags.seed = Some(0)),
+        ("seed", "seed", "18446744073709551615", |flags| {
+            flags.seed = Some(u64::MAX);
+        }),
+        ("clock", "clock", "system", |_| ()),
+        ("clock", "clock", "settable", |flags| {
+            flags.clock = ClockChoice::Settable;
+        }),
+        ("clock", "clock", "2026-01-01T00:00:00Z", |flags| {
+            flags.clock = ClockChoice::From(Moment::START);
+        }),
+        ("speed", "speed", "1", |flags| flags.speed = Some(1.0)),
+        ("speed", "speed", "0.5", |flags| flags.speed = Some(0.5)),
+        ("speed", "speed", "1e9", |flags| flags.speed = Some(1e9)),
+        ("ttl", "ttl", "on", |flags| flags.ttl = Some(true)),
+        ("ttl", "ttl", "off", |flags| flags.ttl = Some(false)),
+        ("ttl", "ttl", "FALSE", |flags| flags.ttl = Some(false)),
+        ("log", "log", "off", |flags| flags.log = Log::Off),
+        ("log", "log", "errors", |flags| flags.log = Log::Errors),
+        ("log", "log", "requests", |flags| flags.log = Log::Requests),
+        ("s3Dir", "s3-dir", "b", |flags| flags.s3_dir = Some("b".into())),
+        ("load", "load", "T=a.csv", |flags| flags.load = vec!["T=a.csv".into()]),
+        ("iam", "iam", "a.yaml", |flags| flags.iam = Some("a.yaml".into())),
+        ("sharedDb", "shared-db", "on", |flags| flags.shared_db = true),
+        ("sharedDb", "shared-db", "off", |_| ()),
+        ("delayTransientStatuses", "delay-transient-statuses", "yes", |flags| {
+            flags.delay_transient_statuses = Some(true);
+        }),
+        ("delayTransientStatuses", "delay-transient-statuses", "no", |flags| {
+            flags.delay_transient_statuses = Some(false);
+        }),
+        ("inMemory", "in-memory", "1", |flags| flags.in_memory = true),
+        ("inMemory", "in-memory", "0", |_| ()),
+        ("dbPath", "db-path", "data", |flags| flags.db_path = Some("data".into())),
+        ("sync", "sync", "second", |_| ()),
+        ("logSize", "log-size", "0", |flags| flags.log_size = 0),
+        ("logSize", "log-size", "1KiB", |flags| flags.log_size = 1024),
+        ("cors", "cors", "*", |flags| flags.cors = Origins::parse("*").unwrap()),
+        ("allowedHost", "allowed-host", "a", |flags| {
+            flags.allowed_hosts = vec!["a".into()];
+        }),
+        ("allowedHost", "allowed-host", "a,b", |flags| {
+            flags.allowed_hosts = vec!["a".into(), "b".into()];
+        }),
+        ("healthStatus", "health-status", "200", |flags| {
+            flags.health_status = Some(200);
+        }),
+        ("healthStatus", "health-status", "400", |flags| {
+            flags.health_status = Some(400);
+        }),
+        ("optimizeDbBeforeStartup", "optimize-db-before-startup", "on", |_| ()),
+        ("optimizeDbBeforeStartup", "optimize-db-before-startup", "off", |_| ()),
+        ("disableTelemetry", "disable-telemetry", "on", |_| ()),
+        ("disableTelemetry", "disable-telemetry", "off", |_| ()),
+        ("maxMemory", "max-memory", "1", |flags| flags.max_memory = Some(1)),
+        ("maxMemory", "max-memory", "1TiB", |_| ()),
+        ("maxMemory", "max-memory", "2GiB", |flags| {
+            flags.max_memory = Some(2 << 30);
+        }),
+        ("noControl", "no-control", "true", |flags| flags.no_control = true),
+        ("noControl", "no-control", "false", |_| ()),
+        ("verifySignatures", "verify-signatures", "on", |flags| {
+            flags.verify_signatures = true;
+        }),
+        ("verifySignatures", "verify-signatures", "off", |_| ()),
+    ];
+    for (name, kebab, value, set) in cases {
+        let mut expected = Flags::default();
+        set(&mut expected);
+        let is_switch = FLAGS
+            .iter()
+            .any(|flag| flag.name == *name && matches!(flag.does, FlagEffect::Switch(_)));
+        let mut lines = Vec::new();
+        for flag in [
+            format!("-{name}"),
+            format!("--{name}"),
+            format!("-{kebab}"),
+            format!("--{kebab}"),
+        ] {
+            lines.push(format!("{flag}={value}"));
+            if !is_switch {
+                lines.push(format!("{flag} {value}"));
+            }
+        }
+        let variable = format!("DYNATWIN_{}", kebab.replace('-', "_").to_ascii_uppercase());
+        let of_environment = ask("", &[(&variable, value)]);
+        let of_lines = lines.iter().map(|line| (line.as_str(), ask(line, &[])));
+        for (line, found) in of_lines.chain([(variable.as_str(), of_environment)]) {
+            if *value == "1TiB" {
+                assert!(found.is_err(), "{line}: {found:?}");
+                continue;
+            }
+            let Ok(Invocation::Run(mut found)) = found else {
+                panic!("{line} {value}: {found:?}")
+            };
+            found.like_dynamodb_local = false;
+            assert_eq!(*found, expected, "{line} {value}");
+        }
+    }
+    let all: std::collections::BTreeSet<&str> = cases.iter().map(|(name, ..)| *name).collect();
+    for flag in FLAGS.iter().filter(|flag| !matches!(flag.does, FlagEffect::Instead(_))) {
+        assert!(all.contains(flag.name), "{} has no case", flag.name);
+    }
+}
+
+/// The last of two equal flags counts, unless it is repeatable.
+#[test]
+fn the_last_of_two_flags_counts() {
+    for (line, expected) in [
+        ("--port 1 --port 2", flags("--port 2")),
+        (
+            "-port 1 --port=2",
+            Flags {
+                like_dynamodb_local: true,
+                ..flags("--port 2")
+            },
+        ),
+        ("--ttl off --ttl on", flags("--ttl on")),
+        ("--shared-db --shared-db=off", Flags::default()),
+        ("--shared-db=off --sharedDb", flags("--shared-db")),
+        ("--conditions aws --conditions storm", flags("--conditions storm")),
+        ("--clock settable --clock system", Flags::default()),
+        ("--log off --log requests", flags("--log requests")),
+        (
+            "--cors http://a.example --cors http://b.example",
+            flags("--cors http://b.example"),
+        ),
+        ("--host a --host b,c", flags("--host a,b --host c")),
+        (
+            "--load a --load b",
+            Flags {
+                load: vec!["a".into(), "b".into()],
+                ..Flags::default()
+            },
+        ),
+        (
+            "--db-path a --db-path b --sync always --sync second",
+            flags("--db-path b"),
+        ),
+    ] {
+        assert_eq!(flags(line), expected, "{line}");
+    }
+}

@@ -14,6 +14,8 @@ mod inspect;
 #[cfg(unix)]
 mod kill;
 mod openapi;
+#[cfg(unix)]
+mod shutdown;
 mod streams;
 mod support;
 mod web;
