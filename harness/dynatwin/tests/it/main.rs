@@ -9,6 +9,7 @@ mod delivery;
 mod lag;
 mod regions;
 mod retries;
+mod settings;
 mod statements;
 mod streams;
 mod table;
