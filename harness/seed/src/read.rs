@@ -83,7 +83,10 @@ impl Seed {
         } else {
             Box::new(from)
         };
-        let plain = name.strip_suffix(".gz").unwrap_or(&name);
+        let plain = match name.rsplit_once('.') {
+            Some((plain, extension)) if extension.eq_ignore_ascii_case("gz") => plain,
+            _ => &name,
+        };
         target.read(plain, BufReader::new(from))
     }
 

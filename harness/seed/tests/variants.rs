@@ -335,6 +335,8 @@ fn extensions_are_known_in_any_case() {
                 (format!("ORDERS.{extension}"), text.as_bytes()),
                 (format!("Orders.2026.{extension}"), text.as_bytes()),
                 (format!("Orders.{extension}.gz"), &packed[..]),
+                (format!("Orders.{extension}.GZ"), &packed[..]),
+                (format!("Orders.2026.{extension}.Gz"), &packed[..]),
             ] {
                 let path = folder.write(&name, bytes);
                 let stem = name.split('.').next().unwrap();
