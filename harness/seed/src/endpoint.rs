@@ -156,12 +156,27 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
+/// The domains of AWS's partitions, each followed by that of its dual-stack endpoints.
+const DOMAINS: &[&str] = &[
+    ".amazonaws.com",
+    ".api.aws",
+    ".amazonaws.com.cn",
+    ".api.amazonwebservices.com.cn",
+    ".amazonaws.eu",
+    ".api.amazonwebservices.eu",
+    ".c2s.ic.gov",
+    ".api.aws.ic.gov",
+    ".sc2s.sgov.gov",
+    ".api.aws.scloud",
+    ".cloud.adc-e.uk",
+    ".api.cloud-aws.adc-e.uk",
+    ".csp.hci.ic.gov",
+    ".api.aws.hci.ic.gov",
+];
+
 /// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, or that of a dual-stack, account-based or interface endpoint.
 fn region_of(host: &str) -> Option<String> {
-    let host = host
-        .strip_suffix(".amazonaws.com")
-        .or_else(|| host.strip_suffix(".amazonaws.com.cn"))
-        .or_else(|| host.strip_suffix(".api.aws"))?;
+    let host = DOMAINS.iter().find_map(|domain| host.strip_suffix(domain))?;
     let region = host.strip_suffix(".vpce").unwrap_or(host).rsplit('.').next()?;
     (region.split('-').count() >= 3).then(|| region.to_owned())
 }
@@ -289,23 +304,29 @@ mod tests {
     #[test]
     fn regions_of_every_partition() {
         let regions = [
-            ("us-east-1", ""),
-            ("ap-southeast-4", ""),
-            ("mx-central-1", ""),
-            ("us-gov-west-1", ""),
-            ("us-gov-east-1", ""),
-            ("us-iso-east-1", ""),
-            ("us-isob-east-1", ""),
-            ("cn-north-1", ".cn"),
-            ("cn-northwest-1", ".cn"),
+            ("us-east-1", "amazonaws.com", "api.aws"),
+            ("ap-southeast-4", "amazonaws.com", "api.aws"),
+            ("mx-central-1", "amazonaws.com", "api.aws"),
+            ("us-gov-west-1", "amazonaws.com", "api.aws"),
+            ("us-gov-east-1", "amazonaws.com", "api.aws"),
+            ("cn-north-1", "amazonaws.com.cn", "api.amazonwebservices.com.cn"),
+            ("cn-northwest-1", "amazonaws.com.cn", "api.amazonwebservices.com.cn"),
+            ("eusc-de-east-1", "amazonaws.eu", "api.amazonwebservices.eu"),
+            ("us-iso-east-1", "c2s.ic.gov", "api.aws.ic.gov"),
+            ("us-iso-west-1", "c2s.ic.gov", "api.aws.ic.gov"),
+            ("us-isob-east-1", "sc2s.sgov.gov", "api.aws.scloud"),
+            ("eu-isoe-west-1", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"),
+            ("us-isof-south-1", "csp.hci.ic.gov", "api.aws.hci.ic.gov"),
         ];
-        for (region, suffix) in regions {
+        for (region, suffix, dual_stack) in regions {
             for host in [
-                format!("dynamodb.{region}.amazonaws.com{suffix}"),
-                format!("dynamodb-fips.{region}.amazonaws.com{suffix}"),
-                format!("streams.dynamodb.{region}.amazonaws.com{suffix}"),
-                format!("123456789012.ddb.{region}.amazonaws.com{suffix}"),
-                format!("dynamodb.{region}.api.aws"),
+                format!("dynamodb.{region}.{suffix}"),
+                format!("dynamodb-fips.{region}.{suffix}"),
+                format!("streams.dynamodb.{region}.{suffix}"),
+                format!("123456789012.ddb.{region}.{suffix}"),
+                format!("vpce-0a1b-2c3d.dynamodb.{region}.vpce.{suffix}"),
+                format!("dynamodb.{region}.{dual_stack}"),
+                format!("123456789012.ddb.{region}.{dual_stack}"),
             ] {
                 for url in [
                     format!("https://{host}"),
@@ -328,6 +349,8 @@ mod tests {
             "https://dynamodb.us-east.amazonaws.com",
             "https://dynamodb.eu-west-1.amazonaws.com.example",
             "https://dynamodb.eu-west-1.example.com",
+            "https://dynamodb.us-iso-east-1.ic.gov",
+            "https://dynamodb.eusc-de-east-1.xamazonaws.eu",
             "http://localhost:8000/dynamodb.eu-west-1.amazonaws.com",
         ] {
             let endpoint = Endpoint::new(url, |name| Some(name.to_owned())).unwrap();
