@@ -42,6 +42,7 @@ mod regressions;
 mod replay;
 mod replicas;
 mod replication;
+mod requests;
 mod shared_settings;
 mod simulation;
 mod slices;

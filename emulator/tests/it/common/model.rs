@@ -176,6 +176,12 @@ pub fn sorted(items: impl IntoIterator<Item = Value>) -> Vec<Value> {
     items
 }
 
+/// Values in the order of their texts.
+pub fn sorted_by_text(mut values: Vec<Value>) -> Vec<Value> {
+    values.sort_by_cached_key(Value::to_string);
+    values
+}
+
 pub fn listed(answer: &Value) -> Vec<Value> {
     answer["Items"].as_array().unwrap().clone()
 }
