@@ -1,5 +1,7 @@
 //! Statements that need several requests: pages by `NextToken`, and state shared with the other operations.
 
+mod keys;
+
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
