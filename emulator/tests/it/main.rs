@@ -9,6 +9,7 @@ mod attribution;
 mod background_work;
 mod backups;
 mod bad_input;
+mod batches;
 mod bounds;
 mod callers;
 mod cases;
