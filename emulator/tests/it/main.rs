@@ -55,6 +55,7 @@ mod strong;
 mod table_life;
 mod tables;
 mod throughput;
+mod tokens;
 mod transfers;
 mod value_order;
 mod vectors;
