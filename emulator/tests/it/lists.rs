@@ -142,15 +142,15 @@ fn streams_are_listed_by_table() {
     // Each switch makes another stream of the table. Tables have one, two and three.
     for (name, switches) in [("aaa", 1), ("bbb", 2)] {
         for _ in 0..switches {
-            twin.engine.advance(Duration::from_secs(60));
+            twin.engine.advance(Duration::from_mins(1));
             let off = json!({"TableName": name, "StreamSpecification": {"StreamEnabled": false}});
             twin.ok("UpdateTable", &off);
-            twin.engine.advance(Duration::from_secs(60));
+            twin.engine.advance(Duration::from_mins(1));
             let on = json!({"TableName": name, "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}});
             twin.ok("UpdateTable", &on);
         }
     }
-    twin.engine.advance(Duration::from_secs(60));
+    twin.engine.advance(Duration::from_mins(1));
     let all = filtered(&twin, &STREAMS, |_| true);
     assert_eq!(all.len(), 6);
     check(&twin, &STREAMS, &json!({}), &all);
@@ -184,7 +184,7 @@ fn backups_are_listed_by_every_filter() {
         create(&twin, name, false);
     }
     for (at, name) in ["bbb", "aaa", "aaa", "bbb", "aaab", "aaa"].into_iter().enumerate() {
-        twin.engine.advance(Duration::from_secs(60));
+        twin.engine.advance(Duration::from_mins(1));
         let backup = json!({"TableName": name, "BackupName": format!("backup-{at}")});
         twin.ok("CreateBackup", &backup);
     }
@@ -193,9 +193,9 @@ fn backups_are_listed_by_every_filter() {
         "UpdateContinuousBackups",
         &json!({"TableName": "bbb", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
     );
-    twin.engine.advance(Duration::from_secs(60));
+    twin.engine.advance(Duration::from_mins(1));
     twin.ok("DeleteTable", &json!({"TableName": "bbb"}));
-    twin.engine.advance(Duration::from_secs(60));
+    twin.engine.advance(Duration::from_mins(1));
     let all = twin.ok("ListBackups", &json!({"BackupType": "ALL"}))["BackupSummaries"]
         .as_array()
         .unwrap()

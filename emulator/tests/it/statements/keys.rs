@@ -9,6 +9,9 @@ const KEYS: std::ops::Range<i64> = 0..10;
 /// A condition on the sort key, and the keys that satisfy it.
 type Condition = (&'static str, fn(i64) -> bool);
 
+/// A condition on a sort key that is a text.
+type TextCondition = (&'static str, fn(&str) -> bool);
+
 const CONDITIONS: [Condition; 13] = [
     ("sk > 2", |sk| sk > 2),
     ("sk > 5", |sk| sk > 5),
@@ -185,7 +188,7 @@ fn every_condition_on_a_text_limits_what_is_read() {
         let item = json!({"pk": {"S": "a"}, "sk": {"S": sk}, "text": {"S": "x".repeat(4000)}});
         twin.ok("PutItem", &json!({"TableName": "text", "Item": item}));
     }
-    let conditions: [(&str, fn(&str) -> bool); 9] = [
+    let conditions: [TextCondition; 9] = [
         ("begins_with(sk, 'ab')", |sk| sk.starts_with("ab")),
         ("begins_with(sk, 'a')", |sk| sk.starts_with('a')),
         ("begins_with(sk, '\u{1f600}')", |sk| sk.starts_with('\u{1f600}')),
