@@ -152,4 +152,4 @@ macro_rules! files {
     };
 }
 
-files! { expressions order scan_order framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached control update_table descriptions streams vectors partiql backups transfers sizes local_sizes pages states rounds histories effects replicas }
+files! { expressions collections order scan_order framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached control update_table descriptions streams vectors partiql backups transfers sizes local_sizes pages states rounds histories effects replicas }

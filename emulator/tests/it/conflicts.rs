@@ -185,6 +185,51 @@ fn a_batch_returns_locked_items_as_unprocessed() {
     assert_eq!(answer["UnprocessedItems"], batch(&["a"])["RequestItems"]);
 }
 
+/// A transaction of several tables takes as long as that of the slowest, and locks the items of all until then.
+#[test]
+fn a_transaction_takes_the_time_of_its_slowest_table() {
+    let second = Duration::from_secs(1);
+    for (of_tab, of_other, takes) in [(0, 0, 0), (0, 3, 3), (3, 0, 3), (2, 5, 5), (5, 2, 5)] {
+        for first in ["tab", "other"] {
+            let twin = Twin::new(7);
+            create_table_with_ttl(&twin);
+            twin.ok(
+                "CreateTable",
+                &json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),
+            );
+            for (table, seconds) in [("tab", of_tab), ("other", of_other)] {
+                let lag = Lag::Fixed(second * seconds);
+                let account = twin.engine.account(&twin.caller);
+                account.set_table_conditions(table, flying(lag)).unwrap();
+            }
+            let second_table = if first == "tab" { "other" } else { "tab" };
+            let put = |table: &str, v: &str| json!({"TableName": table, "Item": {"pk": {"S": "a"}, "v": {"S": v}}});
+            let begun = twin.send(
+                "TransactWriteItems",
+                &transaction(&[
+                    json!({"Put": put(first, "new")}),
+                    json!({"Put": put(second_table, "new")}),
+                ]),
+            );
+            assert_eq!(begun.0, 200, "{}", begun.1);
+            for at in 0..=takes {
+                let about = format!("{of_tab} {of_other}, {first} first, after {at} s");
+                for table in ["tab", "other"] {
+                    let (status, answer) = twin.send("PutItem", &put(table, "mine"));
+                    let expect = if at < takes {
+                        (400, "TransactionConflictException")
+                    } else {
+                        (200, "success")
+                    };
+                    assert_eq!((status, kind(&answer)), expect, "{about}: {table}");
+                }
+                twin.engine.advance(second);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_concurrent_request_with_the_same_token_is_in_progress() {
     let twin = twin();

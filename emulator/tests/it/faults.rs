@@ -1,6 +1,7 @@
 //! Fault rules, end to end: the effect of each verdict on a request, its answer, and the item.
 
 mod scopes;
+mod transactions;
 mod windows;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Statements that need several requests: pages by `NextToken`, and state shared with the other operations.
 
+mod keys;
+
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
@@ -113,6 +115,25 @@ fn a_page_ends_at_a_megabyte() {
     let split = "SELECT sk FROM tab WHERE pk = 'big' AND sk IN [10, 11, 12, 13, 14]";
     let (items, count) = pages(&twin, &json!({"Statement": split}));
     assert_eq!((items.len(), count), (5, 2));
+}
+
+/// Items that are fetched for the entries of a local index count towards the megabyte in each partition that is read.
+#[test]
+fn fetched_items_of_all_partitions_count_in_a_megabyte() {
+    let twin = twin();
+    let long = "x".repeat(300_000);
+    for pk in ["one", "two", "three"] {
+        for sk in 0..2 {
+            let item = json!({"pk": {"S": pk}, "sk": {"N": sk.to_string()}, "l": {"N": "1"}, "long": {"S": long}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+    }
+    let read = |columns: &str| format!("SELECT {columns} FROM tab.\"by-l\" WHERE pk IN ['one', 'two', 'three']");
+    // 3 items of 300 KB fit into a page, and the one that does not ends it.
+    let (items, count) = pages(&twin, &json!({"Statement": read("long")}));
+    assert_eq!((items.len(), count), (6, 2));
+    let (items, count) = pages(&twin, &json!({"Statement": read("sk")}));
+    assert_eq!((items.len(), count), (6, 1));
 }
 
 #[test]

@@ -335,6 +335,37 @@ fn transactions_are_refused() {
             "{operation}: {answer}"
         );
     }
+    // Nor may one of several tables be strongly consistent.
+    twin.ok(
+        US,
+        "CreateTable",
+        &json!({"TableName": "plain", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),
+    );
+    let member =
+        |kind: &str, member: &str, table: &str| json!({kind: {"TableName": table, member: {"pk": {"S": "b"}}}});
+    for tables in [["plain", "tab"], ["tab", "plain"]] {
+        let puts = tables.map(|table| member("Put", "Item", table));
+        let gets = tables.map(|table| member("Get", "Key", table));
+        let reads = tables.map(|table| json!({"Statement": format!("SELECT * FROM {table} WHERE pk = 'b'")}));
+        let writes = tables.map(|table| json!({"Statement": format!("INSERT INTO {table} VALUE {{'pk': 'b'}}")}));
+        for (operation, body) in [
+            ("TransactWriteItems", json!({"TransactItems": puts})),
+            ("TransactGetItems", json!({"TransactItems": gets})),
+            ("ExecuteTransaction", json!({"TransactStatements": reads})),
+            ("ExecuteTransaction", json!({"TransactStatements": writes})),
+        ] {
+            let (status, answer) = twin.send(US, operation, &body);
+            let text = answer["message"].as_str().unwrap_or_default();
+            assert_eq!(status, 400, "{body}: {answer}");
+            assert!(
+                text.contains("MultiRegionConsistency set to STRONG"),
+                "{body}: {answer}"
+            );
+        }
+    }
+    let (_, plain) = twin.send(US, "Scan", &json!({"TableName": "plain"}));
+    assert_eq!(plain["Count"], 0);
     // A batch is not a transaction.
     let batch = json!({"RequestItems": {"tab": [{"PutRequest": {"Item": {"pk": {"S": "a"}, "v": {"S": "1"}}}}]}});
     twin.ok(OHIO, "BatchWriteItem", &batch);

@@ -1,5 +1,7 @@
 //! Exports and imports through an object store that the test provides.
 
+mod items;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! Vector indexes over time: their states, their lag, and that they converge to the projection of their table.
 
+mod searches;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

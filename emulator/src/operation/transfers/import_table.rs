@@ -15,7 +15,7 @@ use crate::operation::streams;
 use crate::operation::tables::create_table::{self, Extras, definition, shape};
 use crate::operation::transfers::describe_import;
 use crate::operation::transfers::{self, RequestWithBody, StartedTransfer, TransferStart};
-use crate::plan::{self, Access, ControlAccess};
+use crate::plan::{Access, ControlAccess};
 use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
 use crate::schema::Definition;
 use crate::storage::{Table, Transfer, TransferCounts, TransferKind, TransferRequest};
@@ -336,7 +336,6 @@ fn source(request: &ImportTable, definition: &Definition) -> ImportSource {
 fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let attributes = record.item?;
     let item = Item::new(&attributes);
-    plan::check_item_size(&item).ok()?;
     let key = Key::of_item(&definition.key, &attributes).ok()?;
     change::check_entries(definition, &item).ok()?;
     Some((key, item))

@@ -280,3 +280,73 @@ fn a_page_has_a_hundred_shards() {
         }
     }
 }
+
+/// Checks a page of shards: those of the filter after the start, as many as the limit, and the last one's ID if there are more.
+fn check_page(
+    twin: &Twin,
+    arn: &str,
+    all: &[Value],
+    (parent, start, limit): (Option<&Value>, Option<&str>, Option<usize>),
+) {
+    let mut body = json!({"StreamArn": arn});
+    if let Some(parent) = parent {
+        body["ShardFilter"] = json!({"Type": "CHILD_SHARDS", "ShardId": parent});
+    }
+    if let Some(start) = start {
+        body["ExclusiveStartShardId"] = start.into();
+    }
+    if let Some(limit) = limit {
+        body["Limit"] = limit.into();
+    }
+    let wanted = |shard: &&Value| {
+        parent.is_none_or(|parent| shard["ParentShardId"] == *parent)
+            && start.is_none_or(|start| shard["ShardId"].as_str().unwrap() > start)
+    };
+    let rest: Vec<&Value> = all.iter().filter(wanted).collect();
+    let page = &rest[..rest.len().min(limit.unwrap_or(100))];
+    let found = twin.ok("DescribeStream", &body)["StreamDescription"].clone();
+    assert_eq!(found["Shards"], json!(page), "{body}");
+    let last = page.last().filter(|_| page.len() < rest.len());
+    assert_eq!(
+        found.get("LastEvaluatedShardId"),
+        last.map(|shard| &shard["ShardId"]),
+        "{body}"
+    );
+}
+
+#[test]
+fn pages_of_shards_are_those_of_the_filter_after_the_start() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    for v in 0..2 {
+        put(&twin, "k", v);
+        assert_eq!(twin.engine.account(&twin.caller).split_shards("tab"), Ok(true));
+        put(&twin, "k", 10 + v);
+        twin.engine.advance(Duration::from_hours(1));
+    }
+    let all = shards(&twin, &arn);
+    assert!(all.len() >= 28, "{}", all.len());
+    let ids: Vec<&str> = all.iter().map(|shard| shard["ShardId"].as_str().unwrap()).collect();
+    assert!(ids.is_sorted());
+    let (first, last) = (ids[0].to_owned(), ids[ids.len() - 1].to_owned());
+    // IDs of no shard: before the first, after one in the middle, and after the last.
+    let made = [
+        format!("{}-", &first[..first.len() - 1]),
+        format!("{}~", ids[ids.len() / 2]),
+        format!("{last}~"),
+    ];
+    let starts = ids
+        .iter()
+        .copied()
+        .chain(made.iter().map(String::as_str))
+        .filter(|id| (28..=65).contains(&id.len()));
+    let starts: Vec<Option<&str>> = std::iter::once(None).chain(starts.map(Some)).collect();
+    for start in starts {
+        for limit in [None, Some(1), Some(2), Some(3), Some(100)] {
+            check_page(&twin, &arn, &all, (None, start, limit));
+            for parent in all.iter().map(|shard| &shard["ShardId"]) {
+                check_page(&twin, &arn, &all, (Some(parent), start, limit));
+            }
+        }
+    }
+}
