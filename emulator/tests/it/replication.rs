@@ -675,6 +675,37 @@ fn an_arrival_waits_for_a_transaction_that_holds_its_item() {
     assert_eq!(twin.records(EU), ["INSERT a", "INSERT c", "INSERT b", "MODIFY b"]);
 }
 
+#[test]
+fn a_replicated_deletion_waits_for_a_transaction_that_holds_its_item() {
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": "new"}}}});
+    let check = json!({"ConditionCheck": {"TableName": "tab", "Key": {"pk": {"S": "a"}},
+        "ConditionExpression": "attribute_exists(pk)"}});
+    for (action, after) in [(put, "new new"), (check, "- -")] {
+        let twin = Twin::new(&[US, EU]);
+        twin.put(US, "a", "old");
+        let slow = Conditions {
+            transaction_time: seconds(10),
+            ..Conditions::CALM
+        };
+        twin.engine
+            .account(&caller(EU))
+            .set_table_conditions("tab", slow)
+            .unwrap();
+        twin.advance(1);
+        twin.ok(EU, "TransactWriteItems", &json!({"TransactItems": [action]}));
+        twin.advance(1);
+        twin.ok(
+            US,
+            "DeleteItem",
+            &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}),
+        );
+        twin.advance(8);
+        assert_eq!(twin.all(&[US, EU], "a"), "- old", "{action}");
+        twin.advance(1);
+        assert_eq!(twin.all(&[US, EU], "a"), after, "{action}");
+    }
+}
+
 /// In each partition, what is due is applied in the order of its due times, however late it is noticed.
 #[test]
 fn transactions_and_arrivals_are_applied_in_the_order_of_their_times() {

@@ -46,7 +46,10 @@ fn pages(twin: &Twin, request: &Value) -> (Vec<Value>, usize) {
     let mut items = Vec::new();
     for page in 1.. {
         let answer = twin.ok("ExecuteStatement", &request);
-        items.extend(answer["Items"].as_array().unwrap().iter().cloned());
+        let page_items = answer["Items"].as_array().unwrap();
+        let limit = request["Limit"].as_u64().unwrap_or(u64::MAX);
+        assert!(page_items.len() as u64 <= limit, "{request}: {answer}");
+        items.extend(page_items.iter().cloned());
         match answer.get("NextToken") {
             Some(token) => request["NextToken"] = token.clone(),
             None => return (items, page),

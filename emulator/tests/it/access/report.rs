@@ -389,6 +389,25 @@ fn requests_that_a_rule_denies_have_used_no_permission() {
     }
 }
 
+/// A request that the policies allow has used its permissions, whatever else it fails for.
+#[test]
+fn failed_requests_have_used_their_permissions() {
+    let missing = json!({"TableName": "Tab", "Key": key("z"), "ConditionExpression": "attribute_exists(pk)"});
+    let put = json!({"TableName": "Tab", "Item": key("a"), "ConditionExpression": "attribute_exists(pk)"});
+    let check = json!({"TransactItems": [{"ConditionCheck": missing}]});
+    for (operation, body, action) in [
+        ("DeleteItem", &missing, "dynamodb:DeleteItem"),
+        ("PutItem", &put, "dynamodb:PutItem"),
+        ("TransactWriteItems", &check, "dynamodb:ConditionCheckItem"),
+    ] {
+        let twin = twin(&everything());
+        control(&twin, "POST", "watch");
+        assert_eq!(twin.call("ann", operation, body).0, 400, "{operation}");
+        let policy = policy_of(&control(&twin, "GET", "access/report"), USER);
+        assert_eq!(policy["Statement"][0]["Action"], json!([action]), "{policy:#}");
+    }
+}
+
 /// A transaction that is repeated with its token needs the same permissions as the first time.
 #[test]
 fn a_repeated_transaction_has_used_the_same_permissions() {
