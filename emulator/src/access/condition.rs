@@ -160,7 +160,7 @@ impl ConditionOperator {
             ValueComparison::Flag | ValueComparison::Null => value::flag(text).is_some(),
             ValueComparison::Bytes => value::bytes(text).is_some(),
             ValueComparison::Address => value::Network::parse(text).is_some(),
-            ValueComparison::Arn => text == "*" || text.starts_with("arn:") || text.starts_with('*'),
+            ValueComparison::Arn => text.starts_with("arn:") || text.starts_with('*'),
         };
         let kind = match self.comparison {
             ValueComparison::Text { .. } => "text",

@@ -755,6 +755,22 @@ mod tests {
                 "accounts.123456789012.users.a.sessions.0.keys.tag must be a string or a list of strings, and its name must have a prefix.",
             ),
             (
+                r#"{"sourceIp": "10.0.0.1", "sourceIp": "10.0.0.1"}"#.to_owned(),
+                "The configuration has the member \"sourceIp\" twice.",
+            ),
+            (
+                account(r#"{"users": {"a": {}, "b": {}, "a": {}}}"#),
+                "accounts.123456789012.users has \"a\" twice.",
+            ),
+            (
+                account(r#"{"users": {"a": {"accessKeys": [{"accessKeyId": "", "secretAccessKey": "s"}]}}}"#),
+                "accounts.123456789012.users.a.accessKeys.0 needs accessKeyId.",
+            ),
+            (
+                account(r#"{"users": {"a": {"accessKeys": [{"accessKeyId": "K", "secretAccessKey": ""}]}}}"#),
+                "accounts.123456789012.users.a.accessKeys.0 needs secretAccessKey.",
+            ),
+            (
                 account(r#"{"users": {"a": {"groups": ["x"]}}}"#),
                 "accounts.123456789012.users.a.groups: there is no group \"x\".",
             ),
@@ -1075,6 +1091,14 @@ mod tests {
             let codes: Vec<_> = warnings.iter().map(|warning| warning.code).collect();
             assert_eq!(codes, expect, "{json}");
         }
+        let everybody = r#"{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}"#;
+        let one = everybody.replace(r#""*", "Action""#, r#"{"AWS": "123456789012"}, "Action""#);
+        let json = format!(
+            r#"{{"vpcEndpoints": {{"vpce-1": {{"type": "gateway", "policy": {{"Statement": [{everybody}, {one}, {everybody}, {one}]}}}}}}}}"#
+        );
+        let warnings = read(&json).unwrap().warnings();
+        let statements: Vec<_> = warnings.iter().map(|warning| warning.statement).collect();
+        assert_eq!(statements, [2, 4]);
     }
 
     /// Unique ids of users and roles begin as those of AWS do.

@@ -6,6 +6,7 @@ use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, Twin, create_table_with_ttl, setting, settings};
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
+use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::monitoring::{ItemAction, Request, Spent};
 use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
@@ -37,6 +38,50 @@ fn put(twin: &Twin, key: &str) -> Value {
 
 fn get(twin: &Twin, key: &str) {
     twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
+}
+
+/// The log keeps the first 64 KB of a body, its length, and whether there is more.
+#[test]
+fn long_bodies_are_truncated_in_the_log() {
+    let twin = watched();
+    let call = |method: &str, target: &str, body: &[u8]| {
+        let headers = [("host", "here"), ("content-type", "application/json")];
+        let answer = twin.engine.handle(&HttpRequest {
+            method,
+            target,
+            headers: &headers,
+            body,
+        });
+        assert_eq!(answer.status, 200, "{target}");
+        serde_json::from_slice::<Value>(&answer.body).unwrap_or_default()
+    };
+    call("POST", "/_dynatwin/watch", br#"{"bodies": true}"#);
+    let request = |letters: usize| {
+        let item = json!({"pk": {"S": "a"}, "v": {"S": "x".repeat(letters)}});
+        json!({"TableName": "tab", "Item": item, "ReturnValues": "ALL_OLD"})
+    };
+    let around = request(0).to_string().len();
+    for (letters, truncated) in [
+        (0, false),
+        (65_536 - around, false),
+        (65_537 - around, true),
+        (100_000, true),
+    ] {
+        let body = request(letters);
+        let length = body.to_string().len();
+        let answer = twin.ok("PutItem", &body).to_string();
+        let listed = call("GET", "/_dynatwin/requests?bodies=true", b"");
+        let logged = listed["requests"].as_array().unwrap().last().unwrap();
+        let [sent, answered] = [&logged["request"], &logged["response"]];
+        assert_eq!(
+            (&sent["bytes"], &sent["truncated"]),
+            (&json!(length), &json!(truncated)),
+            "{letters}"
+        );
+        assert_eq!(sent["body"].as_str().unwrap().len(), length.min(65_536), "{letters}");
+        assert_eq!(answered["body"], answer, "the answer has the item of before");
+        twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    }
 }
 
 /// The counters of earlier minutes are added up, or their largest value is kept.

@@ -664,6 +664,13 @@ mod tests {
                 long_term().replace("localhost:8000", "dynamodb.eu-west-1.amazonaws.com"),
                 "InvalidSignature: Credential should be scoped to a valid region. ",
             ),
+            // The region fits, so the signature is compared.
+            (
+                long_term()
+                    .replace("localhost:8000", "dynamodb.eu-west-1.amazonaws.com")
+                    .replace("us-east-1/dynamodb", "eu-west-1/dynamodb"),
+                mismatch,
+            ),
             (
                 long_term().replace("/aws4_request", "/e"),
                 "InvalidSignature: Credential should be scoped with a valid terminator: 'aws4_request', not 'e'. ",
