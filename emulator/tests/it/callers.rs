@@ -1,7 +1,7 @@
 //! Each access key and region has its own tables, and the note on a missing table names the access key or region that
 //! has it.
 
-use dynatwin_engine::http::Answer;
+use dynatwin_engine::http::{Answer, HttpRequest};
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Moment, Settings};
 use serde_json::{Value, json};
 
@@ -78,6 +78,27 @@ fn arns_carry_the_account_and_the_region() {
     );
 }
 
+/// Sends a request for the item `a` of `tab` with its headers.
+fn over_http(engine: &Engine, caller: &Caller, operation: &str) -> Answer {
+    let Caller { access_key, region } = caller;
+    let authorization = format!(
+        "AWS4-HMAC-SHA256 Credential={access_key}/20260101/{region}/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=00"
+    );
+    let target = format!("DynamoDB_20120810.{operation}");
+    engine.handle(&HttpRequest {
+        method: "POST",
+        target: "/",
+        headers: &[
+            ("host", "localhost"),
+            ("x-amz-date", "20260101T000000Z"),
+            ("x-amz-target", &target),
+            ("content-type", "application/x-amz-json-1.0"),
+            ("authorization", &authorization),
+        ],
+        body: br#"{"TableName": "tab", "Key": {"pk": {"S": "a"}}}"#,
+    })
+}
+
 #[test]
 fn a_missing_table_of_another_key_or_region_is_noted_in_the_log() {
     let engine = engine(false);
@@ -101,6 +122,7 @@ fn a_missing_table_of_another_key_or_region_is_noted_in_the_log() {
                 note.contains("there is one for access key one, region us-east-1"),
                 "{note}"
             );
+            assert_eq!(over_http(&engine, &stranger, operation).note, Some(note));
         }
         create(&engine, &stranger);
     }

@@ -85,6 +85,7 @@ fn functions_and_words() {
             ("SET a = list_append(list_append(a,b),c)", &this_way("list_append")),
             ("SET a = if_not_exists(a, list_append(b,c))", &this_way("list_append")),
             ("SET a = b + list_append(c,d)", &this_way("list_append")),
+            ("SET a = list_append(c,d) + b", &this_way("list_append")),
             (
                 "SET a = :n REMOVE b SET c = :u",
                 "The \"SET\" section can only be used once in an update expression;",
