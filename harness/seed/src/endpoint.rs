@@ -176,6 +176,7 @@ const DOMAINS: &[&str] = &[
 
 /// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, or that of a dual-stack, account-based or interface endpoint.
 fn region_of(host: &str) -> Option<String> {
+    let host = host.to_ascii_lowercase();
     let host = DOMAINS.iter().find_map(|domain| host.strip_suffix(domain))?;
     let region = host.strip_suffix(".vpce").unwrap_or(host).rsplit('.').next()?;
     (region.split('-').count() >= 3).then(|| region.to_owned())
@@ -292,6 +293,7 @@ mod tests {
                 Some("us-east-1"),
             ),
             ("dynamodb.us-west-2.api.aws", Some("us-west-2")),
+            ("DynamoDB.EU-West-1.AmazonAWS.com", Some("eu-west-1")),
             ("localhost", None),
             ("scylla.example", None),
         ] {
