@@ -40,6 +40,51 @@ fn get(twin: &Twin, key: &str) {
     twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
 }
 
+/// A transaction that a table and its index refuse is throttled in both, and in no other table.
+#[test]
+fn a_throttled_transaction_counts_where_it_is_refused() {
+    let twin = Twin::new(1);
+    let conditions = Conditions {
+        capacity: Capacity::Enforced(Enforcement::AWS),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    let units = |count: u64| json!({"ReadCapacityUnits": count, "WriteCapacityUnits": count});
+    for table in ["first", "full", "last"] {
+        let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+        let index = json!({"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": units(1)});
+        let body = json!({"TableName": table, "AttributeDefinitions": attributes, "KeySchema": key("pk"),
+            "ProvisionedThroughput": units(2), "GlobalSecondaryIndexes": [index]});
+        twin.ok("CreateTable", &body);
+    }
+    let put = |table: &str, pk: &str| json!({"TableName": table, "Item": {"pk": {"S": pk}, "g": {"S": "x"}}});
+    twin.ok("PutItem", &put("full", "a"));
+    twin.engine.watch(true);
+    let before = metrics(&twin);
+    let check = json!({"ConditionCheck": {"TableName": "first", "Key": {"pk": {"S": "a"}},
+        "ConditionExpression": "attribute_not_exists(pk)"}});
+    let body = json!({"TransactItems": [{"Put": put("full", "b")}, {"Put": put("last", "c")}, check]});
+    let (status, answer) = twin.send("TransactWriteItems", &body);
+    assert_eq!(status, 400, "{answer}");
+    let throttled: Vec<_> = metrics(&twin)
+        .into_iter()
+        .filter(|counter| counter.contains("Throttle") && !before.contains(counter))
+        .collect();
+    assert_eq!(
+        throttled,
+        [
+            "ThrottledRequests{TableName=full, Operation=TransactWriteItems} 1",
+            "WriteProvisionedThroughputThrottleEvents{TableName=full} 1",
+            "WriteProvisionedThroughputThrottleEvents{TableName=full, GlobalSecondaryIndexName=by-g} 1",
+            "WriteThrottleEvents{TableName=full} 1",
+            "WriteThrottleEvents{TableName=full, GlobalSecondaryIndexName=by-g} 1",
+        ],
+        "{answer}"
+    );
+}
+
 /// The log keeps the first 64 KB of a body, its length, and whether there is more.
 #[test]
 fn long_bodies_are_truncated_in_the_log() {

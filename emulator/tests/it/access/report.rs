@@ -199,6 +199,47 @@ fn a_derived_policy_has_the_requested_conditions() {
     }
 }
 
+/// Each kind of statement has its action, in each operation that executes statements.
+#[test]
+fn statements_have_used_the_actions_of_their_kinds() {
+    for has_access in [false, true] {
+        for (statement, action) in [
+            ("INSERT INTO Tab VALUE {'pk': 'new'}", "dynamodb:PartiQLInsert"),
+            ("UPDATE Tab SET v = 1 WHERE pk = 'a'", "dynamodb:PartiQLUpdate"),
+            ("DELETE FROM Tab WHERE pk = 'a'", "dynamodb:PartiQLDelete"),
+            ("SELECT * FROM Tab WHERE pk = 'a'", "dynamodb:PartiQLSelect"),
+        ] {
+            let each = json!({"Statement": statement});
+            for (operation, body) in [
+                ("ExecuteStatement", each.clone()),
+                ("BatchExecuteStatement", json!({"Statements": [each]})),
+                ("ExecuteTransaction", json!({"TransactStatements": [each]})),
+            ] {
+                let twin = twin(&everything());
+                send(
+                    &twin,
+                    "ann",
+                    vec![("PutItem", json!({"TableName": "Tab", "Item": key("a")}))],
+                );
+                let (access_key, principal) = if has_access {
+                    ("ann", USER)
+                } else {
+                    twin.engine.configure_access(None);
+                    (ACCOUNT, ACCOUNT)
+                };
+                control(&twin, "POST", "watch");
+                send(&twin, access_key, vec![(operation, body)]);
+                let policy = policy_of(&control(&twin, "GET", "access/report"), principal);
+                assert_eq!(
+                    policy["Statement"][0]["Action"],
+                    json!([action]),
+                    "{operation} {has_access}: {policy:#}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn without_access_control_a_principal_is_an_access_key() {
     let twin = twin(&everything());
