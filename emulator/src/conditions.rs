@@ -600,7 +600,13 @@ mod tests {
         }
         assert!(lengths[99_999] > Duration::from_millis(150) && lengths[99_999] <= lag.longest());
         // Whatever the order of its members is, it has a length.
-        for odd in [long_tailed(9, 3, 1), long_tailed(0, 0, 0), long_tailed(1, 1, 1)] {
+        for odd in [
+            long_tailed(9, 3, 1),
+            long_tailed(0, 0, 0),
+            long_tailed(1, 1, 1),
+            long_tailed(1, 5, 5),
+            long_tailed(1, 1, 5),
+        ] {
             assert!(lengths.iter().zip(0..).all(|(_, at)| odd.of(at << 40) <= odd.longest()));
         }
     }

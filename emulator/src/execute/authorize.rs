@@ -97,7 +97,7 @@ fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAcces
             }
             let goes_on = match refusal {
                 RefusalScope::Request => false,
-                RefusalScope::Throttled => is_throttle(&error) || error.kind() == ErrorKind::TransactionConflict,
+                RefusalScope::Throttled => is_throttle(&error),
                 RefusalScope::Entry => true,
                 RefusalScope::Transaction => cancels(&error),
             };

@@ -168,6 +168,28 @@ fn the_last_byte_of_the_limit_is_returned() {
     }
 }
 
+/// After an item that does not fit, none is returned that would.
+#[test]
+fn the_first_item_that_does_not_fit_ends_the_answer() {
+    let twin = twin();
+    let mut one = fill(&twin, "one", "k", 39, SIZE + 1000);
+    put(&twin, "one", "large", SIZE);
+    put(&twin, "one", "small", 100);
+    put(&twin, "two", "small", 100);
+    let small = || vec!["small".to_owned()];
+    let returned = [
+        ("one", [&one[..], &small()].concat(), projection()),
+        ("two", small(), projection()),
+    ];
+    check(&twin, &returned, &[40, 1]);
+    one.extend(["large", "small"].map(str::to_owned));
+    check(
+        &twin,
+        &[("one", one, projection()), ("two", small(), projection())],
+        &[39, 0],
+    );
+}
+
 /// The rest of a request can be sent until nothing is left.
 #[test]
 fn unprocessed_keys_are_a_request() {

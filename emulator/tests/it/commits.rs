@@ -232,22 +232,26 @@ fn a_control_whose_commit_is_refused_reports_it_and_changes_nothing() {
 }
 
 #[test]
-fn a_refused_reset_leaves_a_frozen_clock() {
-    let engine = Engine::new(Settings {
-        clock: Clock::system(|| Moment::START),
-        ..settings(1)
-    });
-    let disk = Arc::new(Disk::default());
-    engine.attach_sink(disk.clone(), 0);
-    engine.clock().advance(Duration::from_mins(1));
-    engine.clock().freeze();
-    let before = engine.clock().adjustment();
-    disk.0.store(true, Ordering::Relaxed);
-    assert!(engine.reset_all().is_err());
-    assert_eq!(engine.clock().adjustment(), before);
-    disk.0.store(false, Ordering::Relaxed);
-    engine.reset_all().unwrap();
-    assert!(!engine.clock().is_frozen());
+fn a_refused_reset_leaves_the_clock() {
+    for frozen in [true, false] {
+        let engine = Engine::new(Settings {
+            clock: Clock::system(|| Moment::START),
+            ..settings(1)
+        });
+        let disk = Arc::new(Disk::default());
+        engine.attach_sink(disk.clone(), 0);
+        engine.clock().advance(Duration::from_mins(1));
+        if frozen {
+            engine.clock().freeze();
+        }
+        let before = (engine.clock().now(), engine.clock().adjustment());
+        disk.0.store(true, Ordering::Relaxed);
+        assert!(engine.reset_all().is_err());
+        assert_eq!((engine.clock().now(), engine.clock().adjustment()), before);
+        disk.0.store(false, Ordering::Relaxed);
+        engine.reset_all().unwrap();
+        assert!(!engine.clock().is_frozen());
+    }
 }
 
 #[test]

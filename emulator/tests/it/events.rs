@@ -423,35 +423,51 @@ fn explanations_name_limits_rules_and_stale_reads() {
     }
 }
 
+/// A write may split a partition, and so may a transaction when it is applied.
 #[test]
 fn splits_are_logged() {
-    let twin = Twin::new(7);
-    let small = Enforcement {
-        partition_size: 20_000,
-        ..Enforcement::AWS
-    };
-    twin.engine
-        .set_conditions(Conditions {
-            capacity: Capacity::Enforced(small),
-            ..Conditions::CALM
-        })
-        .unwrap();
-    create(&twin);
-    twin.engine.watch(true);
-    twin.engine.listen(true);
-    for number in 0..20 {
-        let item = json!({"pk": {"S": number.to_string()}, "v": {"S": "v".repeat(5000)}});
-        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    for (pending, operation) in [(0, "PutItem"), (0, "TransactWriteItems"), (1, "TransactWriteItems")] {
+        let twin = Twin::new(7);
+        let small = Enforcement {
+            partition_size: 20_000,
+            ..Enforcement::AWS
+        };
+        twin.engine
+            .set_conditions(Conditions {
+                capacity: Capacity::Enforced(small),
+                transaction_time: Lag::Fixed(Duration::from_secs(pending)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        create(&twin);
+        twin.engine.watch(true);
+        twin.engine.listen(true);
+        for number in 0..20 {
+            let item = json!({"pk": {"S": number.to_string()}, "v": {"S": "v".repeat(5000)}});
+            let put = json!({"TableName": "tab", "Item": item});
+            let body = match operation {
+                "PutItem" => put,
+                _ => json!({"TransactItems": [{"Put": put}]}),
+            };
+            twin.ok(operation, &body);
+        }
+        twin.engine.advance(Duration::from_secs(pending));
+        let split: Vec<Value> = events(&twin)
+            .into_iter()
+            .filter(|event| event["kind"].as_str().unwrap().ends_with("Split"))
+            .collect();
+        let kinds: Vec<&str> = split.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+        assert!(
+            kinds.contains(&"partitionSplit") && kinds.contains(&"shardSplit"),
+            "{operation} {pending}: {kinds:?}"
+        );
+        let of_requests = split.iter().filter(|event| event.get("request").is_some());
+        assert_eq!(
+            of_requests.count() > 0,
+            pending == 0,
+            "{operation} {pending}: {split:?}"
+        );
     }
-    let split: Vec<Value> = events(&twin)
-        .into_iter()
-        .filter(|event| event["kind"].as_str().unwrap().ends_with("Split"))
-        .collect();
-    let kinds: Vec<&str> = split.iter().map(|event| event["kind"].as_str().unwrap()).collect();
-    assert!(
-        kinds.contains(&"partitionSplit") && kinds.contains(&"shardSplit"),
-        "{kinds:?}"
-    );
 }
 
 #[test]

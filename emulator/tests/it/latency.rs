@@ -79,6 +79,64 @@ fn latency_depends_on_class_and_size() {
     assert_eq!(took(&twin, "ListTables", &json!({})), Duration::ZERO);
 }
 
+/// The tables of a load are neither delayed nor throttled, those that it makes too, until the last of their loads ends.
+#[test]
+fn a_load_is_answered_at_once() {
+    let twin = twin(7, CLASSES);
+    let account = twin.engine.account(&twin.caller);
+    let create = |table: &str| {
+        json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]})
+    };
+    let own = |seconds: u64| {
+        let write = Lag::Fixed(Duration::from_secs(seconds));
+        let latency = Some(Latency { write, ..CLASSES });
+        Conditions {
+            latency,
+            ..Conditions::CALM
+        }
+    };
+    account.set_table_conditions("own", own(9)).unwrap();
+    twin.ok("CreateTable", &create("other"));
+    let seconds = |tables: &[&str]| -> Vec<u64> {
+        let put = |table: &&str| json!({"TableName": table, "Item": {"pk": {"S": "a"}}});
+        let took = tables.iter().map(|table| took(&twin, "PutItem", &put(table)));
+        took.map(|took| took.as_secs()).collect()
+    };
+    let all = ["tab", "own", "other"];
+    let [tab, made] = ["tab", "own"].map(str::to_owned);
+    let snapshot = account
+        .while_loading(&[tab.clone(), made.clone()], || {
+            twin.ok("CreateTable", &create("own"));
+            assert_eq!(seconds(&all), [0, 0, 2]);
+            for nested in [&tab, &made] {
+                let nested = std::slice::from_ref(nested);
+                account
+                    .while_loading(nested, || assert_eq!(seconds(&all), [0, 0, 2]))
+                    .unwrap();
+                assert_eq!(seconds(&all), [0, 0, 2], "after a load of {nested:?}");
+            }
+            twin.engine.snapshot()
+        })
+        .unwrap();
+    assert_eq!(seconds(&all), [2, 9, 2]);
+    // What is set during a load holds after it.
+    let load = || {
+        account.set_table_conditions("own", own(5)).unwrap();
+        account.set_table_conditions("tab", own(7)).unwrap();
+        assert_eq!(seconds(&all), [0, 0, 2]);
+    };
+    account.while_loading(&[tab, made.clone()], load).unwrap();
+    assert_eq!(seconds(&all), [7, 5, 2]);
+    // A load that panics has ended.
+    let panics = || account.while_loading(&[made], || panic!("a load fails"));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+    assert_eq!(seconds(&all), [7, 5, 2]);
+    // A state that was saved during a load has the conditions of before.
+    twin.engine.restore(&snapshot).unwrap();
+    assert_eq!(seconds(&all), [2, 9, 2]);
+}
+
 #[test]
 fn the_seed_decides_independently_of_other_requests() {
     let latencies = |seed, others: bool| {

@@ -11,6 +11,42 @@ use dynatwin_engine::monitoring::EventKind;
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Engine, Lag, Moment, StateSnapshot, TimeToLive};
 use serde_json::{Value, json};
 
+/// What arrives splits partitions, and the shards of the region's stream with them: in a step of the clock, or before a read.
+#[test]
+fn arrivals_split_partitions_and_shards() {
+    for by_reads in [false, true] {
+        let twin = Twin::new(&[US, EU]);
+        let small = Enforcement {
+            partition_size: 20_000,
+            ..Enforcement::AWS
+        };
+        let conditions = Conditions {
+            capacity: Capacity::Enforced(small),
+            replication_lag: seconds(1),
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        let shards = |region: &str| {
+            let arn =
+                twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+            let described = twin.ok(region, "DescribeStream", &json!({"StreamArn": arn}));
+            described["StreamDescription"]["Shards"].as_array().unwrap().len()
+        };
+        let keys: Vec<String> = (0..20).map(|key| key.to_string()).collect();
+        keys.iter().for_each(|key| twin.put(US, key, &"v".repeat(5000)));
+        assert!(shards(US) > 1);
+        assert_eq!(shards(EU), 1);
+        if by_reads {
+            let now = twin.engine.clock().now();
+            twin.engine.clock().set(now.plus(Duration::from_secs(1)));
+            keys.iter().for_each(|key| assert_eq!(twin.get(EU, key).len(), 5000));
+        } else {
+            twin.advance(1);
+        }
+        assert!(shards(EU) > 1, "by reads: {by_reads}");
+    }
+}
+
 #[test]
 fn a_write_is_in_every_region_its_indexes_and_its_stream() {
     let twin = Twin::new(&[US, EU, AP]);
