@@ -513,3 +513,38 @@ fn the_oldest_record_of_all_shards_is_dropped_first() {
     let gone = values(&stream, &shards[0], Position::At(first), now);
     assert!(gone.is_err(), "{gone:?}");
 }
+
+/// Shards that come of a split share a lineage: of their records, only the oldest one is dropped.
+#[test]
+fn the_oldest_record_of_a_split_shard_is_dropped_first() {
+    let (stream, now) = (stream(StreamView::NewImage), Moment::START);
+    let middle = QUARTER / 2;
+    let sample = Record::of(&change(0, None, Some("0")), stream.view, &stream.key, now).unwrap();
+    let write = |token: u64, v: &str| {
+        let change = change(token, None, Some(v));
+        stream.record(&change, &delayed(Lag::None), Some(3 * sample.held()), now);
+    };
+    let kept = || {
+        let mut shards = stream.shards(now);
+        shards.retain(|shard| stream.tokens_of_place(0).1 > shard.tokens.0);
+        let read = |shard: &ShardView| {
+            values(&stream, &shard.id, Position::TrimHorizon, now)
+                .unwrap()
+                .join(" ")
+        };
+        shards.iter().map(read).collect::<Vec<_>>()
+    };
+    write(0, "0");
+    assert!(stream.split(&Committed::replayed(now), middle));
+    for (token, v, expect) in [
+        (0, "1", ["0", "1", ""]),
+        (middle, "2", ["0", "1", "2"]),
+        (0, "3", ["", "1 3", "2"]),
+        (middle, "4", ["", "3", "2 4"]),
+        (middle, "5", ["", "3", "4 5"]),
+        (middle, "6", ["", "", "4 5 6"]),
+    ] {
+        write(token, v);
+        assert_eq!(kept(), expect, "{v}");
+    }
+}
