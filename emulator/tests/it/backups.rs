@@ -548,34 +548,6 @@ fn checkpoints_have_no_expired_backups() {
     }
 }
 
-/// A checkpoint has a deleted table until its deletion ends, and its stream until a day later, whether or not they have
-/// been removed by then.
-#[test]
-fn checkpoints_have_nothing_that_is_gone() {
-    let twin = Twin::new(1);
-    twin.ok(
-        "CreateTable",
-        &json!({"TableName": "told", "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}),
-    );
-    twin.engine
-        .set_conditions(Conditions {
-            table_status: Lag::Fixed(Duration::from_secs(10)),
-            ..Conditions::CALM
-        })
-        .unwrap();
-    twin.ok("DeleteTable", &json!({"TableName": "told"}));
-    for (wait, there) in [(0, [true, true]), (3600, [false, true]), (24 * 3600, [false, false])] {
-        // Runs no due work.
-        twin.engine.clock().advance(Duration::from_secs(wait));
-        let commits = format!("{:?}", commits::dump(&twin.engine));
-        let found = ["CreateTable", "RestoreStream"].map(|mutation| commits.contains(mutation));
-        assert_eq!(found, there, "{wait} s later");
-    }
-}
-
 #[test]
 fn a_backup_describes_a_stream_that_is_on() {
     let twin = Twin::new(1);

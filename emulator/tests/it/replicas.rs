@@ -467,3 +467,24 @@ fn a_replica_has_tags_once_it_is_active() {
         assert_eq!(tagged.0, expect, "{}", tagged.1);
     }
 }
+
+/// A table that is gone leaves its name to a replica, even if due work has not removed it by then.
+#[test]
+fn a_replica_takes_the_name_of_a_table_that_is_gone() {
+    for (seconds, expect) in [(0, 400), (599, 400), (600, 200)] {
+        let twin = Twin::new();
+        twin.must("eu-west-1", "CreateTable", &table());
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_secs(600)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        twin.must("eu-west-1", "DeleteTable", &json!({"TableName": "tab"}));
+        // Runs no due work.
+        twin.engine.clock().advance(Duration::from_secs(seconds));
+        let create = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        let (status, answer) = twin.send("us-east-1", "UpdateTable", &create);
+        assert_eq!(status, expect, "{seconds} s: {answer}");
+    }
+}

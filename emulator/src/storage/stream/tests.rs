@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -526,7 +527,7 @@ fn the_oldest_record_of_a_split_shard_is_dropped_first() {
     };
     let kept = || {
         let mut shards = stream.shards(now);
-        shards.retain(|shard| stream.tokens_of_place(0).1 > shard.tokens.0);
+        shards.retain(|shard| stream.place_of_shard(&shard.id, now) == Some(0));
         let read = |shard: &ShardView| {
             values(&stream, &shard.id, Position::TrimHorizon, now)
                 .unwrap()
@@ -547,4 +548,29 @@ fn the_oldest_record_of_a_split_shard_is_dropped_first() {
         write(token, v);
         assert_eq!(kept(), expect, "{v}");
     }
+}
+
+/// A region has a closed stream for a day, even if it has not been removed by then.
+#[test]
+fn a_region_finds_a_closed_stream_for_a_day() {
+    let streams = Streams::default();
+    let [open, closed] = ["a", "b"].map(|arn| {
+        let mut stream = stream(StreamView::NewImage);
+        stream.arn = arn.to_owned();
+        Arc::new(stream)
+    });
+    streams.add(&open);
+    streams.add(&closed);
+    close(&closed, Moment::START, Moment::START);
+    let almost = RETENTION.saturating_sub(Duration::from_micros(1));
+    for (later, expect) in [(Duration::ZERO, 2), (almost, 2), (RETENTION, 1)] {
+        let now = Moment::START.plus(later);
+        assert_eq!(streams.after(None, now).len(), expect, "{later:?}");
+        assert_eq!(streams.find("b", now).is_some(), expect == 2, "{later:?}");
+        assert!(streams.find("a", now).is_some());
+    }
+    streams.trim(Moment::START.plus(almost));
+    assert_eq!(streams.all().len(), 2);
+    streams.trim(Moment::START.plus(RETENTION));
+    assert_eq!(streams.all().len(), 1);
 }
