@@ -476,7 +476,7 @@ fn a_replica_takes_the_name_of_a_table_that_is_gone() {
         twin.must("eu-west-1", "CreateTable", &table());
         twin.engine
             .set_conditions(Conditions {
-                table_status: Lag::Fixed(Duration::from_secs(600)),
+                table_status: Lag::Fixed(Duration::from_mins(10)),
                 ..Conditions::CALM
             })
             .unwrap();
