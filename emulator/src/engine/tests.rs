@@ -1,6 +1,8 @@
 mod replicas;
 
 use super::*;
+use crate::conditions::Lag;
+use crate::storage::Mutation;
 
 #[test]
 fn reads_may_take_long_while_due_work_is_applied() {
@@ -165,5 +167,46 @@ fn requests_apply_few_deletions_during_a_step() {
         alone.0.clock().advance(by);
         assert_eq!(alone.requests(), expect, "{seconds} s");
         assert_eq!(alone.deleted(), 2000, "{seconds} s");
+    }
+}
+
+/// A checkpoint has a deleted table until its deletion ends, and its stream until a day later, even if due work has not
+/// removed them by then.
+#[test]
+fn a_checkpoint_has_nothing_that_is_gone() {
+    let engine = Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 7,
+        conditions: Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        },
+        shared_db: false,
+    });
+    let caller = Caller {
+        access_key: "me".into(),
+        region: "us-east-1".into(),
+    };
+    let create = r#"{"TableName": "told", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}"#;
+    for (operation, body) in [("CreateTable", create), ("DeleteTable", r#"{"TableName": "told"}"#)] {
+        engine.advance(Duration::from_mins(1));
+        assert_eq!(engine.dispatch(&caller, operation, body.as_bytes()).status, 200);
+    }
+    let deleted = engine.clock().now();
+    for (hours, there) in [(0, [true, true]), (1, [false, true]), (25, [false, false])] {
+        let checkpoint = engine
+            .state
+            .catalog()
+            .checkpoint(deleted.plus(Duration::from_hours(hours)));
+        let mutations: Vec<Mutation> = checkpoint.flat_map(|commit| commit.mutations).collect();
+        let has = |is_it: fn(&Mutation) -> bool| mutations.iter().any(is_it);
+        let found = [
+            has(|mutation| matches!(mutation, Mutation::CreateTable { .. })),
+            has(|mutation| matches!(mutation, Mutation::RestoreStream { .. })),
+        ];
+        assert_eq!(found, there, "{hours} hours later");
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::common::commits::Recorder;
 use crate::common::{Twin, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::HttpRequest;
@@ -296,4 +297,56 @@ fn due_work_is_applied_even_if_the_sink_refuses_it() {
     twin.engine.advance(Duration::from_mins(2));
     assert_eq!(twin.engine.items(&twin.caller, "tab").unwrap(), []);
     assert_eq!(twin.engine.last_commit(), 0);
+}
+
+/// A replay ends under the conditions that its host sets, or else under those that the commits have set. Tables with
+/// conditions of their own keep them.
+#[test]
+fn a_replay_ends_under_the_conditions_of_its_host() {
+    let deletion = |takes| Conditions {
+        table_status: takes,
+        ..Conditions::CALM
+    };
+    let (fast, slow) = (deletion(Lag::None), deletion(Lag::Fixed(Duration::from_hours(1))));
+    for (stored, own, host, expect) in [
+        (None, slow, None, [false, true]),
+        (None, slow, Some(fast), [false, true]),
+        (None, fast, Some(slow), [true, false]),
+        (Some(slow), fast, None, [true, false]),
+        (Some(slow), fast, Some(fast), [false, false]),
+        (Some(fast), slow, Some(slow), [true, true]),
+    ] {
+        let twin = Twin::new(1);
+        let recorder = Recorder::of(&twin.engine);
+        for name in ["tab", "own"] {
+            let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}]);
+            let attributes = json!([{"AttributeName": "pk", "AttributeType": "S"}]);
+            twin.ok(
+                "CreateTable",
+                &json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes, "KeySchema": key}),
+            );
+        }
+        let account = twin.engine.account(&twin.caller);
+        account.set_table_conditions("own", Some(own)).unwrap();
+        if let Some(stored) = stored {
+            twin.engine.set_conditions(stored).unwrap();
+        }
+        let copy = Twin::new(1);
+        let mut replay = copy.engine.replay();
+        assert_eq!(replay.conditions(), None);
+        for commit in recorder.commits() {
+            replay.apply(&commit).unwrap();
+        }
+        assert_eq!(replay.conditions(), stored);
+        if let Some(host) = &host {
+            replay.set_conditions(host);
+            assert_eq!(replay.conditions(), Some(*host));
+        }
+        replay.finish(copy.engine.clock().now());
+        let takes_time = ["tab", "own"].map(|name| {
+            copy.ok("DeleteTable", &json!({"TableName": name}));
+            copy.send("DescribeTable", &json!({"TableName": name})).0 == 200
+        });
+        assert_eq!(takes_time, expect, "{stored:?} {own:?} {host:?}");
+    }
 }

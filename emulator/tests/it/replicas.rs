@@ -1,10 +1,11 @@
 //! Global tables: what each region shows of a replica, and what a replica is given (docs/behavior: 08).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use crate::common::{caller, copies, settings};
-use dynatwin_engine::{Caller, Engine, Moment, Settings};
+use dynatwin_engine::{Caller, Conditions, Engine, Lag, Moment, Settings};
 use serde_json::{Value, json};
 
 struct Twin {
@@ -440,4 +441,50 @@ fn a_replica_that_leaves_waits_for_the_writes_of_the_others() {
     twin.engine.advance(minute);
     assert_eq!(seen(), (0, json!(1)));
     twin.check();
+}
+
+/// A new replica is tagged once it is active, unlike a new table, whose tags can be changed a second before.
+#[test]
+fn a_replica_has_tags_once_it_is_active() {
+    let twin = Twin::new();
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(4)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let create = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    twin.must("us-east-1", "UpdateTable", &create);
+    let arn = "arn:aws:dynamodb:eu-west-1:000000000000:table/tab";
+    let tag = json!({"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "b"}]});
+    for (millis, status, expect) in [(19_500, "CREATING", 400), (499, "CREATING", 400), (1, "ACTIVE", 200)] {
+        twin.engine.advance(Duration::from_millis(millis));
+        let table = twin.must("eu-west-1", "DescribeTable", &json!({"TableName": "tab"}));
+        assert_eq!(table["Table"]["TableStatus"], status);
+        let tags = twin.send("eu-west-1", "ListTagsOfResource", &json!({"ResourceArn": arn}));
+        assert_eq!(tags.0, expect, "{}", tags.1);
+        let tagged = twin.send("eu-west-1", "TagResource", &tag);
+        assert_eq!(tagged.0, expect, "{}", tagged.1);
+    }
+}
+
+/// A table that is gone leaves its name to a replica, even if due work has not removed it by then.
+#[test]
+fn a_replica_takes_the_name_of_a_table_that_is_gone() {
+    for (seconds, expect) in [(0, 400), (599, 400), (600, 200)] {
+        let twin = Twin::new();
+        twin.must("eu-west-1", "CreateTable", &table());
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_mins(10)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        twin.must("eu-west-1", "DeleteTable", &json!({"TableName": "tab"}));
+        // Runs no due work.
+        twin.engine.clock().advance(Duration::from_secs(seconds));
+        let create = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        let (status, answer) = twin.send("us-east-1", "UpdateTable", &create);
+        assert_eq!(status, expect, "{seconds} s: {answer}");
+    }
 }

@@ -2,7 +2,7 @@
 
 mod items;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use crate::common::{Twin, commits};
@@ -481,6 +481,47 @@ fn an_imported_table_is_active_at_the_end_of_the_import() {
         twin.engine.advance(Duration::from_secs(1));
     }
     assert_eq!(states(), (json!("COMPLETED"), json!("ACTIVE")));
+}
+
+/// An object store while whose objects are read, a table is created.
+#[derive(Default)]
+struct InterruptedStore(OnceLock<Weak<Twin>>);
+
+impl ObjectStore for InterruptedStore {
+    fn read(&self, _: &ImportSource, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        let twin = self.0.get().and_then(Weak::upgrade).unwrap();
+        twin.ok("CreateTable", &table("copy"));
+        Ok(0)
+    }
+
+    fn export(&self, _: &Export) -> Result<(), Failure> {
+        Err(Failure::no_such_bucket())
+    }
+
+    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
+        Err(Failure::no_such_bucket())
+    }
+}
+
+/// An import fails if a table of its name is created meanwhile, which stays as it is.
+#[test]
+fn an_import_does_not_replace_a_table() {
+    let (mut twin, store) = (Twin::new(1), Arc::new(InterruptedStore::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&store) as Arc<dyn ObjectStore>);
+    let twin = Arc::new(twin);
+    assert!(store.0.set(Arc::downgrade(&twin)).is_ok());
+    let import = twin.ok(
+        "ImportTable",
+        &json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON", "TableCreationParameters": table("copy")}),
+    );
+    let there = twin.ok("DescribeTable", &json!({"TableName": "copy"}))["Table"]["TableId"].clone();
+    let import = json!({"ImportArn": import["ImportTableDescription"]["ImportArn"]});
+    let import = twin.ok("DescribeImport", &import)["ImportTableDescription"].clone();
+    assert_eq!(import["ImportStatus"], "FAILED", "{import}");
+    assert_eq!(import["FailureMessage"], "Table already exists: copy", "{import}");
+    assert_ne!(import["TableId"], there);
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -512,4 +513,64 @@ fn the_oldest_record_of_all_shards_is_dropped_first() {
     let first = stream.shards(now)[0].start;
     let gone = values(&stream, &shards[0], Position::At(first), now);
     assert!(gone.is_err(), "{gone:?}");
+}
+
+/// Shards that come of a split share a lineage: of their records, only the oldest one is dropped.
+#[test]
+fn the_oldest_record_of_a_split_shard_is_dropped_first() {
+    let (stream, now) = (stream(StreamView::NewImage), Moment::START);
+    let middle = QUARTER / 2;
+    let sample = Record::of(&change(0, None, Some("0")), stream.view, &stream.key, now).unwrap();
+    let write = |token: u64, v: &str| {
+        let change = change(token, None, Some(v));
+        stream.record(&change, &delayed(Lag::None), Some(3 * sample.held()), now);
+    };
+    let kept = || {
+        let mut shards = stream.shards(now);
+        shards.retain(|shard| stream.place_of_shard(&shard.id, now) == Some(0));
+        let read = |shard: &ShardView| {
+            values(&stream, &shard.id, Position::TrimHorizon, now)
+                .unwrap()
+                .join(" ")
+        };
+        shards.iter().map(read).collect::<Vec<_>>()
+    };
+    write(0, "0");
+    assert!(stream.split(&Committed::replayed(now), middle));
+    for (token, v, expect) in [
+        (0, "1", ["0", "1", ""]),
+        (middle, "2", ["0", "1", "2"]),
+        (0, "3", ["", "1 3", "2"]),
+        (middle, "4", ["", "3", "2 4"]),
+        (middle, "5", ["", "3", "4 5"]),
+        (middle, "6", ["", "", "4 5 6"]),
+    ] {
+        write(token, v);
+        assert_eq!(kept(), expect, "{v}");
+    }
+}
+
+/// A region has a closed stream for a day, even if it has not been removed by then.
+#[test]
+fn a_region_finds_a_closed_stream_for_a_day() {
+    let streams = Streams::default();
+    let [open, closed] = ["a", "b"].map(|arn| {
+        let mut stream = stream(StreamView::NewImage);
+        stream.arn = arn.to_owned();
+        Arc::new(stream)
+    });
+    streams.add(&open);
+    streams.add(&closed);
+    close(&closed, Moment::START, Moment::START);
+    let almost = RETENTION.saturating_sub(Duration::from_micros(1));
+    for (later, expect) in [(Duration::ZERO, 2), (almost, 2), (RETENTION, 1)] {
+        let now = Moment::START.plus(later);
+        assert_eq!(streams.after(None, now).len(), expect, "{later:?}");
+        assert_eq!(streams.find("b", now).is_some(), expect == 2, "{later:?}");
+        assert!(streams.find("a", now).is_some());
+    }
+    streams.trim(Moment::START.plus(almost));
+    assert_eq!(streams.all().len(), 2);
+    streams.trim(Moment::START.plus(RETENTION));
+    assert_eq!(streams.all().len(), 1);
 }
