@@ -956,6 +956,29 @@ mod tests {
         }
     }
 
+    /// Variables are substituted in conditions on texts and ARNs, by the version that has them.
+    #[test]
+    fn variables_in_conditions() {
+        for (version, operator, expect) in [
+            ("2012-10-17", "StringEquals", ""),
+            ("2012-10-17", "ArnLike", ""),
+            ("2012-10-17", "NumericEquals", "is not a valid number."),
+            ("2008-10-17", "StringEquals", ""),
+            ("2008-10-17", "ArnLike", "is not a valid ARN."),
+        ] {
+            let condition = format!(r#"{{"{operator}": {{"aws:a": "${{aws:b}}"}}}}"#);
+            let text = format!(
+                r#"{{"Version": "{version}", "Statement": {{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {condition}}}}}"#
+            );
+            let expect = if expect.is_empty() {
+                String::new()
+            } else {
+                format!("Statement 1: {operator} aws:a: \"${{aws:b}}\" {expect}")
+            };
+            assert_eq!(refusal(&text, PolicyKind::Identity), expect, "{version} {operator}");
+        }
+    }
+
     /// Without variables a text is taken as it is, but the end of an ARN that has one is not filled up.
     #[test]
     fn variables_are_plain_text_in_old_policies() {

@@ -79,6 +79,8 @@ fn pages_of_every_size_give_the_same_items() {
         "SELECT pk, sk FROM tab WHERE pk = 'a' AND sk BETWEEN 2 AND 5 ORDER BY sk DESC",
         "SELECT pk, sk FROM tab WHERE pk IN ['c', 'a'] AND sk IN [5, 1, 3]",
         "SELECT pk, sk FROM tab WHERE pk IN ['c', 'a', 'b'] AND x = 1 ORDER BY pk DESC, sk DESC",
+        "SELECT pk, sk FROM tab WHERE pk IN ['c', 'a', 'b'] ORDER BY pk ASC, sk DESC",
+        "SELECT pk, sk FROM tab WHERE pk = 'a' ORDER BY sk ASC",
         "SELECT pk, sk FROM tab WHERE (pk = 'a' AND sk < 2) OR (pk = 'a' AND sk > 4) OR pk = 'b'",
         "SELECT pk, sk FROM tab.\"by-g\" WHERE g = 'g1'",
         "SELECT pk, sk FROM tab.\"by-g\"",

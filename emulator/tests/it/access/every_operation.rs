@@ -191,6 +191,48 @@ fn tags_in_a_request() {
     );
 }
 
+/// Tags and a policy in a CreateTable need the permissions of the operations that add them later.
+#[test]
+fn a_table_is_created_with_the_permissions_of_what_it_has() {
+    let all = ["CreateTable", "TagResource", "PutResourcePolicy"];
+    for (has_tags, has_policy) in [(false, false), (true, false), (false, true), (true, true)] {
+        let needed = |action: &str| match action {
+            "TagResource" => has_tags,
+            "PutResourcePolicy" => has_policy,
+            _ => true,
+        };
+        for missing in [
+            None,
+            Some("CreateTable"),
+            Some("TagResource"),
+            Some("PutResourcePolicy"),
+        ] {
+            let allowed = all.iter().filter(|action| missing != Some(**action));
+            let allowed: Vec<_> = allowed.map(|action| format!("dynamodb:{action}")).collect();
+            let twin = Twin::with_user(
+                "ann",
+                &json!({}),
+                &json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": allowed, "Resource": "*"}}),
+            );
+            let mut body = json!({"TableName": "New", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+            if has_tags {
+                body["Tags"] = json!([{"Key": "team", "Value": "blue"}]);
+            }
+            if has_policy {
+                let statement = json!({"Effect": "Allow", "Principal": {"AWS": ACCOUNT}, "Action": "dynamodb:GetItem",
+                    "Resource": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/New")});
+                body["ResourcePolicy"] = json!({"Version": "2012-10-17", "Statement": [statement]})
+                    .to_string()
+                    .into();
+            }
+            let refused = missing.filter(|action| needed(action)).map(implicit);
+            twin.check("ann", "CreateTable", &body, refused.as_deref());
+        }
+    }
+}
+
 /// Adding and deleting a replica need permissions on the table of the other region (docs/behavior: 08 8).
 #[test]
 fn replicas_need_permissions_in_their_regions() {
