@@ -956,7 +956,7 @@ mod tests {
         }
     }
 
-    /// Variables are substituted in conditions on texts and ARNs, by the version that has them.
+    /// Version 2012-10-17 substitutes variables in conditions on strings and ARNs.
     #[test]
     fn variables_in_conditions() {
         for (version, operator, expect) in [

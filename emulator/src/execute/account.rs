@@ -128,14 +128,14 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
     /// # Ok::<(), dynatwin_engine::ControlFailure>(())
     /// ```
     pub fn while_loading<T>(&self, tables: &[String], load: impl FnOnce() -> T) -> Result<T, ControlFailure> {
-        let mut loading = Loading {
+        let mut guard = LoadGuard {
             controls: self.controls(),
             scope: self.scope(),
             tables: tables.iter().map(|name| Name::new(name)).collect(),
         };
-        loading.begin()?;
+        guard.begin()?;
         let loaded = load();
-        loading.end()?;
+        guard.end()?;
         Ok(loaded)
     }
 
@@ -235,14 +235,14 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
     }
 }
 
-/// Tables that are being loaded, for [`AccountControls::while_loading`]. Dropping it ends the load, also when the load panics.
-struct Loading<'c> {
+/// Ends the load of its tables when it is dropped, so also if the closure of [`AccountControls::while_loading`] panics.
+struct LoadGuard<'c> {
     controls: &'c Controls,
     scope: Scope,
     tables: Vec<Name>,
 }
 
-impl Loading<'_> {
+impl LoadGuard<'_> {
     fn begin(&self) -> Result<(), ControlFailure> {
         let defaults = self.controls.state.catalog().defaults();
         self.tables
@@ -274,8 +274,8 @@ impl Loading<'_> {
     }
 }
 
-impl Drop for Loading<'_> {
-    /// A failure here follows another one, which is the one reported.
+impl Drop for LoadGuard<'_> {
+    /// Ignores its failure: the load has already failed or panicked.
     fn drop(&mut self) {
         let _ = self.end();
     }

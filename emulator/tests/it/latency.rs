@@ -79,7 +79,7 @@ fn latency_depends_on_class_and_size() {
     assert_eq!(took(&twin, "ListTables", &json!({})), Duration::ZERO);
 }
 
-/// The tables of a load are neither delayed nor throttled, those that it makes too, until the last of their loads ends.
+/// Tables that are loaded, also those that the load creates, are neither delayed nor throttled until their last load ends.
 #[test]
 fn a_load_is_answered_at_once() {
     let twin = twin(7, CLASSES);

@@ -468,7 +468,7 @@ fn a_replica_has_tags_once_it_is_active() {
     }
 }
 
-/// A table that is gone leaves its name to a replica, even if due work has not removed it by then.
+/// A replica can take the name of a table whose deletion has ended, even before due work removes that table.
 #[test]
 fn a_replica_takes_the_name_of_a_table_that_is_gone() {
     for (seconds, expect) in [(0, 400), (599, 400), (600, 200)] {

@@ -483,7 +483,7 @@ fn an_imported_table_is_active_at_the_end_of_the_import() {
     assert_eq!(states(), (json!("COMPLETED"), json!("ACTIVE")));
 }
 
-/// An object store while whose objects are read, a table is created.
+/// An object store that creates a table while its objects are read.
 #[derive(Default)]
 struct InterruptedStore(OnceLock<Weak<Twin>>);
 

@@ -515,7 +515,7 @@ fn the_oldest_record_of_all_shards_is_dropped_first() {
     assert!(gone.is_err(), "{gone:?}");
 }
 
-/// Shards that come of a split share a lineage: of their records, only the oldest one is dropped.
+/// The shards of a split share a lineage: only the oldest of all their records is dropped.
 #[test]
 fn the_oldest_record_of_a_split_shard_is_dropped_first() {
     let (stream, now) = (stream(StreamView::NewImage), Moment::START);

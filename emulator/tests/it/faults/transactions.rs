@@ -1,6 +1,6 @@
 //! The reasons of a cancelled transaction when some actions fail by themselves and a rule throttles another.
 //!
-//! An action that cannot be planned is no access of the request. The rule still meets the actions after it.
+//! An action that cannot be planned accesses nothing; the rule still applies to the actions after it.
 
 use crate::common::{Twin, error_text};
 use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::History;
-use super::expressions::{Condition, DOCUMENTS, Path, Text, Update, name, project};
+use super::expressions::{Condition, DOCUMENTS, Path, Text, Update, name};
 use super::reads::{KeyCondition, Shape, any_range, range_text, reversed, shown};
 use super::tables::{Index, Table, Units, read_units};
 use super::values::{Item, item_json, item_size, key, one_of};
@@ -228,21 +228,7 @@ impl History {
                 );
             }
         };
-        let paths = match &write.action {
-            WriteAction::Update(Some(update)) => update.paths(),
-            _ => Vec::new(),
-        };
-        let modified = |item: &Option<Item>| {
-            let item = item.as_ref().map(|item| project(item, &paths));
-            item.filter(|item| !item.is_empty())
-        };
-        let returned = match returns {
-            "ALL OLD" => old.clone(),
-            "ALL NEW" => new.clone(),
-            "MODIFIED OLD" => modified(&old),
-            "MODIFIED NEW" => modified(&new),
-            _ => None,
-        };
+        let returned = write.returned(returns, old.as_ref(), new.as_ref());
         let returned: Vec<Value> = returned.iter().map(item_json).collect();
         let mut expected = json!({"Items": returned});
         Units::written(of, old.as_ref(), new.as_ref()).add_to(&mut expected, mode, of.name);

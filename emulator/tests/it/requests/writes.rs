@@ -26,7 +26,7 @@ pub enum WriteAction {
     Check,
 }
 
-/// What a write comes to.
+/// The outcome of a write.
 #[derive(Clone)]
 pub enum Outcome {
     Done(Option<Item>),
@@ -57,6 +57,25 @@ impl Outcome {
 pub const NAMES: [&str; 13] = ["a", "b", "c", "d", "e", "f", "pk", "sk", "g", "h", "l", "r", "q"];
 
 impl Write {
+    /// What the write returns for this value of `ReturnValues` or `RETURNING`.
+    pub fn returned(&self, values: &str, old: Option<&Item>, new: Option<&Item>) -> Option<Item> {
+        let paths = match &self.action {
+            WriteAction::Update(Some(update)) => update.paths(),
+            _ => Vec::new(),
+        };
+        let updated = |item: Option<&Item>| {
+            let item = item.map(|item| project(item, &paths));
+            item.filter(|item| !item.is_empty())
+        };
+        match values {
+            "ALL_OLD" | "ALL OLD" => old.cloned(),
+            "ALL_NEW" | "ALL NEW" => new.cloned(),
+            "UPDATED_OLD" | "MODIFIED OLD" => updated(old),
+            "UPDATED_NEW" | "MODIFIED NEW" => updated(new),
+            _ => None,
+        }
+    }
+
     /// The name of the action in the API.
     pub fn name(&self) -> &'static str {
         match self.action {
@@ -265,23 +284,8 @@ impl History {
                 );
             }
         };
-        let paths = match &write.action {
-            WriteAction::Update(Some(update)) => update.paths(),
-            _ => Vec::new(),
-        };
-        let updated = |item: &Option<Item>| {
-            let item = item.as_ref().map(|item| project(item, &paths));
-            item.filter(|item| !item.is_empty())
-        };
-        let attributes = match returns {
-            "ALL_OLD" => old.clone(),
-            "ALL_NEW" => new.clone(),
-            "UPDATED_OLD" => updated(&old),
-            "UPDATED_NEW" => updated(&new),
-            _ => None,
-        };
         let mut expected = json!({});
-        if let Some(item) = attributes {
+        if let Some(item) = write.returned(returns, old.as_ref(), new.as_ref()) {
             expected["Attributes"] = item_json(&item);
         }
         Units::written(table, old.as_ref(), new.as_ref()).add_to(&mut expected, mode, table.name);

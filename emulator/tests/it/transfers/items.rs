@@ -1,4 +1,4 @@
-//! Which records are items of a table, for imports and bulk operations: those that PutItem accepts.
+//! Imports and bulk operations load the records that PutItem accepts.
 
 use std::sync::{Arc, Mutex};
 

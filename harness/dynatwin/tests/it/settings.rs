@@ -357,7 +357,7 @@ async fn a_loaded_table_must_be_new() {
     assert!(created.load("nowhere.yaml").is_err());
 }
 
-/// A question about access has an answer, or a sentence about its first mistake, with the configuration at that moment.
+/// `explain_access` uses the configuration of the moment, and refuses invalid questions.
 #[tokio::test]
 async fn refusals_name_their_cause() {
     let twin = Twin::builder()
