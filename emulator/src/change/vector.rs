@@ -218,8 +218,8 @@ fn scientific(number: Number) -> String {
     format!("{sign}{first}{point}{rest}e{}", number.magnitude())
 }
 
-/// The proximity of two vectors of equal length, in 32-bit arithmetic. On overflow it is computed in 64 bits and
-/// clamped to the range of scores.
+/// The proximity of two vectors of equal length, in 32-bit arithmetic. On overflow, and if the length of a vector for
+/// `COSINE` underflows, it is computed in 64 bits and clamped to the range of scores.
 pub fn score(distance: Distance, left: &[f32], right: &[f32]) -> f32 {
     let score = match distance {
         Distance::DotProduct => sum(left, right, |one, other| one * other),
@@ -245,10 +245,14 @@ fn sum(left: &[f32], right: &[f32], of: impl Fn(f32, f32) -> f32) -> f32 {
     left.iter().zip(right).map(|(one, other)| of(*one, *other)).sum()
 }
 
-/// The length of a vector; NaN on overflow, so that no product with it looks finite.
+/// The length of a vector; NaN if its square overflows or underflows, so that no product with it looks finite.
 fn norm(vector: &[f32]) -> f32 {
-    let norm = sum(vector, vector, |one, other| one * other).sqrt();
-    if norm.is_finite() { norm } else { f32::NAN }
+    let square = sum(vector, vector, |one, other| one * other);
+    if square.is_normal() || vector.iter().all(|element| *element == 0.0) {
+        square.sqrt()
+    } else {
+        f32::NAN
+    }
 }
 
 fn wide_score(distance: Distance, left: &[f32], right: &[f32]) -> f64 {
@@ -262,7 +266,10 @@ fn wide_score(distance: Distance, left: &[f32], right: &[f32]) -> f64 {
     match distance {
         Distance::DotProduct => dot(),
         Distance::Euclidean => pairs().map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt(),
-        Distance::Cosine => 1.0 - dot() / (products(left).sqrt() * products(right).sqrt()),
+        Distance::Cosine => match products(left).sqrt() * products(right).sqrt() {
+            0.0 => 1.0,
+            norms => 1.0 - dot() / norms,
+        },
     }
 }
 
@@ -300,6 +307,11 @@ mod tests {
             (Distance::Cosine, &[3e38, 3e38], &[3e38, 0.0], 1.0 - half),
             (Distance::Cosine, &[3e38, 3e38], &[0.0, 2.0], 1.0 - half),
             (Distance::Cosine, &[3e38, 0.0], &[0.0, 3e38], 1.0),
+            (Distance::Cosine, &[3e38, 3e38], &[0.0, 0.0], 1.0),
+            (Distance::Cosine, &[1e-24, 1e-24], &[1e-24, 1e-24], 0.0),
+            (Distance::Cosine, &[1e-20, 1e-20], &[1.0, 0.0], 1.0 - half),
+            (Distance::Cosine, &[1e-30, 0.0], &[-1e30, 0.0], 2.0),
+            (Distance::Cosine, &[1e-30, 0.0], &[0.0, 0.0], 1.0),
             (Distance::Cosine, &[0.1, 0.2, 0.3], &[0.1, 0.2, 0.3], 1.192_092_9e-7),
             (Distance::Euclidean, &[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.0),
             (Distance::Euclidean, &[0.0, 0.0], &[3.0, 4.0], 5.0),
