@@ -320,11 +320,21 @@ fn a_copy_that_differs_is_reported() {
         fails_at: u64::MAX,
         alters: true,
     };
-    let error = copy(&InProcess::new(&from, &caller), &altering, &options(), &|_| ()).unwrap_err();
+    let state = std::env::temp_dir().join(format!("dynatwin-differs-{}.json", std::process::id()));
+    let _ = std::fs::remove_file(&state);
+    let resumed = CopyOptions {
+        state: Some(state.clone()),
+        ..options()
+    };
+    let error = copy(&InProcess::new(&from, &caller), &altering, &resumed, &|_| ()).unwrap_err();
     assert!(
         error.starts_with("Orders: the copy has 100 items with checksum"),
         "{error}"
     );
+    // The next run copies the whole table again.
+    let (source, copied) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+    assert_eq!(copy(&source, &copied, &resumed, &|_| ()), Ok(ITEMS));
+    assert!(!state.exists());
     let unchecked = CopyOptions {
         verify: false,
         ..options()
