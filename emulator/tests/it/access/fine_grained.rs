@@ -684,7 +684,7 @@ fn with(body: &Value, members: &Value) -> Value {
     body
 }
 
-/// The key attributes that a Query names are those of what it reads.
+/// The key attributes that a Query names are those of what it reads. Those of a filter count for an index as for a table.
 #[test]
 fn attributes_of_key_conditions() {
     let policy = json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*",
@@ -712,6 +712,15 @@ fn attributes_of_key_conditions() {
     ] {
         let refusal = implicit("Query");
         twin.check("u1", "Query", &body, Some(refusal.as_str()).filter(|_| !allowed));
+    }
+    for (attribute, allowed) in [("pk", true), ("sk", false)] {
+        let filter = json!({"FilterExpression": format!("attribute_exists({attribute})")});
+        let scan = json!({"TableName": "Tab", "IndexName": "by-g"});
+        for (operation, body) in [("Query", query("Tab", Some("by-g"), "g = :v")), ("Scan", scan)] {
+            let refusal = implicit(operation);
+            let refusal = Some(refusal.as_str()).filter(|_| !allowed);
+            twin.check("u1", operation, &with(&body, &filter), refusal);
+        }
     }
     let statement = json!({"Statement": "SELECT pk FROM Tab WHERE pk = 'v' AND sk = 'v'"});
     twin.check("u1", "ExecuteStatement", &statement, Some(&implicit("PartiQLSelect")));
