@@ -188,6 +188,58 @@ fn a_copy_has_the_settings_and_tags_of_each_table() {
     }
 }
 
+/// The description of a table has more members while it has replicas, and while an index is filled.
+#[test]
+fn tables_with_replicas_and_unfinished_indexes_are_copied() {
+    let attributes =
+        json!([{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}]);
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let all = json!({"ProjectionType": "ALL"});
+    let global = json!({"IndexName": "byG", "KeySchema": key("g"), "Projection": all});
+    let vector = json!({"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+        "DistanceFunction": "EUCLIDEAN", "Projection": all});
+    for (update, member, is_copied) in [
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}),
+            "/Replicas/0/RegionName",
+            false,
+        ),
+        (
+            json!({"AttributeDefinitions": attributes, "GlobalSecondaryIndexUpdates": [{"Create": global}]}),
+            "/GlobalSecondaryIndexes/0/Backfilling",
+            true,
+        ),
+        (
+            json!({"VectorIndexUpdates": [{"Create": vector}]}),
+            "/VectorIndexes/0/Backfilling",
+            true,
+        ),
+    ] {
+        let (from, to, caller) = (engine(&Conditions::AWS), engine(&Conditions::CALM), caller());
+        let (source, copied) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+        let mut body = json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("id"),
+            "AttributeDefinitions": [attributes[0]]});
+        source.call("CreateTable", &body).unwrap();
+        from.advance(Duration::from_mins(1));
+        body = update;
+        body["TableName"] = "Orders".into();
+        source.call("UpdateTable", &body).unwrap();
+        let describe = |database: &InProcess<'_>| {
+            let answer = database.call("DescribeTable", &json!({"TableName": "Orders"}));
+            answer.unwrap()["Table"].clone()
+        };
+        // The index is filled once it has been created.
+        let has_member = || describe(&source).pointer(member).is_some_and(|value| *value != false);
+        let waits = (0..100)
+            .take_while(|_| !has_member())
+            .map(|_| from.advance(Duration::from_secs(10)));
+        assert!(waits.count() < 100, "{member}");
+        assert_eq!(copy(&source, &copied, &options(), &|_| ()), Ok(0), "{member}");
+        let index = member.rsplit_once('/').unwrap().0;
+        assert_eq!(describe(&copied).pointer(index).is_some(), is_copied, "{member}");
+    }
+}
+
 /// A database that fails permanently after a number of writes, or alters an item.
 struct Failing<'d> {
     inner: InProcess<'d>,
