@@ -90,9 +90,7 @@ fn shown(read: &PageRead<'_>, mut items: Vec<Item>, bases: Vec<Item>) -> Vec<Ite
         items.retain(|item| filter.matches_item(item));
         return items;
     }
-    let pairs = items.into_iter().zip(bases);
-    let kept = pairs.filter(|(entry, base)| filter.matches_item(if read.is_statement { entry } else { base }));
-    kept.map(|(_, base)| base).collect()
+    bases.into_iter().filter(|base| filter.matches_item(base)).collect()
 }
 
 /// Reads a range and pays for it. `before` is the bytes of the ranges read before it, and `None` for the first.

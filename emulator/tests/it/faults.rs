@@ -135,6 +135,51 @@ fn throttles_name_the_exhausted_resource() {
     }
 }
 
+/// A rule for a table acts on each request that names the table, by its name or by its ARN.
+#[test]
+fn a_rule_for_a_table_acts_on_its_arn() {
+    let arn = |table: &str| format!("arn:aws:dynamodb:us-east-1:000000000000:table/{table}");
+    let twin = Twin::on_demand();
+    let create = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    assert_eq!(twin.send("CreateTable", create).status, 200);
+    twin.0
+        .add_fault(Rule::new(Verdict::InternalServerError).table("tab"))
+        .unwrap();
+    let key = json!({"pk": {"S": "a"}});
+    let condition = json!({":a": {"S": "a"}});
+    for (operation, members) in [
+        ("GetItem", json!({"Key": key})),
+        ("PutItem", json!({"Item": key})),
+        ("UpdateItem", json!({"Key": key})),
+        ("DeleteItem", json!({"Key": key})),
+        (
+            "Query",
+            json!({"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": condition}),
+        ),
+        ("Scan", json!({})),
+        ("DescribeTable", json!({})),
+        ("DescribeTimeToLive", json!({})),
+        ("DescribeContinuousBackups", json!({})),
+        ("DescribeContributorInsights", json!({})),
+        ("DescribeKinesisStreamingDestination", json!({})),
+        ("DescribeTableReplicaAutoScaling", json!({})),
+        ("ListBackups", json!({})),
+        ("ListContributorInsights", json!({})),
+        ("CreateBackup", json!({"BackupName": "name"})),
+        ("UpdateTable", json!({"DeletionProtectionEnabled": false})),
+    ] {
+        let send = |table: &str| {
+            let mut body = members.clone();
+            body["TableName"] = table.into();
+            twin.send(operation, body).status
+        };
+        let failed = ["tab", &arn("tab"), "other", &arn("other")].map(|table| send(table) == 500);
+        assert_eq!(failed, [true, true, false, false], "{operation}");
+    }
+}
+
 /// A local index shares the capacity of its table, so a throttle names the table.
 #[test]
 fn throttles_of_reads_name_the_table_or_the_global_index() {

@@ -400,6 +400,46 @@ mod tests {
         }
     }
 
+    /// A load keeps the conditions that decide which data is kept; the others are calm.
+    #[test]
+    fn a_load_is_calm_but_for_what_decides_its_data() {
+        const KEPT: [&str; 8] = [
+            "timeToLive",
+            "staleReads",
+            "monotonicReads",
+            "transactionTime",
+            "streamShards",
+            "itemCollectionSize",
+            "streamBytes",
+            "recoveryBytes",
+        ];
+        let own = Conditions {
+            time_to_live: TimeToLive::Off,
+            item_collection_size: 1000,
+            monotonic_reads: !Conditions::CALM.monotonic_reads,
+            stale_reads: 0.5,
+            stream_bytes: Some(4000),
+            recovery_bytes: Some(5000),
+            stream_shards: Shards::Fixed(7),
+            statistics_age: Duration::from_millis(250),
+            ..Conditions::STORM
+        };
+        let members = |conditions: &Conditions| {
+            let mut writer = Writer::new();
+            write_conditions(conditions, &mut writer);
+            let Ok(Json::Object(members)) = Json::read(&writer.finish()) else {
+                panic!("conditions are an object");
+            };
+            members
+        };
+        let loading = members(&own.while_loading());
+        for ((own, calm), loading) in members(&own).iter().zip(members(&Conditions::CALM)).zip(&loading) {
+            let name = own.0.as_str();
+            assert_ne!(*own, calm, "{name} shows which of both is used");
+            assert_eq!(loading, if KEPT.contains(&name) { own } else { &calm }, "{name}");
+        }
+    }
+
     #[test]
     fn members_replace_those_of_their_base() {
         let aws = Conditions::AWS;

@@ -263,30 +263,23 @@ fn repeated_flags_replace_the_environment() {
     let environment = [
         ("DYNATWIN_LOAD", "a.json"),
         ("DYNATWIN_HOST", "a, b"),
+        ("DYNATWIN_ALLOWED_HOST", "c,d"),
         ("DYNATWIN_SEED", "3"),
     ];
-    for (line, load, hosts, seed) in [
-        ("", &["a.json"][..], &["a", "b"][..], 3),
-        ("--load b.json", &["b.json"], &["a", "b"], 3),
-        ("--load b.json --load c.json", &["b.json", "c.json"], &["a", "b"], 3),
-        ("--load=b.json --host c --seed 4", &["b.json"], &["c"], 4),
-        ("-load b.json -host c", &["b.json"], &["c"], 3),
+    for (line, load, hosts, allowed, seed) in [
+        ("", "a.json", "a b", "c d", 3),
+        ("--load b.json", "b.json", "a b", "c d", 3),
+        ("--load b.json --load c.json", "b.json c.json", "a b", "c d", 3),
+        ("--load=b.json --host c --seed 4", "b.json", "c", "c d", 4),
+        ("-load b.json -host c", "b.json", "c", "c d", 3),
+        ("--allowed-host x --allowed-host y", "a.json", "a b", "x y", 3),
     ] {
         let Ok(Invocation::Run(flags)) = ask(line, &environment) else {
             panic!("{line}")
         };
-        assert_eq!(
-            (flags.load.as_slice(), flags.seed),
-            (
-                load.iter()
-                    .map(|file| (*file).to_owned())
-                    .collect::<Vec<_>>()
-                    .as_slice(),
-                Some(seed)
-            ),
-            "{line}"
-        );
-        assert_eq!(flags.hosts, hosts, "{line}");
+        let found = [&flags.load, &flags.hosts, &flags.allowed_hosts].map(|values| values.join(" "));
+        assert_eq!(found, [load, hosts, allowed], "{line}");
+        assert_eq!(flags.seed, Some(seed), "{line}");
     }
 }
 
