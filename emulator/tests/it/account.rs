@@ -342,6 +342,42 @@ fn insights_have_a_hundred_rules() {
     }
 }
 
+/// The rules of a table and of each of its indexes count toward the same maximum.
+#[test]
+fn insights_of_indexes_count_toward_the_hundred_rules() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let indexes = ["one", "two"]
+        .map(|name| json!({"IndexName": name, "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}}));
+    twin.engine.set_conditions(busy_for(Duration::from_secs(10))).unwrap();
+    let enable = |table: &str, index: Option<&str>| {
+        let mut request = json!({"TableName": table});
+        if let Some(index) = index {
+            request["IndexName"] = index.into();
+        }
+        let mut change = request.clone();
+        change["ContributorInsightsAction"] = "ENABLE".into();
+        twin.ok("UpdateContributorInsights", &change);
+        twin.engine.advance(Duration::from_mins(10));
+        twin.ok("DescribeContributorInsights", &request)["ContributorInsightsStatus"].clone()
+    };
+    for number in 0..17 {
+        let table = format!("tab-{number:02}");
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+                "KeySchema": key("pk"), "GlobalSecondaryIndexes": indexes}),
+        );
+        twin.engine.advance(Duration::from_mins(10));
+        for (at, index) in [Some("one"), Some("two"), None].into_iter().enumerate() {
+            // Two rules each.
+            let expected = if number * 3 + at < 50 { "ENABLED" } else { "FAILED" };
+            assert_eq!(enable(&table, index), expected, "{table} {index:?}");
+        }
+    }
+}
+
 /// Until a change of insights ends, the time of the last update is that of the request.
 #[test]
 fn insights_were_updated_when_their_change_ended() {

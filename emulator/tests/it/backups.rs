@@ -174,6 +174,55 @@ fn a_restored_table_has_only_the_settings_that_are_restored() {
     }
 }
 
+/// The times and numbers of changed units belong to the table, not to what is restored of it.
+#[test]
+fn a_restored_table_and_its_indexes_count_no_changes_of_units() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let units = |count: u64| json!({"ReadCapacityUnits": count, "WriteCapacityUnits": count});
+    let index = json!({"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"},
+        "ProvisionedThroughput": units(5)});
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "AttributeDefinitions": attributes, "KeySchema": key("pk"),
+            "ProvisionedThroughput": units(5), "GlobalSecondaryIndexes": [index]}),
+    );
+    recovery(&twin, 35);
+    for count in [4, 6] {
+        twin.engine.advance(Duration::from_mins(10));
+        twin.ok(
+            "UpdateTable",
+            &json!({"TableName": "tab", "ProvisionedThroughput": units(count), "GlobalSecondaryIndexUpdates": [
+                {"Update": {"IndexName": "by-g", "ProvisionedThroughput": units(count)}}]}),
+        );
+    }
+    twin.engine.advance(Duration::from_mins(10));
+    let from_backup = json!({"TargetTableName": "saved", "BackupArn": backup(&twin, "first")});
+    let to_moment = json!({"TargetTableName": "moment", "SourceTableName": "tab", "UseLatestRestorableTime": true});
+    twin.ok("RestoreTableFromBackup", &from_backup);
+    twin.ok("RestoreTableToPointInTime", &to_moment);
+    twin.engine.advance(Duration::from_hours(1));
+    let changed = |units: &Value| {
+        let times = ["LastIncreaseDateTime", "LastDecreaseDateTime"].map(|time| units.get(time).is_some());
+        (
+            times,
+            units["NumberOfDecreasesToday"].clone(),
+            units["WriteCapacityUnits"].clone(),
+        )
+    };
+    for (table, expect) in [
+        ("tab", ([true, true], json!(1), json!(6))),
+        ("saved", ([false, false], json!(0), json!(6))),
+        ("moment", ([false, false], json!(0), json!(6))),
+    ] {
+        let table = &twin.ok("DescribeTable", &json!({"TableName": table}))["Table"];
+        for owner in [table, &table["GlobalSecondaryIndexes"][0]] {
+            assert_eq!(changed(&owner["ProvisionedThroughput"]), expect, "{owner}");
+        }
+    }
+}
+
 #[test]
 fn a_list_of_backups_continues_after_its_last_page() {
     let twin = Twin::new(1);

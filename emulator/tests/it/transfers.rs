@@ -175,6 +175,27 @@ fn transfers_are_listed_by_their_time() {
     assert_eq!(of_one["ExportSummaries"].as_array().unwrap().len(), 2);
 }
 
+/// Without `MaxResults` a page has ten bulk operations; with it, up to 25.
+#[test]
+fn a_page_of_bulk_operations_may_be_larger_than_the_default() {
+    let (twin, _) = with_object_store();
+    twin.ok("CreateTable", &table("copy"));
+    for _ in 0..12 {
+        start_bulk(&twin, &["ERROR"], None);
+        twin.engine.advance(Duration::from_hours(1));
+    }
+    for (most, expect) in [(None, 10), (Some(9), 9), (Some(11), 11), (Some(12), 12), (Some(25), 12)] {
+        let request = most.map_or(json!({}), |most| json!({"MaxResults": most}));
+        let page = twin.ok("ListBulkOperations", &request);
+        let found = page["BulkOperationsSummaryList"].as_array().unwrap().len();
+        assert_eq!(
+            (found, page.get("NextToken").is_some()),
+            (expect, expect < 12),
+            "{most:?}"
+        );
+    }
+}
+
 /// A restored or replayed state has the exports, imports and bulk operations of the last 90 days, with their tokens.
 #[test]
 fn a_snapshot_has_the_transfers() {

@@ -293,3 +293,23 @@ macro_rules! requests {
 }
 
 pub(super) use {aliases, narrowed, requests, structures};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of equal names the last counts, in maps of any size.
+    #[test]
+    fn the_last_of_equal_names_counts() {
+        for size in [2, 8, 9, 20] {
+            for (first, second) in [(0, 1), (0, size - 1), (size - 2, size - 1)] {
+                let name = |at: usize| CompactString::from(format!("n{}", if at == second { first } else { at }));
+                let map = (0..size).map(|at| (name(at), at)).collect();
+                let mut left: Vec<usize> = last_of_equals(map).into_iter().map(|(_, at)| at).collect();
+                left.sort_unstable();
+                let expected: Vec<usize> = (0..size).filter(|at| *at != first).collect();
+                assert_eq!(left, expected, "{size} names, {first} and {second} are equal");
+            }
+        }
+    }
+}
