@@ -141,6 +141,12 @@ def test_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fast.speed == 1e6 and fast.now() >= noon
     fast.sleep(3600)
     assert fast.now() >= noon + timedelta(hours=1)
+    # Without a start the clock begins at the present, and without a speed it runs like the system's.
+    before = datetime.now(timezone.utc)
+    present = Twin(clock={"speed": 60}).clock
+    assert present.speed == 60 and present.now() >= before - timedelta(microseconds=1)
+    started = Twin(clock={"start": noon}).clock
+    assert started.speed == 1 and started.now() >= noon
     for wrong in ({"speed": 0}, {"rate": 2}, "noon"):
         with pytest.raises(ValueError):
             Twin(clock=wrong)
