@@ -410,9 +410,17 @@ mod tests {
         for (prefix, expect) in [
             ("", "AWSDynamoDB/7/manifest-summary.json"),
             ("/", "AWSDynamoDB/7/manifest-summary.json"),
+            ("//", "AWSDynamoDB/7/manifest-summary.json"),
             ("a", "a/AWSDynamoDB/7/manifest-summary.json"),
+            ("a/", "a/AWSDynamoDB/7/manifest-summary.json"),
+            ("a//", "a/AWSDynamoDB/7/manifest-summary.json"),
+            ("a///", "a/AWSDynamoDB/7/manifest-summary.json"),
+            ("a/b", "a/b/AWSDynamoDB/7/manifest-summary.json"),
             ("a/b/", "a/b/AWSDynamoDB/7/manifest-summary.json"),
+            ("a/b//", "a/b/AWSDynamoDB/7/manifest-summary.json"),
+            ("a//b", "a//b/AWSDynamoDB/7/manifest-summary.json"),
             ("/a", "/a/AWSDynamoDB/7/manifest-summary.json"),
+            ("//a//", "//a/AWSDynamoDB/7/manifest-summary.json"),
         ] {
             assert_eq!(manifest_key(prefix, "7"), expect, "{prefix:?}");
         }

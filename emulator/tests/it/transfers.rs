@@ -103,6 +103,44 @@ fn a_table_is_exported_and_imported() {
     assert_eq!(items("copy").as_array().unwrap().len(), 3);
 }
 
+/// The manifest of an export is in a folder below the prefix, however many slashes the prefix ends in. A description has
+/// the prefix as it was requested.
+#[test]
+fn the_manifest_of_an_export_is_below_its_prefix() {
+    let (twin, _) = with_object_store();
+    twin.engine.advance(Duration::from_mins(20));
+    let now = twin.seconds();
+    let span = json!({"ExportFromTime": now - 1200, "ExportToTime": now});
+    let incremental = json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span});
+    for (prefix, root) in [
+        (None, ""),
+        (Some(""), ""),
+        (Some("/"), ""),
+        (Some("//"), ""),
+        (Some("a"), "a/"),
+        (Some("a/"), "a/"),
+        (Some("a//"), "a/"),
+        (Some("a/b"), "a/b/"),
+        (Some("a/b/"), "a/b/"),
+        (Some("a/b//"), "a/b/"),
+        (Some("a//b/"), "a//b/"),
+        (Some("/a/"), "/a/"),
+    ] {
+        for kind in [json!({}), incremental.clone()] {
+            twin.engine.advance(Duration::from_secs(1));
+            let mut more = kind;
+            if let Some(prefix) = prefix {
+                more["S3Prefix"] = json!(prefix);
+            }
+            let export = describe_export(&twin, more);
+            let id = export["ExportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+            let manifest = format!("{root}AWSDynamoDB/{id}/manifest-summary.json");
+            assert_eq!(export["ExportManifest"], manifest, "{prefix:?}");
+            assert_eq!(export.get("S3Prefix").and_then(Value::as_str), prefix);
+        }
+    }
+}
+
 /// A record that replaces an earlier one with the same key counts alone in the size of its partition.
 #[test]
 fn replaced_records_of_an_import_have_no_size() {

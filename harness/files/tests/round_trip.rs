@@ -328,6 +328,64 @@ fn manifests_describe_their_files() {
     }
 }
 
+/// The keys that a manifest names are below the prefix, however many slashes the prefix ends in, and so are the reports of
+/// bulk operations.
+#[test]
+fn objects_are_below_the_prefix() {
+    for (at, (prefix, root)) in [
+        ("", ""),
+        ("/", ""),
+        ("//", ""),
+        ("a", "a/"),
+        ("a/", "a/"),
+        ("a//", "a/"),
+        ("a/b", "a/b/"),
+        ("a/b/", "a/b/"),
+        ("a/b//", "a/b/"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let twin = Twin::new(&format!("prefixes-{at}"));
+        twin.put(&json!({"pk": {"S": "a"}}));
+        let from = twin.seconds();
+        twin.pass(3600);
+        let root = format!("{root}AWSDynamoDB");
+        let span = json!({"ExportFromTime": from, "ExportToTime": from + 1800});
+        let incremental = json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span});
+        for (more, is_shared) in [(json!({}), false), (incremental, true)] {
+            let export = twin.export(with(json!({"S3Prefix": prefix}), more));
+            let id = export["ExportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+            let own = format!("{root}/{id}");
+            let manifest = format!("{own}/manifest-summary.json");
+            assert_eq!(export["ExportManifest"], manifest, "{prefix:?}");
+            let summary = twin.json(&manifest);
+            assert_eq!(summary["s3Prefix"], prefix);
+            let files = format!("{own}/manifest-files.json");
+            assert_eq!(summary["manifestFilesS3Key"], files, "{prefix:?}");
+            let data = if is_shared { &root } else { &own };
+            for line in fs::read_to_string(twin.path(&files)).unwrap().lines() {
+                let line: Value = serde_json::from_str(line).unwrap();
+                let key = line["dataFileS3Key"].as_str().unwrap();
+                assert!(key.starts_with(&format!("{data}/data/")), "{prefix:?}: {key}");
+                assert!(twin.path(key).is_file(), "{prefix:?}: {key}");
+            }
+        }
+        twin.write("in/1", br#"{"Item":{"pk":{"N":"1"}}}"#);
+        let output = json!({"OutputType": ["ERROR"], "S3Bucket": "data", "S3KeyPrefix": prefix});
+        let done = twin.bulk("in/", json!({"OutputS3Configuration": output}));
+        let id = done["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
+        assert!(twin.path(&format!("{root}/{id}/errors.json")).is_file(), "{prefix:?}");
+        // Nothing is elsewhere.
+        let top = root.split('/').next().unwrap();
+        let names = fs::read_dir(twin.path("")).unwrap();
+        let names: BTreeSet<_> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(names, [top, "in"].map(str::to_owned).into(), "{prefix:?}");
+    }
+}
+
 /// The times of the summary are those that DescribeExport returns: of the request, and of the end of the export.
 #[test]
 fn the_summary_of_an_export_has_its_start_and_its_end() {
