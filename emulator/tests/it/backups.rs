@@ -174,6 +174,45 @@ fn a_restored_table_has_only_the_settings_that_are_restored() {
     }
 }
 
+/// A restored table is encrypted like its source, unless the request says otherwise.
+#[test]
+fn a_restore_keeps_or_replaces_the_encryption() {
+    let twin = Twin::new(1);
+    let key = |name: &str| format!("arn:aws:kms:us-east-1:000000000000:key/{name}");
+    let with_key = |name: &str| json!({"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key(name)});
+    let attributes = [json!({"AttributeName": "pk", "AttributeType": "S"})];
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "SSESpecification": with_key("k1")}),
+    );
+    recovery(&twin, 35);
+    let arn = backup(&twin, "first");
+    for (name, requested, expect) in [
+        ("same", None, json!(key("k1"))),
+        ("other", Some(with_key("k2")), json!(key("k2"))),
+        ("none", Some(json!({"Enabled": false})), Value::Null),
+    ] {
+        for (operation, mut request) in [
+            ("RestoreTableFromBackup", json!({"BackupArn": arn})),
+            (
+                "RestoreTableToPointInTime",
+                json!({"SourceTableName": "tab", "UseLatestRestorableTime": true}),
+            ),
+        ] {
+            let target = format!("{name}-{operation}");
+            request["TargetTableName"] = json!(target);
+            if let Some(requested) = &requested {
+                request["SSESpecificationOverride"] = requested.clone();
+            }
+            twin.ok(operation, &request);
+            twin.engine.advance(Duration::from_hours(1));
+            let table = &twin.ok("DescribeTable", &json!({"TableName": target}))["Table"];
+            assert_eq!(table["SSEDescription"]["KMSMasterKeyArn"], expect, "{target}");
+        }
+    }
+}
+
 /// The times and numbers of changed units belong to the table, not to what is restored of it.
 #[test]
 fn a_restored_table_and_its_indexes_count_no_changes_of_units() {

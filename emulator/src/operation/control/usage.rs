@@ -126,8 +126,8 @@ fn action(operation: &str, act: ItemAction) -> &str {
 fn leading_keys(table: Option<&Table>, access: &RecordedAccess) -> Option<Vec<Text>> {
     let value = match access.act {
         ItemAction::Scan | ItemAction::SearchVectors => None,
-        ItemAction::Query if access.key.len() == 1 => access.key.iter().next().map(|(_, value)| value),
-        ItemAction::Query => None,
+        // Only the first attribute of its partition key is recorded.
+        ItemAction::Query => access.key.iter().next().map(|(_, value)| value),
         _ => {
             let shape = table?.shape();
             let hash = shape.definition.key.attributes().next()?;

@@ -243,6 +243,32 @@ mod tests {
         );
     }
 
+    /// Either header dates a request.
+    #[test]
+    fn dates() {
+        for (names, is_dated) in [
+            (&["x-amz-date"][..], true),
+            (&["date"], true),
+            (&["date", "x-amz-date"], true),
+            (&[], false),
+            (&["x-date"], false),
+        ] {
+            let mut headers = vec![("authorization".to_owned(), WHOLE.to_owned())];
+            headers.extend(
+                names
+                    .iter()
+                    .map(|name| ((*name).to_owned(), "20260101T000000Z".to_owned())),
+            );
+            let request = HttpRequest {
+                method: "POST",
+                target: "/",
+                headers: &headers,
+                body: b"",
+            };
+            assert_eq!(caller(&request).is_ok(), is_dated, "{names:?}");
+        }
+    }
+
     #[test]
     fn query() {
         check(QUERY, None, false, "KEY eu-west-1");

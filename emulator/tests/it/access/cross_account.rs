@@ -182,11 +182,21 @@ fn each_account_has_its_own_controls() {
         ("aws:ResourceOrgID", "o-other", identity, ""),
         ("aws:PrincipalOrgID", "o-own", "", ""),
         ("aws:PrincipalOrgID", "o-other", identity, identity),
+        ("aws:ResourceOrgPaths", "o-own/r-1/", "", identity),
+        ("aws:ResourceOrgPaths", "o-other/r-1/", identity, ""),
+        ("aws:PrincipalOrgPaths", "o-own/r-1/", "", ""),
+        ("aws:PrincipalOrgPaths", "o-other/r-1/", identity, identity),
     ] {
-        let condition = json!({"Condition": {"StringEquals": {key: value}}});
+        let operator = if key.ends_with("Paths") {
+            "ForAnyValue:StringEquals"
+        } else {
+            "StringEquals"
+        };
+        let condition = json!({"Condition": {operator: {key: value}}});
         let mut scene = Scene::new(&[statement("Allow", "*", condition)]);
         for (account, organization) in [(ACCOUNT, "o-own"), (OTHER, "o-other")] {
-            scene.account(account, "organization", json!({"id": organization}));
+            let paths = [format!("{organization}/r-1/")];
+            scene.account(account, "organization", json!({"id": organization, "paths": paths}));
         }
         scene.check("Tab", None, &[], own);
         scene.check(&table, grant(), &[], foreign);

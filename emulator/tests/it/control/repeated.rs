@@ -175,6 +175,11 @@ const ROWS: &[Row<'_>] = &[
         &[("/0/lag", "null")],
     ),
     (
+        &[("PUT", LAG, "5", 200), ("PUT", LAG, "0", 200)],
+        INDEXES,
+        &[("/0/lag", "0")],
+    ),
+    (
         &[("PUT", LAG, "5", 200), ("PUT", LAG, "true", 400)],
         INDEXES,
         &[("/0/lag", "5")],
