@@ -6,6 +6,7 @@ use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::operation::tables::description;
+use crate::plan;
 use crate::storage::{GroupState, Replica, Scaling, Table};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -25,15 +26,15 @@ pub struct GlobalTable {
     pub state: Arc<GroupState>,
 }
 
-/// Finds the global table of a name.
-pub fn find(context: &Context<'_>, name: &str) -> Result<GlobalTable, ApiError> {
-    let found = context.engine.catalog().table(&context.scope, name);
-    let found = found.filter(|table| !table.is_hidden(context.now));
-    let global = found.and_then(|table| {
-        let state = table.global_state(context.now)?;
-        Some(GlobalTable { table, state })
-    });
-    global.ok_or_else(|| not_global(name))
+/// Finds the global table that a name or an ARN of the caller's region names.
+pub fn find(context: &Context<'_>, name_or_arn: &str) -> Result<GlobalTable, ApiError> {
+    let missing = || not_global(plan::plain_name(name_or_arn));
+    let table = match plan::table_in_any_state(context, name_or_arn) {
+        Err(error) if error.kind() == ErrorKind::ResourceNotFound => return Err(missing()),
+        found => found?.table,
+    };
+    let state = table.global_state(context.now).ok_or_else(missing)?;
+    Ok(GlobalTable { table, state })
 }
 
 /// Writes a response that describes the auto scaling of all replicas, including that of the caller's region.

@@ -20,7 +20,7 @@ impl Stages for Operation {
     type Outcome = (GlobalTable, String, Moment);
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Caches) -> Result<Self::Checked<'r>, ApiError> {
-        check::control_table_name(request.table_name.as_ref()).map(plan::plain_name)
+        check::control_table_name(request.table_name.as_ref())
     }
 
     fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
@@ -28,7 +28,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::table(plan)));
+        each(Access::Control(ControlAccess::table(plan::plain_name(plan))));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {

@@ -30,7 +30,7 @@ impl Stages for Operation {
         violations.add(request.write.as_ref().map(|update| &update.violations));
         violations.add(request.replica_updates.as_ref().map(|updates| &updates.violations));
         violations.finish()?;
-        Ok((plan::plain_name(name), request))
+        Ok((name, request))
     }
 
     fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
@@ -38,13 +38,14 @@ impl Stages for Operation {
     }
 
     fn access((name, _): &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::table(name)));
+        each(Access::Control(ControlAccess::table(plan::plain_name(name))));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {
-        let (name, request) = plan;
+        let (name_or_arn, request) = plan;
         let _turn = context.engine.catalog().change_replicas();
-        let global = auto_scaling::find(context, name)?;
+        let global = auto_scaling::find(context, name_or_arn)?;
+        let name = &global.table.name;
         let updates = updates(request);
         if updates.is_empty() {
             return Err(failed(
