@@ -390,8 +390,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "the filter of a Scan sees only what a local index projects",
         file: "execute/page.rs",
-        right: "filter.matches_item(if read.is_statement { entry } else { base })",
-        wrong: "filter.matches_item(if read.is_statement || PLANTED { entry } else { base })",
+        right: "    bases.into_iter().filter(|base| filter.matches_item(base)).collect()",
+        wrong: "    let pairs = bases.into_iter().zip(items);\n    let kept = pairs.filter(|(base, entry)| filter.matches_item(if PLANTED { entry } else { base }));\n    kept.map(|(base, _)| base).collect()",
     },
     Bug {
         what: "monotonic reads of one caller bind those of another",
