@@ -103,7 +103,7 @@ impl Engine {
 
     /// The counters of a caller's account in its region by the minute of the emulator's clock, oldest first: what the
     /// condition of an alarm examines. Retained for the last day's worth of minutes with activity, while the engine is
-    /// watches.
+    /// watched.
     pub fn metrics_by_minute(&self, caller: &Caller) -> Vec<Datapoint> {
         self.state.journal().by_minute(&self.scope(caller).owner())
     }

@@ -230,7 +230,7 @@ impl Controls {
         self.clock.restart();
         self.clock.set(snapshot.now());
         self.state.access().restore();
-        if self.state.journal().is_watched() {
+        if self.state.journal().is_requested() {
             // The tables are new, and each counts its own heat.
             self.watch(true);
         }

@@ -493,6 +493,23 @@ fn no_events_are_logged_without_subscribers() {
     );
 }
 
+/// A restore continues to watch where that was requested, and not for a subscription alone.
+#[test]
+fn a_subscription_does_not_outlive_a_restore() {
+    for (watches, listens) in [(false, false), (true, false), (false, true), (true, true)] {
+        let twin = Twin::new(1);
+        let snapshot = twin.engine.snapshot();
+        twin.engine.watch(watches);
+        twin.engine.listen(listens);
+        twin.engine.begin_event_subscription();
+        twin.engine.restore(&snapshot).unwrap();
+        twin.engine.end_event_subscription();
+        assert_eq!(twin.engine.is_watched(), watches || listens, "{watches} {listens}");
+        twin.engine.listen(false);
+        assert_eq!(twin.engine.is_watched(), watches, "{watches} {listens}");
+    }
+}
+
 /// A subscription implies watching, and ends alone.
 #[test]
 fn subscriptions_are_independent() {
