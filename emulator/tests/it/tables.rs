@@ -1266,3 +1266,35 @@ fn warm_throughput_only_rises() {
     advance(&twin, 600);
     assert_eq!(both(), [shown(30_000, "ACTIVE"), shown(25_000, "ACTIVE")]);
 }
+
+/// A switch to provisioned units ends the on-demand limits of the table and of each index.
+#[test]
+fn a_switch_to_provisioned_ends_on_demand_limits() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let limits = json!({"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": 8});
+    let names = ["one", "two", "three"];
+    let indexes = names.map(|name| {
+        json!({"IndexName": name, "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"},
+            "OnDemandThroughput": limits})
+    });
+    let create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+        "KeySchema": key("pk"), "OnDemandThroughput": limits, "GlobalSecondaryIndexes": indexes});
+    let limited = |table: &Value| {
+        let indexes = table["GlobalSecondaryIndexes"].as_array().unwrap();
+        let owners = std::iter::once(table).chain(indexes);
+        owners.filter(|owner| owner.get("OnDemandThroughput").is_some()).count()
+    };
+    assert_eq!(limited(&twin.ok("CreateTable", &create)["TableDescription"]), 4);
+    let units = json!({"ReadCapacityUnits": 5, "WriteCapacityUnits": 5});
+    let updates = names.map(|name| json!({"Update": {"IndexName": name, "ProvisionedThroughput": units}}));
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "BillingMode": "PROVISIONED", "ProvisionedThroughput": units,
+            "GlobalSecondaryIndexUpdates": updates}),
+    );
+    twin.engine.advance(Duration::from_hours(1));
+    let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+    assert_eq!(limited(&described["Table"]), 0, "{described}");
+}

@@ -109,4 +109,18 @@ mod tests {
             "There is no parameter \"limit\"; the parameters are after."
         );
     }
+
+    /// Of a parameter sent several times the last counts.
+    #[test]
+    fn a_parameter_may_be_sent_twice() {
+        let sent = ["1", "3", "2"].map(|limit| ("limit".to_owned(), limit.to_owned()));
+        let declared = [Parameter::number("limit", 100, 1000)];
+        for (count, expect) in [(0, 100), (1, 1), (2, 3), (3, 2)] {
+            assert_eq!(
+                Query::of(&sent[..count], &declared).unwrap().limit(),
+                Ok(expect),
+                "{count}"
+            );
+        }
+    }
 }

@@ -106,6 +106,29 @@ fn a_disabled_stream_can_be_read_for_a_day() {
     assert_eq!(describe(&twin, &second)["StreamStatus"], "ENABLED");
 }
 
+/// Streams of one moment have labels of their own.
+#[test]
+fn each_stream_of_a_table_has_a_label() {
+    let twin = with_stream();
+    let mut arns = vec![latest(&twin)];
+    for _ in 0..4 {
+        assert_eq!(switch(&twin, None).0, 200);
+        assert_eq!(switch(&twin, Some("KEYS_ONLY")).0, 200);
+        arns.push(latest(&twin));
+    }
+    let (mut different, count) = (arns.clone(), arns.len());
+    different.dedup();
+    assert!(arns.is_sorted() && different.len() == count, "{arns:?}");
+    let listed = twin.ok("ListStreams", &json!({"TableName": "tab"}))["Streams"].clone();
+    let listed: Vec<String> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|stream| text(&stream["StreamArn"]))
+        .collect();
+    assert_eq!(listed, arns);
+}
+
 #[test]
 fn a_deleted_table_leaves_its_stream() {
     let twin = with_stream();
