@@ -29,6 +29,9 @@ const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
 /// An operation and its request.
 type Call = (&'static str, Value);
 
+/// Returns the call that restricts the replica of a region.
+type Restrict<'f> = dyn Fn(&str) -> Call + 'f;
+
 /// The actions that a call needs, by region.
 type Needs = Vec<(&'static str, &'static [&'static str])>;
 
@@ -366,7 +369,7 @@ fn replicas_are_permitted_by_their_own_tags_and_policies() {
     let locked = json!({"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*",
         "Condition": {"StringEquals": {"aws:ResourceTag/locked": "yes"}}});
     let statements = json!({"Version": "2012-10-17", "Statement": [everything, locked]});
-    let kinds: [(&dyn Fn(&str) -> Call, &str); 2] = [
+    let kinds: [(&Restrict<'_>, &str); 2] = [
         (&tag, DENY),
         (&policy, "with an explicit deny in a resource-based policy"),
     ];
@@ -392,5 +395,40 @@ fn replicas_are_permitted_by_their_own_tags_and_policies() {
                 "{operation} in {region} with {body} in {place}: {answer}"
             );
         }
+    }
+}
+
+/// A replica that is removed is protected by its own tags, and not by those of the other replicas.
+#[test]
+fn removed_replicas_are_protected_by_their_own_tags() {
+    let everything = json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"});
+    let locked = json!({"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*",
+        "Condition": {"StringEquals": {"aws:ResourceTag/locked": "yes"}}});
+    let statements = json!({"Version": "2012-10-17", "Statement": [everything, locked]});
+    for (place, region, removed, refused) in [
+        (REGION, REGION, SECOND, Some("UpdateTable")),
+        (SECOND, REGION, SECOND, Some("DeleteTable")),
+        (THIRD, REGION, SECOND, None),
+        (REGION, SECOND, THIRD, None),
+        (SECOND, SECOND, THIRD, Some("UpdateTable")),
+        (THIRD, SECOND, THIRD, Some("DeleteTable")),
+    ] {
+        let twin = Twin::with_user("ann", &json!({}), &statements);
+        twin.create_table("Tab", ("pk", ""), None);
+        for (operation, body) in with_replicas(&[SECOND, THIRD]) {
+            twin.root(operation, &body);
+        }
+        let tags = json!([{"Key": "locked", "Value": "yes"}]);
+        let tag = json!({"ResourceArn": arn(place), "Tags": tags});
+        let (status, answer) = call_in(&twin, place, "ROOT", "TagResource", &tag);
+        assert_eq!(status, 200, "{place}: {answer}");
+        let (operation, body) = replicas("Delete", &[removed], &json!({}));
+        let (status, answer) = call_in(&twin, region, "ann", operation, &body);
+        let text = answer["Message"].as_str().unwrap_or_default();
+        let expect = refused.map(|action| format!("dynamodb:{action} on resource: {} {DENY}", arn(place)));
+        assert!(
+            expect.as_ref().map_or(status == 200, |expect| text.ends_with(expect)),
+            "{removed} from {region}, locked in {place}: {answer}"
+        );
     }
 }
