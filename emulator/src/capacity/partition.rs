@@ -183,6 +183,28 @@ mod tests {
         }
     }
 
+    /// Each part gets the bytes of its share of the tokens.
+    #[test]
+    fn a_split_divides_bytes_by_tokens() {
+        let last = 1_u128 << 64;
+        for (start, at, end, expect) in [
+            (0, 70, 140, (50, 50)),
+            (0, 70, 100, (70, 30)),
+            (0, 10, 100, (10, 90)),
+            (0, 1, 1000, (1, 99)),
+            (0, 999, 1000, (100, 0)),
+            (50, 60, 100, (20, 80)),
+            (0, 1 << 62, last, (25, 75)),
+            (1 << 63, 7 << 61, last, (75, 25)),
+        ] {
+            let mut lower = CapacityPartition::new(start, &Enforcement::AWS, Moment::START);
+            lower.bytes = 100;
+            let upper = lower.split_off(at, end);
+            assert_eq!((lower.bytes, upper.bytes), expect, "{start} {at} {end}");
+            assert_eq!((lower.start, upper.start), (start, at));
+        }
+    }
+
     #[test]
     fn heat_lasts_until_a_pause() {
         let mut partition = CapacityPartition::new(0, &Enforcement::AWS, Moment::START);

@@ -423,6 +423,49 @@ fn explanations_name_limits_rules_and_stale_reads() {
     }
 }
 
+/// An entry has the age of the state that it has read, and not that of an entry before it.
+#[test]
+fn each_entry_has_the_age_of_its_own_read() {
+    let twin = Twin::new(7);
+    let staleness = Lag::Fixed(Duration::from_secs(5));
+    twin.engine
+        .set_conditions(Conditions {
+            read_staleness: staleness,
+            ..Conditions::CALM
+        })
+        .unwrap();
+    create(&twin);
+    let keys = ["a", "b", "c"];
+    keys.iter().for_each(|key| put(&twin, key, None));
+    twin.engine.advance(Duration::from_mins(1));
+    twin.engine.watch(true);
+    twin.engine.listen(true);
+    keys.iter()
+        .for_each(|key| put(&twin, key, Some(twin.seconds() + 10_000)));
+    twin.engine.advance(Duration::from_secs(2));
+    let age = |is_stale: bool| is_stale.then_some(2.0);
+    for stale in [
+        &[true][..],
+        &[true, false],
+        &[false, true],
+        &[true, false, false],
+        &[true, false, true],
+        &[true, true],
+    ] {
+        let last = events(&twin).len();
+        let statements = keys.iter().zip(stale).map(|(key, stale)| {
+            json!({"Statement": format!("SELECT * FROM tab WHERE pk = '{key}'"), "ConsistentRead": !stale})
+        });
+        let statements: Vec<Value> = statements.collect();
+        twin.ok("BatchExecuteStatement", &json!({"Statements": statements}));
+        let logged = events(&twin);
+        let entries = logged[last..].iter().filter(|event| event["kind"] == "entry");
+        let ages: Vec<_> = entries.map(|entry| entry["age"].as_f64()).collect();
+        let expect: Vec<_> = stale.iter().copied().map(age).collect();
+        assert_eq!(ages, expect, "{statements:?}");
+    }
+}
+
 /// A write may split a partition, and so may a transaction when it is applied.
 #[test]
 fn splits_are_logged() {

@@ -126,15 +126,30 @@ fn a_load_is_answered_at_once() {
         account.set_table_conditions("tab", own(7)).unwrap();
         assert_eq!(seconds(&all), [0, 0, 2]);
     };
-    account.while_loading(&[tab, made.clone()], load).unwrap();
+    account.while_loading(&[tab.clone(), made.clone()], load).unwrap();
     assert_eq!(seconds(&all), [7, 5, 2]);
     // A load that panics has ended.
-    let panics = || account.while_loading(&[made], || panic!("a load fails"));
+    let panics = || account.while_loading(std::slice::from_ref(&made), || panic!("a load fails"));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
     assert_eq!(seconds(&all), [7, 5, 2]);
     // A state that was saved during a load has the conditions of before.
     twin.engine.restore(&snapshot).unwrap();
     assert_eq!(seconds(&all), [2, 9, 2]);
+    // Conditions of all tables that are set during a load apply to its tables after it.
+    for (loaded, expect) in [
+        (&[&tab][..], [0, 9, 3]),
+        (&[&made], [3, 0, 3]),
+        (&[&tab, &made], [0, 0, 3]),
+    ] {
+        twin.engine.set_conditions(own(2)).unwrap();
+        let names: Vec<String> = loaded.iter().map(|name| (*name).clone()).collect();
+        let load = || {
+            twin.engine.set_conditions(own(3)).unwrap();
+            assert_eq!(seconds(&all), expect, "during a load of {names:?}");
+        };
+        account.while_loading(&names, load).unwrap();
+        assert_eq!(seconds(&all), [3, 9, 3], "after a load of {names:?}");
+    }
 }
 
 #[test]

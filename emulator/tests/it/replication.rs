@@ -1084,3 +1084,59 @@ fn a_copy_keeps_the_writes_that_are_newer_than_what_arrives() {
         assert_eq!([value("a"), value("b")], [json!("newer"), json!("older")], "{what}");
     }
 }
+
+/// What an arrival causes is logged at the time of the arrival, also if a later step of the clock applies it.
+#[test]
+fn consequences_of_an_arrival_are_logged_at_its_time() {
+    let twin = Twin::new(&[US, EU]);
+    let specification = json!({"Enabled": true, "AttributeName": "ttl"});
+    let body = json!({"TableName": "tab", "TimeToLiveSpecification": specification});
+    twin.ok(US, "UpdateTimeToLive", &body);
+    let conditions = Conditions {
+        replication_lag: seconds(5),
+        index_propagation: seconds(2),
+        stream_lag: seconds(3),
+        time_to_live: TimeToLive::Deletes(seconds(1000)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    twin.engine.listen(true);
+    let ttl = Moment::START.seconds() + 10_000;
+    let item = json!({"pk": {"S": "a"}, "g": {"S": "g"}, "ttl": {"N": ttl.to_string()}});
+    twin.ok(US, "PutItem", &json!({"TableName": "tab", "Item": item}));
+    twin.advance(1);
+    twin.put(EU, "b", "1");
+    twin.put(US, "b", "2");
+    twin.advance(60);
+    let events = twin.engine.events_after(0, 10_000).events;
+    let of_arrivals = events
+        .iter()
+        .filter(|event| event.at > Moment::START.plus(Duration::from_secs(1)));
+    let short = of_arrivals.filter_map(|event| {
+        let kind = match &event.kind {
+            EventKind::ReplicationConflict(..) => "conflict",
+            EventKind::ReplicationArrival(..) => "arrival",
+            EventKind::IndexChange(..) => "index change",
+            EventKind::ExpirySchedule(..) => "expiry schedule",
+            EventKind::StreamRecord(..) => "stream record",
+            _ => return None,
+        };
+        let second = event.at.since(Moment::START).as_secs();
+        Some(format!("{second} {} {kind}", event.owner.region))
+    });
+    assert_eq!(
+        short.collect::<Vec<_>>(),
+        [
+            "5 eu-west-1 arrival",
+            "5 eu-west-1 index change",
+            "5 eu-west-1 expiry schedule",
+            "5 eu-west-1 stream record",
+            "6 eu-west-1 conflict",
+            "6 eu-west-1 arrival",
+            "6 eu-west-1 index change",
+            "6 eu-west-1 stream record",
+            "6 us-east-1 conflict",
+            "6 us-east-1 arrival",
+        ]
+    );
+}

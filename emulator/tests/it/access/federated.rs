@@ -1,7 +1,11 @@
 //! Sessions of users: temporary credentials, and federated users (docs/behavior: 07 4, 07 7).
 
+use std::time::Duration;
+
+use dynatwin_engine::iam::SessionRequest;
 use serde_json::{Value, json};
 
+use super::scene::DENY;
 use super::twin::{ACCOUNT, REGION, Twin};
 
 const FEDERATED: &str = "arn:aws:sts::123456789012:federated-user/visitor";
@@ -218,4 +222,61 @@ fn only_users_have_federated_sessions() {
         "accounts.123456789012.roles.Reader.sessions.0: arn:aws:iam::123456789012:role/Reader is not a user, so it has no \
          federated sessions."
     );
+}
+
+/// aws:TokenIssueTime is when a session began, of the configuration or issued later, whenever its requests are.
+#[test]
+fn sessions_keep_the_time_of_their_issue() {
+    let old = json!({"Condition": {"DateLessThan": {"aws:TokenIssueTime": "2026-01-01T00:10:00Z"}}});
+    let session =
+        |name: &str| json!([{"name": name, "accessKeyId": name, "secretAccessKey": "s", "sessionToken": "t"}]);
+    let policies = json!([allow(), statement("Deny", &old)]);
+    let reader = json!({"policies": policies, "sessions": session("CONFIGURED")});
+    let twin = Twin::new(&json!({"accounts": {ACCOUNT: {
+        "accessKeys": [{"accessKeyId": "ROOT", "secretAccessKey": "s"}],
+        "users": {"ann": {"policies": policies, "sessions": session("USER")}}, "roles": {"Reader": reader}}}}));
+    twin.create_table("Books", ("id", ""), None);
+    let role = "arn:aws:iam::123456789012:role/Reader";
+    let issue = |name: &str| {
+        let body = json!({"role": role, "accessKeyId": name, "secretAccessKey": "s", "sessionToken": "t"});
+        twin.control("POST", "access/sessions", &body);
+    };
+    issue("EARLY");
+    twin.engine.advance(Duration::from_mins(10));
+    issue("LATE");
+    let generated = twin
+        .engine
+        .issue_session(&SessionRequest::new(role))
+        .unwrap()
+        .access_key_id;
+    let issued_at = |access_key: &str| {
+        let question = json!({"accessKeyId": access_key, "action": "dynamodb:GetItem", "resource": "*"});
+        let explained = twin.control("POST", "access/explain", &question);
+        explained["evaluations"][0]["keys"]["aws:TokenIssueTime"].clone()
+    };
+    for minutes in [10, 20] {
+        for (access_key, issued, status) in [
+            ("CONFIGURED", "00:00", 400),
+            ("USER", "00:00", 400),
+            ("EARLY", "00:00", 400),
+            ("LATE", "00:10", 200),
+        ] {
+            let body = json!({"TableName": "Books", "Key": {"id": {"S": "a"}}});
+            let (found, answer) = twin.send(access_key, "GetItem", &body, &[("x-amz-security-token", "t")]);
+            let text = answer["Message"].as_str().unwrap_or_default();
+            assert_eq!(
+                (found, text.ends_with(DENY)),
+                (status, status == 400),
+                "{access_key} after {minutes} minutes: {answer}"
+            );
+            let expect = format!("2026-01-01T{issued}:00.000Z");
+            assert_eq!(issued_at(access_key), expect, "{access_key} after {minutes} minutes");
+        }
+        assert_eq!(
+            issued_at(&generated),
+            "2026-01-01T00:10:00.000Z",
+            "after {minutes} minutes"
+        );
+        twin.engine.advance(Duration::from_mins(10));
+    }
 }

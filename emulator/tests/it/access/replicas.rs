@@ -29,6 +29,9 @@ const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
 /// An operation and its request.
 type Call = (&'static str, Value);
 
+/// Returns the call that restricts the replica of a region.
+type Restrict<'f> = dyn Fn(&str) -> Call + 'f;
+
 /// The actions that a call needs, by region.
 type Needs = Vec<(&'static str, &'static [&'static str])>;
 
@@ -50,7 +53,10 @@ fn call_in(twin: &Twin, region: &str, access_key: &str, operation: &str, body: &
         region: region.into(),
     };
     let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
-    (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    (
+        answer.status,
+        serde_json::from_slice(&answer.body).unwrap_or(Value::Null),
+    )
 }
 
 /// Returns what the calls can change, in each region.
@@ -339,4 +345,90 @@ fn strong_replicas_need_permissions_in_all_of_their_regions() {
             ],
         ),
     ]);
+}
+
+/// Each replica is permitted by its own tags and its own policy, whichever region the request is sent to.
+#[test]
+fn replicas_are_permitted_by_their_own_tags_and_policies() {
+    let denied = |region: &str| {
+        json!({"Effect": "Deny", "Principal": {"AWS": format!("arn:aws:iam::{ACCOUNT}:user/ann")},
+            "Action": "dynamodb:UpdateTimeToLive", "Resource": arn(region)})
+    };
+    let tag = |region: &str| {
+        let tags = json!([{"Key": "locked", "Value": "yes"}]);
+        ("TagResource", json!({"ResourceArn": arn(region), "Tags": tags}))
+    };
+    let policy = |region: &str| {
+        let policy = json!({"Version": "2012-10-17", "Statement": denied(region)});
+        (
+            "PutResourcePolicy",
+            json!({"ResourceArn": arn(region), "Policy": policy.to_string(), "ConfirmRemoveSelfResourceAccess": true}),
+        )
+    };
+    let everything = json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"});
+    let locked = json!({"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*",
+        "Condition": {"StringEquals": {"aws:ResourceTag/locked": "yes"}}});
+    let statements = json!({"Version": "2012-10-17", "Statement": [everything, locked]});
+    let kinds: [(&Restrict<'_>, &str); 2] = [
+        (&tag, DENY),
+        (&policy, "with an explicit deny in a resource-based policy"),
+    ];
+    for ((restrict, reason), place) in kinds
+        .into_iter()
+        .flat_map(|kind| [REGION, SECOND, THIRD].map(|place| (kind, place)))
+    {
+        let twin = Twin::with_user("ann", &json!({}), &statements);
+        twin.create_table("Tab", ("pk", ""), None);
+        for (operation, body) in with_replicas(&[SECOND, THIRD]) {
+            twin.root(operation, &body);
+        }
+        let (operation, body) = restrict(place);
+        let (status, answer) = call_in(&twin, place, "ROOT", operation, &body);
+        assert_eq!(status, 200, "{operation} in {place}: {answer}");
+        for region in [REGION, SECOND, THIRD] {
+            let (operation, body) = time_to_live(true);
+            let (status, answer) = call_in(&twin, region, "ann", operation, &body);
+            let refused = format!("dynamodb:{operation} on resource: {} {reason}", arn(place));
+            let text = answer["Message"].as_str().unwrap_or_default();
+            assert!(
+                status == 400 && text.ends_with(&refused),
+                "{operation} in {region} with {body} in {place}: {answer}"
+            );
+        }
+    }
+}
+
+/// A replica that is removed is protected by its own tags, and not by those of the other replicas.
+#[test]
+fn removed_replicas_are_protected_by_their_own_tags() {
+    let everything = json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"});
+    let locked = json!({"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*",
+        "Condition": {"StringEquals": {"aws:ResourceTag/locked": "yes"}}});
+    let statements = json!({"Version": "2012-10-17", "Statement": [everything, locked]});
+    for (place, region, removed, refused) in [
+        (REGION, REGION, SECOND, Some("UpdateTable")),
+        (SECOND, REGION, SECOND, Some("DeleteTable")),
+        (THIRD, REGION, SECOND, None),
+        (REGION, SECOND, THIRD, None),
+        (SECOND, SECOND, THIRD, Some("UpdateTable")),
+        (THIRD, SECOND, THIRD, Some("DeleteTable")),
+    ] {
+        let twin = Twin::with_user("ann", &json!({}), &statements);
+        twin.create_table("Tab", ("pk", ""), None);
+        for (operation, body) in with_replicas(&[SECOND, THIRD]) {
+            twin.root(operation, &body);
+        }
+        let tags = json!([{"Key": "locked", "Value": "yes"}]);
+        let tag = json!({"ResourceArn": arn(place), "Tags": tags});
+        let (status, answer) = call_in(&twin, place, "ROOT", "TagResource", &tag);
+        assert_eq!(status, 200, "{place}: {answer}");
+        let (operation, body) = replicas("Delete", &[removed], &json!({}));
+        let (status, answer) = call_in(&twin, region, "ann", operation, &body);
+        let text = answer["Message"].as_str().unwrap_or_default();
+        let expect = refused.map(|action| format!("dynamodb:{action} on resource: {} {DENY}", arn(place)));
+        assert!(
+            expect.as_ref().map_or(status == 200, |expect| text.ends_with(expect)),
+            "{removed} from {region}, locked in {place}: {answer}"
+        );
+    }
 }

@@ -1,9 +1,9 @@
 //! Least-privilege policies of recorded requests.
 
 use crate::access::twin::{ACCOUNT, REGION, Twin};
-use dynatwin_engine::ErrorKind;
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Caller, ErrorKind};
 use serde_json::{Value, json};
 
 fn control(twin: &Twin, method: &str, path: &str) -> Value {
@@ -685,5 +685,57 @@ fn an_explained_session_has_its_policies() {
             twin.control("POST", "access/explain", &question)["allowed"] == true
         });
         assert_eq!(found, allowed, "{policies}");
+    }
+}
+
+/// Without access control, requests about a table that was deleted since have used permissions on the ARN it had.
+#[test]
+fn requests_about_deleted_tables_have_used_their_permissions() {
+    for (access_key, account) in [("210987654321", "210987654321"), ("ann", "000000000000")] {
+        for region in [REGION, "eu-west-1"] {
+            for is_deleted in [false, true] {
+                let twin = twin(&everything());
+                twin.engine.configure_access(None);
+                let caller = Caller {
+                    access_key: access_key.into(),
+                    region: region.into(),
+                };
+                let send = |operation: &str, body: &Value| {
+                    let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+                    assert_eq!(
+                        answer.status,
+                        200,
+                        "{operation}: {}",
+                        String::from_utf8_lossy(&answer.body)
+                    );
+                };
+                let attributes = ["pk", "owner"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+                let index = json!({"IndexName": "by-owner", "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}});
+                let create = json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+                    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "GlobalSecondaryIndexes": [index]});
+                send("CreateTable", &create);
+                control(&twin, "POST", "watch");
+                send("GetItem", &json!({"TableName": "Tab", "Key": key("a")}));
+                send("Scan", &json!({"TableName": "Tab", "IndexName": "by-owner"}));
+                control(&twin, "POST", "unwatch");
+                if is_deleted {
+                    send("DeleteTable", &json!({"TableName": "Tab"}));
+                }
+                let policy = policy_of(&control(&twin, "GET", "access/report"), access_key);
+                let table = format!("arn:aws:dynamodb:{region}:{account}:table/Tab");
+                let expect = [
+                    ("dynamodb:GetItem", table.clone()),
+                    ("dynamodb:Scan", format!("{table}/index/by-owner")),
+                ];
+                for (action, resource) in expect {
+                    let statements = policy["Statement"].as_array().unwrap();
+                    let used = statements
+                        .iter()
+                        .find(|statement| statement["Action"].to_string().contains(action));
+                    let found = used.map(|statement| statement["Resource"].clone());
+                    assert_eq!(found, Some(json!([resource])), "deleted: {is_deleted}, {policy:#}");
+                }
+            }
+        }
     }
 }
