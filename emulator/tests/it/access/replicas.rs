@@ -11,7 +11,7 @@ const THIRD: &str = "ap-southeast-2";
 const FOURTH: &str = "ca-central-1";
 
 /// The actions on the table of a new replica.
-const COPY: [&str; 9] = [
+pub(super) const COPY: [&str; 9] = [
     "CreateTable",
     "CreateTableReplica",
     "Query",
@@ -24,7 +24,7 @@ const COPY: [&str; 9] = [
 ];
 
 /// The actions on the table of a replica that is removed.
-const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
+pub(super) const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
 
 /// An operation and its request.
 type Call = (&'static str, Value);

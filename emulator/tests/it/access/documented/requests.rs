@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::super::replicas::{COPY, REMOVE};
 use super::{ACCOUNT, DENIED, NO, REGION, World, YES, allow, arn, deny, document, get, key, no, put, query, with};
 
 fn only(operator: &str, name: &str, values: Value) -> Value {
@@ -253,18 +254,6 @@ fn actions_that_a_call_needs_besides_its_own() {
 /// Changes of replicas, and the actions that they need in each region (docs/behavior: 08 8), each of which is missing once.
 #[test]
 fn actions_that_a_change_of_replicas_needs_in_each_region() {
-    const COPY: [&str; 9] = [
-        "CreateTable",
-        "CreateTableReplica",
-        "Query",
-        "Scan",
-        "UpdateItem",
-        "PutItem",
-        "GetItem",
-        "DeleteItem",
-        "BatchWriteItem",
-    ];
-    const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
     let update = |kind: &str, regions: &[&str], more: Value| {
         let updates: Vec<Value> = regions
             .iter()
