@@ -128,7 +128,7 @@ pub fn copy(
             let (source, copy) = (sum(from, &keys, options)?, sum(to, &keys, options)?);
             if source != copy {
                 // Otherwise a resumed copy would skip the table, and differ again.
-                state.restart(table)?;
+                state.forget(table)?;
                 return Err(format!(
                     "{table}: the copy has {} items with checksum {:016x}, the source {} with {:016x}; it may have been written to meanwhile",
                     copy.items, copy.checksum, source.items, source.checksum
@@ -291,7 +291,7 @@ impl Progress {
     }
 
     /// Forgets the progress of a table.
-    fn restart(&self, table: &str) -> Result<(), String> {
+    fn forget(&self, table: &str) -> Result<(), String> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.0.remove(table);
         self.save(&tables.0)

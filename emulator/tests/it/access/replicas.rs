@@ -11,7 +11,7 @@ const THIRD: &str = "ap-southeast-2";
 const FOURTH: &str = "ca-central-1";
 
 /// The actions on the table of a new replica.
-pub(super) const COPY: [&str; 9] = [
+const COPY: [&str; 9] = [
     "CreateTable",
     "CreateTableReplica",
     "Query",
@@ -24,7 +24,7 @@ pub(super) const COPY: [&str; 9] = [
 ];
 
 /// The actions on the table of a replica that is removed.
-pub(super) const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
+const REMOVE: [&str; 2] = ["DeleteTable", "DeleteTableReplica"];
 
 /// An operation and its request.
 type Call = (&'static str, Value);
@@ -250,6 +250,18 @@ fn replicas_need_permissions_where_they_change() {
         json!({"TableName": "Tab", "DeletionProtectionEnabled": true}),
     );
     check(vec![
+        (
+            vec![],
+            REGION,
+            replicas("Create", &[SECOND], &none),
+            own(REGION, &[(SECOND, &COPY)]),
+        ),
+        (
+            with_replicas(&[SECOND]),
+            REGION,
+            replicas("Delete", &[SECOND], &none),
+            own(REGION, &[(SECOND, &REMOVE)]),
+        ),
         (
             global(),
             REGION,

@@ -2,11 +2,8 @@
 //! own. The sources are the pages on fine-grained access control and on PartiQL policies, and the service authorization
 //! reference.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
-use super::super::replicas::{COPY, REMOVE};
 use super::{ACCOUNT, DENIED, NO, REGION, World, YES, allow, arn, deny, document, get, key, no, put, query, with};
 
 fn only(operator: &str, name: &str, values: Value) -> Value {
@@ -248,96 +245,6 @@ fn actions_that_a_call_needs_besides_its_own() {
             allow(needed, resource, Value::Null)
         ]));
         assert_eq!(World::new(&policy).outcome("ANN", operation, &body), YES);
-    }
-}
-
-/// Changes of replicas, and the actions that they need in each region (docs/behavior: 08 8), each of which is missing once.
-#[test]
-fn actions_that_a_change_of_replicas_needs_in_each_region() {
-    let update = |kind: &str, regions: &[&str], more: Value| {
-        let updates: Vec<Value> = regions
-            .iter()
-            .map(|region| json!({kind: {"RegionName": region}}))
-            .collect();
-        let mut body = json!({"TableName": "GameScores", "ReplicaUpdates": updates});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        body
-    };
-    let witness = |kind: &str| json!([{kind: {"RegionName": "us-west-2"}}]);
-    let strong = json!({"MultiRegionConsistency": "STRONG"});
-    let with_witness = json!({"MultiRegionConsistency": "STRONG", "GlobalTableWitnessUpdates": witness("Create")});
-    let without_witness = json!({"GlobalTableWitnessUpdates": witness("Delete")});
-    let unprotected = json!({"TableName": "GameScores", "DisassociationProtectionEnabled": false});
-    let set = json!({"RegionName": "eu-west-1", "OnDemandThroughputOverride": {"MaxReadRequestUnits": 7}});
-    let set = json!({"TableName": "GameScores", "ReplicaUpdates": [{"Update": set}]});
-    let leave = json!({"RegionName": REGION, "DisassociationMode": "WAIT_FOR_REPLICATION"});
-    let leave = json!({"TableName": "GameScores", "ReplicaUpdates": [{"Disassociate": leave}]});
-    let add = update("Create", &["eu-west-1"], json!({}));
-    let three = ["us-east-1", "us-east-2", "us-west-2"];
-    for (before, change, needed) in [
-        (vec![], add.clone(), vec![(&COPY[..], &["eu-west-1"][..])]),
-        (
-            vec![],
-            update("Create", &three[1..], strong),
-            vec![(&COPY, &three[1..])],
-        ),
-        (
-            vec![],
-            update("Create", &three[1..2], with_witness.clone()),
-            vec![(&COPY, &three[1..2]), (&["CreateGlobalTableWitness"], &three)],
-        ),
-        (
-            vec![add.clone()],
-            update("Delete", &["eu-west-1"], json!({})),
-            vec![(&REMOVE, &["eu-west-1"])],
-        ),
-        (
-            vec![update("Create", &three[1..2], with_witness)],
-            update("Delete", &three[1..2], without_witness),
-            vec![(&REMOVE, &three[1..2]), (&["DeleteGlobalTableWitness"], &three)],
-        ),
-        (vec![add.clone()], set, vec![]),
-        (
-            vec![add, unprotected],
-            leave,
-            vec![(&["DisassociateTableReplica"], &three[..1])],
-        ),
-    ] {
-        let needed: Vec<(&str, String)> = needed
-            .into_iter()
-            .flat_map(|(actions, regions)| {
-                let there = |region: &&str| format!("arn:aws:dynamodb:{region}:{ACCOUNT}:table/GameScores");
-                let arns: Vec<String> = regions.iter().map(there).collect();
-                actions
-                    .iter()
-                    .flat_map(move |action| arns.clone().into_iter().map(move |arn| (*action, arn)))
-            })
-            .collect();
-        let changed = |missing: Option<&(&str, String)>| {
-            let mut statements = vec![allow(&["UpdateTable"], json!(arn("table/GameScores")), Value::Null)];
-            let arns: BTreeSet<&String> = needed.iter().map(|(_, arn)| arn).collect();
-            for arn in arns {
-                let given = needed.iter().filter(|one| one.1 == *arn && Some(*one) != missing);
-                let actions: Vec<&str> = given.map(|(action, _)| *action).collect();
-                if !actions.is_empty() {
-                    statements.push(allow(&actions, json!(arn), Value::Null));
-                }
-            }
-            let world = World::new(&document(json!(statements)));
-            for body in &before {
-                world.twin.root("UpdateTable", body);
-            }
-            world.twin.call("ANN", "UpdateTable", &change)
-        };
-        for missing in &needed {
-            let (action, arn) = missing;
-            let (_, answer) = changed(Some(missing));
-            let text = answer["Message"].as_str().unwrap_or_default();
-            let is_refused = text.ends_with(&format!("allows the dynamodb:{action} action"));
-            assert!(is_refused && text.contains(arn), "{action} {arn}: {answer}");
-        }
-        let (status, answer) = changed(None);
-        assert_eq!(status, 200, "{change}: {answer}");
     }
 }
 
