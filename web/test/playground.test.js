@@ -483,7 +483,13 @@ test('by the keyboard alone, focus returns from a dialog to what opened it', asy
     await page.getByRole('button', { name, exact: true }).focus();
     await page.keyboard.press('Enter');
     await page.locator('dialog').waitFor();
+    // At no time does nothing have the focus.
+    const returned = await page.evaluateHandle(() => {
+      const removed = new Promise((done) => new MutationObserver(() => document.querySelector('dialog') ?? done()).observe(document.body, { childList: true, subtree: true }));
+      return { name: removed.then(() => document.activeElement?.textContent.trim()) };
+    });
     for (const key of keys) await page.keyboard.press(key);
+    assert.equal(await returned.evaluate(({ name }) => name), name);
     await page.locator('dialog').waitFor({ state: 'detached' });
     assert.equal(await focused(), name);
   };

@@ -66,7 +66,7 @@ function creation({ name, provisioned, read, write, stream, indexes, ...keys }: 
 }
 
 export function CreateTable({ app, onClose }: { app: App; onClose: () => void }) {
-  const dialog = useModal();
+  const dialog = useModal(onClose);
   const fields = useSignal<Fields>({ name: '', ...KEYS, hash: 'PK', range: 'SK', provisioned: false, read: '5', write: '5', ttl: '', stream: '', indexes: [], ...app.account.value });
   const trouble = useSignal('');
   const set = (change: Partial<Fields>) => (fields.value = { ...fields.value, ...change });
@@ -84,7 +84,7 @@ export function CreateTable({ app, onClose }: { app: App; onClose: () => void })
     }
   };
   return (
-    <dialog ref={dialog} class="create-table" aria-labelledby="create-title" onClose={onClose}>
+    <dialog ref={dialog} class="create-table" aria-labelledby="create-title">
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -246,7 +246,7 @@ function others({ item }: StoredItem, keys: string[]): { name: string; text: str
 export type EditedItem = Pick<StoredItem, 'key' | 'item'> & Partial<StoredItem>;
 
 export function ItemEditor({ app, table, item, onClose }: { app: App; table: TableView; item: EditedItem | undefined; onClose: () => void }) {
-  const dialog = useModal();
+  const dialog = useModal(onClose);
   const raw = useSignal(false);
   const start = item?.item ?? Object.fromEntries(table.keys.map(({ name, type }) => [name, { [type]: type === 'N' ? '0' : '' }]));
   const text = useSignal(JSON.stringify(plainItem(start), undefined, 2));
@@ -290,7 +290,7 @@ export function ItemEditor({ app, table, item, onClose }: { app: App; table: Tab
   const write = Math.max(1, Math.ceil(size / 1024));
   const read = Math.max(1, Math.ceil(size / 4096));
   return (
-    <dialog ref={dialog} class="item-editor" aria-labelledby="item-title" onClose={onClose}>
+    <dialog ref={dialog} class="item-editor" aria-labelledby="item-title">
       <header>
         <h2 id="item-title">{item ? keyText(item.key) : `New item of ${table.name}`}</h2>
         <button type="button" class="small" onClick={onClose}>Close</button>

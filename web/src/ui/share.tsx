@@ -14,7 +14,7 @@ import { useModal } from './modal';
 const LONGEST = 60_000;
 
 export function ShareDialog({ app, onClose }: { app: App; onClose: () => void }) {
-  const dialog = useModal();
+  const dialog = useModal(onClose);
   const trouble = useSignal('');
   useEffect(() => app.halt(), []);
   const open = async (file: File | undefined) => {
@@ -38,7 +38,7 @@ export function ShareDialog({ app, onClose }: { app: App; onClose: () => void })
   };
   const text = (value: unknown) => JSON.stringify(value, undefined, 2);
   return (
-    <dialog ref={dialog} class="share" aria-labelledby="share-title" onClose={onClose}>
+    <dialog ref={dialog} class="share" aria-labelledby="share-title">
       <header>
         <h2 id="share-title">{app.isTab ? 'Share and save' : 'Save and open'}</h2>
         <button type="button" class="small" onClick={onClose}>Close</button>

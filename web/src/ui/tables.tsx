@@ -111,9 +111,9 @@ async function remove(app: App, table: TableView): Promise<void> {
 }
 
 function Confirm({ table, act, onConfirm, onClose }: { table: TableView; act: 'empty' | 'delete'; onConfirm: (table: TableView, act: 'empty' | 'delete') => void; onClose: () => void }) {
-  const dialog = useModal();
+  const dialog = useModal(onClose);
   return (
-    <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title" onClose={onClose}>
+    <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title">
       <h2 id="confirm-title">{act === 'empty' ? `Delete all items of ${table.name}?` : `Delete the table ${table.name}?`}</h2>
       <p>{count(table.items, 'item')}, {bytes(table.bytes)}. This cannot be undone.</p>
       <div class="tools">
