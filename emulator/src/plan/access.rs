@@ -118,7 +118,7 @@ pub enum RequestTags<'a> {
     #[default]
     None,
     Given(&'a [(String, String)]),
-    /// AttributeNames of tags that are removed.
+    /// Keys of the tags that are removed.
     Removed(&'a [Text]),
 }
 
@@ -398,7 +398,7 @@ impl<'a> ControlAccess<'a> {
         ControlAccess::of(&target.table.name, ControlResource::Arn(&target.table.arn))
     }
 
-    /// AttributeNames the table that the added actions are on.
+    /// Names the table that the added actions are on.
     #[must_use]
     pub fn also_on(self, table: &'a str) -> ControlAccess<'a> {
         ControlAccess { also_on: table, ..self }
@@ -442,7 +442,7 @@ impl<'a> ControlAccess<'a> {
         ControlAccess::of(name, ControlResource::GlobalTable(name))
     }
 
-    /// AttributeNames the table that fault rules know the call by.
+    /// Names the table that fault rules know the call by.
     #[must_use]
     pub fn on_table(self, table: &'a str) -> ControlAccess<'a> {
         ControlAccess { table, ..self }

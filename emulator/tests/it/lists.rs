@@ -260,4 +260,12 @@ fn insights_are_listed_by_table_and_index() {
         assert_eq!(expect.len(), count, "{name}");
         check(&twin, &INSIGHTS, &json!({"TableName": name}), &expect);
     }
+
+    // The index where a page ended is deleted: the next page begins with the one after it.
+    let page = twin.ok(INSIGHTS.operation, &json!({"TableName": "aaa", "MaxResults": 2}));
+    let index = &page[INSIGHTS.entries][1]["IndexName"];
+    let delete = json!({"TableName": "aaa", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": index}}]});
+    twin.ok("UpdateTable", &delete);
+    let next = json!({"TableName": "aaa", "NextToken": page["NextToken"]});
+    assert_eq!(twin.ok(INSIGHTS.operation, &next)[INSIGHTS.entries], json!([all[2]]));
 }

@@ -20,14 +20,17 @@ use crate::wire::object::Object;
 
 const MOST: i64 = 100;
 
-/// An entry: table, position of the index among the table's (0 is the table itself), name of the index, status, mode.
-type Summary = (Name, usize, Option<Name>, &'static str, &'static str);
+/// A table, or an index of it. Entries are listed in this order.
+type Listed = (Name, Option<Name>);
+
+/// An entry, with its status and mode.
+type Summary = (Listed, &'static str, &'static str);
 
 pub struct Operation;
 
 pub struct Checked<'r> {
     name: Option<&'r str>,
-    start: Option<(Name, usize)>,
+    start: Option<Listed>,
     most: usize,
 }
 
@@ -35,7 +38,7 @@ pub struct Plan {
     /// The table, if the request names one.
     target: Option<Target>,
     /// Where the last page ended.
-    start: Option<(Name, usize)>,
+    start: Option<Listed>,
     most: usize,
 }
 
@@ -89,9 +92,10 @@ impl Stages for Operation {
             region.map_or_else(Vec::new, |region| region.tables.read().values().cloned().collect())
         };
         let mut all: Vec<Summary> = tables.iter().flat_map(|table| summaries(table, context.now)).collect();
-        if let Some((table, at)) = &plan.start {
-            all.retain(|each| (&each.0, each.1) > (table, *at));
+        if let Some(start) = &plan.start {
+            all.retain(|(listed, ..)| listed > start);
         }
+        all.sort_unstable();
         let more = all.len() > plan.most;
         all.truncate(plan.most);
         Ok(Outcome { summaries: all, more })
@@ -101,7 +105,7 @@ impl Stages for Operation {
         let Outcome { summaries, more } = outcome;
         let mut answer = Object::open(out);
         let mut list = answer.list("ContributorInsightsSummaries");
-        for (table, _, index, status, mode) in &summaries {
+        for ((table, index), status, mode) in &summaries {
             let mut element = list.object();
             element.string("TableName", table);
             if let Some(index) = index {
@@ -112,39 +116,37 @@ impl Stages for Operation {
             element.close();
         }
         list.close();
-        if let Some((table, at, ..)) = summaries.last().filter(|_| more) {
-            answer.string("NextToken", &STANDARD.encode(format!("{at}/{table}")));
+        if let Some(((table, index), ..)) = summaries.last().filter(|_| more) {
+            let index = index.as_deref().unwrap_or_default();
+            answer.string("NextToken", &STANDARD.encode(format!("{table}/{index}")));
         }
         answer.close();
     }
 }
 
-/// A table's entries, the table before its indexes, without disabled ones.
+/// A table's entries, without disabled ones.
 fn summaries(table: &Table, now: Moment) -> Vec<Summary> {
     let shape = table.shape();
     if table.stage(&shape, now) == TableStage::Unknown {
         return Vec::new();
     }
     let indexes = shape.definition.globals.iter().map(|index| Some(&index.name));
-    let entry = |(at, index): (usize, Option<&Name>)| {
+    let entry = |index: Option<&Name>| {
         let insights = shape.attached.insights(index.map(Name::as_str))?;
         let status = insights.status(now);
-        let entry = (table.name.clone(), at, index.cloned(), status, insights.mode);
-        (status != "DISABLED").then_some(entry)
+        let listed = (table.name.clone(), index.cloned());
+        (status != "DISABLED").then_some((listed, status, insights.mode))
     };
-    std::iter::once(None)
-        .chain(indexes)
-        .enumerate()
-        .filter_map(entry)
-        .collect()
+    std::iter::once(None).chain(indexes).filter_map(entry).collect()
 }
 
-/// Parses the position of the last entry from a token.
-fn read_token(token: &str) -> Result<(Name, usize), ApiError> {
+/// Parses the last entry from a token.
+fn read_token(token: &str) -> Result<Listed, ApiError> {
     let read = || {
         let text = String::from_utf8(STANDARD.decode(token).ok()?).ok()?;
-        let (at, table) = text.split_once('/')?;
-        Some((Name::from(table), at.parse().ok()?))
+        let (table, index) = text.split_once('/')?;
+        let index = Some(index).filter(|index| !index.is_empty());
+        Some((Name::from(table), index.map(Name::from)))
     };
     // The text has not been recorded.
     read().ok_or_else(|| ApiError::invalid("Invalid NextToken"))
