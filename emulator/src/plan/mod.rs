@@ -2,12 +2,14 @@
 //! changes nothing.
 
 mod access;
+mod paths;
 mod read;
 mod select;
 mod target;
 mod write;
 
 pub use access::{Access, ControlAccess, ItemAccess, ItemRequest, RegionActions, RequestTags, key_text};
+pub use paths::check_below_keys;
 pub use read::{Get, PageRange, PageRead, ReadSource, Select, VectorSearch, get, transact_get};
 pub use select::SelectRanges;
 pub use target::Target;

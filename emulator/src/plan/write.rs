@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Target;
+use super::paths::check_below_keys;
 use crate::change;
 use crate::error::ApiError;
 use crate::expression::{Condition, Target as UpdateTarget, Update};
@@ -107,6 +108,7 @@ pub fn keyed<'r>(
     } = &action
     {
         check_update_keys(definition, update)?;
+        check_below_keys(definition, update.paths())?;
         check_update_index_keys(definition, update)?;
     }
     Ok(Write {
@@ -151,9 +153,6 @@ fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<()
     else {
         return Ok(());
     };
-    if target.path.is_nested() {
-        return Err(ApiError::path_below_key(true, &attribute.name));
-    }
     let Some(value) = target.constant else { return Ok(()) };
     if !attribute.kind.fits(value) {
         let (expected, actual) = (attribute.kind.name(), value.type_name());

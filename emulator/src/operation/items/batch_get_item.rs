@@ -314,6 +314,9 @@ fn plan_table<'r>(
             gets.push((get, key));
         }
     }
+    if let Some(projection) = &projection {
+        plan::check_below_keys(target.definition(), projection.paths())?;
+    }
     Ok(TableGets {
         requested,
         name: target.requested_name(),

@@ -72,6 +72,9 @@ impl Stages for Operation {
         let target = plan::table(context, checked.table)?;
         let mut get = plan::get(target, checked.key)?;
         get.consistent = checked.consistent;
+        if let Some(projection) = &checked.projection {
+            plan::check_below_keys(get.target.definition(), projection.paths())?;
+        }
         Ok(Plan {
             get,
             projection: checked.projection,

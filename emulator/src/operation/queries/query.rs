@@ -95,6 +95,9 @@ impl Stages for Operation {
             plan::check_start(index, schema, &selection, start, attributes)?;
         }
         let forward = request.scan_index_forward.unwrap_or(true);
+        if let Some(projection) = &projection {
+            plan::check_below_keys(target.definition(), projection.paths())?;
+        }
         check_filter(&target, index, filter.as_ref(), request.query_filter.is_some())?;
         if let (Some(index), Some(projection)) = (index, &projection) {
             plan::check_projected(target.definition(), index, projection)?;
@@ -251,9 +254,9 @@ pub(in crate::operation) fn check_filter_keys(
     filter: &Condition<'_>,
     legacy: bool,
 ) -> Result<(), ApiError> {
+    plan::check_below_keys(definition, filter.paths())?;
     let schema = index.map_or(&definition.key, |index| &index.key);
     for path in filter.paths() {
-        reading::check_below_keys(definition, index, path)?;
         let name = path.name();
         if !schema.contains(name) {
             continue;

@@ -3,13 +3,13 @@
 use crate::context::Caches;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::PageResult;
-use crate::expression::{Bindings, Condition, Path, Projection, legacy};
+use crate::expression::{Bindings, Condition, Projection, legacy};
 use crate::key::{self, Key};
 use crate::operation::check::{self, CapacityReport, words};
 use crate::operation::output;
 use crate::plan::{self, Access, ItemAccess, ItemRequest, PageRead, Select, Target};
 use crate::request::{LegacyCondition, Substitutions};
-use crate::schema::{Definition, Index, Projection as IndexProjection};
+use crate::schema::{Index, Projection as IndexProjection};
 use crate::value::{Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -133,21 +133,6 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
         )));
     }
     Ok(())
-}
-
-/// Rejects a filter's path below a key attribute, of the table or of the index that is read.
-pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
-    let name = path.name();
-    if !path.is_nested() {
-        return Ok(());
-    }
-    if definition.key.contains(name) {
-        return Err(ApiError::path_below_key(false, name));
-    }
-    match index {
-        Some(index) if index.key.contains(name) => Err(ApiError::path_below_key(true, name)),
-        _ => Ok(()),
-    }
 }
 
 /// The position of an `ExclusiveStartKey`, which must be a key of the table or index; otherwise `unfit` is the error.

@@ -93,9 +93,11 @@ impl Stages for Operation {
             }
             keys = keys.starting_after(key, true);
         }
+        if let Some(projection) = &projection {
+            plan::check_below_keys(target.definition(), projection.paths())?;
+        }
         if let Some(filter) = &filter {
-            let mut paths = filter.paths();
-            paths.try_for_each(|path| reading::check_below_keys(target.definition(), index, path))?;
+            plan::check_below_keys(target.definition(), filter.paths())?;
         }
         if let (Some(index), Some(projection)) = (index, &projection) {
             plan::check_projected(target.definition(), index, projection)?;

@@ -57,7 +57,7 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
         Ok(Plan {
-            gets: plan_all(context, &checked.gets)?,
+            gets: plan_all(context, &checked.gets, &checked.projections)?,
             projections: checked.projections,
             report: checked.report,
         })
@@ -122,9 +122,13 @@ fn check_members(request: &TransactGetItems) -> Result<CapacityReport, ApiError>
     Ok(report)
 }
 
-/// Finds the tables, rejects duplicate items, and plans the reads: a key that does not match the schema cancels the
-/// transaction.
-fn plan_all<'r>(context: &Context<'_>, requested: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
+/// Finds the tables, rejects duplicate items, and plans the reads: a key or a projection that does not match the schema
+/// cancels the transaction.
+fn plan_all<'r>(
+    context: &Context<'_>,
+    requested: &[&'r TransactGet],
+    projections: &[Option<Projection<'_>>],
+) -> Result<Vec<Get<'r>>, ApiError> {
     let mut targets = Vec::with_capacity(requested.len());
     let mut seen = TransactionItems::default();
     for get in requested {
@@ -137,7 +141,14 @@ fn plan_all<'r>(context: &Context<'_>, requested: &[&'r TransactGet]) -> Result<
     let planned = requested
         .iter()
         .zip(targets)
-        .map(|(get, target)| plan::transact_get(target, check::key(get.key.as_ref())));
+        .zip(projections)
+        .map(|((get, target), projection)| {
+            let get = plan::transact_get(target, check::key(get.key.as_ref()))?;
+            if let Some(projection) = projection {
+                plan::check_below_keys(get.target.definition(), projection.paths())?;
+            }
+            Ok(get)
+        });
     let planned: Vec<Result<Get<'r>, ApiError>> = planned.collect();
     if planned.iter().all(Result::is_ok) {
         return Ok(planned.into_iter().flatten().collect());
