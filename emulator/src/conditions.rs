@@ -186,7 +186,8 @@ impl Latency {
 pub enum TimeToLive {
     /// Expired items are never deleted: as if the deletion lagged for ever.
     Off,
-    /// Expired items are deleted this long after their time.
+    /// Expired items are deleted this long after they expire. For items that are already expired when they are written, or when
+    /// time to live is enabled, the lag begins then.
     Deletes(Lag),
 }
 

@@ -45,6 +45,9 @@ pub struct Contents {
     items: Items,
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
+    /// When the deletions are due of items that had expired before they were written, or before time to live was enabled. Those of
+    /// other items follow from the items.
+    late: BTreeMap<Key, Moment>,
     /// While deletions are applied together: the positions of the deleted items, which are still there.
     deleted: Option<Vec<ItemPosition>>,
     bytes: usize,
@@ -64,8 +67,9 @@ pub struct Contents {
 impl Drop for Contents {
     fn drop(&mut self) {
         // The items are freed in the same way, separately: some may be shared with snapshots.
-        let entries = self.due.len() + self.locals.iter().map(BTreeMap::len).sum::<usize>();
-        let beside = (std::mem::take(&mut self.locals), std::mem::take(&mut self.due));
+        let entries = self.due.len() + self.late.len() + self.locals.iter().map(BTreeMap::len).sum::<usize>();
+        let due = (std::mem::take(&mut self.due), std::mem::take(&mut self.late));
+        let beside = (std::mem::take(&mut self.locals), due);
         self.reclaimer
             .reclaim(entries, (beside, std::mem::take(&mut self.collections)));
     }
@@ -185,6 +189,7 @@ impl Partition {
             history.observe(self.due_by(Moment::FIRST));
         }
         if shape.time_to_live.is_none() || change.is_unscheduled {
+            contents.late.remove(&change.key);
             contents.apply(shape, change, now);
             return self.order(contents);
         }
@@ -501,9 +506,28 @@ impl Contents {
 
     /// The deletion of the item under a key that is due by `now` and has not been applied, unless it waits for a transaction.
     pub fn due_deletion(&self, shape: &Shape, key: &Key, now: Moment) -> Option<Expiry> {
-        let due = shape.expiry(key, self.items.get(key)?).filter(|due| *due <= now)?;
+        let due = self.deletion_due(shape, key, self.items.get(key)?);
+        let due = due.filter(|due| *due <= now)?;
         let expiry = Expiry { due, key: key.clone() };
         (self.due.contains(&expiry) && !self.is_marked(key)).then_some(expiry)
+    }
+
+    /// When the deletion of a stored item is due.
+    fn deletion_due(&self, shape: &Shape, key: &Key, item: &Item) -> Option<Moment> {
+        self.late.get(key).copied().or_else(|| shape.expiry(key, item))
+    }
+
+    /// Schedules the deletion of the item under a key; `own` is the moment that follows from the item.
+    fn schedule_item(&mut self, key: Key, own: Option<Moment>, due: Moment) {
+        if own != Some(due) {
+            self.late.insert(key.clone(), due);
+        }
+        self.due.insert(Expiry { due, key });
+    }
+
+    /// The due moments of deletions that do not follow from their items.
+    pub fn late_deletions(&self) -> impl Iterator<Item = (&Key, Moment)> {
+        self.late.iter().map(|(key, due)| (key, *due))
     }
 
     /// Takes a deletion out of the due work.
@@ -513,9 +537,23 @@ impl Contents {
 
     /// Inserts an item from a checkpoint.
     pub(super) fn restore(&mut self, committed: &Committed<'_>, shape: &Shape, key: Key, item: Item) {
-        let change = Change::new(&shape.definition, key, None, Some(item));
-        self.reschedule(shape, &change, committed.time);
-        self.place(&change);
+        if shape.expiry_from(&key, &item, committed.time).is_some()
+            && let Some(due) = shape.expiry(&key, &item)
+        {
+            let key = key.clone();
+            self.due.insert(Expiry { due, key });
+        }
+        self.place(&Change::new(&shape.definition, key, None, Some(item)));
+    }
+
+    /// Replaces the due moment of a deletion by that of a checkpoint.
+    pub(super) fn restore_late(&mut self, _: &Committed<'_>, shape: &Shape, key: &Key, due: Moment) {
+        let own = self.items.get(key).and_then(|item| shape.expiry(key, item));
+        if let Some(due) = own {
+            let key = key.clone();
+            self.due.remove(&Expiry { due, key });
+        }
+        self.schedule_item(key.clone(), own, due);
     }
 
     /// The size of an item collection, with its entries in local indexes; 0 in a table without local indexes.
@@ -534,22 +572,17 @@ impl Contents {
 
     /// Replaces the old item's future deletion by the new one's.
     fn reschedule(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        // The due time depends on the item alone, so the old entry can be recomputed.
-        if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {
-            self.due.remove(&Expiry {
-                due,
-                key: change.key.clone(),
-            });
+        let key = &change.key;
+        let old = change.old.as_ref();
+        if let Some(due) = old.and_then(|old| self.deletion_due(shape, key, old)) {
+            self.late.remove(key);
+            let key = key.clone();
+            self.due.remove(&Expiry { due, key });
         }
-        if let Some(due) = change
-            .new
-            .as_ref()
-            .and_then(|new| shape.expiry_from(&change.key, new, now))
+        if let Some(new) = &change.new
+            && let Some(due) = shape.expiry_from(key, new, now)
         {
-            self.due.insert(Expiry {
-                due,
-                key: change.key.clone(),
-            });
+            self.schedule_item(key.clone(), shape.expiry(key, new), due);
         }
     }
 
@@ -558,23 +591,44 @@ impl Contents {
         if let Some(history) = &mut self.history {
             history.schedule(now);
         }
-        let before = std::mem::take(&mut self.due);
-        self.reclaimer.reclaim(before.len(), before);
+        let before = (std::mem::take(&mut self.due), std::mem::take(&mut self.late));
+        self.reclaimer.reclaim(before.0.len() + before.1.len(), before);
         self.held.values_mut().for_each(|hold| hold.expired = None);
     }
 
-    /// Schedules the deletions of at most `most` items from a key on, as if they were written at `now`. Returns the
-    /// last of these items, if more may follow.
-    pub fn schedule(&mut self, shape: &Shape, from: Bound<&Key>, most: usize, now: Moment) -> Option<Key> {
-        let mut last = None;
-        let mut count = 0;
+    /// Schedules the deletions of at most `most` items from a key on, none of which is due before `now`. If time to live
+    /// begins, the lag of items that are expired begins at `now`; otherwise it has begun when they expired. Returns the last
+    /// of these items, if more may follow.
+    pub fn schedule(
+        &mut self,
+        shape: &Shape,
+        from: Bound<&Key>,
+        most: usize,
+        (begins, now): (bool, Moment),
+    ) -> Option<Key> {
+        let (mut last, mut count, mut scheduled) = (None, 0, Vec::new());
         for (key, item) in self.items.range((from, Bound::Unbounded)).take(most) {
-            let due = shape.expiry_from(key, item, now);
-            self.due.extend(due.map(|due| Expiry { due, key: key.clone() }));
             last = Some(key);
             count += 1;
+            let own = shape.expiry(key, item);
+            // An item that has been written since `now` has a deletion already.
+            if let Some(from_now) = shape
+                .expiry_from(key, item, now)
+                .filter(|_| !self.late.contains_key(key))
+            {
+                let due = if begins {
+                    from_now
+                } else {
+                    own.map_or(now, |due| due.max(now))
+                };
+                scheduled.push((key.clone(), own, due));
+            }
         }
-        last.filter(|_| count == most).cloned()
+        let last = last.filter(|_| count == most).cloned();
+        for (key, own, due) in scheduled {
+            self.schedule_item(key, own, due);
+        }
+        last
     }
 }
 

@@ -112,23 +112,32 @@ impl TableSettings {
             .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
     }
 
-    /// When time to live deletes an item; `None` if it never does.
+    /// When time to live deletes an item that was written before it expired; `None` if it never does.
     pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
         let seconds = self.expires(item)?;
-        let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
-            return None;
-        };
-        let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
-        Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
+        Some(Moment::from_seconds(seconds).plus(self.expiry_lag(key, seconds)?))
     }
 
     /// When time to live deletes an item that is written, or first examined, at `now`; `None` if it never does, such as
-    /// for an item that expired more than five years before.
+    /// for an item that expired more than five years before. If the item is expired already, the lag begins at `now`.
     pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
-        if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
+        let seconds = self.expires(item)?;
+        if seconds < now.seconds() - limits::TTL_OLDEST_SECONDS {
             return None;
         }
-        self.expiry(key, item)
+        Some(
+            Moment::from_seconds(seconds)
+                .max(now)
+                .plus(self.expiry_lag(key, seconds)?),
+        )
+    }
+
+    /// The lag of the deletion of an item that expires at this second.
+    fn expiry_lag(&self, key: &Key, seconds: i64) -> Option<Duration> {
+        let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
+            return None;
+        };
+        Some(lag.of(chance::decide(self.seed, "time to live", &key.bytes, seconds as u64)))
     }
 
     /// When a change completes that begins at `now` and takes `times` times as long as the creation of a table

@@ -25,6 +25,7 @@ use super::snapshot::Snapshot;
 use super::stream::Streams;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
+use crate::conditions::TimeToLive;
 use crate::journal::{EventKind, TableEvents};
 use crate::key::Key;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -259,6 +260,8 @@ impl Table {
             mut contents,
             shape: mut current,
         } = locked;
+        let begins =
+            settings.time_to_live != current.time_to_live || current.conditions.time_to_live == TimeToLive::Off;
         let reschedule = settings.time_to_live != current.time_to_live
             || settings.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
@@ -282,19 +285,19 @@ impl Table {
         drop(current);
         drop(contents);
         if reschedule {
-            self.schedule(now);
+            self.schedule((begins, now));
         }
         shape
     }
 
     /// Schedules the deletions of all items by time to live, slice by slice. Writes schedule those of their items.
-    fn schedule(&self, now: Moment) {
+    fn schedule(&self, since: (bool, Moment)) {
         for partition in &self.partitions {
             let mut from = Bound::Unbounded;
             loop {
                 let mut contents = partition.write();
                 // The lock of a partition keeps the settings unchanged.
-                let last = contents.schedule(&self.shape(), from.as_ref(), SLICE, now);
+                let last = contents.schedule(&self.shape(), from.as_ref(), SLICE, since);
                 partition.publish_due(&contents);
                 let Some(last) = last else { break };
                 from = Bound::Excluded(last);
@@ -384,6 +387,17 @@ impl Table {
             let partition = self.partition(self.partition_of(key.token));
             let mut contents = partition.write();
             contents.restore(committed, &shape, key.clone(), item.clone());
+            partition.publish_due(&contents);
+        }
+    }
+
+    /// Sets the due moments of deletions from a checkpoint.
+    pub(super) fn restore_late(&self, committed: &Committed<'_>, deletions: &[(Key, Moment)]) {
+        let shape = self.shape();
+        for (key, due) in deletions {
+            let partition = self.partition(self.partition_of(key.token));
+            let mut contents = partition.write();
+            contents.restore_late(committed, &shape, key, *due);
             partition.publish_due(&contents);
         }
     }

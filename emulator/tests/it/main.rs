@@ -21,6 +21,7 @@ mod control;
 mod copies;
 mod coverage;
 mod events;
+mod expiry;
 mod explain;
 mod expression;
 mod faults;

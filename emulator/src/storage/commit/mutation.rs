@@ -125,6 +125,12 @@ pub enum Mutation {
         /// The items and their keys.
         items: Vec<(Key, Item)>,
     },
+    /// Part of a checkpoint of a table that is not listed yet: when deletions by time to live are due that do not follow from
+    /// their items. It follows the items.
+    RestoreDeletions {
+        table: TableId,
+        deletions: Vec<(Key, Moment)>,
+    },
     /// Part of a checkpoint of a table that is not listed yet: a global or vector index, also one that is being
     /// deleted. It follows all items.
     RestoreIndex {

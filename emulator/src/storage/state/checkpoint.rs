@@ -101,6 +101,10 @@ impl Checkpoint {
         for contents in contents {
             self.push_items(id, contents.by_key().clone());
         }
+        let late = contents.iter().flat_map(|contents| contents.late_deletions());
+        for deletions in slices(late.map(|(key, due)| (key.clone(), due)), |_| 0) {
+            self.push(Mutation::RestoreDeletions { table: id, deletions });
+        }
         for contents in contents {
             for (until, key, then) in contents.holds() {
                 self.push(Mutation::HoldItem {

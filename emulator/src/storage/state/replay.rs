@@ -245,6 +245,7 @@ impl<'c> Replay<'c> {
                 self.catalog.defaults().set_table(committed, scope, table, conditions);
             }
             Mutation::RestoreItems { table, items } => self.table(*table)?.restore_items(committed, items),
+            Mutation::RestoreDeletions { table, deletions } => self.table(*table)?.restore_late(committed, deletions),
             Mutation::RestoreIndex { table, index, state } => {
                 self.table(*table)?.restore_index(committed, index, (**state).clone());
             }

@@ -154,6 +154,7 @@ enumerations! {
         30 RestoreInbox { table place state }
         31 ClaimItem { table key until }
         32 TakeCensus { table period census }
+        33 RestoreDeletions { table deletions }
     }
 }
 

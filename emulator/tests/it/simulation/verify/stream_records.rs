@@ -155,8 +155,8 @@ impl<'f> Explained<'f> {
     }
 }
 
-/// Returns when time to live can have deleted an item: not before its expiry, and with the longest lag before the next
-/// request.
+/// Returns when time to live can have deleted an item: not before its expiry, and with the longest lag, which begins when it
+/// is written if it is expired then, before the next request.
 fn expiry(transition: &Transition, line: &Line, moves: &[Move], bounds: &Bounds) -> Option<Window> {
     let dies = Moment::from_seconds(number(&transition.old.as_ref()?["dies"])?);
     let invoked = if dies <= Moment::START {
@@ -164,17 +164,20 @@ fn expiry(transition: &Transition, line: &Line, moves: &[Move], bounds: &Bounds)
     } else {
         reached(moves, dies)?.invoked
     };
-    let longest = bounds.expiry.map(|lag| dies.plus(lag).plus(bounds.flight));
-    let late = match longest {
-        Some(moment) if moment <= Moment::START => Some(0),
-        Some(moment) => reached(moves, moment).map(|window| window.answered),
-        None => None,
-    };
     let written = line
         .transitions
         .iter()
         .rev()
         .find(|before| before.key == transition.key)?;
+    let mut before = moves.iter().rev();
+    let present = before.find(|step| step.window.invoked <= written.window.answered);
+    let begins = present.map_or(Moment::START, |step| step.to).max(dies);
+    let longest = bounds.expiry.map(|lag| begins.plus(lag).plus(bounds.flight));
+    let late = match longest {
+        Some(moment) if moment <= Moment::START => Some(0),
+        Some(moment) => reached(moves, moment).map(|window| window.answered),
+        None => None,
+    };
     let answered = late.map_or(u64::MAX, |tick| tick.max(written.window.answered));
     Some(Window { invoked, answered })
 }
