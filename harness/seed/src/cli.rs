@@ -22,15 +22,15 @@ dynatwin copy --from A --to B [OPTION…]
 dynatwin import FILE… --to B [OPTION…]
 
 A and B are endpoints (http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com) or directories with
-exports; A may also be a file, as FILE: JSON, YAML, CSV, templates, DynamoDB Local's databases.
-Credentials are those of the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
+exports; A may also be a file, like FILE: JSON, YAML, CSV, templates, DynamoDB Local's databases.
+Credentials come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
 
-  --table NAME       copy this table; may be given again (all tables)
+  --table NAME       copy this table; repeatable (all tables)
   --segments N       segments of the parallel Scan of each table (4)
   --rate N           write at most N items a second (no limit)
-  --resume FILE      keep how far the copy is in FILE, and go on from there if it exists
-  --no-verify        do not read both sides again and compare them
-  --caller KEY/REGION  the access key and region that a destination on this machine sees
+  --resume FILE      store the progress in FILE, and continue from there if it exists
+  --no-verify        skip reading both sides again to compare them
+  --caller KEY/REGION  the access key and region to use for a destination on this machine
   --yes              write to a destination that is not on this machine without asking
   --help             print this";
 

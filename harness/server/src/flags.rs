@@ -90,7 +90,7 @@ pub struct Flags {
     pub port: u16,
     /// `--host`, one entry for each.
     pub hosts: Vec<String>,
-    /// `--conditions`, one of the presets' names; those of `--db-path`, or `calm`, if `None`.
+    /// `--conditions`, the name of a preset. `None`: the stored conditions of `--db-path`, otherwise `calm`.
     pub conditions: Option<&'static str>,
     /// The random seed: `--seed`; generated if `None`.
     pub seed: Option<u64>,
@@ -236,7 +236,7 @@ const FLAGS: &[Flag] = &[
             let known = CONDITIONS.into_iter().find(|name| *name == value)?;
             put(&mut flags.conditions, Some(Some(known)))
         }),
-        help: "the preset of production behavior: lag, staleness, throttling, latency, failures (those of --db-path, otherwise calm)",
+        help: "the preset of production behavior: lag, staleness, throttling, latency, failures (the stored conditions with --db-path, otherwise calm)",
     },
     Flag {
         name: "seed",
@@ -260,7 +260,7 @@ const FLAGS: &[Flag] = &[
         does: FlagEffect::Value("on|off", |flags, value| {
             put(&mut flags.ttl, parse_switch(value).map(Some))
         }),
-        help: "off: expired items are never deleted (as --db-path has it, otherwise on)",
+        help: "off: expired items are never deleted (the stored setting with --db-path, otherwise on)",
     },
     Flag {
         name: "log",
@@ -316,12 +316,12 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "sync",
         does: FlagEffect::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
-        help: "with --db-path, when writes reach the disk: within a second, so that all survive the end of the process but the latest may be lost in a power failure; or always before they are answered (second)",
+        help: "with --db-path, when writes reach the disk: within a second, so all survive the end of the process, but a power failure may lose the latest; or always before they are answered (second)",
     },
     Flag {
         name: "logSize",
         does: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
-        help: "with --db-path, the size at which a snapshot replaces the log, or that of the last snapshot if it is larger (64MB)",
+        help: "with --db-path, a snapshot replaces the log once the log exceeds this size and the size of the last snapshot (64MB)",
     },
     Flag {
         name: "cors",
