@@ -84,8 +84,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an item whose expiry was postponed expires at its old time",
         file: "storage/partition.rs",
-        right: "        if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {\n",
-        wrong: "        if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old))\n            && !PLANTED\n        {\n",
+        right: "        if let Some(due) = old.and_then(|old| self.deletion_due(shape, key, old)) {\n",
+        wrong: "        if let Some(due) = old.and_then(|old| self.deletion_due(shape, key, old))\n            && !PLANTED\n        {\n",
     },
     Bug {
         what: "the next page begins with the last item of the one before",
@@ -322,10 +322,10 @@ pub const BUGS: &[Bug] = &[
         wrong: "WriteAction::Insert(_) if old.is_some() && !PLANTED =>",
     },
     Bug {
-        what: "a filter's path below an index's key is let in",
-        file: "operation/queries/reading.rs",
-        right: "Some(index) if index.key.contains(name) =>",
-        wrong: "Some(index) if index.key.contains(name) && !PLANTED =>",
+        what: "a path below an index's key is let in",
+        file: "plan/paths.rs",
+        right: "of_table.chain(of_indexes).find(",
+        wrong: "of_table.chain(of_indexes.filter(|_| !PLANTED)).find(",
     },
     Bug {
         what: "a consistent read of a global index is let in",

@@ -6,14 +6,14 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "time to live deletes a minute before its time",
         file: "storage/settings.rs",
-        right: "Some(Moment::from_seconds(seconds).plus(lag.of(decision)))",
-        wrong: "Some(Moment::from_seconds(seconds - 60 * i64::from(PLANTED)).plus(lag.of(decision)))",
+        right: "Some(Moment::from_seconds(seconds).max(now).plus(",
+        wrong: "Some(Moment::from_seconds(seconds - 60 * i64::from(PLANTED)).max(now).plus(",
     },
     Bug {
         what: "time to live leaves alone what expired exactly five years ago",
         file: "storage/settings.rs",
-        right: "self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS",
-        wrong: "self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS + i64::from(PLANTED)",
+        right: "if seconds < now.seconds() - limits::TTL_OLDEST_SECONDS",
+        wrong: "if seconds < now.seconds() - limits::TTL_OLDEST_SECONDS + i64::from(PLANTED)",
     },
     Bug {
         what: "a resource policy is enforced a microsecond late",
