@@ -14,7 +14,7 @@ use crate::execute;
 use crate::operation::arn::{self, ArnResource};
 use crate::plan::{self, ControlAccess, Target};
 use crate::request::ResourcePolicy;
-use crate::storage::{AttachedResourcePolicy, Revision, TableSettings, TableStage};
+use crate::storage::{self, AttachedResourcePolicy, Revision, TableSettings, TableStage};
 use crate::wire::policy::Document;
 
 /// Measured: a change is visible after 1 to 2.7 s.
@@ -146,15 +146,11 @@ pub fn check_stream(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<(), 
 pub fn first(context: &Context<'_>, document: &str) -> AttachedResourcePolicy {
     AttachedResourcePolicy {
         stream: None,
-        current: Some(revision(context, document)),
+        current: Some((Arc::from(document), storage::revision_id(context.now, None))),
         before: None,
         changed: context.now,
         until: context.now,
     }
-}
-
-fn revision(context: &Context<'_>, document: &str) -> Revision {
-    (Arc::from(document), context.now.micros() / 1000)
 }
 
 /// Sets or removes the policy of a resource; returns the id of the new revision, if anything changed.
@@ -177,8 +173,9 @@ pub fn change(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<Option<i64
         }
         check_turn(shape, last, resource, context)?;
         let until = shape.later(now, "policy", resource.arn, CHANGING);
-        let next = document.map(|document| revision(context, document));
-        made = Some(now.micros() / 1000);
+        let id = storage::revision_id(now, last.map(AttachedResourcePolicy::last_revision));
+        let next = document.map(|document| (Arc::from(document), id));
+        made = Some(id);
         Arc::make_mut(&mut shape.attached).set_policy(AttachedResourcePolicy {
             stream: resource.stream.map(Into::into),
             current: next,
