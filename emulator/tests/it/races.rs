@@ -98,6 +98,25 @@ fn fifty_racers_have_one_winner() {
     race(&twin, 60, kind, |_| (), |_| (), judge);
 }
 
+/// Backups of one millisecond have different ARNs.
+#[test]
+fn backups_of_fifty_racers_are_all_there() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let backup = json!({"TableName": "tab", "BackupName": "backup"});
+    let start = Barrier::new(RACERS);
+    let run = || {
+        start.wait();
+        let answer = twin.ok("CreateBackup", &backup);
+        answer["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned()
+    };
+    let arns: HashSet<String> = thread::scope(|scope| {
+        let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(run)).collect();
+        racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+    });
+    assert_eq!(arns.len(), RACERS);
+}
+
 #[test]
 fn an_expiring_item_has_one_winner() {
     let twin = Twin::new(2);
