@@ -98,23 +98,35 @@ fn fifty_racers_have_one_winner() {
     race(&twin, 60, kind, |_| (), |_| (), judge);
 }
 
-/// Backups of one millisecond have different ARNs.
+/// Backups and exports of one millisecond have different ARNs.
 #[test]
-fn backups_of_fifty_racers_are_all_there() {
+fn backups_and_exports_of_fifty_racers_are_all_there() {
     let twin = Twin::new(1);
     create_table_with_ttl(&twin);
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+    );
+    let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+    let export = json!({"TableArn": described["Table"]["TableArn"], "S3Bucket": "bucket"});
     let backup = json!({"TableName": "tab", "BackupName": "backup"});
-    let start = Barrier::new(RACERS);
-    let run = || {
-        start.wait();
-        let answer = twin.ok("CreateBackup", &backup);
-        answer["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned()
-    };
-    let arns: HashSet<String> = thread::scope(|scope| {
-        let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(run)).collect();
-        racers.into_iter().map(|racer| racer.join().unwrap()).collect()
-    });
-    assert_eq!(arns.len(), RACERS);
+    for (operation, body, arn) in [
+        ("CreateBackup", backup, "/BackupDetails/BackupArn"),
+        ("ExportTableToPointInTime", export, "/ExportDescription/ExportArn"),
+    ] {
+        let start = Barrier::new(RACERS);
+        let run = || {
+            start.wait();
+            let answer = twin.ok(operation, &body);
+            answer.pointer(arn).unwrap().as_str().unwrap().to_owned()
+        };
+        let arns: HashSet<String> = thread::scope(|scope| {
+            let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(run)).collect();
+            racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+        });
+        assert_eq!(arns.len(), RACERS, "{operation}");
+    }
 }
 
 #[test]
