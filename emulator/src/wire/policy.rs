@@ -1,6 +1,7 @@
 //! Policy documents: read, validated, and written in the service's form (docs/behavior: 04 12.3).
 
 mod node;
+mod public;
 
 use super::encode::Writer;
 use crate::error::ApiError;
@@ -148,13 +149,13 @@ fn check_statement(statement: &mut Node, of_stream: bool) -> Result<(), ApiError
         _ => return Err(malformed("This policy contains invalid Json")),
     };
     check_actions(members, of_stream)?;
-    let conditional = member(members, "Condition").is_some();
+    let is_bounded = public::is_bounded(member(members, "Condition"));
     for (name, principal) in members
         .iter_mut()
         .filter(|(name, _)| name == "Principal" || name == "NotPrincipal")
     {
         let everybody = check_principal(principal)?;
-        if everybody && allows && !conditional && name == "Principal" {
+        if everybody && allows && !is_bounded && name == "Principal" {
             return Err(ApiError::validation(
                 "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to ensure least-privilege form of access",
             ));
@@ -452,6 +453,16 @@ mod tests {
             ),
             (
                 r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {}"#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {"Bool": {"aws:SecureTransport": true}}"#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {"StringEquals": {"aws:SourceVpc": "vpc-1"}}"#.to_owned(),
                 false,
                 String::new(),
             ),
