@@ -262,11 +262,22 @@ fn is_account(text: &str) -> bool {
     text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text has the form of the ARN of an identity. Whether there is one is not known here.
+/// Whether a text has the form of the ARN of an account's root, a user, a role or a session. No wildcards are taken.
 fn is_identity(arn: &str) -> bool {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    matches!(parts[..], ["arn", partition, "iam" | "sts", "", account, name]
-        if partition.starts_with("aws") && is_account(account) && !name.is_empty())
+    let ["arn", partition, service, "", account, resource] = parts[..] else {
+        return false;
+    };
+    let (kind, name) = resource.split_once('/').unwrap_or((resource, ""));
+    let is_principal = match (service, kind) {
+        ("iam", "root") => resource == kind,
+        ("iam", "user" | "role") | ("sts", "federated-user") => !name.is_empty(),
+        ("sts", "assumed-role") => name
+            .split_once('/')
+            .is_some_and(|(role, session)| !role.is_empty() && !session.is_empty()),
+        _ => false,
+    };
+    is_principal && partition.starts_with("aws") && is_account(account) && !resource.contains(['*', '?'])
 }
 
 fn check_ids(statements: &[Node]) -> Result<(), ApiError> {
@@ -397,6 +408,17 @@ mod tests {
             (r#"{"AWS":"arn:aws:s3::123456789012:root"}"#, invalid),
             (r#"{"AWS":"arn:gcp:iam::123456789012:root"}"#, invalid),
             (r#"{"AWS":"arn:aws:iam::123456789012:"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:root/a"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user/"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user/a?"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user/*"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:group/a"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:assumed-role/r/s"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role//s"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r/"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:federated-user/"}"#, invalid),
         ] {
             let text = format!(
                 r#"{{"Statement":[{{"Effect":"Deny","Principal":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]}}"#

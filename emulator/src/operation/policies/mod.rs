@@ -25,11 +25,16 @@ const COOLDOWN: Duration = Duration::from_secs(15);
 const NO_POLICY: &str = "NO_POLICY";
 
 /// Parses a document, checked by the service's rules, and by those of the policy language that its texts do not cover.
-pub fn document(text: &str, of_stream: bool) -> Result<Document, ApiError> {
+/// Access control knows which principals exist; without it each may exist.
+pub fn document(context: &Context<'_>, text: &str, of_stream: bool) -> Result<Document, ApiError> {
     let document = Document::read(text, of_stream)?;
-    match access::PolicyDocument::parse(document.text(), PolicyKind::Resource) {
-        Ok(_) => Ok(document),
-        Err(why) => Err(ApiError::invalid(format_args!("Invalid policy document: {why}"))),
+    let policy = access::PolicyDocument::parse(document.text(), PolicyKind::Resource)
+        .map_err(|why| ApiError::invalid(format_args!("Invalid policy document: {why}")))?;
+    match context.identity() {
+        Some(identity) if !identity.knows_principals(&policy) => {
+            Err(ApiError::invalid("Invalid principal in policy document."))
+        }
+        _ => Ok(document),
     }
 }
 
@@ -112,7 +117,7 @@ impl<'r> PolicyPlan<'r> {
     ) -> Result<PolicyPlan<'r>, ApiError> {
         let resource = check(context, request, needs_policy)?;
         let document = request.policy.as_deref().filter(|_| needs_policy);
-        let document = document.map(|text| self::document(text, resource.stream.is_some()));
+        let document = document.map(|text| self::document(context, text, resource.stream.is_some()));
         Ok(PolicyPlan {
             document: document.transpose()?,
             target: plan::sub_resource(context, resource.table)?,
