@@ -208,6 +208,29 @@ impl Directory {
             .cloned()
     }
 
+    /// Whether an ARN is that of a configured account, user or role, or of a session of one. The sessions of an account, and
+    /// the roles that services create in it, are not configured.
+    pub(crate) fn knows(&self, arn: &str) -> bool {
+        let parts: Vec<&str> = arn.splitn(6, ':').collect();
+        let ["arn", "aws", service, "", id, resource] = parts[..] else {
+            return false;
+        };
+        let Some(account) = self.accounts.get(id) else {
+            return false;
+        };
+        match (service, resource.split_once('/')) {
+            ("iam", Some(("role", role))) if role.starts_with("aws-service-role/") => true,
+            ("iam", _) => self.principal(arn).is_some(),
+            ("sts", Some(("federated-user", _))) => true,
+            ("sts", Some(("assumed-role", session))) => {
+                let name = session.split('/').next().unwrap_or_default();
+                let is_it = |role: &Arc<Principal>| role.kind == SubjectKind::RoleSession && role.name() == name;
+                name.starts_with("AWSServiceRoleFor") || account.principals.iter().any(is_it)
+            }
+            _ => false,
+        }
+    }
+
     fn policies(&self) -> impl Iterator<Item = &AttachedPolicy> {
         let of_accounts = self.accounts.values().flat_map(|account| {
             let principals = account.principals.iter();

@@ -266,6 +266,15 @@ impl PolicyDocument {
         &self.statements
     }
 
+    /// The ARNs of the accounts, users, roles and sessions that its statements name.
+    pub(super) fn named_principals(&self) -> impl Iterator<Item = &str> {
+        let lists = self
+            .statements
+            .iter()
+            .filter_map(|statement| statement.principals.as_ref());
+        lists.flat_map(|list| list.arns.iter().map(String::as_str))
+    }
+
     /// Whether policy variables are substituted, which only version 2012-10-17 does.
     pub fn substitutes(&self) -> bool {
         self.substitutes

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::actions::carries;
 use super::directory::{Account, Credential, Directory, Endpoint, Principal, Session};
-use super::document::{PolicyKind, PolicyStatement, StatementInput, StatementMatch};
+use super::document::{PolicyDocument, PolicyKind, PolicyStatement, StatementInput, StatementMatch};
 use super::evaluate::{AttachedPolicy, Decision, PolicySet};
 use super::keys::ConditionKeys;
 use super::principal::{Subject, SubjectKind};
@@ -114,6 +114,11 @@ impl Identity {
 
     pub fn account(&self) -> &str {
         &self.subject.account
+    }
+
+    /// Whether each account, user and role that a policy names is configured.
+    pub fn knows_principals(&self, policy: &PolicyDocument) -> bool {
+        policy.named_principals().all(|arn| self.directory.knows(arn))
     }
 
     fn endpoint(&self) -> Option<&Endpoint> {

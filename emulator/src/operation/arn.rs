@@ -2,6 +2,7 @@
 
 use super::check;
 use crate::chance;
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, ONE_VALIDATION_ERROR};
 use crate::value::Text;
@@ -154,6 +155,19 @@ pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl F
             return arn;
         }
         ordinal += 1;
+    }
+}
+
+/// The ARN of a system backup: its id is the moment in milliseconds, or the next free one, since the clock may be
+/// frozen, and eight zeros.
+pub fn new_system_arn(table_arn: &str, created: Moment, taken: impl Fn(&str) -> bool) -> String {
+    let mut millis = created.micros().div_euclid(1000);
+    loop {
+        let arn = format!("{table_arn}/backup/{millis:014}-00000000");
+        if !taken(&arn) {
+            return arn;
+        }
+        millis += 1;
     }
 }
 

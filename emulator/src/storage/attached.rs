@@ -164,8 +164,14 @@ impl Insights {
     }
 }
 
-/// A document, and the moment in milliseconds that names its revision.
+/// A document, and the id of its revision: see [`revision_id`].
 pub type Revision = (Arc<str>, i64);
+
+/// The id of a change at `now`: its milliseconds, or one above the id of the last change, since the clock may be frozen.
+pub fn revision_id(now: Moment, last: Option<i64>) -> i64 {
+    let millis = now.micros().div_euclid(1000);
+    last.map_or(millis, |last| millis.max(last.saturating_add(1)))
+}
 
 /// A resource policy. It remains as a record of its last change when its document is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,6 +187,13 @@ pub struct AttachedResourcePolicy {
 }
 
 impl AttachedResourcePolicy {
+    /// The id of the last change, which may have removed the document.
+    pub fn last_revision(&self) -> i64 {
+        let id = |revision: &Revision| revision.1;
+        let removal = || revision_id(self.changed, self.before.as_ref().map(id));
+        self.current.as_ref().map_or_else(removal, id)
+    }
+
     pub fn shown(&self, now: Moment) -> Option<&Revision> {
         if now < self.until {
             self.before.as_ref()
@@ -275,6 +288,36 @@ mod tests {
         let current = |stream| Some(attached.policy(stream)?.current.as_ref()?.1);
         let found: [Option<i64>; 4] = [None, Some("a"), Some("b"), Some("c")].map(current);
         assert_eq!(found, [Some(6), Some(10), Some(8), None]);
+    }
+
+    #[test]
+    fn each_change_of_a_policy_has_a_greater_revision() {
+        for (now, last, expect) in [
+            (5, None, 5000),
+            (5, Some(4999), 5000),
+            (5, Some(5000), 5001),
+            (5, Some(7000), 7001),
+            (-1, None, -1000),
+        ] {
+            assert_eq!(revision_id(at(now), last), expect, "{now} {last:?}");
+        }
+        let revision = |number| Some((Arc::from("{}"), number));
+        for (current, before, expect) in [(7000, None, 7000), (7000, Some(5000), 7000)] {
+            let policy = AttachedResourcePolicy {
+                stream: None,
+                current: revision(current),
+                before: before.and_then(revision),
+                changed: at(5),
+                until: at(5),
+            };
+            assert_eq!(policy.last_revision(), expect);
+            let removed = AttachedResourcePolicy {
+                current: None,
+                before: policy.current,
+                ..policy
+            };
+            assert_eq!(removed.last_revision(), expect + 1);
+        }
     }
 
     #[test]

@@ -81,10 +81,18 @@ impl Backups {
         }
     }
 
-    /// Creates a backup of the present table, and deletes expired ones.
-    pub fn create(&self, table: &Table, record: BackupRecord, now: Moment) -> Result<Arc<Backup>, AppendError> {
+    /// Creates a backup of the present table, and deletes expired ones. `new_arn` chooses its ARN, given which ones are
+    /// in use.
+    pub fn create(
+        &self,
+        table: &Table,
+        mut record: BackupRecord,
+        new_arn: impl FnOnce(&dyn Fn(&str) -> bool) -> String,
+        now: Moment,
+    ) -> Result<Arc<Backup>, AppendError> {
         let guards = table.read_all();
         let mut backups = self.by_place.write();
+        record.arn = new_arn(&|arn| backups.contains_key(&place(arn)));
         let committed = self.log.begin(now, Origin::Request, || {
             vec![Mutation::CreateBackup {
                 scope: self.scope.clone(),
@@ -100,11 +108,6 @@ impl Backups {
     pub(super) fn replay_create(&self, committed: &Committed<'_>, table: &Table, record: BackupRecord) {
         let snapshot = table.snapshot();
         insert(committed, &mut self.by_place.write(), record, snapshot);
-    }
-
-    /// Whether an ARN is in use.
-    pub fn has(&self, arn: &str) -> bool {
-        self.by_place.read().contains_key(&place(arn))
     }
 
     /// Finds the backup of this ARN.

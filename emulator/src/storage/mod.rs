@@ -41,7 +41,7 @@ mod table;
 mod tokens;
 mod transfers;
 
-pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, Phase, Revision};
+pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, Phase, Revision, revision_id};
 pub use backup::{Backup, BackupKind, BackupRecord};
 pub use catalog::{Catalog, Region};
 pub use census::Census;

@@ -137,11 +137,13 @@ impl Transfers {
         }
     }
 
-    /// Adds a transfer, unless its token was used by one for which `holds` returns true.
+    /// Adds a transfer, unless its token was used by one for which `holds` returns true. `new_arn` chooses its ARN, given
+    /// which ones are in use.
     pub fn begin(
         &self,
-        record: TransferRecord,
+        mut record: TransferRecord,
         table_id: String,
+        new_arn: impl FnOnce(&dyn Fn(&str) -> bool) -> String,
         holds: impl Fn(&Transfer) -> bool,
     ) -> Result<StartOutcome, AppendError> {
         let kind = record.about.kind();
@@ -159,6 +161,7 @@ impl Transfers {
                 StartOutcome::Other
             });
         }
+        record.arn = new_arn(&|arn| transfers.contains_key(&place(kind, arn)));
         let committed = self.log.begin(record.start, Origin::Request, || {
             vec![Mutation::StartTransfer {
                 scope: self.scope.clone(),
@@ -203,11 +206,6 @@ impl Transfers {
     /// Locks all transfers, so that none is added or removed.
     pub(super) fn lock(&self) -> RwLockReadGuard<'_, TransfersByTime> {
         self.by_place.read()
-    }
-
-    /// Whether an ARN is in use.
-    pub fn has(&self, kind: TransferKind, arn: &str) -> bool {
-        self.by_place.read().contains_key(&place(kind, arn))
     }
 
     /// Finds the transfer of this ARN.

@@ -1,6 +1,7 @@
 //! Policy documents: read, validated, and written in the service's form (docs/behavior: 04 12.3).
 
 mod node;
+mod public;
 
 use super::encode::Writer;
 use crate::error::ApiError;
@@ -148,13 +149,13 @@ fn check_statement(statement: &mut Node, of_stream: bool) -> Result<(), ApiError
         _ => return Err(malformed("This policy contains invalid Json")),
     };
     check_actions(members, of_stream)?;
-    let conditional = member(members, "Condition").is_some();
+    let is_bounded = public::is_bounded(member(members, "Condition"));
     for (name, principal) in members
         .iter_mut()
         .filter(|(name, _)| name == "Principal" || name == "NotPrincipal")
     {
         let everybody = check_principal(principal)?;
-        if everybody && allows && !conditional && name == "Principal" {
+        if everybody && allows && !is_bounded && name == "Principal" {
             return Err(ApiError::validation(
                 "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to ensure least-privilege form of access",
             ));
@@ -261,11 +262,22 @@ fn is_account(text: &str) -> bool {
     text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text has the form of the ARN of an identity. Whether there is one is not known here.
+/// Whether a text has the form of the ARN of an account's root, a user, a role or a session. No wildcards are taken.
 fn is_identity(arn: &str) -> bool {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    matches!(parts[..], ["arn", partition, "iam" | "sts", "", account, name]
-        if partition.starts_with("aws") && is_account(account) && !name.is_empty())
+    let ["arn", partition, service, "", account, resource] = parts[..] else {
+        return false;
+    };
+    let (kind, name) = resource.split_once('/').unwrap_or((resource, ""));
+    let is_principal = match (service, kind) {
+        ("iam", "root") => resource == kind,
+        ("iam", "user" | "role") | ("sts", "federated-user") => !name.is_empty(),
+        ("sts", "assumed-role") => name
+            .split_once('/')
+            .is_some_and(|(role, session)| !role.is_empty() && !session.is_empty()),
+        _ => false,
+    };
+    is_principal && partition.starts_with("aws") && is_account(account) && !resource.contains(['*', '?'])
 }
 
 fn check_ids(statements: &[Node]) -> Result<(), ApiError> {
@@ -396,6 +408,17 @@ mod tests {
             (r#"{"AWS":"arn:aws:s3::123456789012:root"}"#, invalid),
             (r#"{"AWS":"arn:gcp:iam::123456789012:root"}"#, invalid),
             (r#"{"AWS":"arn:aws:iam::123456789012:"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:root/a"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user/"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user/a?"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:user/*"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:group/a"}"#, invalid),
+            (r#"{"AWS":"arn:aws:iam::123456789012:assumed-role/r/s"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role//s"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r/"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:federated-user/"}"#, invalid),
         ] {
             let text = format!(
                 r#"{{"Statement":[{{"Effect":"Deny","Principal":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]}}"#
@@ -452,6 +475,16 @@ mod tests {
             ),
             (
                 r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {}"#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {"Bool": {"aws:SecureTransport": true}}"#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
+                r#""Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": {"StringEquals": {"aws:SourceVpc": "vpc-1"}}"#.to_owned(),
                 false,
                 String::new(),
             ),

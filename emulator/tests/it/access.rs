@@ -11,6 +11,7 @@ mod initial;
 mod kinds;
 mod limits;
 mod operations;
+mod principals;
 mod replicas;
 mod report;
 mod scene;

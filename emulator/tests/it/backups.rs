@@ -622,6 +622,32 @@ fn recovery_of_a_table_being_deleted_forgets_its_own_backup() {
     }
 }
 
+/// Tables of one name that are deleted in the same millisecond have a backup each.
+#[test]
+fn each_deleted_table_of_a_millisecond_has_its_backup() {
+    let twin = Twin::new(1);
+    for pk in ["one", "two", "three"] {
+        create_table_with_ttl(&twin);
+        recovery(&twin, 35);
+        put(&twin, pk, "g");
+        twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    }
+    let listed = twin.ok("ListBackups", &json!({"BackupType": "SYSTEM"}));
+    let arns = listed["BackupSummaries"].as_array().unwrap().iter();
+    let arns: Vec<&str> = arns.map(|each| each["BackupArn"].as_str().unwrap()).collect();
+    assert_eq!(arns.len(), 3, "{arns:?}");
+    for (at, (arn, pk)) in arns.iter().zip(["one", "two", "three"]).enumerate() {
+        assert!(arn.ends_with("-00000000"), "{arn}");
+        let target = format!("restored-{at}");
+        twin.ok(
+            "RestoreTableFromBackup",
+            &json!({"TargetTableName": target, "BackupArn": arn}),
+        );
+        let found: Vec<String> = items(&twin, &target).into_keys().collect();
+        assert_eq!(found, [pk], "{arn}");
+    }
+}
+
 /// A checkpoint has the backup of a deleted table until it expires.
 #[test]
 fn checkpoints_have_no_expired_backups() {

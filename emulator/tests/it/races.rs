@@ -98,6 +98,37 @@ fn fifty_racers_have_one_winner() {
     race(&twin, 60, kind, |_| (), |_| (), judge);
 }
 
+/// Backups and exports of one millisecond have different ARNs.
+#[test]
+fn backups_and_exports_of_fifty_racers_are_all_there() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+    );
+    let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+    let export = json!({"TableArn": described["Table"]["TableArn"], "S3Bucket": "bucket"});
+    let backup = json!({"TableName": "tab", "BackupName": "backup"});
+    for (operation, body, arn) in [
+        ("CreateBackup", backup, "/BackupDetails/BackupArn"),
+        ("ExportTableToPointInTime", export, "/ExportDescription/ExportArn"),
+    ] {
+        let start = Barrier::new(RACERS);
+        let run = || {
+            start.wait();
+            let answer = twin.ok(operation, &body);
+            answer.pointer(arn).unwrap().as_str().unwrap().to_owned()
+        };
+        let arns: HashSet<String> = thread::scope(|scope| {
+            let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(run)).collect();
+            racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+        });
+        assert_eq!(arns.len(), RACERS, "{operation}");
+    }
+}
+
 #[test]
 fn an_expiring_item_has_one_winner() {
     let twin = Twin::new(2);

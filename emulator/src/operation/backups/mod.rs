@@ -31,8 +31,6 @@ use crate::wire::object::Object;
 const SETTLES: Duration = Duration::from_secs(3);
 /// The time for which a backup is `CREATING`, outside of `calm` (measured: it is `AVAILABLE` after 50 ms).
 const TAKES: Duration = Duration::from_millis(50);
-/// The end of the id of a system backup.
-pub const SYSTEM_TAIL: u32 = 0;
 
 /// The table of a request about backups or recovery.
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
@@ -133,18 +131,19 @@ pub fn make(
     let region = context.engine.catalog().region_or_new(&context.scope);
     let shape = table.shape();
     let count = table.census(&shape, created).table;
-    let mut backup = BackupRecord::new((table, count), name, kind, created, SYSTEM_TAIL);
+    let mut backup = BackupRecord::new((table, count), name, kind, created);
     if kind == BackupKind::System {
         let kept = u64::from(crate::limits::RECOVERY_DAYS) * 86_400;
         backup.expires = Some(backup.created.plus(Duration::from_secs(kept)));
-    } else {
-        let taken = |arn: &str| region.backups.has(arn);
-        backup.arn = arn::new_arn(context, &table.arn, "backup", taken);
     }
     if shape.takes_time() {
         backup.available = backup.created.plus(TAKES);
     }
-    Ok(region.backups.create(table, backup, context.now)?)
+    let new_arn = |taken: &dyn Fn(&str) -> bool| match kind {
+        BackupKind::System => arn::new_system_arn(&table.arn, created, taken),
+        BackupKind::User => arn::new_arn(context, &table.arn, "backup", taken),
+    };
+    Ok(region.backups.create(table, backup, new_arn, context.now)?)
 }
 
 /// Deletes the system backup that was created for a table that is being deleted.

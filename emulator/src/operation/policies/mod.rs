@@ -14,7 +14,7 @@ use crate::execute;
 use crate::operation::arn::{self, ArnResource};
 use crate::plan::{self, ControlAccess, Target};
 use crate::request::ResourcePolicy;
-use crate::storage::{AttachedResourcePolicy, Revision, TableSettings, TableStage};
+use crate::storage::{self, AttachedResourcePolicy, Revision, TableSettings, TableStage};
 use crate::wire::policy::Document;
 
 /// Measured: a change is visible after 1 to 2.7 s.
@@ -25,11 +25,16 @@ const COOLDOWN: Duration = Duration::from_secs(15);
 const NO_POLICY: &str = "NO_POLICY";
 
 /// Parses a document, checked by the service's rules, and by those of the policy language that its texts do not cover.
-pub fn document(text: &str, of_stream: bool) -> Result<Document, ApiError> {
+/// Access control knows which principals exist; without it each may exist.
+pub fn document(context: &Context<'_>, text: &str, of_stream: bool) -> Result<Document, ApiError> {
     let document = Document::read(text, of_stream)?;
-    match access::PolicyDocument::parse(document.text(), PolicyKind::Resource) {
-        Ok(_) => Ok(document),
-        Err(why) => Err(ApiError::invalid(format_args!("Invalid policy document: {why}"))),
+    let policy = access::PolicyDocument::parse(document.text(), PolicyKind::Resource)
+        .map_err(|why| ApiError::invalid(format_args!("Invalid policy document: {why}")))?;
+    match context.identity() {
+        Some(identity) if !identity.knows_principals(&policy) => {
+            Err(ApiError::invalid("Invalid principal in policy document."))
+        }
+        _ => Ok(document),
     }
 }
 
@@ -112,7 +117,7 @@ impl<'r> PolicyPlan<'r> {
     ) -> Result<PolicyPlan<'r>, ApiError> {
         let resource = check(context, request, needs_policy)?;
         let document = request.policy.as_deref().filter(|_| needs_policy);
-        let document = document.map(|text| self::document(text, resource.stream.is_some()));
+        let document = document.map(|text| self::document(context, text, resource.stream.is_some()));
         Ok(PolicyPlan {
             document: document.transpose()?,
             target: plan::sub_resource(context, resource.table)?,
@@ -146,15 +151,11 @@ pub fn check_stream(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<(), 
 pub fn first(context: &Context<'_>, document: &str) -> AttachedResourcePolicy {
     AttachedResourcePolicy {
         stream: None,
-        current: Some(revision(context, document)),
+        current: Some((Arc::from(document), storage::revision_id(context.now, None))),
         before: None,
         changed: context.now,
         until: context.now,
     }
-}
-
-fn revision(context: &Context<'_>, document: &str) -> Revision {
-    (Arc::from(document), context.now.micros() / 1000)
 }
 
 /// Sets or removes the policy of a resource; returns the id of the new revision, if anything changed.
@@ -177,8 +178,9 @@ pub fn change(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<Option<i64
         }
         check_turn(shape, last, resource, context)?;
         let until = shape.later(now, "policy", resource.arn, CHANGING);
-        let next = document.map(|document| revision(context, document));
-        made = Some(now.micros() / 1000);
+        let id = storage::revision_id(now, last.map(AttachedResourcePolicy::last_revision));
+        let next = document.map(|document| (Arc::from(document), id));
+        made = Some(id);
         Arc::make_mut(&mut shape.attached).set_policy(AttachedResourcePolicy {
             stream: resource.stream.map(Into::into),
             current: next,

@@ -53,7 +53,9 @@ impl Stages for Operation {
         let (name, request) = checked;
         let definition = definition::read(context, request)?;
         let policy = request.resource_policy.as_deref();
-        let policy = policy.map(|text| policies::document(text, false)).transpose()?;
+        let policy = policy
+            .map(|text| policies::document(context, text, false))
+            .transpose()?;
         context.record(|recorder| recorder.name_table(name));
         Ok(Plan {
             name,

@@ -79,16 +79,16 @@ pub fn begin(
 ) -> Result<TransferStart, ApiError> {
     let kind = about.kind();
     let region = context.engine.catalog().region_or_new(&context.scope);
-    let taken = |arn: &str| region.transfers.has(kind, arn);
-    let arn = arn::new_arn(context, &table_arn, resource(kind), taken);
     let requested = match &about {
         TransferRequest::Export(request) => format!("{request:?}"),
         TransferRequest::Import(request) => format!("{request:?}"),
         TransferRequest::BulkPut(request) => format!("{request:?}"),
     };
     let fingerprint = StableHash::new(0).bytes(requested.as_bytes()).finish();
+    let under = table_arn.clone();
+    let new_arn = |taken: &dyn Fn(&str) -> bool| arn::new_arn(context, &under, resource(kind), taken);
     let record = TransferRecord {
-        arn,
+        arn: String::new(),
         table_name: name,
         table_arn,
         about,
@@ -107,7 +107,7 @@ pub fn begin(
                     .plus(Duration::from_secs(crate::limits::TRANSFER_TOKEN_SECONDS))
         }
     };
-    Ok(match region.transfers.begin(record, table_id, holds)? {
+    Ok(match region.transfers.begin(record, table_id, new_arn, holds)? {
         StartOutcome::New(transfer) => TransferStart::New(transfer),
         StartOutcome::Same(transfer) => TransferStart::Same(transfer),
         StartOutcome::Other => TransferStart::Conflict,

@@ -26,7 +26,8 @@ impl BackupKind {
 /// A backup, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupRecord {
-    /// Its ARN: the table's, and an id that begins with the moment of its creation.
+    /// Its ARN: the table's, and an id that begins with the moment of its creation, or of a system backup with the next free
+    /// millisecond.
     pub arn: String,
     /// Its name, which need not be unique.
     pub name: String,
@@ -45,19 +46,17 @@ pub struct BackupRecord {
 }
 
 impl BackupRecord {
-    /// A backup of a table with this count, created at `created`, with this end of its id.
+    /// A backup of a table with this count, created at `created`. Its ARN is chosen when it is added to the others.
     pub fn new(
         (table, count): (&TableIdentity, ItemCount),
         name: String,
         kind: BackupKind,
         created: Moment,
-        tail: u32,
     ) -> BackupRecord {
-        // The id has milliseconds, and the moment is the id's.
-        let millis = created.micros().div_euclid(1000);
-        let created = Moment::from_micros(millis * 1000);
+        // A backup's moment has milliseconds, as the id in its ARN.
+        let created = Moment::from_micros(created.micros().div_euclid(1000) * 1000);
         BackupRecord {
-            arn: format!("{}/backup/{millis:014}-{tail:08x}", table.arn),
+            arn: String::new(),
             name,
             kind,
             created,

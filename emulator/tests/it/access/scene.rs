@@ -24,7 +24,7 @@ impl Scene {
         Scene {
             configuration: json!({
                 "accounts": {
-                    ACCOUNT: {"accessKeys": root("ROOT"), "roles": {"App": {"policies": identity, "sessions": session}}},
+                    ACCOUNT: {"accessKeys": root("ROOT"), "roles": {"App": {"policies": identity, "sessions": session}, "Other": {}}},
                     OTHER: {"accessKeys": root("OTHERROOT")}
                 },
                 "vpcEndpoints": {"vpce-1": {"vpc": "vpc-1"}}
