@@ -1,5 +1,6 @@
 //! The content of files: tables and their items.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
@@ -129,6 +130,31 @@ impl Seed {
     pub fn append(&mut self, mut other: Seed) {
         self.tables.append(&mut other.tables);
         self.items.append(&mut other.items);
+    }
+
+    /// Removes the tables with these names and their items, and returns the names that it has found, in alphabetical order.
+    ///
+    /// ```
+    /// use dynatwin_seed::Seed;
+    ///
+    /// let mut seed = Seed::parse("Users.csv", b"id,age\na,30\n")?;
+    /// let names = ["Users".to_owned(), "Orders".to_owned()].into();
+    /// assert_eq!(seed.remove_tables(&names), ["Users"]);
+    /// assert!(seed.items.is_empty());
+    /// # Ok::<(), dynatwin_seed::Error>(())
+    /// ```
+    pub fn remove_tables(&mut self, names: &HashSet<String>) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        let mut stays = |name: &String| {
+            let is_named = names.contains(name);
+            if is_named {
+                found.insert(name.clone());
+            }
+            !is_named
+        };
+        self.tables.retain(|table| stays(&table.name));
+        self.items.retain(|items| stays(&items.table));
+        found.into_iter().collect()
     }
 
     /// Adds items that are all there.

@@ -1,5 +1,6 @@
 //! Creates an engine from the flags.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Read};
@@ -10,7 +11,7 @@ use dynatwin_engine::iam::{Directory, PolicyWarning, SigningKey};
 use dynatwin_engine::quotas::REQUEST_BODY;
 use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings, TimeToLive};
 use dynatwin_files::Buckets;
-use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
+use dynatwin_seed::{Existing, Seed, load_engine};
 
 use crate::flags::{CONDITIONS, ClockChoice, Flags, Sync};
 use crate::free::Freeing;
@@ -139,7 +140,8 @@ fn read(file: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Loads the files of `--load`, and returns a line about each. Existing tables and their items stay unchanged.
+/// Loads the files of `--load`, and returns a line about each. Tables that exist before the first file is loaded stay unchanged,
+/// with their items, whether the files define these tables or only have items for them.
 pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed::Error> {
     let caller = owner(|name| std::env::var(name).ok());
     let who = if flags.shared_db {
@@ -148,12 +150,29 @@ pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed
         let Caller { access_key, region } = &caller;
         format!(" for access key {access_key} in {region} (--shared-db shows them to all callers)")
     };
+    let before: HashSet<String> = engine.tables(&caller).into_iter().collect();
     let read = flags.load.iter().map(|file| {
-        let loaded = load_engine(engine, &caller, Seed::read(file)?, Existing::Skip)?;
-        let Loaded { tables, items } = loaded;
-        Ok(format!("Loaded {tables} tables and {items} items from {file}{who}."))
+        let mut seed = Seed::read(file)?;
+        let kept = seed.remove_tables(&before);
+        let kept = match kept.as_slice() {
+            [] => String::new(),
+            [table] => format!(" Table {table} existed before this start and is unchanged."),
+            _ => format!(
+                " Tables {} existed before this start and are unchanged.",
+                kept.join(", ")
+            ),
+        };
+        let loaded = load_engine(engine, &caller, seed, Existing::Skip)?;
+        let (tables, items) = (counted(loaded.tables, "table"), counted(loaded.items, "item"));
+        Ok(format!("Loaded {tables} and {items} from {file}{who}.{kept}"))
     });
     read.collect()
+}
+
+/// Returns a number with its noun: `1 table`, `2 tables`.
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 /// The caller that the tables of `--load` belong to: that of the SDKs, which have the same environment.
@@ -326,9 +345,9 @@ mod tests {
         let changed = table("One", r#"[{"id": "a", "v": 2}, {"id": "b", "v": 2}]"#);
         let two = table("Two", r#"[{"id": "c"}]"#);
         for (tables, line) in [
-            (one.clone(), "Loaded 1 tables and 1 items from "),
+            (one.clone(), "Loaded 1 table and 1 item from "),
             (one, "Loaded 0 tables and 0 items from "),
-            (format!("{changed}, {two}"), "Loaded 1 tables and 1 items from "),
+            (format!("{changed}, {two}"), "Loaded 1 table and 1 item from "),
         ] {
             std::fs::write(&path, format!(r#"{{"tables": [{tables}]}}"#)).unwrap();
             let lines = load(&flags, &engine).unwrap();
@@ -339,6 +358,91 @@ mod tests {
         }
         assert_eq!(engine.items(&caller, "Two").unwrap().len(), 1);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    /// Files with only items are loaded into the tables that an earlier file of the same start has created, and into no
+    /// others: a restart with the same files keeps changes and deletions.
+    #[test]
+    fn items_of_other_files_are_loaded_only_into_tables_of_the_same_start() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-load-items-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).unwrap();
+            folder.join(name).to_str().unwrap().to_owned()
+        };
+        let definition = |name: &str| {
+            format!(
+                r#"{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}]}}"#
+            )
+        };
+        let one = file("one.json", &definition("One"));
+        let two = file("two.json", &definition("Two"));
+        let first = format!("One={}", file("first.jsonl", "{\"id\":\"c\"}\n{\"id\":\"d\"}\n"));
+        let second = format!("One={}", file("second.csv", "id\ne\n"));
+        let of_two = format!("Two={}", file("of-two.jsonl", "{\"id\":\"x\"}\n"));
+        let both = file(
+            "both.json",
+            r#"{"items": {"One": [{"id": "c"}], "Two": [{"id": "y"}]}}"#,
+        );
+        let flags = |files: &[&String]| {
+            let words = files.iter().flat_map(|file| ["--load", file.as_str()]);
+            let words = ["--clock", "settable", "--shared-db"].into_iter().chain(words);
+            match parse(words.map(str::to_owned), |_| None) {
+                Ok(Invocation::Run(flags)) => flags,
+                other => panic!("{other:?}"),
+            }
+        };
+        let engine = engine(&flags(&[]));
+        let caller = owner(|_| None);
+        let ask = |operation: &str, body: &str| engine.dispatch(&caller, operation, body.as_bytes());
+        let count = |table: &str| engine.items(&caller, table).unwrap().len();
+        let unchanged = " Table One existed before this start and is unchanged.";
+        for (files, expected, items) in [
+            (
+                vec![&one, &first, &second],
+                vec![
+                    ("1 table and 0 items", ""),
+                    ("0 tables and 2 items", ""),
+                    ("0 tables and 1 item", ""),
+                ],
+                3,
+            ),
+            (
+                vec![&one, &first, &second],
+                vec![("0 tables and 0 items", unchanged); 3],
+                2,
+            ),
+            (
+                vec![&two, &of_two, &first, &both],
+                vec![
+                    ("1 table and 0 items", ""),
+                    ("0 tables and 1 item", ""),
+                    ("0 tables and 0 items", unchanged),
+                    ("0 tables and 1 item", unchanged),
+                ],
+                2,
+            ),
+            (
+                vec![&both],
+                vec![(
+                    "0 tables and 0 items",
+                    " Tables One, Two existed before this start and are unchanged.",
+                )],
+                2,
+            ),
+        ] {
+            let lines = load(&flags(&files), &engine).unwrap();
+            assert_eq!(lines.len(), expected.len());
+            for (line, (begin, end)) in lines.iter().zip(expected) {
+                assert!(line.starts_with(&format!("Loaded {begin} from ")), "{line}");
+                assert!(line.ends_with(&format!(".{end}")), "{line}");
+            }
+            assert_eq!(count("One"), items, "{files:?}");
+            ask("DeleteItem", r#"{"TableName": "One", "Key": {"id": {"S": "d"}}}"#);
+        }
+        assert_eq!(count("Two"), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     /// The number of an account keeps its leading zeros without quotes, and the encodings of other editors are read or named.
