@@ -144,9 +144,11 @@ pub(crate) fn create(database: &dyn Database, table: &Table) -> Result<(), CallE
         let body = json!({"TableName": table.name, "PointInTimeRecoverySpecification": specification});
         send(database, "UpdateContinuousBackups", &body)?;
     }
-    if table.insights {
-        let body = json!({"TableName": table.name, "ContributorInsightsAction": "ENABLE"});
-        send(database, "UpdateContributorInsights", &body)?;
+    for insights in &table.insights {
+        let mut body = insights.clone();
+        body.insert("TableName".into(), json!(table.name));
+        body.insert("ContributorInsightsAction".into(), json!("ENABLE"));
+        send(database, "UpdateContributorInsights", &Json::Object(body))?;
     }
     Ok(())
 }

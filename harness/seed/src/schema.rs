@@ -188,6 +188,12 @@ pub(crate) const TABLE_DESCRIPTION: &[(&str, MemberType)] = &[
 /// The members of an index that has its key elsewhere.
 pub(crate) const INDEX: &[(&str, MemberType)] = &[("IndexName", MemberType::Text), ("Projection", PROJECTION)];
 
+/// The members of a replica's index that are read.
+pub(crate) const REPLICA_INDEX: &[(&str, MemberType)] = &[
+    ("IndexName", MemberType::Text),
+    ("ContributorInsightsSpecification", INSIGHTS),
+];
+
 pub(crate) const CLOUDFORMATION_TABLE: &[(&str, MemberType)] = &[
     ("AttributeDefinitions", ATTRIBUTES),
     ("BillingMode", MemberType::Text),

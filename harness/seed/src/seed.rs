@@ -39,8 +39,9 @@ pub struct Table {
     pub time_to_live: Option<String>,
     /// UpdateContinuousBackups' `PointInTimeRecoverySpecification`, if recovery is on.
     pub recovery: Option<Json>,
-    /// Whether Contributor Insights are on.
-    pub insights: bool,
+    /// UpdateContributorInsights' `IndexName` and `ContributorInsightsMode` for each resource whose Contributor Insights are on: the
+    /// table, without `IndexName`, and its indexes.
+    pub insights: Vec<Map<String, Json>>,
 }
 
 /// Items of one table, read lazily.
@@ -199,7 +200,7 @@ impl Table {
             create: members,
             time_to_live,
             recovery,
-            insights: false,
+            insights: Vec::new(),
         })
     }
 

@@ -72,11 +72,13 @@ fn a_serverless_template() {
     let backups = filled.ask("DescribeContinuousBackups", json!({"TableName": "stack-test-sessions"}));
     let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
     assert_eq!(recovery["PointInTimeRecoveryStatus"], "ENABLED");
-    let insights = filled.ask(
-        "DescribeContributorInsights",
+    for of in [
         json!({"TableName": "stack-test-sessions"}),
-    );
-    assert_eq!(insights["ContributorInsightsStatus"], "ENABLED");
+        json!({"TableName": "stack-test-sessions", "IndexName": "bySk"}),
+    ] {
+        let insights = filled.ask("DescribeContributorInsights", of.clone());
+        assert_eq!(insights["ContributorInsightsStatus"], "ENABLED", "{of}");
+    }
     let simple = filled.table("OnlyInTest");
     assert_eq!(
         simple["AttributeDefinitions"][0],
