@@ -137,7 +137,7 @@ impl Command {
         let copied = match (from, is_url(&self.to)) {
             (Some(from), true) => copy(&from, &self.destination()?, &self.options, &report)?,
             (Some(from), false) => export(&from, &self.options.tables, Path::new(&self.to), &report)?,
-            (None, true) => self.load(&self.destination()?)?,
+            (None, true) => self.load(&self.destination()?, &|text| progress.line(text))?,
             (None, false) => {
                 return Err(format!(
                     "files can be copied only to an endpoint, and {} is not one",
@@ -149,7 +149,7 @@ impl Command {
         Ok(())
     }
 
-    fn load(&self, to: &dyn Database) -> Result<u64, String> {
+    fn load(&self, to: &dyn Database, note: &dyn Fn(&str)) -> Result<u64, String> {
         let mut seed = Seed::default();
         for source in &self.sources {
             seed.append(Seed::read(source).map_err(|error| error.to_string())?);
@@ -159,7 +159,7 @@ impl Command {
             seed.tables.retain(|table| tables.contains(&table.name));
             seed.items.retain(|items| tables.contains(&items.table));
         }
-        let loaded = load::load(to, seed, Existing::Fill).map_err(|error| error.to_string())?;
+        let loaded = load::load(to, seed, Existing::Fill, note).map_err(|error| error.to_string())?;
         Ok(loaded.items as u64)
     }
 
@@ -381,7 +381,7 @@ mod tests {
             let to = crate::database::InProcess::new(&engine, &caller);
             let line = format!("{} --to http://localhost:1 {flags}", file.display());
             let command = parsed("import", &line).unwrap().unwrap();
-            assert_eq!(command.load(&to), Ok(items), "{flags}");
+            assert_eq!(command.load(&to, &|_| ()), Ok(items), "{flags}");
             assert_eq!(engine.tables(&caller), tables, "{flags}");
         }
         std::fs::remove_file(&file).unwrap();

@@ -185,6 +185,20 @@ pub(crate) const TABLE_DESCRIPTION: &[(&str, MemberType)] = &[
     ("WarmThroughput", WARM),
 ];
 
+/// The members of a table's definition beside `Table`, which is DescribeTable's: settings that other operations have.
+pub(crate) const DEFINITION: &[(&str, MemberType)] = &[
+    ("TimeToLiveSpecification", TIME_TO_LIVE),
+    ("PointInTimeRecoverySpecification", RECOVERY),
+    ("Tags", TAGS),
+    (
+        "ContributorInsights",
+        MemberType::List(&MemberType::Object(&[
+            ("IndexName", MemberType::Text),
+            ("ContributorInsightsMode", MemberType::Text),
+        ])),
+    ),
+];
+
 /// The members of an index that has its key elsewhere.
 pub(crate) const INDEX: &[(&str, MemberType)] = &[("IndexName", MemberType::Text), ("Projection", PROJECTION)];
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::document::Node;
+use crate::document::{Node, Value};
 use crate::error::{Error, Problem};
 use crate::schema;
 
@@ -214,7 +214,7 @@ impl Table {
     pub(crate) fn of_create_table(file: &str, node: &Node, beside: &[&str]) -> Result<Table, Problem> {
         let own = Node {
             line: node.line,
-            value: crate::document::Value::Object(
+            value: Value::Object(
                 node.object("a table")?
                     .iter()
                     .filter(|(name, _)| !beside.contains(&name.as_str()))
@@ -225,8 +225,33 @@ impl Table {
         Table::new(file, node, schema::members(&own, schema::CREATE_TABLE, "a table")?)
     }
 
-    /// A table in the form of DescribeTable's answer.
+    /// A table in the form of DescribeTable's answer, with the settings that a copy writes beside `Table`. Other members are those
+    /// of a client, such as the metadata of the response.
+    pub(crate) fn of_definition(file: &str, node: &Node) -> Result<Table, Problem> {
+        let beside = node.object("a definition")?.iter();
+        let settings = beside.filter(|(name, _)| schema::DEFINITION.iter().any(|(known, _)| known == name));
+        let settings = Node::new(node.line, Value::Object(settings.cloned().collect()));
+        let mut settings = schema::members(&settings, schema::DEFINITION, "a definition")?;
+        let insights = settings.remove("ContributorInsights");
+        let description = node.get("Table").ok_or_else(|| node.problem("there is no Table"))?;
+        let mut table = Table::described(file, description, settings)?;
+        if let Some(Json::Array(insights)) = insights {
+            let each = insights.into_iter().filter_map(|insights| match insights {
+                Json::Object(members) => Some(members),
+                _ => None,
+            });
+            table.insights.extend(each);
+        }
+        Ok(table)
+    }
+
+    /// A table in the form of DescribeTable's `Table`.
     pub(crate) fn of_description(file: &str, node: &Node) -> Result<Table, Problem> {
+        Table::described(file, node, Map::new())
+    }
+
+    /// A table of a description and members of CreateTable's that a description does not have.
+    fn described(file: &str, node: &Node, settings: Map<String, Json>) -> Result<Table, Problem> {
         let mut members = schema::members(node, schema::TABLE_DESCRIPTION, "a table description")?;
         let summary = members.remove("BillingModeSummary");
         let on_demand = summary.is_some_and(|summary| summary["BillingMode"] == "PAY_PER_REQUEST");
@@ -240,6 +265,7 @@ impl Table {
             drop_description(index, on_demand);
         }
         drop_description(&mut members, on_demand);
+        members.extend(settings);
         Table::new(file, node, members)
     }
 }
