@@ -1,5 +1,6 @@
 //! The command lines `dynatwin copy` and `dynatwin import`.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -156,6 +157,13 @@ impl Command {
         }
         let tables = &self.options.tables;
         if !tables.is_empty() {
+            let defined = seed.tables.iter().map(|table| &table.name);
+            let present: BTreeSet<&String> = defined.chain(seed.items.iter().map(|items| &items.table)).collect();
+            if let Some(missing) = tables.iter().find(|table| !present.contains(table)) {
+                let present: Vec<&str> = present.into_iter().map(String::as_str).collect();
+                let (sources, present) = (self.sources.join(", "), present.join(", "));
+                return Err(format!("there is no table {missing} in {sources}; it has {present}"));
+            }
             seed.tables.retain(|table| tables.contains(&table.name));
             seed.items.retain(|items| tables.contains(&items.table));
         }
@@ -345,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Of a file only the tables that are named are written, and their items.
+    /// Of a file only the tables that are named are written, and their items; a name that it does not have is an error.
     #[test]
     fn named_tables_are_imported_alone() {
         let table = |name: &str| {
@@ -363,11 +371,21 @@ mod tests {
         );
         std::fs::write(&file, text).unwrap();
         for (flags, tables, items) in [
-            ("", &["Aaa", "Bbb", "Ccc"][..], 3),
-            ("--table Bbb", &["Bbb"], 1),
-            ("--table Ccc --table Aaa", &["Aaa", "Ccc"], 2),
-            ("--table Ddd", &[], 0),
+            ("", &["Aaa", "Bbb", "Ccc"][..], Ok(3)),
+            ("--table Bbb", &["Bbb"], Ok(1)),
+            ("--table Ccc --table Aaa", &["Aaa", "Ccc"], Ok(2)),
+            (
+                "--table Ddd",
+                &[],
+                Err("there is no table Ddd in FILE; it has Aaa, Bbb, Ccc"),
+            ),
+            (
+                "--table Aaa --table bbb",
+                &[],
+                Err("there is no table bbb in FILE; it has Aaa, Bbb, Ccc"),
+            ),
         ] {
+            let items = items.map_err(|error: &str| error.replace("FILE", &file.display().to_string()));
             let engine = dynatwin_engine::Engine::new(dynatwin_engine::Settings {
                 clock: dynatwin_engine::Clock::settable(dynatwin_engine::Moment::START),
                 seed: 7,
@@ -381,7 +399,7 @@ mod tests {
             let to = crate::database::InProcess::new(&engine, &caller);
             let line = format!("{} --to http://localhost:1 {flags}", file.display());
             let command = parsed("import", &line).unwrap().unwrap();
-            assert_eq!(command.load(&to, &|_| ()), Ok(items), "{flags}");
+            assert_eq!(command.load(&to, &|_| ()), items, "{flags}");
             assert_eq!(engine.tables(&caller), tables, "{flags}");
         }
         std::fs::remove_file(&file).unwrap();

@@ -101,8 +101,8 @@ pub enum CopyEvent<'a> {
     },
 }
 
-/// Copies tables with their indexes, streams, time to live, tags, recovery settings and Contributor Insights, then their items by a parallel Scan and
-/// BatchWriteItem. Returns the number of items.
+/// Copies tables with their indexes, stream settings, time to live, tags, recovery settings and Contributor Insights, then their
+/// items by a parallel Scan and BatchWriteItem. Returns the number of items.
 pub fn copy(
     from: &dyn Database,
     to: &dyn Database,
