@@ -376,6 +376,40 @@ mod tests {
         }
     }
 
+    /// A key and a stream that the template creates do not exist here, in any kind of table.
+    #[test]
+    fn keys_and_streams_of_the_template_are_left_out() {
+        let encryption =
+            |key: &str| format!("SSESpecification: {{SSEEnabled: true, SSEType: KMS, KMSMasterKeyId: {key}}}");
+        for (key, stream) in [
+            ("!GetAtt Key.Arn", "!GetAtt Str.Arn"),
+            ("!Ref Key", "!Sub 'x-${Str.Arn}'"),
+        ] {
+            let encrypted = encryption(key);
+            let stream = format!("KinesisStreamSpecification: {{StreamArn: {stream}}}");
+            for (kind, properties) in [
+                (TABLE, format!("{KEY}, {encrypted}, {stream}")),
+                (SIMPLE_TABLE, encrypted.clone()),
+                (
+                    GLOBAL_TABLE,
+                    format!(
+                        "{KEY}, SSESpecification: {{SSEEnabled: true, SSEType: KMS}},
+                         Replicas: [{{Region: x, SSESpecification: {{KMSMasterKeyId: {key}}}, {stream}}}]"
+                    ),
+                ),
+            ] {
+                let template = format!(
+                    "Resources:\n  Key: {{Type: AWS::KMS::Key}}\n  Str: {{Type: AWS::Kinesis::Stream}}\n  \
+                     Tab: {{Type: {kind}, Properties: {{{properties}}}}}\n"
+                );
+                let read = yaml(&template).and_then(|root| read("x.yaml", &root));
+                let seed = read.unwrap_or_else(|problem| panic!("{template}: {problem:?}"));
+                let expected = json!({"Enabled": true, "SSEType": "KMS"});
+                assert_eq!(seed.tables[0].create["SSESpecification"], expected, "{template}");
+            }
+        }
+    }
+
     /// A table is on-demand unless it has a billing mode or throughput.
     #[test]
     fn the_billing_mode_follows_from_the_throughput() {

@@ -581,7 +581,7 @@ fn unknown_members_are_refused_with_their_line() {
         (
             "x.yaml",
             "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      TableName: !Ref Name\n",
-            "x.yaml:5: `Name` is not known before the stack exists",
+            "x.yaml:5: the template has no resource or parameter Name",
         ),
         (
             "x.yaml",
