@@ -5,7 +5,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use dynatwin_engine::iam::{Directory, PolicyWarning, SigningKey};
 use dynatwin_engine::quotas::REQUEST_BODY;
@@ -234,26 +234,49 @@ pub fn start_line(flags: &Flags, engine: &Engine, server: &Server) -> String {
         .iter()
         .map(|address| format!("http://{address}"))
         .collect();
-    let speed = flags
-        .speed
-        .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
+    let clock = clock_state(flags, engine.clock());
     let kept = match (&flags.db_path, flags.sync) {
         (None, _) => "Data is in memory and is lost when the server stops.".to_owned(),
         (Some(path), Sync::Second) => format!("Data is stored in {path}, synced every second."),
         (Some(path), Sync::Always) => format!("Data is stored in {path}, synced before each answer."),
     };
     format!(
-        "Dynatwin {} listens on {} (conditions {conditions}, seed {seed}, clock {}{speed}). {kept}",
+        "Dynatwin {} listens on {} (conditions {conditions}, seed {seed}, clock {clock}). {kept}",
         env!("CARGO_PKG_VERSION"),
         endpoints.join(" and "),
-        flags.clock,
     )
+}
+
+/// Describes the clock of the flags, and what a directory or earlier requests have changed of it.
+fn clock_state(flags: &Flags, clock: &Clock) -> String {
+    let speed = flags
+        .speed
+        .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
+    let adjustment = clock.adjustment();
+    let ahead = Duration::from_micros(adjustment.offset.try_into().unwrap_or(0));
+    let state = match (flags.clock, flags.speed) {
+        _ if clock.is_frozen() => format!(", frozen at {}", clock.now()),
+        (ClockChoice::Settable, _) if clock.now() != Moment::START => format!(", at {}", clock.now()),
+        (ClockChoice::Settable, _) => String::new(),
+        (ClockChoice::System, None) if ahead.as_secs() > 0 => format!(", ahead by {}", rounded(ahead)),
+        (ClockChoice::System, None) => String::new(),
+        _ if adjustment.offset != 0 => format!(", continued at {}", clock.now()),
+        _ => String::new(),
+    };
+    format!("{}{speed}{state}", flags.clock)
+}
+
+/// Returns a duration in the largest unit of which it has at least two.
+fn rounded(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    let unit = units.into_iter().find(|(length, _)| seconds >= 2 * length);
+    let (length, noun) = unit.unwrap_or((1, "second"));
+    counted((seconds / length) as usize, noun)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use dynatwin_engine::Lag;
 
     use super::*;
@@ -358,6 +381,86 @@ mod tests {
         }
         assert_eq!(engine.items(&caller, "Two").unwrap().len(), 1);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    /// The state of a clock is printed, not what was asked for.
+    #[test]
+    fn the_start_line_has_the_state_of_the_clock() {
+        type Change = fn(&Clock);
+        let start = Moment::parse("2030-01-01T00:00:00Z").unwrap();
+        let cases: &[(&[&str], Change, &str)] = &[
+            (&[], |_| (), "system"),
+            (&[], |clock| clock.advance(Duration::from_millis(999)), "system"),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_secs(1)),
+                "system, ahead by 1 second",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_secs(119)),
+                "system, ahead by 119 seconds",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_secs(150)),
+                "system, ahead by 2 minutes",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_hours(47)),
+                "system, ahead by 47 hours",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_hours(1130 * 24)),
+                "system, ahead by 1130 days",
+            ),
+            (&["--clock", "settable"], |_| (), "settable"),
+            (
+                &["--clock", "settable"],
+                |clock| clock.advance(Duration::from_secs(1)),
+                "settable, at 2026-01-01T00:00:01.000Z",
+            ),
+            (
+                &["--clock", "2020-01-01T00:00:00Z"],
+                |_| (),
+                "from 2020-01-01T00:00:00.000Z",
+            ),
+            (
+                &["--clock", "2020-01-01T00:00:00Z", "--speed", "2"],
+                |_| (),
+                "from 2020-01-01T00:00:00.000Z at 2 times its speed",
+            ),
+            (&["--speed", "2"], |_| (), "system at 2 times its speed"),
+        ];
+        for (words, change, expect) in cases {
+            let flags = match parse(words.iter().map(|word| (*word).to_owned()), |_| None) {
+                Ok(Invocation::Run(flags)) => flags,
+                other => panic!("{words:?}: {other:?}"),
+            };
+            let clock = clock(&flags);
+            change(&clock);
+            assert_eq!(clock_state(&flags, &clock), *expect, "{words:?}");
+        }
+        // A stored moment is later, so the clock continues from there.
+        for words in [&["--clock", "2020-01-01T00:00:00Z"][..], &["--speed", "0.000001"]] {
+            let words = words.iter().map(|word| (*word).to_owned());
+            let Ok(Invocation::Run(flags)) = parse(words, |_| None) else {
+                panic!("the flags are known");
+            };
+            let clock = clock(&flags);
+            clock.set(start.plus(Duration::from_hours(876_000)));
+            let state = clock_state(&flags, &clock);
+            assert!(state.contains(", continued at 21"), "{state}");
+        }
+        let flags = Flags::default();
+        let clock = Clock::system(|| Moment::START);
+        clock.freeze();
+        assert_eq!(
+            clock_state(&flags, &clock),
+            "system, frozen at 2026-01-01T00:00:00.000Z"
+        );
     }
 
     /// Files with only items are loaded into the tables that an earlier file of the same start has created, and into no
