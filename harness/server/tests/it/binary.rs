@@ -669,6 +669,37 @@ fn a_server_that_is_full_serves_reads_and_deletes() {
     }
 }
 
+/// A memory limit that the process exceeds from the start, and variables that set no flag, are named at startup.
+#[test]
+#[cfg(not(target_env = "msvc"))]
+fn settings_that_cannot_work_are_named() {
+    for (words, variables, expect) in [
+        (&["--max-memory", "1GB"][..], &[("DYNATWIN_LOG", "off")][..], &[][..]),
+        (
+            &["--max-memory", "12"],
+            &[],
+            &["dynatwin: --max-memory 12: the process has allocated "],
+        ),
+        (
+            &[],
+            &[("DYNATWIN_PROT", "1"), ("DYNATWIN_SERVICE_HOST", "10.0.0.1")],
+            &["dynatwin: DYNATWIN_PROT sets no flag; --help lists the variables"],
+        ),
+    ] {
+        let mut command = dynatwin(&[&["--port", "0"], words].concat());
+        command.envs(variables.iter().copied());
+        let mut server = Running::spawn(command);
+        assert_eq!(server.signal("TERM"), Some(0));
+        let mut err = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        let lines: Vec<_> = err.lines().collect();
+        assert_eq!(lines.len(), expect.len(), "{words:?}: {err}");
+        for (line, begin) in lines.iter().zip(expect) {
+            assert!(line.starts_with(begin), "{words:?}: {err}");
+        }
+    }
+}
+
 #[test]
 fn flags_of_dynamodb_local_start_it() {
     let words = "-Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -inMemory -cors * \
