@@ -136,9 +136,22 @@ impl Command {
             _ => None,
         };
         let copied = match (from, is_url(&self.to)) {
-            (Some(from), true) => copy(&from, &self.destination()?, &self.options, &report)?,
-            (Some(from), false) => export(&from, &self.options.tables, Path::new(&self.to), &report)?,
-            (None, true) => self.load(&self.destination()?, &|text| progress.line(text))?,
+            (Some(from), true) => {
+                let to = self.destination()?;
+                from.expect_answer()?;
+                to.expect_answer()?;
+                copy(&from, &to, &self.options, &report)?
+            }
+            (Some(from), false) => {
+                from.expect_answer()?;
+                export(&from, &self.options.tables, Path::new(&self.to), &report)?
+            }
+            (None, true) => {
+                let seed = self.seed()?;
+                let to = self.destination()?;
+                to.expect_answer()?;
+                load(&to, seed, &|text| progress.line(text))?
+            }
             (None, false) => {
                 return Err(format!(
                     "files can be copied only to an endpoint, and {} is not one",
@@ -150,7 +163,8 @@ impl Command {
         Ok(())
     }
 
-    fn load(&self, to: &dyn Database, note: &dyn Fn(&str)) -> Result<u64, String> {
+    /// Reads the files, as far as the tables are named.
+    fn seed(&self) -> Result<Seed, String> {
         let mut seed = Seed::default();
         for source in &self.sources {
             seed.append(Seed::read(source).map_err(|error| error.to_string())?);
@@ -167,8 +181,7 @@ impl Command {
             seed.tables.retain(|table| tables.contains(&table.name));
             seed.items.retain(|items| tables.contains(&items.table));
         }
-        let loaded = load::load(to, seed, Existing::Fill, note).map_err(|error| error.to_string())?;
-        Ok(loaded.items as u64)
+        Ok(seed)
     }
 
     /// Returns the endpoint to write to, after the user has confirmed one on another machine.
@@ -184,6 +197,12 @@ impl Command {
         }
         Ok(endpoint)
     }
+}
+
+/// Loads tables and items, and returns the number of items.
+fn load(to: &dyn Database, seed: Seed, note: &dyn Fn(&str)) -> Result<u64, String> {
+    let loaded = load::load(to, seed, Existing::Fill, note).map_err(|error| error.to_string())?;
+    Ok(loaded.items as u64)
 }
 
 fn confirm(endpoint: &Endpoint) -> Result<(), String> {
@@ -399,7 +418,8 @@ mod tests {
             let to = crate::database::InProcess::new(&engine, &caller);
             let line = format!("{} --to http://localhost:1 {flags}", file.display());
             let command = parsed("import", &line).unwrap().unwrap();
-            assert_eq!(command.load(&to, &|_| ()), items, "{flags}");
+            let loaded = command.seed().and_then(|seed| load(&to, seed, &|_| ()));
+            assert_eq!(loaded, items, "{flags}");
             assert_eq!(engine.tables(&caller), tables, "{flags}");
         }
         std::fs::remove_file(&file).unwrap();

@@ -172,7 +172,8 @@ fn export_table(
 ) -> Result<u64, String> {
     let of_io = |error: std::io::Error| format!("{}: {error}", directory.display());
     if directory.join("manifest-summary.json").exists() {
-        return Err(format!("{}: there is an export already", directory.display()));
+        let problem = "there is an export already; name another directory, or delete this one";
+        return Err(format!("{}: {problem}", directory.display()));
     }
     fs::create_dir_all(directory.join("data")).map_err(of_io)?;
     let name = "items.json.gz";

@@ -736,7 +736,11 @@ fn an_export_is_loaded_again() {
         assert_eq!(again.items(table), first.items(table), "{table}");
     }
     let refused = dynatwin_seed::export(&InProcess::new(&first.0, &caller), &[], &folder.0, &|_| ());
-    assert!(refused.unwrap_err().contains("there is an export already"));
+    assert!(
+        refused
+            .unwrap_err()
+            .contains("there is an export already; name another directory, or delete this one")
+    );
     let summary = folder.0.join("Bin/manifest-summary.json");
     let whole = fs::read_to_string(&summary).unwrap();
     for (right, wrong, message) in [
