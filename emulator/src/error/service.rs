@@ -12,7 +12,7 @@ impl ApiError {
     pub fn out_of_memory() -> ApiError {
         ApiError::new(
             ErrorKind::InternalServerError,
-            "The emulator stores as much as its memory limit allows; reads and deletes go on.",
+            "The memory limit (--max-memory) is reached: writes that store more fail, reads and deletes continue.",
         )
     }
 

@@ -505,7 +505,7 @@ impl fmt::Display for Rule {
 ///
 /// let conflict = Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).operation("GetItem");
 /// let refused = Faults::new(7).add(conflict, Moment::START).unwrap_err();
-/// assert_eq!(refused.to_string(), "GetItem is not modelled with TransactionConflictException.");
+/// assert_eq!(refused.to_string(), "GetItem never returns TransactionConflictException.");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum InvalidRule {
@@ -542,7 +542,7 @@ impl fmt::Display for InvalidRule {
                 )
             }
             InvalidRule::Unsuited(operation, Verdict::Exception(kind)) => {
-                write!(formatter, "{operation} is not modelled with {}.", exception_name(*kind))
+                write!(formatter, "{operation} never returns {}.", exception_name(*kind))
             }
             InvalidRule::Unsuited(operation, _) => write!(
                 formatter,
@@ -550,7 +550,7 @@ impl fmt::Display for InvalidRule {
                 JOBS.join(", ")
             ),
             InvalidRule::Unmodelled(kind) => {
-                write!(formatter, "No operation is modelled with {}.", exception_name(*kind))
+                write!(formatter, "No operation returns {}.", exception_name(*kind))
             }
             InvalidRule::EmptyWindow => formatter.write_str("The rule's time ends before it begins."),
             InvalidRule::NothingMovesClock => formatter.write_str("Only a rule with a wait can move the clock."),

@@ -757,11 +757,11 @@ fn a_rule_that_can_never_act_is_refused() {
     for (rule, expect) in [
         (
             rule(ErrorKind::TransactionConflict).operation("GetItem"),
-            "GetItem is not modelled with TransactionConflictException.",
+            "GetItem never returns TransactionConflictException.",
         ),
         (
             rule(ErrorKind::RequestLimitExceeded).operation("CreateTable"),
-            "CreateTable is not modelled with RequestLimitExceeded.",
+            "CreateTable never returns RequestLimitExceeded.",
         ),
         (
             rule(ErrorKind::TransactionConflict).operation("GetItm"),
@@ -773,7 +773,7 @@ fn a_rule_that_can_never_act_is_refused() {
         ),
         (
             rule(ErrorKind::InvalidSignature),
-            "No operation is modelled with InvalidSignatureException.",
+            "No operation returns InvalidSignatureException.",
         ),
         (
             Rule::new(Verdict::FailJob(JobFault::Internal)).operation("PutItem"),

@@ -34,6 +34,6 @@ mod _dynatwin {
 }
 
 /// Refuses `--max-memory`, because Python's allocator does not count the engine's memory.
-fn no_limit(_: Arc<Engine>, _: u64) -> Result<(), String> {
+fn no_limit(_: Arc<Engine>, _: u64) -> Result<Option<String>, String> {
     Err("--max-memory is not available in the Python package".into())
 }

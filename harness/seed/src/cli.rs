@@ -1,5 +1,6 @@
 //! The command lines `dynatwin copy` and `dynatwin import`.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -135,9 +136,22 @@ impl Command {
             _ => None,
         };
         let copied = match (from, is_url(&self.to)) {
-            (Some(from), true) => copy(&from, &self.destination()?, &self.options, &report)?,
-            (Some(from), false) => export(&from, &self.options.tables, Path::new(&self.to), &report)?,
-            (None, true) => self.load(&self.destination()?)?,
+            (Some(from), true) => {
+                let to = self.destination()?;
+                from.expect_answer()?;
+                to.expect_answer()?;
+                copy(&from, &to, &self.options, &report)?
+            }
+            (Some(from), false) => {
+                from.expect_answer()?;
+                export(&from, &self.options.tables, Path::new(&self.to), &report)?
+            }
+            (None, true) => {
+                let seed = self.seed()?;
+                let to = self.destination()?;
+                to.expect_answer()?;
+                load(&to, seed, &|text| progress.line(text))?
+            }
             (None, false) => {
                 return Err(format!(
                     "files can be copied only to an endpoint, and {} is not one",
@@ -149,18 +163,25 @@ impl Command {
         Ok(())
     }
 
-    fn load(&self, to: &dyn Database) -> Result<u64, String> {
+    /// Reads the files, as far as the tables are named.
+    fn seed(&self) -> Result<Seed, String> {
         let mut seed = Seed::default();
         for source in &self.sources {
             seed.append(Seed::read(source).map_err(|error| error.to_string())?);
         }
         let tables = &self.options.tables;
         if !tables.is_empty() {
+            let defined = seed.tables.iter().map(|table| &table.name);
+            let present: BTreeSet<&String> = defined.chain(seed.items.iter().map(|items| &items.table)).collect();
+            if let Some(missing) = tables.iter().find(|table| !present.contains(table)) {
+                let present: Vec<&str> = present.into_iter().map(String::as_str).collect();
+                let (sources, present) = (self.sources.join(", "), present.join(", "));
+                return Err(format!("there is no table {missing} in {sources}; it has {present}"));
+            }
             seed.tables.retain(|table| tables.contains(&table.name));
             seed.items.retain(|items| tables.contains(&items.table));
         }
-        let loaded = load::load(to, seed, Existing::Fill).map_err(|error| error.to_string())?;
-        Ok(loaded.items as u64)
+        Ok(seed)
     }
 
     /// Returns the endpoint to write to, after the user has confirmed one on another machine.
@@ -176,6 +197,12 @@ impl Command {
         }
         Ok(endpoint)
     }
+}
+
+/// Loads tables and items, and returns the number of items.
+fn load(to: &dyn Database, seed: Seed, note: &dyn Fn(&str)) -> Result<u64, String> {
+    let loaded = load::load(to, seed, Existing::Fill, note).map_err(|error| error.to_string())?;
+    Ok(loaded.items as u64)
 }
 
 fn confirm(endpoint: &Endpoint) -> Result<(), String> {
@@ -345,7 +372,7 @@ mod tests {
         }
     }
 
-    /// Of a file only the tables that are named are written, and their items.
+    /// Of a file only the tables that are named are written, and their items; a name that it does not have is an error.
     #[test]
     fn named_tables_are_imported_alone() {
         let table = |name: &str| {
@@ -363,11 +390,21 @@ mod tests {
         );
         std::fs::write(&file, text).unwrap();
         for (flags, tables, items) in [
-            ("", &["Aaa", "Bbb", "Ccc"][..], 3),
-            ("--table Bbb", &["Bbb"], 1),
-            ("--table Ccc --table Aaa", &["Aaa", "Ccc"], 2),
-            ("--table Ddd", &[], 0),
+            ("", &["Aaa", "Bbb", "Ccc"][..], Ok(3)),
+            ("--table Bbb", &["Bbb"], Ok(1)),
+            ("--table Ccc --table Aaa", &["Aaa", "Ccc"], Ok(2)),
+            (
+                "--table Ddd",
+                &[],
+                Err("there is no table Ddd in FILE; it has Aaa, Bbb, Ccc"),
+            ),
+            (
+                "--table Aaa --table bbb",
+                &[],
+                Err("there is no table bbb in FILE; it has Aaa, Bbb, Ccc"),
+            ),
         ] {
+            let items = items.map_err(|error: &str| error.replace("FILE", &file.display().to_string()));
             let engine = dynatwin_engine::Engine::new(dynatwin_engine::Settings {
                 clock: dynatwin_engine::Clock::settable(dynatwin_engine::Moment::START),
                 seed: 7,
@@ -381,7 +418,8 @@ mod tests {
             let to = crate::database::InProcess::new(&engine, &caller);
             let line = format!("{} --to http://localhost:1 {flags}", file.display());
             let command = parsed("import", &line).unwrap().unwrap();
-            assert_eq!(command.load(&to), Ok(items), "{flags}");
+            let loaded = command.seed().and_then(|seed| load(&to, seed, &|_| ()));
+            assert_eq!(loaded, items, "{flags}");
             assert_eq!(engine.tables(&caller), tables, "{flags}");
         }
         std::fs::remove_file(&file).unwrap();

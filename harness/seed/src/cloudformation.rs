@@ -57,7 +57,8 @@ fn table(file: &str, id: &str, resource: &Node, template: &Template<'_>) -> Resu
         _ => schema::members(&properties, schema::CLOUDFORMATION_TABLE, TABLE)?,
     };
     members.entry("TableName").or_insert_with(|| id.into());
-    let insights = members.remove("ContributorInsightsSpecification");
+    let specification = members.remove("ContributorInsightsSpecification");
+    let mut insights = Vec::from_iter(insights(None, specification));
     // A destination is a stream of another service, which does not exist here.
     members.remove("KinesisStreamSpecification");
     if let Some(Json::Object(mut policy)) = members.remove("ResourcePolicy")
@@ -76,11 +77,23 @@ fn table(file: &str, id: &str, resource: &Node, template: &Template<'_>) -> Resu
     }
     let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
     for index in indexes.into_iter().flatten().filter_map(Json::as_object_mut) {
-        index.remove("ContributorInsightsSpecification");
+        let specification = index.remove("ContributorInsightsSpecification");
+        insights.extend(self::insights(index.get("IndexName"), specification));
     }
     let mut table = Table::new(file, resource, members)?;
-    table.insights = insights.is_some_and(|insights| insights["Enabled"] == Json::Bool(true));
+    table.insights = insights;
     Ok(table)
+}
+
+/// The members of UpdateContributorInsights for a table or an index, if they are enabled.
+fn insights(index: Option<&Json>, specification: Option<Json>) -> Option<Map<String, Json>> {
+    let mut specification = specification.filter(|specification| specification["Enabled"] == Json::Bool(true))?;
+    let mode = Some(specification["Mode"].take()).filter(|mode| !mode.is_null());
+    let members = [("IndexName", index.cloned()), ("ContributorInsightsMode", mode)];
+    let members = members
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Some(members.collect())
 }
 
 /// A table of `AWS::Serverless::SimpleTable`, whose key is the string `id` unless another is given.
@@ -141,6 +154,7 @@ fn global(properties: &Node) -> Result<Map<String, Json>, Problem> {
     let own = Node::new(properties.line, Value::Object(own));
     let mut members = schema::members(&own, schema::CLOUDFORMATION_TABLE, GLOBAL_TABLE)?;
     let mut read_units = None;
+    let mut of_indexes = Vec::new();
     for (property, node) in replica.map_or(Ok(&[][..]), |replica| replica.object("a replica"))? {
         match property.as_str() {
             "ContributorInsightsSpecification"
@@ -153,8 +167,8 @@ fn global(properties: &Node) -> Result<Map<String, Json>, Problem> {
                 members.extend(schema::members(&alone, schema::CLOUDFORMATION_TABLE, "a replica")?);
             }
             "ReadProvisionedThroughputSettings" => read_units = Some(units(node, "ReadCapacity")?),
+            "GlobalSecondaryIndexes" => of_indexes = insights_of_indexes(node)?,
             "Region"
-            | "GlobalSecondaryIndexes"
             | "GlobalTableSettingsReplicationMode"
             | "KinesisStreamSpecification"
             | "ReadOnDemandThroughputSettings"
@@ -173,7 +187,33 @@ fn global(properties: &Node) -> Result<Map<String, Json>, Problem> {
         }
         members.insert("ProvisionedThroughput".into(), throughput);
     }
+    let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+    for index in indexes.into_iter().flatten().filter_map(Json::as_object_mut) {
+        let own = of_indexes.iter().find(|(name, _)| index.get("IndexName") == Some(name));
+        if let Some((_, insights)) = own {
+            index.insert("ContributorInsightsSpecification".into(), insights.clone());
+        }
+    }
     Ok(members)
+}
+
+/// The names of a replica's indexes with their `ContributorInsightsSpecification`; their throughput follows the table's.
+fn insights_of_indexes(indexes: &Node) -> Result<Vec<(Json, Json)>, Problem> {
+    let mut found = Vec::new();
+    for index in indexes.list("GlobalSecondaryIndexes")? {
+        let members = index.object("an index of a replica")?.iter();
+        let kept =
+            members.filter(|(name, _)| matches!(name.as_str(), "IndexName" | "ContributorInsightsSpecification"));
+        let index = Node::new(index.line, Value::Object(kept.cloned().collect()));
+        let mut members = schema::members(&index, schema::REPLICA_INDEX, "an index of a replica")?;
+        if let (Some(name), Some(insights)) = (
+            members.remove("IndexName"),
+            members.remove("ContributorInsightsSpecification"),
+        ) {
+            found.push((name, insights));
+        }
+    }
+    Ok(found)
 }
 
 /// The indexes of a global table without their throughput, which follows the table's.
@@ -274,7 +314,7 @@ mod tests {
         let recovery = json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7});
         assert_eq!(
             (table.time_to_live.as_deref(), table.recovery, table.insights),
-            (Some("t"), Some(recovery), false)
+            (Some("t"), Some(recovery), enabled(json!([{"IndexName": "i"}])))
         );
         let off = "TimeToLiveSpecification: {AttributeName: t, Enabled: false}, ContributorInsightsSpecification: {Enabled: true},
             PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: false}";
@@ -283,7 +323,91 @@ mod tests {
             &format!("{KEY}, {off}"),
             with_key(json!({"BillingMode": "PAY_PER_REQUEST"})),
         );
-        assert_eq!((table.time_to_live, table.recovery, table.insights), (None, None, true));
+        assert_eq!(
+            (table.time_to_live, table.recovery, table.insights),
+            (None, None, enabled(json!([{}])))
+        );
+    }
+
+    fn enabled(insights: Json) -> Vec<Map<String, Json>> {
+        serde_json::from_value(insights).unwrap()
+    }
+
+    /// Contributor Insights of a table and of each of its indexes, on and off, with and without a mode.
+    #[test]
+    fn insights_of_tables_and_indexes() {
+        let specifications = [
+            ("", None),
+            ("ContributorInsightsSpecification: {Enabled: false}", None),
+            ("ContributorInsightsSpecification: {Enabled: true}", Some(json!({}))),
+            (
+                "ContributorInsightsSpecification: {Enabled: true, Mode: THROTTLED_KEYS}",
+                Some(json!({"ContributorInsightsMode": "THROTTLED_KEYS"})),
+            ),
+        ];
+        for (own, of_table) in &specifications {
+            for (first, of_first) in &specifications {
+                for (second, of_second) in &specifications {
+                    let index = |name: &str, insights: &str| format!("{{IndexName: {name}, {insights}}}");
+                    let indexes = format!("[{}, {}]", index("x", first), index("y", second));
+                    let named = |name: &str, insights: &Option<Json>| {
+                        let mut insights = insights.clone()?;
+                        insights["IndexName"] = name.into();
+                        Some(insights)
+                    };
+                    let expected = [of_table.clone(), named("x", of_first), named("y", of_second)];
+                    let expected = enabled(expected.into_iter().flatten().collect());
+                    let of_kind = [
+                        (TABLE, format!("{KEY}, GlobalSecondaryIndexes: {indexes}, {own}")),
+                        (
+                            GLOBAL_TABLE,
+                            format!(
+                                "{KEY}, GlobalSecondaryIndexes: [{{IndexName: x}}, {{IndexName: y}}],
+                                 Replicas: [{{Region: eu-west-1, GlobalSecondaryIndexes: {indexes}, {own}}}]"
+                            ),
+                        ),
+                    ];
+                    for (kind, properties) in of_kind {
+                        let table = tables(kind, &properties).unwrap().pop().unwrap();
+                        assert_eq!(table.insights, expected, "{kind} {properties}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A key and a stream that the template creates do not exist here, in any kind of table.
+    #[test]
+    fn keys_and_streams_of_the_template_are_left_out() {
+        let encryption =
+            |key: &str| format!("SSESpecification: {{SSEEnabled: true, SSEType: KMS, KMSMasterKeyId: {key}}}");
+        for (key, stream) in [
+            ("!GetAtt Key.Arn", "!GetAtt Str.Arn"),
+            ("!Ref Key", "!Sub 'x-${Str.Arn}'"),
+        ] {
+            let encrypted = encryption(key);
+            let stream = format!("KinesisStreamSpecification: {{StreamArn: {stream}}}");
+            for (kind, properties) in [
+                (TABLE, format!("{KEY}, {encrypted}, {stream}")),
+                (SIMPLE_TABLE, encrypted.clone()),
+                (
+                    GLOBAL_TABLE,
+                    format!(
+                        "{KEY}, SSESpecification: {{SSEEnabled: true, SSEType: KMS}},
+                         Replicas: [{{Region: x, SSESpecification: {{KMSMasterKeyId: {key}}}, {stream}}}]"
+                    ),
+                ),
+            ] {
+                let template = format!(
+                    "Resources:\n  Key: {{Type: AWS::KMS::Key}}\n  Str: {{Type: AWS::Kinesis::Stream}}\n  \
+                     Tab: {{Type: {kind}, Properties: {{{properties}}}}}\n"
+                );
+                let read = yaml(&template).and_then(|root| read("x.yaml", &root));
+                let seed = read.unwrap_or_else(|problem| panic!("{template}: {problem:?}"));
+                let expected = json!({"Enabled": true, "SSEType": "KMS"});
+                assert_eq!(seed.tables[0].create["SSESpecification"], expected, "{template}");
+            }
+        }
     }
 
     /// A table is on-demand unless it has a billing mode or throughput.
@@ -371,7 +495,7 @@ mod tests {
             }
             expected["GlobalSecondaryIndexes"] = json!([index]);
             let table = check(GLOBAL_TABLE, &properties, expected);
-            assert!(table.insights && table.recovery.is_some());
+            assert!(!table.insights.is_empty() && table.recovery.is_some());
         }
     }
 

@@ -16,6 +16,7 @@ use crate::database::{CallError, Database};
 use crate::document;
 use crate::load::{self, Keys, send};
 use crate::seed::{Item, Table};
+use crate::settings;
 
 /// Items of a BatchWriteItem request.
 const BATCH: usize = 25;
@@ -100,8 +101,8 @@ pub enum CopyEvent<'a> {
     },
 }
 
-/// Copies tables with their indexes, streams, time to live, tags and recovery settings, then their items by a parallel Scan and
-/// BatchWriteItem. Returns the number of items.
+/// Copies tables with their indexes, stream settings, time to live, tags, recovery settings and Contributor Insights, then their
+/// items by a parallel Scan and BatchWriteItem. Returns the number of items.
 pub fn copy(
     from: &dyn Database,
     to: &dyn Database,
@@ -181,53 +182,12 @@ fn define(
         Err(error) if error.code == "ResourceNotFoundException" => {}
         Err(error) => return Err(of_table(error)),
     }
-    let mut table = document::json(&description["Table"].to_string())
-        .and_then(|node| Table::of_description(name, &node))
+    let note = |text: &str| report(CopyEvent::Note { text });
+    let definition = settings::definition(from, name, description, &note);
+    let table = document::json(&definition.to_string())
+        .and_then(|node| Table::of_definition(name, &node))
         .map_err(|problem| format!("{name}: {}", problem.message))?;
-    let read = |operation: &str, body: &Json, what: &str| match send(from, operation, body) {
-        Ok(answer) => Some(answer),
-        Err(error) => {
-            report(CopyEvent::Note {
-                text: &format!("{name}: {what} are not copied: {error}"),
-            });
-            None
-        }
-    };
-    add_settings(&mut table, name, description, &read);
-    load::create(to, &table).map_err(of_table)
-}
-
-/// Adds the settings that are not part of a table's description. `read` sends a request to the source; its last argument
-/// names the settings, and it returns nothing if the source refuses.
-fn add_settings(table: &mut Table, name: &str, description: &Json, read: &dyn Fn(&str, &Json, &str) -> Option<Json>) {
-    let body = json!({"TableName": name});
-    if let Some(answer) = read("DescribeTimeToLive", &body, "the settings of time to live") {
-        let setting = &answer["TimeToLiveDescription"];
-        let is_on = setting["TimeToLiveStatus"] == "ENABLED" || setting["TimeToLiveStatus"] == "ENABLING";
-        table.time_to_live = setting["AttributeName"].as_str().filter(|_| is_on).map(str::to_owned);
-    }
-    if let Some(answer) = read("DescribeContinuousBackups", &body, "the settings of recovery") {
-        let setting = &answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
-        if setting["PointInTimeRecoveryStatus"] == "ENABLED" {
-            let mut specification = json!({"PointInTimeRecoveryEnabled": true});
-            if let Some(days) = setting["RecoveryPeriodInDays"].as_u64() {
-                specification["RecoveryPeriodInDays"] = days.into();
-            }
-            table.recovery = Some(specification);
-        }
-    }
-    let mut tags = Vec::new();
-    let mut body = json!({"ResourceArn": description["Table"]["TableArn"]});
-    while let Some(answer) = read("ListTagsOfResource", &body, "tags") {
-        tags.extend(answer["Tags"].as_array().cloned().unwrap_or_default());
-        match &answer["NextToken"] {
-            Json::String(token) => body["NextToken"] = token.as_str().into(),
-            _ => break,
-        }
-    }
-    if !tags.is_empty() {
-        table.create.insert("Tags".into(), Json::Array(tags));
-    }
+    load::create(to, &table, &note).map_err(of_table)
 }
 
 /// The progress of each segment of each table.

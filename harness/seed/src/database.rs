@@ -58,6 +58,11 @@ impl CallError {
         )
     }
 
+    /// Whether the database does not have the operation.
+    pub(crate) fn is_unknown_operation(&self) -> bool {
+        self.code == "UnknownOperationException"
+    }
+
     /// An exception from an answer's status and body.
     pub(crate) fn of_answer(status: u16, body: &[u8]) -> CallError {
         let body: Json = serde_json::from_slice(body).unwrap_or_default();

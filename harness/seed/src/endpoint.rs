@@ -103,6 +103,14 @@ impl Endpoint {
         &self.url
     }
 
+    /// Fails if no server answers. Later requests that are not answered are sent again.
+    pub(crate) fn expect_answer(&self) -> Result<(), String> {
+        let answered = self.exchange("ListTables", r#"{"Limit": 1}"#);
+        answered
+            .map(|_| ())
+            .map_err(|error| format!("no server answers: {}: {error}", self.url))
+    }
+
     fn signed(&self, operation: &str, body: &str) -> Result<http::Request<String>, String> {
         let target = format!("DynamoDB_20120810.{operation}");
         let headers = [

@@ -17,8 +17,10 @@ use crate::error::Error;
 use crate::items;
 use crate::load::{Keys, send};
 use crate::seed::{Seed, Table};
+use crate::settings;
 
-/// The file beside an export's manifest that has its table in DescribeTable's form. The service's own exports have none.
+/// The file beside an export's manifest that has its table's definition: DescribeTable's answer, with further settings beside
+/// `Table`. The service's own exports have none.
 pub(crate) const DEFINITION: &str = "table.json";
 
 /// How deeply a manifest may be below the directory: `AWSDynamoDB/<export id>` is two levels.
@@ -84,9 +86,12 @@ fn read_export(directory: &Path, table: Option<&str>) -> Result<(String, Seed), 
         let text = fs::read_to_string(&definition).map_err(|error| Error::of_path(&definition, error))?;
         let file = definition.display().to_string();
         let node = document::json(&text).map_err(|problem| problem.of_file(&file))?;
-        let node = node.get("Table").unwrap_or(&node);
-        seed.tables
-            .push(Table::of_description(&file, node).map_err(|problem| problem.of_file(&file))?);
+        let table = if node.get("Table").is_some() {
+            Table::of_definition(&file, &node)
+        } else {
+            Table::of_description(&file, &node)
+        };
+        seed.tables.push(table.map_err(|problem| problem.of_file(&file))?);
     }
     // Not every implementation's ARNs end in `table/NAME`.
     let arn = summary["tableArn"].as_str().unwrap_or_default();
@@ -167,7 +172,8 @@ fn export_table(
 ) -> Result<u64, String> {
     let of_io = |error: std::io::Error| format!("{}: {error}", directory.display());
     if directory.join("manifest-summary.json").exists() {
-        return Err(format!("{}: there is an export already", directory.display()));
+        let problem = "there is an export already; name another directory, or delete this one";
+        return Err(format!("{}: {problem}", directory.display()));
     }
     fs::create_dir_all(directory.join("data")).map_err(of_io)?;
     let name = "items.json.gz";
@@ -190,6 +196,7 @@ fn export_table(
         }
     }
     file.finish().and_then(|mut file| file.flush()).map_err(of_io)?;
+    let definition = settings::definition(from, table, description, &|text| report(CopyEvent::Note { text }));
     let manifest = json!({"itemCount": items, "dataFileS3Key": format!("data/{name}")});
     let summary = json!({
         "version": "2020-06-30", "exportType": "FULL_EXPORT", "outputFormat": "DYNAMODB_JSON", "itemCount": items,
@@ -197,7 +204,7 @@ fn export_table(
     });
     // The summary comes last: without it there is no export.
     for (name, json) in [
-        (DEFINITION, description),
+        (DEFINITION, &definition),
         ("manifest-files.json", &manifest),
         ("manifest-summary.json", &summary),
     ] {

@@ -1,6 +1,6 @@
 //! CloudFormation's intrinsic functions, except those whose values are unknown before a stack exists.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::document::{Node, Value};
 use crate::error::Problem;
@@ -12,6 +12,9 @@ const DEPTH: usize = 32;
 const ACCOUNT: &str = "000000000000";
 const REGION: &str = "us-east-1";
 
+/// Members that have no effect here: the ARN of a key is only shown, and destinations are not created.
+const WITHOUT_EFFECT: [&str; 2] = ["KMSMasterKeyId", "KinesisStreamSpecification"];
+
 /// The parts of a template that its functions refer to.
 pub(crate) struct Template<'t> {
     parameters: HashMap<&'t str, &'t Node>,
@@ -19,6 +22,9 @@ pub(crate) struct Template<'t> {
     mappings: Option<&'t Node>,
     /// The names of resources that `Ref` can name: tables by logical id.
     names: HashMap<&'t str, String>,
+    resources: HashSet<&'t str>,
+    /// Whether macros, such as SAM's, add resources.
+    is_transformed: bool,
 }
 
 impl<'t> Template<'t> {
@@ -35,6 +41,8 @@ impl<'t> Template<'t> {
             conditions: section("Conditions")?,
             mappings: root.get("Mappings"),
             names: HashMap::new(),
+            resources: section("Resources")?.into_keys().collect(),
+            is_transformed: root.get("Transform").is_some(),
         })
     }
 
@@ -74,15 +82,66 @@ impl<'t> Template<'t> {
                 }
                 let mut resolved = Vec::with_capacity(members.len());
                 for (name, member) in members {
-                    if let Some(member) = self.resolve_at(member, next)? {
-                        resolved.push((name.clone(), member));
-                    }
+                    let member = if WITHOUT_EFFECT.contains(&name.as_str()) {
+                        self.resolve_if_known(member, next)?
+                    } else {
+                        self.resolve_at(member, next)?
+                    };
+                    resolved.extend(member.map(|member| (name.clone(), member)));
                 }
                 Value::Object(resolved)
             }
             other => other.clone(),
         };
         Ok(Some(Node::new(node.line, value)))
+    }
+
+    /// Returns a value with its functions evaluated, or `None` if it cannot be known here.
+    fn resolve_if_known(&self, node: &Node, depth: usize) -> Result<Option<Node>, Problem> {
+        self.resolve_at(node, depth).or_else(|_| {
+            self.check_references(node, depth)?;
+            Ok(None)
+        })
+    }
+
+    /// Fails if a value refers to something that is not in the template.
+    fn check_references(&self, node: &Node, depth: usize) -> Result<(), Problem> {
+        if depth > DEPTH * 4 {
+            return Err(node.problem("functions are nested too deeply"));
+        }
+        match &node.value {
+            Value::Array(elements) => elements
+                .iter()
+                .try_for_each(|element| self.check_references(element, depth + 1)),
+            Value::Object(members) => {
+                members
+                    .iter()
+                    .try_for_each(|(name, member)| match (name.as_str(), &member.value) {
+                        ("Ref", Value::String(name)) => self.check_known(name, member),
+                        ("Fn::GetAtt", _) => self.check_resource(&attribute_path(member)?, member),
+                        _ => self.check_references(member, depth + 1),
+                    })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if a name is neither that of a resource nor of a parameter.
+    fn check_known(&self, name: &str, at: &Node) -> Result<(), Problem> {
+        let is_known = self.resources.contains(name) || self.parameters.contains_key(name);
+        if is_known || self.is_transformed || name.starts_with("AWS::") {
+            return Ok(());
+        }
+        Err(at.problem(format!("the template has no resource or parameter {name}")))
+    }
+
+    /// Fails if the path of an attribute begins with a name that is not that of a resource.
+    fn check_resource(&self, path: &str, at: &Node) -> Result<(), Problem> {
+        let name = path.split('.').next().unwrap_or_default();
+        if self.resources.contains(name) || self.is_transformed {
+            return Ok(());
+        }
+        Err(at.problem(format!("the template has no resource {name}")))
     }
 
     fn call(&self, function: &str, argument: &Node, line: usize, depth: usize) -> Result<Option<Node>, Problem> {
@@ -127,16 +186,16 @@ impl<'t> Template<'t> {
                 Ok(Some(found.clone()))
             }
             "Fn::GetAtt" => {
-                let path = match &argument.value {
-                    Value::Array(parts) => parts.iter().map(scalar).collect::<Result<Vec<_>, _>>()?.join("."),
-                    _ => argument.text(function)?.to_owned(),
-                };
+                let path = attribute_path(argument)?;
                 match path.split_once('.') {
                     Some((table, "Arn")) if self.names.contains_key(table) => text(format!(
                         "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}",
                         self.names[table]
                     )),
-                    _ => Err(argument.problem(format!("Fn::GetAtt of {path} is not known before the stack exists"))),
+                    _ => {
+                        self.check_resource(&path, argument)?;
+                        Err(argument.problem(format!("Fn::GetAtt of {path} is not known before the stack exists")))
+                    }
                 }
             }
             _ => Err(argument.problem(format!("{function} is not supported"))),
@@ -162,6 +221,7 @@ impl<'t> Template<'t> {
                 } else if let Some(parameter) = self.parameters.get(name) {
                     return default(name, parameter, at).map(Some);
                 } else {
+                    self.check_known(name, at)?;
                     return Err(at.problem(format!("`{name}` is not known before the stack exists")));
                 }
             }
@@ -247,6 +307,14 @@ impl<'t> Template<'t> {
     }
 }
 
+/// The argument of `Fn::GetAtt` as `RESOURCE.ATTRIBUTE`.
+fn attribute_path(argument: &Node) -> Result<String, Problem> {
+    match &argument.value {
+        Value::Array(parts) => Ok(parts.iter().map(scalar).collect::<Result<Vec<_>, _>>()?.join(".")),
+        _ => argument.text("Fn::GetAtt").map(str::to_owned),
+    }
+}
+
 fn default(name: &str, parameter: &Node, at: &Node) -> Result<Node, Problem> {
     let value = parameter
         .get("Default")
@@ -300,6 +368,9 @@ Parameters:
   Stored: {Type: AWS::SSM::Parameter::Value<String>, Default: /app/table}
   StoredNames: {Type: 'AWS::SSM::Parameter::Value<List<String>>', Default: /app/names}
   NameOfStored: {Type: AWS::SSM::Parameter::Name, Default: /app/table}
+Resources:
+  Key: {Type: AWS::KMS::Key}
+  Tab: {Type: AWS::DynamoDB::Table}
 Mappings:
   Map: {test: {name: found, list: [x, y]}}
 Conditions:
@@ -413,8 +484,16 @@ Conditions:
                 "!Join ['', !Ref StoredNames]",
                 "the parameter StoredNames has the value of the SSM parameter `/app/names`, which is not known here",
             ),
-            ("!Ref Nowhere", "`Nowhere` is not known before the stack exists"),
-            ("!Sub '${Nowhere}'", "`Nowhere` is not known before the stack exists"),
+            ("!Ref Key", "`Key` is not known before the stack exists"),
+            ("!Sub '${Key}'", "`Key` is not known before the stack exists"),
+            (
+                "!Ref AWS::StackId",
+                "`AWS::StackId` is not known before the stack exists",
+            ),
+            ("!Ref Nowhere", "the template has no resource or parameter Nowhere"),
+            ("!Sub '${Nowhere}'", "the template has no resource or parameter Nowhere"),
+            ("!Sub '${Nowhere.Arn}'", "the template has no resource Nowhere"),
+            ("!GetAtt [Stage, Arn]", "the template has no resource Stage"),
             ("!Sub '${Stage'", "`${` is not closed"),
             ("!Sub '${AWS::NoValue}'", "AWS::NoValue cannot be used here"),
             ("!Sub ['${Stage}']", "Fn::Sub takes 2 arguments, not 1"),
@@ -444,13 +523,72 @@ Conditions:
                 "Fn::GetAtt of Tab.StreamArn is not known before the stack exists",
             ),
             (
-                "!GetAtt Other.Arn",
-                "Fn::GetAtt of Other.Arn is not known before the stack exists",
+                "!GetAtt Key.Arn",
+                "Fn::GetAtt of Key.Arn is not known before the stack exists",
             ),
             ("!ImportValue x", "Fn::ImportValue is not supported"),
         ] {
             assert_eq!(resolve(text).unwrap_err().message, message, "{text}");
         }
+    }
+
+    /// Values that nothing here depends on need not be known, but what they refer to must be in the template.
+    #[test]
+    fn values_without_effect_may_be_unknown() {
+        for (value, expected) in [
+            ("a key", Ok(Some("a key"))),
+            ("!Ref Stage", Ok(Some("test"))),
+            (
+                "!GetAtt Tab.Arn",
+                Ok(Some("arn:aws:dynamodb:us-east-1:000000000000:table/stack-tab")),
+            ),
+            ("!Ref AWS::NoValue", Ok(None)),
+            ("!Ref Key", Ok(None)),
+            ("!GetAtt Key.Arn", Ok(None)),
+            ("!GetAtt [Key, Arn]", Ok(None)),
+            ("!Sub '${Key.Arn}'", Ok(None)),
+            ("!Ref Given", Ok(None)),
+            ("!Ref Stored", Ok(None)),
+            ("!ImportValue x", Ok(None)),
+            ("!If [Yes, !Ref Key, !Ref Stage]", Ok(None)),
+            ("!Ref Nowhere", Err("the template has no resource or parameter Nowhere")),
+            ("!GetAtt Nowhere.Arn", Err("the template has no resource Nowhere")),
+            (
+                "!If [Yes, !Ref Key, !Ref Nowhere]",
+                Err("the template has no resource or parameter Nowhere"),
+            ),
+            (
+                "!Sub ['${x}', {x: !Ref Nowhere}]",
+                Err("the template has no resource or parameter Nowhere"),
+            ),
+        ] {
+            for (member, of) in [
+                ("KMSMasterKeyId", None),
+                ("KinesisStreamSpecification", Some("StreamArn")),
+            ] {
+                let text = match of {
+                    Some(inner) => format!("{member}: {{{inner}: {value}}}"),
+                    None => format!("{member}: {value}"),
+                };
+                let found = resolve(&format!("a: {{{text}, b: 1}}"));
+                let found = found.as_ref().map(|found| {
+                    let found = found.as_ref().unwrap().get("a").unwrap();
+                    assert!(found.get("b").is_some(), "{text}");
+                    let found = found.get(member)?;
+                    let found = of.map_or(Some(found), |inner| found.get(inner))?;
+                    Some(scalar(found).unwrap())
+                });
+                let found = found.as_ref().map(|found| found.as_deref());
+                assert_eq!(found.map_err(|problem| problem.message.as_str()), expected, "{text}");
+            }
+        }
+        // The macros of a template may add resources.
+        let root = yaml(&format!("Transform: AWS::Serverless-2016-10-31\n{TEMPLATE}")).unwrap();
+        let template = Template::new(&root).unwrap();
+        let found = |text: &str| template.resolve(&yaml(text).unwrap());
+        let unknown = "Fn::GetAtt of FunctionRole.Arn is not known before the stack exists";
+        assert_eq!(found("!GetAtt FunctionRole.Arn").unwrap_err().message, unknown);
+        assert!(found("KMSMasterKeyId: !GetAtt FunctionRole.Arn").is_ok());
     }
 
     /// Every operand of a condition counts, wherever it stands; CloudFormation allows up to ten.

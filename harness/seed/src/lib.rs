@@ -22,6 +22,7 @@ mod load;
 mod read;
 mod schema;
 mod seed;
+mod settings;
 mod spreadsheet;
 mod terraform;
 mod workbench;

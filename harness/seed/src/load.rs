@@ -81,21 +81,25 @@ pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Exist
         .chain(seed.items.iter().map(|items| items.table.as_str()));
     let written: BTreeSet<_> = named.filter(|name| !is_skipped(name)).map(str::to_owned).collect();
     let written: Vec<_> = written.into_iter().collect();
-    let loaded = AccountControls::new(engine, caller.clone())
-        .while_loading(&written, || load(&InProcess::new(engine, caller), seed, existing));
+    let loaded = AccountControls::new(engine, caller.clone()).while_loading(&written, || {
+        load(&InProcess::new(engine, caller), seed, existing, &|_| ())
+    });
     loaded.unwrap_or_else(|failure| Err(Error::new(file, format!("the conditions cannot be set: {failure}"))))
 }
 
-/// Creates the tables, waits until they are active, and writes the items.
-pub fn load(database: &dyn Database, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
+/// Creates the tables, waits until they are active, and writes the items. Tells `note` in a sentence each which settings the
+/// database does not support, and which tables exist already.
+pub fn load(database: &dyn Database, seed: Seed, existing: Existing, note: &dyn Fn(&str)) -> Result<Loaded, Error> {
     let mut loaded = Loaded::default();
     let mut skipped = HashSet::new();
     for table in &seed.tables {
-        match create(database, table) {
+        match create(database, table, note) {
             Ok(()) => loaded.tables += 1,
             Err(error) if error.code == "ResourceInUseException" && existing != Existing::Refuse => {
                 if existing == Existing::Skip {
                     skipped.insert(table.name.clone());
+                } else {
+                    note(&format!("{} already exists; its definition is not changed", table.name));
                 }
             }
             Err(error) => return Err(table.refused(&error)),
@@ -131,24 +135,43 @@ impl Table {
     }
 }
 
-/// Creates a table, and sets its TTL, recovery and insights.
-pub(crate) fn create(database: &dyn Database, table: &Table) -> Result<(), CallError> {
+/// Creates a table, and sets its TTL, recovery and insights. Tells `note` which of these the database does not support.
+pub(crate) fn create(database: &dyn Database, table: &Table, note: &dyn Fn(&str)) -> Result<(), CallError> {
     send(database, "CreateTable", &Json::Object(table.create.clone()))?;
     wait_until_active(database, &table.name)?;
+    for (operation, body, what) in settings(table) {
+        match send(database, operation, &body) {
+            Err(error) if error.is_unknown_operation() => {
+                note(&format!(
+                    "{}: {what} not set, because the destination does not support {operation}",
+                    table.name
+                ));
+            }
+            answer => answer.map(|_| ())?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the requests that set what CreateTable cannot set: operation, body, and the beginning of a sentence about it.
+fn settings(table: &Table) -> Vec<(&'static str, Json, &'static str)> {
+    let mut requests = Vec::new();
     if let Some(attribute) = &table.time_to_live {
         let specification = json!({"Enabled": true, "AttributeName": attribute});
         let body = json!({"TableName": table.name, "TimeToLiveSpecification": specification});
-        send(database, "UpdateTimeToLive", &body)?;
+        requests.push(("UpdateTimeToLive", body, "time to live is"));
     }
     if let Some(specification) = &table.recovery {
         let body = json!({"TableName": table.name, "PointInTimeRecoverySpecification": specification});
-        send(database, "UpdateContinuousBackups", &body)?;
+        requests.push(("UpdateContinuousBackups", body, "point-in-time recovery is"));
     }
-    if table.insights {
-        let body = json!({"TableName": table.name, "ContributorInsightsAction": "ENABLE"});
-        send(database, "UpdateContributorInsights", &body)?;
+    for insights in &table.insights {
+        let mut body = Json::Object(insights.clone());
+        body["TableName"] = table.name.as_str().into();
+        body["ContributorInsightsAction"] = "ENABLE".into();
+        requests.push(("UpdateContributorInsights", body, "Contributor Insights are"));
     }
-    Ok(())
+    requests
 }
 
 fn wait_until_active(database: &dyn Database, table: &str) -> Result<(), CallError> {

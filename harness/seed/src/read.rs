@@ -184,7 +184,9 @@ impl Target<'_> {
             terraform::read(self.file, root)
         } else if has("DataModel") {
             workbench::read(self.file, root)
-        } else if let Some(table) = root.get("Table").or_else(|| root.get("TableDescription")) {
+        } else if has("Table") {
+            Ok(one(Table::of_definition(self.file, root)?))
+        } else if let Some(table) = root.get("TableDescription") {
             Ok(one(Table::of_description(self.file, table)?))
         } else if has("TableName") && has("TableStatus") {
             Ok(one(Table::of_description(self.file, root)?))

@@ -185,8 +185,28 @@ pub(crate) const TABLE_DESCRIPTION: &[(&str, MemberType)] = &[
     ("WarmThroughput", WARM),
 ];
 
+/// The members of a table's definition beside `Table`, which is DescribeTable's: settings that other operations have.
+pub(crate) const DEFINITION: &[(&str, MemberType)] = &[
+    ("TimeToLiveSpecification", TIME_TO_LIVE),
+    ("PointInTimeRecoverySpecification", RECOVERY),
+    ("Tags", TAGS),
+    (
+        "ContributorInsights",
+        MemberType::List(&MemberType::Object(&[
+            ("IndexName", MemberType::Text),
+            ("ContributorInsightsMode", MemberType::Text),
+        ])),
+    ),
+];
+
 /// The members of an index that has its key elsewhere.
 pub(crate) const INDEX: &[(&str, MemberType)] = &[("IndexName", MemberType::Text), ("Projection", PROJECTION)];
+
+/// The members of a replica's index that are read.
+pub(crate) const REPLICA_INDEX: &[(&str, MemberType)] = &[
+    ("IndexName", MemberType::Text),
+    ("ContributorInsightsSpecification", INSIGHTS),
+];
 
 pub(crate) const CLOUDFORMATION_TABLE: &[(&str, MemberType)] = &[
     ("AttributeDefinitions", ATTRIBUTES),

@@ -1,10 +1,11 @@
 //! The content of files: tables and their items.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::document::Node;
+use crate::document::{Node, Value};
 use crate::error::{Error, Problem};
 use crate::schema;
 
@@ -38,8 +39,9 @@ pub struct Table {
     pub time_to_live: Option<String>,
     /// UpdateContinuousBackups' `PointInTimeRecoverySpecification`, if recovery is on.
     pub recovery: Option<Json>,
-    /// Whether Contributor Insights are on.
-    pub insights: bool,
+    /// UpdateContributorInsights' `IndexName` and `ContributorInsightsMode` for each resource whose Contributor Insights are on: the
+    /// table, without `IndexName`, and its indexes.
+    pub insights: Vec<Map<String, Json>>,
 }
 
 /// Items of one table, read lazily.
@@ -131,6 +133,31 @@ impl Seed {
         self.items.append(&mut other.items);
     }
 
+    /// Removes the tables with these names and their items, and returns the names that it has found, in alphabetical order.
+    ///
+    /// ```
+    /// use dynatwin_seed::Seed;
+    ///
+    /// let mut seed = Seed::parse("Users.csv", b"id,age\na,30\n")?;
+    /// let names = ["Users".to_owned(), "Orders".to_owned()].into();
+    /// assert_eq!(seed.remove_tables(&names), ["Users"]);
+    /// assert!(seed.items.is_empty());
+    /// # Ok::<(), dynatwin_seed::Error>(())
+    /// ```
+    pub fn remove_tables(&mut self, names: &HashSet<String>) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        let mut stays = |name: &String| {
+            let is_named = names.contains(name);
+            if is_named {
+                found.insert(name.clone());
+            }
+            !is_named
+        };
+        self.tables.retain(|table| stays(&table.name));
+        self.items.retain(|items| stays(&items.table));
+        found.into_iter().collect()
+    }
+
     /// Adds items that are all there.
     pub(crate) fn add_items(&mut self, table: &str, items: Vec<SeedItem>) {
         if !items.is_empty() {
@@ -173,7 +200,7 @@ impl Table {
             create: members,
             time_to_live,
             recovery,
-            insights: false,
+            insights: Vec::new(),
         })
     }
 
@@ -187,7 +214,7 @@ impl Table {
     pub(crate) fn of_create_table(file: &str, node: &Node, beside: &[&str]) -> Result<Table, Problem> {
         let own = Node {
             line: node.line,
-            value: crate::document::Value::Object(
+            value: Value::Object(
                 node.object("a table")?
                     .iter()
                     .filter(|(name, _)| !beside.contains(&name.as_str()))
@@ -198,8 +225,33 @@ impl Table {
         Table::new(file, node, schema::members(&own, schema::CREATE_TABLE, "a table")?)
     }
 
-    /// A table in the form of DescribeTable's answer.
+    /// A table in the form of DescribeTable's answer, with the settings that a copy writes beside `Table`. Other members are those
+    /// of a client, such as the metadata of the response.
+    pub(crate) fn of_definition(file: &str, node: &Node) -> Result<Table, Problem> {
+        let beside = node.object("a definition")?.iter();
+        let settings = beside.filter(|(name, _)| schema::DEFINITION.iter().any(|(known, _)| known == name));
+        let settings = Node::new(node.line, Value::Object(settings.cloned().collect()));
+        let mut settings = schema::members(&settings, schema::DEFINITION, "a definition")?;
+        let insights = settings.remove("ContributorInsights");
+        let description = node.get("Table").ok_or_else(|| node.problem("there is no Table"))?;
+        let mut table = Table::described(file, description, settings)?;
+        if let Some(Json::Array(insights)) = insights {
+            let each = insights.into_iter().filter_map(|insights| match insights {
+                Json::Object(members) => Some(members),
+                _ => None,
+            });
+            table.insights.extend(each);
+        }
+        Ok(table)
+    }
+
+    /// A table in the form of DescribeTable's `Table`.
     pub(crate) fn of_description(file: &str, node: &Node) -> Result<Table, Problem> {
+        Table::described(file, node, Map::new())
+    }
+
+    /// A table of a description and members of CreateTable's that a description does not have.
+    fn described(file: &str, node: &Node, settings: Map<String, Json>) -> Result<Table, Problem> {
         let mut members = schema::members(node, schema::TABLE_DESCRIPTION, "a table description")?;
         let summary = members.remove("BillingModeSummary");
         let on_demand = summary.is_some_and(|summary| summary["BillingMode"] == "PAY_PER_REQUEST");
@@ -213,6 +265,7 @@ impl Table {
             drop_description(index, on_demand);
         }
         drop_description(&mut members, on_demand);
+        members.extend(settings);
         Table::new(file, node, members)
     }
 }

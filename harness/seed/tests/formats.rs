@@ -72,11 +72,13 @@ fn a_serverless_template() {
     let backups = filled.ask("DescribeContinuousBackups", json!({"TableName": "stack-test-sessions"}));
     let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
     assert_eq!(recovery["PointInTimeRecoveryStatus"], "ENABLED");
-    let insights = filled.ask(
-        "DescribeContributorInsights",
+    for of in [
         json!({"TableName": "stack-test-sessions"}),
-    );
-    assert_eq!(insights["ContributorInsightsStatus"], "ENABLED");
+        json!({"TableName": "stack-test-sessions", "IndexName": "bySk"}),
+    ] {
+        let insights = filled.ask("DescribeContributorInsights", of.clone());
+        assert_eq!(insights["ContributorInsightsStatus"], "ENABLED", "{of}");
+    }
     let simple = filled.table("OnlyInTest");
     assert_eq!(
         simple["AttributeDefinitions"][0],
@@ -579,7 +581,7 @@ fn unknown_members_are_refused_with_their_line() {
         (
             "x.yaml",
             "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      TableName: !Ref Name\n",
-            "x.yaml:5: `Name` is not known before the stack exists",
+            "x.yaml:5: the template has no resource or parameter Name",
         ),
         (
             "x.yaml",
@@ -734,7 +736,11 @@ fn an_export_is_loaded_again() {
         assert_eq!(again.items(table), first.items(table), "{table}");
     }
     let refused = dynatwin_seed::export(&InProcess::new(&first.0, &caller), &[], &folder.0, &|_| ());
-    assert!(refused.unwrap_err().contains("there is an export already"));
+    assert!(
+        refused
+            .unwrap_err()
+            .contains("there is an export already; name another directory, or delete this one")
+    );
     let summary = folder.0.join("Bin/manifest-summary.json");
     let whole = fs::read_to_string(&summary).unwrap();
     for (right, wrong, message) in [

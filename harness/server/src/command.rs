@@ -10,7 +10,7 @@ use dynatwin_engine::Engine;
 
 use crate::backend::Backend;
 use crate::database;
-use crate::flags::{Flags, Invocation, entries, help, parse};
+use crate::flags::{Flags, Invocation, entries, help, parse, unknown_variables};
 use crate::manual;
 use crate::probe::{self, Probe};
 use crate::report::{self, AccessReport};
@@ -25,16 +25,16 @@ const STOPPED: &str = "stopped by a signal while it started";
 /// The exit code for an invalid command line.
 const USAGE: u8 = 2;
 
-/// Makes the engine refuse to store more when the process has allocated this many bytes, for `--max-memory`. An error
-/// is a sentence for the operator.
-pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<(), String>;
+/// Makes the engine refuse to store more when the process has allocated this many bytes, for `--max-memory`. Returns
+/// a warning if it has allocated them already. Warning and error are sentences for the operator.
+pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<Option<String>, String>;
 
 /// Runs the `dynatwin` command with these arguments, without the program's name, until SIGINT or SIGTERM, and returns
 /// its exit code. It reads the process's environment, and prints to its standard output and error.
 ///
 /// ```
 /// let version = ["--version".to_owned()];
-/// assert_eq!(dynatwin_server::run(version, |_, _| Ok(())), 0);
+/// assert_eq!(dynatwin_server::run(version, |_, _| Ok(None)), 0);
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemory) -> u8 {
     let mut arguments = arguments.into_iter().peekable();
@@ -175,15 +175,20 @@ fn serve_from<D: Backend>(
         Err(sentence) => return print_error(&sentence, 1),
     };
     let limited = flags.max_memory.map(|bytes| limit_memory(Arc::clone(&engine), bytes));
-    if let Some(Err(sentence)) = limited {
-        return print_error(&sentence, 1);
-    }
+    let limited = match limited.transpose() {
+        Ok(warning) => warning.flatten(),
+        Err(sentence) => return print_error(&sentence, 1),
+    };
     let server = match serve(backend, options) {
         Ok(server) => server,
         Err(error) => return print_error(&error.to_string(), 1),
     };
-    for warning in warnings.iter().chain(&s3_dir_warning(flags)) {
+    for warning in warnings.iter().chain(&s3_dir_warning(flags)).chain(&limited) {
         print_error(warning, 0);
+    }
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in unknown_variables(variables) {
+        print_error(&format!("{name} sets no flag; --help lists the variables"), 0);
     }
     if let Some(notice) = server.notice() {
         print_error(notice, 0);

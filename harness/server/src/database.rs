@@ -128,6 +128,7 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
         store,
         report,
         last,
+        seed,
         conditions,
     } = restore(flags, path, disk).map_err(|error| error.to_string())?;
     if let Some(cut) = &report.cut {
@@ -149,6 +150,11 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
     log.save_settings(engine.clock(), engine.clock().adjustment())
         .map_err(|error| format!("{path}: {error}"))?;
     engine.attach_sink(Arc::clone(&log) as Arc<dyn CommitSink>, last);
+    if seed.is_some_and(|stored| stored != engine.seed()) {
+        // An engine is restored with the seed in front of its commits.
+        log.take_snapshot(&engine)
+            .map_err(|error| format!("{path}: the seed cannot be stored: {error}"))?;
+    }
     let wanted = start::conditions(flags, &conditions);
     if wanted != conditions {
         engine
@@ -172,6 +178,8 @@ struct Restored {
     report: Report,
     /// The sequence number of the last commit.
     last: u64,
+    /// The seed of the directory with which its commits are restored; `None` if there are no settings.
+    seed: Option<u64>,
     /// The conditions that the directory has. The engine's are those of the flags that are given.
     conditions: Conditions,
 }
@@ -180,18 +188,21 @@ struct Restored {
 fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenError> {
     let engine = OnceCell::new();
     let (mut replay, mut saved, mut last, mut latest) = (None, None, 0, Moment::FIRST);
+    let mut seed = None;
     let state = &mut |entry: Entry<'_>| {
         let (Entry::Snapshot(bytes) | Entry::Log { record: bytes, .. }) = entry;
         match Record::decode(bytes)? {
             Record::Settings(settings) => {
+                if engine.get().is_none() {
+                    seed = Some(settings.seed);
+                }
                 last = last.max(settings.commit);
                 latest = settings.moment;
                 saved = Some(settings);
             }
             Record::Commit(commit) if matches!(entry, Entry::Log { .. }) && commit.sequence <= last => {}
             Record::Commit(commit) => {
-                let engine: &Engine =
-                    engine.get_or_init(|| start::engine_with_seed(flags, saved.map(|saved| saved.seed)));
+                let engine: &Engine = engine.get_or_init(|| start::engine_with_seed(flags, seed));
                 let replay = replay.get_or_insert_with(|| engine.replay());
                 replay.apply(&commit).map_err(|error| error.to_string())?;
                 (last, latest) = (commit.sequence, commit.time);
@@ -200,7 +211,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenE
         Ok(())
     };
     let (store, report) = Store::open(disk, state, &mut reporter(path))?;
-    let restored = engine.get_or_init(|| start::engine_with_seed(flags, saved.map(|saved| saved.seed)));
+    let restored = engine.get_or_init(|| start::engine_with_seed(flags, seed));
     let clock = restored.clock();
     if let Some(saved) = saved.filter(|saved| saved.form == Form::of(flags)) {
         saved.restore(clock);
@@ -220,6 +231,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenE
         store,
         report,
         last,
+        seed,
         conditions,
     })
 }

@@ -18,6 +18,7 @@ use crate::web::Origins;
 pub(crate) use help::entries;
 pub use help::help;
 pub use parse::parse;
+pub(crate) use parse::unknown_variables;
 
 /// Which clock the emulator uses.
 ///
@@ -388,6 +389,20 @@ fn put<T>(flag: &mut T, value: Option<T>) -> Option<()> {
     Some(())
 }
 
+/// Returns the end of the sentence that a value does not have a form.
+fn mismatch(form: &str) -> String {
+    let expected = match form {
+        "LIST" => return "neither * nor a list of origins such as http://localhost:3000".into(),
+        "system|settable|MOMENT" => "system, settable, or a moment such as 2026-01-01T00:00:00Z",
+        "N" => "a whole number (0 to 18446744073709551615)",
+        "PORT" => "a port (0 to 65535)",
+        "SIZE" => "a size such as 512MB",
+        "X" => "a positive number (0.000001 to 1e9)",
+        other => other,
+    };
+    format!("not {expected}")
+}
+
 fn clock(value: &str) -> Option<ClockChoice> {
     match value {
         "system" => Some(ClockChoice::System),
@@ -458,7 +473,7 @@ impl Flag {
             (FlagEffect::Value(..) | FlagEffect::Instead(_), _) => None,
         };
         done.ok_or_else(|| match &self.does {
-            FlagEffect::Value(form, _) => format!("{from}: '{}' is not {form}", value.unwrap_or_default()),
+            FlagEffect::Value(form, _) => format!("{from}: '{}' is {}", value.unwrap_or_default(), mismatch(form)),
             _ => format!("{from}: '{}' is neither on nor off", value.unwrap_or_default()),
         })
     }

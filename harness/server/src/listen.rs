@@ -40,7 +40,7 @@ impl fmt::Display for ListenError {
         match self {
             ListenError::InUse(address) => write!(
                 formatter,
-                "port {} is in use on {}: stop the other server (or the other Dynatwin), or choose another port with --port",
+                "port {} of {} is in use by another program; stop it, or choose another port with --port",
                 address.port(),
                 address.ip()
             ),

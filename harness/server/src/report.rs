@@ -81,7 +81,7 @@ impl AccessReport {
     /// The report of the server, as JSON text. The error is a sentence.
     pub fn run(&self) -> Result<String, String> {
         let body = self
-            .fetch()
+            .fetch(self.principal.as_deref())
             .map_err(|error| format!("{}:{}: {error}", self.host, self.port))?;
         let answer = Json::read(&body).map_err(|_| "the server does not answer in JSON".to_owned())?;
         if let Some(sentence) = member(&answer, "error").and_then(Json::text) {
@@ -94,30 +94,44 @@ impl AccessReport {
             [] if member(&answer, "watched") == Some(&Json::Flag(false)) => {
                 return Err("no requests are recorded: POST /_dynatwin/watch starts it".to_owned());
             }
-            [] => return Err("no recorded request has used a permission".to_owned()),
+            [] => return Err(self.nothing()),
             [one] => member(one, "policy").cloned().unwrap_or(Json::Null),
             _ => Json::List(principals.clone()),
         };
         Ok(indented(&shown, 0))
     }
 
-    fn path(&self) -> String {
+    /// The sentence that there are no permissions, with the principals that have some.
+    fn nothing(&self) -> String {
+        let Some(principal) = &self.principal else {
+            return "no recorded request has used a permission".to_owned();
+        };
+        let sentence = format!("no recorded request of {principal} has used a permission");
+        let all = self.fetch(None).ok().and_then(|body| Json::read(&body).ok());
+        let Some(Json::List(principals)) = all.as_ref().and_then(|answer| member(answer, "principals")) else {
+            return sentence;
+        };
+        let names = principals.iter().filter_map(|one| member(one, "principal")?.text());
+        match names.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => sentence,
+            names => format!("{sentence}; those of {names} have"),
+        }
+    }
+
+    fn path(&self, principal: Option<&str>) -> String {
         let encode = |text: &str| {
             text.bytes()
                 .fold(String::new(), |text, byte| format!("{text}%{byte:02X}"))
         };
-        let principal = self
-            .principal
-            .as_ref()
-            .map_or(String::new(), |principal| format!("&principal={}", encode(principal)));
+        let principal = principal.map_or(String::new(), |principal| format!("&principal={}", encode(principal)));
         format!(
             "/_dynatwin/access/report?leadingKeys={}&attributes={}{principal}",
             self.leading_keys, self.attributes
         )
     }
 
-    /// The body of the answer.
-    fn fetch(&self) -> Result<Vec<u8>, String> {
+    /// The body of the answer about a principal, or about all.
+    fn fetch(&self, principal: Option<&str>) -> Result<Vec<u8>, String> {
         let text = |error: std::io::Error| error.to_string();
         let mut addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(text)?;
         let address = addresses.next().ok_or("the host has no address")?;
@@ -125,7 +139,7 @@ impl AccessReport {
         stream.set_read_timeout(Some(TIMEOUT)).map_err(text)?;
         let request = format!(
             "GET {} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
-            self.path()
+            self.path(principal)
         );
         stream.write_all(request.as_bytes()).map_err(text)?;
         let mut answer = Vec::new();
@@ -187,7 +201,7 @@ mod tests {
         let read = parse(line, None).unwrap().unwrap();
         assert_eq!(read, report(9, Some("arn:x"), true));
         assert_eq!(
-            read.path(),
+            read.path(read.principal.as_deref()),
             "/_dynatwin/access/report?leadingKeys=true&attributes=true&principal=%61%72%6E%3A%78"
         );
         for (flag, path) in [
@@ -200,7 +214,10 @@ mod tests {
             ("--leading-keys=1 --attributes=off", "leadingKeys=true&attributes=false"),
         ] {
             let report = parse(flag, None).unwrap().unwrap();
-            assert_eq!(report.path(), format!("/_dynatwin/access/report?{path}"));
+            assert_eq!(
+                report.path(report.principal.as_deref()),
+                format!("/_dynatwin/access/report?{path}")
+            );
         }
         assert_eq!(parse("--help", None), Ok(None));
         for (line, message) in [

@@ -1,16 +1,17 @@
 //! Creates an engine from the flags.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use dynatwin_engine::iam::{Directory, PolicyWarning, SigningKey};
 use dynatwin_engine::quotas::REQUEST_BODY;
 use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings, TimeToLive};
 use dynatwin_files::Buckets;
-use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
+use dynatwin_seed::{Existing, Seed, load_engine};
 
 use crate::flags::{CONDITIONS, ClockChoice, Flags, Sync};
 use crate::free::Freeing;
@@ -139,7 +140,8 @@ fn read(file: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Loads the files of `--load`, and returns a line about each. Existing tables and their items stay unchanged.
+/// Loads the files of `--load`, and returns a line about each. Tables that exist before the first file is loaded stay unchanged,
+/// with their items, whether the files define these tables or only have items for them.
 pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed::Error> {
     let caller = owner(|name| std::env::var(name).ok());
     let who = if flags.shared_db {
@@ -148,12 +150,29 @@ pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed
         let Caller { access_key, region } = &caller;
         format!(" for access key {access_key} in {region} (--shared-db shows them to all callers)")
     };
+    let before: HashSet<String> = engine.tables(&caller).into_iter().collect();
     let read = flags.load.iter().map(|file| {
-        let loaded = load_engine(engine, &caller, Seed::read(file)?, Existing::Skip)?;
-        let Loaded { tables, items } = loaded;
-        Ok(format!("Loaded {tables} tables and {items} items from {file}{who}."))
+        let mut seed = Seed::read(file)?;
+        let kept = seed.remove_tables(&before);
+        let kept = match kept.as_slice() {
+            [] => String::new(),
+            [table] => format!(" Table {table} existed before this start and is unchanged."),
+            _ => format!(
+                " Tables {} existed before this start and are unchanged.",
+                kept.join(", ")
+            ),
+        };
+        let loaded = load_engine(engine, &caller, seed, Existing::Skip)?;
+        let (tables, items) = (counted(loaded.tables, "table"), counted(loaded.items, "item"));
+        Ok(format!("Loaded {tables} and {items} from {file}{who}.{kept}"))
     });
     read.collect()
+}
+
+/// Returns a number with its noun: `1 table`, `2 tables`.
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 /// The caller that the tables of `--load` belong to: that of the SDKs, which have the same environment.
@@ -215,26 +234,49 @@ pub fn start_line(flags: &Flags, engine: &Engine, server: &Server) -> String {
         .iter()
         .map(|address| format!("http://{address}"))
         .collect();
-    let speed = flags
-        .speed
-        .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
+    let clock = clock_state(flags, engine.clock());
     let kept = match (&flags.db_path, flags.sync) {
         (None, _) => "Data is in memory and is lost when the server stops.".to_owned(),
         (Some(path), Sync::Second) => format!("Data is stored in {path}, synced every second."),
         (Some(path), Sync::Always) => format!("Data is stored in {path}, synced before each answer."),
     };
     format!(
-        "Dynatwin {} listens on {} (conditions {conditions}, seed {seed}, clock {}{speed}). {kept}",
+        "Dynatwin {} listens on {} (conditions {conditions}, seed {seed}, clock {clock}). {kept}",
         env!("CARGO_PKG_VERSION"),
         endpoints.join(" and "),
-        flags.clock,
     )
+}
+
+/// Describes the clock of the flags, and what a directory or earlier requests have changed of it.
+fn clock_state(flags: &Flags, clock: &Clock) -> String {
+    let speed = flags
+        .speed
+        .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
+    let adjustment = clock.adjustment();
+    let ahead = Duration::from_micros(adjustment.offset.try_into().unwrap_or(0));
+    let state = match (flags.clock, flags.speed) {
+        _ if clock.is_frozen() => format!(", frozen at {}", clock.now()),
+        (ClockChoice::Settable, _) if clock.now() != Moment::START => format!(", at {}", clock.now()),
+        (ClockChoice::Settable, _) => String::new(),
+        (ClockChoice::System, None) if ahead.as_secs() > 0 => format!(", ahead by {}", rounded(ahead)),
+        (ClockChoice::System, None) => String::new(),
+        _ if adjustment.offset != 0 => format!(", continued at {}", clock.now()),
+        _ => String::new(),
+    };
+    format!("{}{speed}{state}", flags.clock)
+}
+
+/// Returns a duration in the largest unit of which it has at least two.
+fn rounded(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    let unit = units.into_iter().find(|(length, _)| seconds >= 2 * length);
+    let (length, noun) = unit.unwrap_or((1, "second"));
+    counted((seconds / length) as usize, noun)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use dynatwin_engine::Lag;
 
     use super::*;
@@ -326,9 +368,9 @@ mod tests {
         let changed = table("One", r#"[{"id": "a", "v": 2}, {"id": "b", "v": 2}]"#);
         let two = table("Two", r#"[{"id": "c"}]"#);
         for (tables, line) in [
-            (one.clone(), "Loaded 1 tables and 1 items from "),
+            (one.clone(), "Loaded 1 table and 1 item from "),
             (one, "Loaded 0 tables and 0 items from "),
-            (format!("{changed}, {two}"), "Loaded 1 tables and 1 items from "),
+            (format!("{changed}, {two}"), "Loaded 1 table and 1 item from "),
         ] {
             std::fs::write(&path, format!(r#"{{"tables": [{tables}]}}"#)).unwrap();
             let lines = load(&flags, &engine).unwrap();
@@ -339,6 +381,171 @@ mod tests {
         }
         assert_eq!(engine.items(&caller, "Two").unwrap().len(), 1);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    /// The state of a clock is printed, not what was asked for.
+    #[test]
+    fn the_start_line_has_the_state_of_the_clock() {
+        type Change = fn(&Clock);
+        let start = Moment::parse("2030-01-01T00:00:00Z").unwrap();
+        let cases: &[(&[&str], Change, &str)] = &[
+            (&[], |_| (), "system"),
+            (&[], |clock| clock.advance(Duration::from_millis(999)), "system"),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_secs(1)),
+                "system, ahead by 1 second",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_secs(119)),
+                "system, ahead by 119 seconds",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_secs(150)),
+                "system, ahead by 2 minutes",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_hours(47)),
+                "system, ahead by 47 hours",
+            ),
+            (
+                &[],
+                |clock| clock.advance(Duration::from_hours(1130 * 24)),
+                "system, ahead by 1130 days",
+            ),
+            (&["--clock", "settable"], |_| (), "settable"),
+            (
+                &["--clock", "settable"],
+                |clock| clock.advance(Duration::from_secs(1)),
+                "settable, at 2026-01-01T00:00:01.000Z",
+            ),
+            (
+                &["--clock", "2020-01-01T00:00:00Z"],
+                |_| (),
+                "from 2020-01-01T00:00:00.000Z",
+            ),
+            (
+                &["--clock", "2020-01-01T00:00:00Z", "--speed", "2"],
+                |_| (),
+                "from 2020-01-01T00:00:00.000Z at 2 times its speed",
+            ),
+            (&["--speed", "2"], |_| (), "system at 2 times its speed"),
+        ];
+        for (words, change, expect) in cases {
+            let flags = match parse(words.iter().map(|word| (*word).to_owned()), |_| None) {
+                Ok(Invocation::Run(flags)) => flags,
+                other => panic!("{words:?}: {other:?}"),
+            };
+            let clock = clock(&flags);
+            change(&clock);
+            assert_eq!(clock_state(&flags, &clock), *expect, "{words:?}");
+        }
+        // A stored moment is later, so the clock continues from there.
+        for words in [&["--clock", "2020-01-01T00:00:00Z"][..], &["--speed", "0.000001"]] {
+            let words = words.iter().map(|word| (*word).to_owned());
+            let Ok(Invocation::Run(flags)) = parse(words, |_| None) else {
+                panic!("the flags are known");
+            };
+            let clock = clock(&flags);
+            clock.set(start.plus(Duration::from_hours(876_000)));
+            let state = clock_state(&flags, &clock);
+            assert!(state.contains(", continued at 21"), "{state}");
+        }
+        let flags = Flags::default();
+        let clock = Clock::system(|| Moment::START);
+        clock.freeze();
+        assert_eq!(
+            clock_state(&flags, &clock),
+            "system, frozen at 2026-01-01T00:00:00.000Z"
+        );
+    }
+
+    /// Files with only items are loaded into the tables that an earlier file of the same start has created, and into no
+    /// others: a restart with the same files keeps changes and deletions.
+    #[test]
+    fn items_of_other_files_are_loaded_only_into_tables_of_the_same_start() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-load-items-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).unwrap();
+            folder.join(name).to_str().unwrap().to_owned()
+        };
+        let definition = |name: &str| {
+            format!(
+                r#"{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}]}}"#
+            )
+        };
+        let one = file("one.json", &definition("One"));
+        let two = file("two.json", &definition("Two"));
+        let first = format!("One={}", file("first.jsonl", "{\"id\":\"c\"}\n{\"id\":\"d\"}\n"));
+        let second = format!("One={}", file("second.csv", "id\ne\n"));
+        let of_two = format!("Two={}", file("of-two.jsonl", "{\"id\":\"x\"}\n"));
+        let both = file(
+            "both.json",
+            r#"{"items": {"One": [{"id": "c"}], "Two": [{"id": "y"}]}}"#,
+        );
+        let flags = |files: &[&String]| {
+            let words = files.iter().flat_map(|file| ["--load", file.as_str()]);
+            let words = ["--clock", "settable", "--shared-db"].into_iter().chain(words);
+            match parse(words.map(str::to_owned), |_| None) {
+                Ok(Invocation::Run(flags)) => flags,
+                other => panic!("{other:?}"),
+            }
+        };
+        let engine = engine(&flags(&[]));
+        let caller = owner(|_| None);
+        let ask = |operation: &str, body: &str| engine.dispatch(&caller, operation, body.as_bytes());
+        let count = |table: &str| engine.items(&caller, table).unwrap().len();
+        let unchanged = " Table One existed before this start and is unchanged.";
+        for (files, expected, items) in [
+            (
+                vec![&one, &first, &second],
+                vec![
+                    ("1 table and 0 items", ""),
+                    ("0 tables and 2 items", ""),
+                    ("0 tables and 1 item", ""),
+                ],
+                3,
+            ),
+            (
+                vec![&one, &first, &second],
+                vec![("0 tables and 0 items", unchanged); 3],
+                2,
+            ),
+            (
+                vec![&two, &of_two, &first, &both],
+                vec![
+                    ("1 table and 0 items", ""),
+                    ("0 tables and 1 item", ""),
+                    ("0 tables and 0 items", unchanged),
+                    ("0 tables and 1 item", unchanged),
+                ],
+                2,
+            ),
+            (
+                vec![&both],
+                vec![(
+                    "0 tables and 0 items",
+                    " Tables One, Two existed before this start and are unchanged.",
+                )],
+                2,
+            ),
+        ] {
+            let lines = load(&flags(&files), &engine).unwrap();
+            assert_eq!(lines.len(), expected.len());
+            for (line, (begin, end)) in lines.iter().zip(expected) {
+                assert!(line.starts_with(&format!("Loaded {begin} from ")), "{line}");
+                assert!(line.ends_with(&format!(".{end}")), "{line}");
+            }
+            assert_eq!(count("One"), items, "{files:?}");
+            ask("DeleteItem", r#"{"TableName": "One", "Key": {"id": {"S": "d"}}}"#);
+        }
+        assert_eq!(count("Two"), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     /// The number of an account keeps its leading zeros without quotes, and the encodings of other editors are read or named.

@@ -38,15 +38,10 @@ pub struct Origins {
 
 impl Origins {
     /// Parses a list in the format of DynamoDB Local's `-cors`: `*`, or origins separated by commas. An entry without a
-    /// scheme means both `http` and `https`.
+    /// scheme means both `http` and `https`. Returns `None` if an entry can be no page's origin.
     pub fn parse(list: &str) -> Option<Origins> {
-        let listed: Vec<String> = list
-            .split(',')
-            .map(|entry| entry.trim().trim_end_matches('/').to_ascii_lowercase())
-            .collect();
-        if listed.iter().any(String::is_empty) {
-            return None;
-        }
+        let listed: Option<Vec<String>> = list.split(',').map(origin).collect();
+        let listed = listed?;
         let any = listed.iter().any(|entry| entry == "*");
         Some(Origins { any, listed })
     }
@@ -64,6 +59,30 @@ impl Origins {
                 .iter()
                 .any(|entry| *entry == origin || Some(entry.as_str()) == host)
     }
+}
+
+/// Returns an entry of a list in the form that browsers send: in lower case, without the port of its scheme.
+fn origin(entry: &str) -> Option<String> {
+    let entry = entry.trim().trim_end_matches('/').to_ascii_lowercase();
+    if entry == "*" {
+        return Some(entry);
+    }
+    let (scheme, host) = entry.split_once("://").unwrap_or(("", &entry));
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let is_delimiter = |char: char| char.is_whitespace() || "/?#@*\\".contains(char);
+    let is_address = name.starts_with('[') && name.ends_with(']');
+    let is_host = !name.is_empty() && !host.contains(is_delimiter) && (is_address || !name.contains(':'));
+    if !is_host || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return None;
+    }
+    let entry = match (scheme, port) {
+        ("http", Some("80")) | ("https", Some("443")) => format!("{scheme}://{name}"),
+        _ => entry,
+    };
+    Some(entry)
 }
 
 /// Returns the port in `localhost:5190` if the host is a loopback name.
@@ -251,8 +270,47 @@ mod tests {
         ] {
             assert_eq!(Origins::default().allow(origin), expect, "{origin}");
         }
-        for list in ["", " ", "a,,b"] {
+        for list in [
+            "",
+            " ",
+            "a,,b",
+            "http://",
+            "http://a.example/path",
+            "a.example/path",
+            "http://a.example?x",
+            "http:a.example",
+            "http://a.example:port",
+            "http://a.example:",
+            "http://*.example",
+            "a.example b.example",
+            "http://a.example http://b.example",
+            "http://me@a.example",
+            "*, http://a.example/path",
+        ] {
             assert_eq!(Origins::parse(list), None, "{list:?}");
+        }
+        for list in [
+            "null",
+            "localhost:3000",
+            "[::1]:3000",
+            "http://[::1]",
+            "chrome-extension://abc",
+            "capacitor://localhost",
+            "http://bücher.example",
+            " * ",
+        ] {
+            assert!(Origins::parse(list).is_some(), "{list:?}");
+        }
+        // Browsers leave out the port of the scheme.
+        let list = Origins::parse("http://a.example:80,https://b.example:443,http://c.example:443").unwrap();
+        for (origin, expect) in [
+            ("http://a.example", true),
+            ("https://a.example", false),
+            ("https://b.example", true),
+            ("http://c.example", false),
+            ("http://c.example:443", true),
+        ] {
+            assert_eq!(list.allow(origin), expect, "{origin}");
         }
     }
 

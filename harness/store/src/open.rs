@@ -124,7 +124,7 @@ impl Store {
             Err(error) => {
                 return Err(OpenError::Io {
                     directory,
-                    action: "be locked".into(),
+                    action: "be created or locked".into(),
                     error,
                 });
             }

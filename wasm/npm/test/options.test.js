@@ -258,11 +258,11 @@ test('incomplete and contradictory fault rules are refused', () => {
   refused({ verdict: 'reset', first: 0.5 }, /rule\.first must be a whole number greater than 0/);
   refused({ verdict: 'reset', share: 1.5 }, /rule\.share must be a number from 0 to 1/);
   refused({ verdict: 'reset', partition: 'a', partitionPrefix: 'a' }, /cannot have both/);
-  refused({ verdict: { exception: 'TransactionConflictException' }, operation: 'GetItem' }, /GetItem is not modelled/);
+  refused({ verdict: { exception: 'TransactionConflictException' }, operation: 'GetItem' }, /GetItem never returns/);
   refused({ verdict: 'reset', after: 2, until: 1 }, /ends before it begins/);
   assert.throws(() => new Dynatwin().faults.startOutage('flood'), /There is no outage "flood"/);
   refused({ verdict: 'reset', tabel: 'T' }, /rule has no member "tabel"/);
   refused('reset', /rule must be an object/);
   refused({ verdict: 'reset', share: NaN }, /rule\.share must be a number from 0 to 1/);
-  refused({ verdict: { wait: 10n } }, /verdict\.wait must be an object with some of typical, p99, longest/);
+  refused({ verdict: { wait: 10n } }, /verdict\.wait must be a number of seconds, or an object with some of typical, p99, longest/);
 });

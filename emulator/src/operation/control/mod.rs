@@ -227,16 +227,22 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'stati
     ))
 }
 
+/// The error for a body that is not declared as bytes.
+fn not_bytes() -> ControlError {
+    ControlError::not_json(format!("Send it with the header content-type: {OCTET_STREAM}."))
+}
+
 /// The body, if the control takes one: JSON, and bytes.
 fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(Json, &'a [u8])> {
-    let body = call.body.as_ref().map_err(ControlError::clone)?;
+    let body = call.body.as_ref().map_err(|error| match control.takes {
+        Takes::Bytes if *error == ControlError::not_json(NOT_JSON) => not_bytes(),
+        _ => error.clone(),
+    })?;
     let refusal = |problem: &str| ControlError::malformed(format!("{} {} {problem}.", control.method, control.path));
     match (control.takes, body) {
         (Takes::Bytes, ControlBody::Bytes(bytes)) => Ok((Json::Null, bytes)),
         (Takes::Bytes, ControlBody::Json(json)) if json.is_empty() => Err(refusal("requires a body")),
-        (Takes::Bytes, ControlBody::Json(_)) => Err(ControlError::not_json(format!(
-            "Send it with the header content-type: {OCTET_STREAM}."
-        ))),
+        (Takes::Bytes, ControlBody::Json(_)) => Err(not_bytes()),
         (_, ControlBody::Bytes(_)) => Err(ControlError::not_json(NOT_JSON)),
         (Takes::Json, ControlBody::Json(json)) if json.is_empty() => Err(refusal("requires a body")),
         (Takes::Json, ControlBody::Json(json)) => Ok((Json::read(json)?, &[])),
@@ -314,7 +320,8 @@ impl ControlRequest<'_> {
         match (owners.next(), owners.next()) {
             (Some(owner), None) => Ok((AccountControls::new(self.twin, owner), table)),
             (None, _) => Err(ControlError::not_found(format!(
-                "No account has a table {table_name}; to refer to a future one, {hint}."
+                "No account has a table {table_name}; to refer to a future one, {hint} \
+                 (curl --user ACCOUNT:x --aws-sigv4 aws:amz:REGION:dynamodb)."
             ))),
             (Some(one), Some(other)) => {
                 let of = |caller: Caller| format!("{} in {}", caller.access_key, caller.region);

@@ -65,6 +65,7 @@ pub fn read_conditions(sent: &Json, current: &Conditions) -> ControlResult<Condi
     };
     match members.get("timeToLive") {
         Some(sent) if sent.text() == Some("off") => conditions.time_to_live = TimeToLive::Off,
+        Some(sent) if !is_lag(sent) => return Err(not_a_lag("timeToLive", "\"off\", ")),
         Some(sent) => conditions.time_to_live = TimeToLive::Deletes(read_lag("timeToLive", sent)?),
         None => {}
     }
@@ -325,6 +326,9 @@ pub fn read_lag(what: &str, sent: &Json) -> ControlResult<Lag> {
             Lag::Fixed(length)
         });
     }
+    if !is_lag(sent) {
+        return Err(not_a_lag(what, ""));
+    }
     let members = Members::of(what, sent, &["typical", "p99", "longest"])?;
     let p99 = members.number("p99")?;
     match (members.number("typical")?, members.number("longest")?) {
@@ -345,6 +349,18 @@ pub fn read_lag(what: &str, sent: &Json) -> ControlResult<Lag> {
             "{what} must be a number of seconds, or {{ typical, longest }} with longest not below typical, and p99 between them."
         ))),
     }
+}
+
+/// Whether a value has the type of a lag.
+fn is_lag(sent: &Json) -> bool {
+    matches!(sent, Json::Number(_) | Json::Object(_))
+}
+
+/// The error for a value of another type; `also` is what it may be besides.
+fn not_a_lag(what: &str, also: &str) -> ControlError {
+    ControlError::malformed(format!(
+        "{what} must be {also}a number of seconds, or an object with some of typical, p99, longest."
+    ))
 }
 
 /// A lag as [`read_lag`] reads it.
@@ -585,7 +601,15 @@ mod tests {
             ),
             (
                 r#"{"readStaleness": "long"}"#,
-                "readStaleness must be an object with some of typical, p99, longest.",
+                "readStaleness must be a number of seconds, or an object with some of typical, p99, longest.",
+            ),
+            (
+                r#"{"timeToLive": "of"}"#,
+                "timeToLive must be \"off\", a number of seconds, or an object with some of typical, p99, longest.",
+            ),
+            (
+                r#"{"timeToLive": {"typcal": 1}}"#,
+                "timeToLive has no member \"typcal\"; its members are typical, p99, longest.",
             ),
             (
                 r#"{"streamShards": 0}"#,

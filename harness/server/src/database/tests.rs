@@ -439,6 +439,55 @@ fn the_seed_of_a_directory_is_kept_unless_another_is_given() {
     }
 }
 
+/// A seed that a flag has replaced is stored, whatever the directory contains and however the process ends.
+#[test]
+fn the_seed_of_a_flag_is_stored() {
+    let open = |disk: &SimDisk, seed: Option<&str>| {
+        let words = seed.into_iter().flat_map(|seed| ["--seed", seed]).map(str::to_owned);
+        match parse(words, |_| None) {
+            Ok(Invocation::Run(flags)) => open_on(&flags, "sim", disk.clone()).unwrap().0,
+            other => panic!("{seed:?}: {other:?}"),
+        }
+    };
+    for (at, end) in ENDS.into_iter().enumerate() {
+        for (has_items, writes) in [(false, false), (false, true), (true, false), (true, true)] {
+            let context = format!("end {at}, items before {has_items}, writes {writes}");
+            let mut disk = SimDisk::new();
+            let mut items = 0;
+            for (seed, expect) in [
+                (Some("1"), 1),
+                (Some("9"), 9),
+                (None, 9),
+                (Some("9"), 9),
+                (Some("4"), 4),
+                (None, 4),
+            ] {
+                let database = open(&disk, seed);
+                assert_eq!(database.engine.seed(), expect, "{context}, flag {seed:?}");
+                let is_first = items == 0;
+                if is_first && (has_items || expect == 9 && writes) {
+                    request(&database, false, "CreateTable", &table()).unwrap();
+                }
+                if is_first && has_items || writes && expect != 1 {
+                    items += 1;
+                    request(
+                        &database,
+                        false,
+                        "PutItem",
+                        &put(["a", "b", "c", "d", "e", "f"][items - 1], 1),
+                    )
+                    .unwrap();
+                }
+                database.log.store.flush().unwrap();
+                disk = end(&database, &disk);
+            }
+            let database = open(&disk, None);
+            let found = scan(&database, None).map_or(0, |items| items.len());
+            assert_eq!((database.engine.seed(), found), (4, items), "{context}");
+        }
+    }
+}
+
 /// Whether the answers to a write and to a read may be delivered if the disk fails while their commits are stored.
 #[test]
 fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {

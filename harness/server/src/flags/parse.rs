@@ -1,6 +1,6 @@
 //! Parsing of the command line and the environment.
 
-use super::{ClockChoice, FLAGS, Flag, FlagEffect, Flags, Invocation, Sync};
+use super::{ClockChoice, FLAGS, Flag, FlagEffect, Flags, Invocation, Sync, parse_switch};
 
 /// DynamoDB Local's flags, except those that print and exit.
 const DYNAMODB_LOCAL: [&str; 8] = [
@@ -38,6 +38,11 @@ pub fn parse(
             }
             (_, value) => value.map(str::to_owned),
         };
+        if let (FlagEffect::Switch(_), None, Some(next)) = (&flag.does, &value, words.peek())
+            && parse_switch(next).is_some()
+        {
+            return Err(format!("{word} takes its value after an equals sign: {word}={next}"));
+        }
         flag.set(&mut flags, &word, value.as_deref())?;
         given[index] = true;
     }
@@ -73,7 +78,13 @@ fn is_java_option(word: &str) -> bool {
 
 /// Returns the index of the flag that an argument names, and the value after its `=`.
 fn recognize(word: &str) -> Result<(usize, Option<&str>), String> {
-    let unknown = || format!("{word} is not a flag; --help lists them");
+    let unknown = || {
+        if word.starts_with('-') {
+            format!("{word} is not a flag; --help lists them")
+        } else {
+            format!("there is no command {word}; --help lists them")
+        }
+    };
     let name = word
         .strip_prefix("--")
         .or_else(|| word.strip_prefix('-'))
@@ -85,6 +96,16 @@ fn recognize(word: &str) -> Result<(usize, Option<&str>), String> {
     let name = if name == "h" { "help" } else { name };
     let index = FLAGS.iter().position(|flag| flag.is(name)).ok_or_else(unknown)?;
     Ok((index, value))
+}
+
+/// Returns the names that begin as those of settings but are of none. Kubernetes sets some for a service whose name begins with
+/// `dynatwin`: `DYNATWIN_SERVICE_HOST`, `DYNATWIN_DB_PORT_8000_TCP`.
+pub(crate) fn unknown_variables(names: impl Iterator<Item = String>) -> Vec<String> {
+    let of_kubernetes = |name: &str| name.contains("_SERVICE_") || name.contains("_PORT_") || name.ends_with("_PORT");
+    let is_known = |name: &str| FLAGS.iter().any(|flag| flag.variable() == name);
+    names
+        .filter(|name| name.starts_with("DYNATWIN_") && !is_known(name) && !of_kubernetes(name))
+        .collect()
 }
 
 fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Option<String>) -> Result<(), String> {

@@ -224,19 +224,46 @@ fn sizes_and_switches_have_several_forms() {
 fn unknown_input_is_reported() {
     for (line, expect) in [
         ("--prot 1", "--prot is not a flag; --help lists them"),
-        ("8000", "8000 is not a flag; --help lists them"),
+        ("8000", "there is no command 8000; --help lists them"),
+        ("help", "there is no command help; --help lists them"),
+        (
+            "--shared-db false",
+            "--shared-db takes its value after an equals sign: --shared-db=false",
+        ),
+        (
+            "-inMemory -sharedDb TRUE",
+            "-sharedDb takes its value after an equals sign: -sharedDb=TRUE",
+        ),
         ("--port", "--port needs a value: PORT"),
-        ("--port 65536", "--port: '65536' is not PORT"),
+        ("--port 65536", "--port: '65536' is not a port (0 to 65535)"),
         ("--conditions windy", "--conditions: 'windy' is not calm|aws|storm"),
-        ("--speed 0", "--speed: '0' is not X"),
-        ("--cors ,", "--cors: ',' is not LIST"),
-        ("--max-memory much", "--max-memory: 'much' is not SIZE"),
-        ("--max-memory 99999999999G", "--max-memory: '99999999999G' is not SIZE"),
+        ("--speed 0", "--speed: '0' is not a positive number (0.000001 to 1e9)"),
+        (
+            "--cors http://localhost:3000/app",
+            "--cors: 'http://localhost:3000/app' is neither * nor a list of origins such as http://localhost:3000",
+        ),
+        (
+            "--seed x",
+            "--seed: 'x' is not a whole number (0 to 18446744073709551615)",
+        ),
+        ("--log-size 1X", "--log-size: '1X' is not a size such as 512MB"),
+        (
+            "--clock 2026-01-01",
+            "--clock: '2026-01-01' is not system, settable, or a moment such as 2026-01-01T00:00:00Z",
+        ),
+        ("--max-memory much", "--max-memory: 'much' is not a size such as 512MB"),
+        (
+            "--max-memory 99999999999G",
+            "--max-memory: '99999999999G' is not a size such as 512MB",
+        ),
         ("--health-status 204", "--health-status: '204' is not 200|400"),
-        ("--speed NaN", "--speed: 'NaN' is not X"),
+        (
+            "--speed NaN",
+            "--speed: 'NaN' is not a positive number (0.000001 to 1e9)",
+        ),
         (
             "--clock 2026-02-30T00:00:00Z",
-            "--clock: '2026-02-30T00:00:00Z' is not system|settable|MOMENT",
+            "--clock: '2026-02-30T00:00:00Z' is not system, settable, or a moment such as 2026-01-01T00:00:00Z",
         ),
         (
             "--in-memory=perhaps",
@@ -255,6 +282,34 @@ fn unknown_input_is_reported() {
     ] {
         assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
     }
+}
+
+/// A misspelled variable is named; those of Kubernetes for services whose name begins alike are not.
+#[test]
+fn unknown_variables_are_found() {
+    let known = FLAGS.iter().map(super::Flag::variable);
+    let other = [
+        ("DYNATWIN_PROT", true),
+        ("DYNATWIN_IN_MEMORY2", true),
+        ("DYNATWIN_", true),
+        ("DYNATWIN", false),
+        ("DYNATWINX_PORT", false),
+        ("dynatwin_port", false),
+        ("AWS_REGION", false),
+        ("DYNATWIN_SERVICE_HOST", false),
+        ("DYNATWIN_SERVICE_PORT_HTTP", false),
+        ("DYNATWIN_PORT_8000_TCP_ADDR", false),
+        ("DYNATWIN_DB_SERVICE_HOST", false),
+        ("DYNATWIN_DB_PORT_8000_TCP", false),
+        ("DYNATWIN_DB_PORT", false),
+    ];
+    let names = known.chain(other.iter().map(|(name, _)| (*name).to_owned()));
+    let expect: Vec<_> = other
+        .iter()
+        .filter(|(_, is_found)| *is_found)
+        .map(|(name, _)| *name)
+        .collect();
+    assert_eq!(unknown_variables(names), expect);
 }
 
 /// Flags that can be repeated, or that take a list, replace the variable instead of adding to it.
@@ -303,7 +358,7 @@ fn flags_win_over_the_environment() {
     assert_eq!((flags.port, flags.hosts), (1, vec!["a".to_owned(), "b".to_owned()]));
     assert_eq!(
         ask("", &[("DYNATWIN_PORT", "x")]),
-        Err("DYNATWIN_PORT: 'x' is not PORT".into())
+        Err("DYNATWIN_PORT: 'x' is not a port (0 to 65535)".into())
     );
     assert!(ask("", &[("DYNATWIN_PORT", "tcp://10.0.0.1:8000")]).is_ok());
 }

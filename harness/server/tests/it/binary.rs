@@ -187,6 +187,10 @@ fn the_policy_of_recorded_requests_is_printed() {
             "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["a"]}, "Null": {"dynamodb:LeadingKeys": "false"}}}]});
     assert_eq!((code, policy), (Some(0), expected), "{text}");
     assert!(text.starts_with("{\n  \"Version\": \"2012-10-17\",\n"), "{text}");
+    // A principal without requests: those that have some are named.
+    let other = finished(&["access-report", "--port", &port, "--principal", "arn:nope"]);
+    let named = "dynatwin: no recorded request of arn:nope has used a permission; those of 123456789012 have\n";
+    assert_eq!(other, (Some(1), String::new(), named.to_owned()));
 }
 
 #[test]
@@ -433,9 +437,51 @@ fn a_port_in_use_exits_with_1() {
     let (code, out, err) = finished(&["-port", &first.2.to_string()]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(
-        err.starts_with(&format!("dynatwin: port {} is in use on 127.0.0.1", first.2)),
+        err.starts_with(&format!(
+            "dynatwin: port {} of 127.0.0.1 is in use by another program; stop it, or",
+            first.2
+        )),
         "{err}"
     );
+}
+
+/// A directory whose parent cannot be created is refused.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_directory_that_cannot_be_created_is_named() {
+    let (code, out, err) = finished(&["--port", "0", "--db-path", "/proc/dynatwin"]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(
+        err.starts_with("dynatwin: /proc/dynatwin: cannot be created or locked: "),
+        "{err}"
+    );
+}
+
+/// A copy without a server at its end fails at once, and not after the retries of a request.
+#[test]
+fn copies_to_and_from_no_server_fail_at_once() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{free}");
+    let file = std::env::temp_dir().join(format!("dynatwin-refused-{}.jsonl", std::process::id()));
+    std::fs::write(&file, "{\"id\": \"a\"}\n").unwrap();
+    let file = file.to_str().unwrap();
+    let server = Running::start(&["--port", "0"]);
+    let there = format!("http://127.0.0.1:{}", server.2);
+    for words in [
+        &["import", file, "--to", &url][..],
+        &["copy", "--from", &url, "--to", &there],
+        &["copy", "--from", &there, "--to", &url],
+        &["copy", "--from", &url, "--to", "/nowhere"],
+    ] {
+        let (code, _, err) = finished(words);
+        assert_eq!(code, Some(1), "{err}");
+        let begin = format!("dynatwin: no server answers: {url}/: io: Connection refused");
+        assert!(err.starts_with(&begin), "{err}");
+    }
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]
@@ -666,6 +712,37 @@ fn a_server_that_is_full_serves_reads_and_deletes() {
     // The allocator's statistics are read again soon.
     while ask("PutItem", &put(0)) == 500 {
         std::thread::yield_now();
+    }
+}
+
+/// A memory limit that the process exceeds from the start, and variables that set no flag, are named at startup.
+#[test]
+#[cfg(not(target_env = "msvc"))]
+fn settings_that_cannot_work_are_named() {
+    for (words, variables, expect) in [
+        (&["--max-memory", "1GB"][..], &[("DYNATWIN_LOG", "off")][..], &[][..]),
+        (
+            &["--max-memory", "12"],
+            &[],
+            &["dynatwin: --max-memory 12: the process has allocated "],
+        ),
+        (
+            &[],
+            &[("DYNATWIN_PROT", "1"), ("DYNATWIN_SERVICE_HOST", "10.0.0.1")],
+            &["dynatwin: DYNATWIN_PROT sets no flag; --help lists the variables"],
+        ),
+    ] {
+        let mut command = dynatwin(&[&["--port", "0"], words].concat());
+        command.envs(variables.iter().copied());
+        let mut server = Running::spawn(command);
+        assert_eq!(server.signal("TERM"), Some(0));
+        let mut err = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        let lines: Vec<_> = err.lines().collect();
+        assert_eq!(lines.len(), expect.len(), "{words:?}: {err}");
+        for (line, begin) in lines.iter().zip(expect) {
+            assert!(line.starts_with(begin), "{words:?}: {err}");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ fn conditions() {
     twin.create("me", "Orders");
     let calm = json!({"timeToLive": 0, "indexPropagation": 0, "readStaleness": 0, "staleReads": 1, "monotonicReads": false, "transactionTime": 0, "replicationLag": 0, "regionRoundTrip": 0, "streamLag": 0, "streamShards": 1, "tableStatus": 0, "statisticsAge": 0, "itemCollectionSize": 10_737_418_240_u64, "streamBytes": 1_073_741_824, "recoveryBytes": 1_073_741_824, "capacity": "reported", "internalErrors": 0, "throttles": 0});
     let own = json!({"timeToLive": "off", "indexPropagation": 1, "readStaleness": {"typical": 1, "longest": 2}, "staleReads": 0.5, "monotonicReads": true, "transactionTime": 3, "replicationLag": {"typical": 1, "longest": 2}, "regionRoundTrip": 0.5, "streamLag": {"typical": 1, "longest": 2}, "streamShards": "throughput", "tableStatus": 0, "statisticsAge": 5, "itemCollectionSize": 1000, "streamBytes": 1000, "recoveryBytes": "unlimited", "capacity": {"burst": 1, "adaptive": false, "partitionRead": 2, "partitionWrite": 3, "partitionSize": 4, "heatSplit": 5, "growth": 6, "shardReaders": 7}, "internalErrors": 0.5, "throttles": 0.25});
-    let no_table = "No account has a table Carts; to refer to a future one, name the account and the region in the credentials of an Authorization header.";
+    let no_table = "No account has a table Carts; to refer to a future one, name the account and the region in the credentials of an Authorization header (curl --user ACCOUNT:x --aws-sigv4 aws:amz:REGION:dynamodb).";
     run(
         &mut twin,
         vec![

@@ -66,7 +66,7 @@ fn fault_rules() {
                 "POST faults",
                 json!({"verdict": {"exception": "TransactionConflictException"}, "operation": "GetItem"}),
                 400,
-                error("GetItem is not modelled with TransactionConflictException."),
+                error("GetItem never returns TransactionConflictException."),
             ),
             (
                 "POST outages",

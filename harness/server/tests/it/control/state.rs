@@ -107,6 +107,18 @@ fn snapshots_are_got_and_restored() {
             415,
             "Send it with the header content-type: application/octet-stream.",
         ),
+        (
+            &[],
+            b"{}",
+            415,
+            "Send it with the header content-type: application/octet-stream.",
+        ),
+        (
+            &[("content-type", "text/plain")],
+            &snapshot,
+            415,
+            "Send it with the header content-type: application/octet-stream.",
+        ),
     ] {
         let answer = read(&twin.send("PUT", PATH, headers, body));
         assert_eq!(answer, (status, error(sentence)));

@@ -1,0 +1,388 @@
+//! The settings of tables in copies between engines, and through directories.
+#![allow(clippy::unwrap_used)] // a test may fail
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use common::{caller, engine};
+use dynatwin_engine::{Conditions, Engine};
+use dynatwin_seed::{
+    CallError, CopyEvent, CopyOptions, Database, Existing, InProcess, Seed, copy, export, load, load_engine,
+};
+use serde_json::{Value, json};
+
+/// A folder that is removed on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("dynatwin-settings-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn ask(engine: &Engine, operation: &str, body: &Value) -> Value {
+    InProcess::new(engine, &caller()).call(operation, body).unwrap()
+}
+
+fn create(engine: &Engine, name: &str) {
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("id"),
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}],
+        "GlobalSecondaryIndexes": [{"IndexName": "byN", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"}}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}});
+    ask(engine, "CreateTable", &table);
+    ask(
+        engine,
+        "PutItem",
+        &json!({"TableName": name, "Item": {"id": {"S": "a"}, "n": {"N": "1"}}}),
+    );
+}
+
+fn arn(engine: &Engine, table: &str) -> Value {
+    ask(engine, "DescribeTable", &json!({"TableName": table}))["Table"]["TableArn"].clone()
+}
+
+/// What the operations beside DescribeTable answer about a table.
+fn settings(engine: &Engine, table: &str) -> Value {
+    let named = json!({"TableName": table});
+    let insights = |body: Value| {
+        let answer = ask(engine, "DescribeContributorInsights", &body);
+        json!([answer["ContributorInsightsStatus"], answer["ContributorInsightsMode"]])
+    };
+    let recovery = ask(engine, "DescribeContinuousBackups", &named);
+    let recovery = &recovery["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+    json!([
+        ask(engine, "DescribeTimeToLive", &named)["TimeToLiveDescription"],
+        [recovery["PointInTimeRecoveryStatus"], recovery["RecoveryPeriodInDays"]],
+        ask(
+            engine,
+            "ListTagsOfResource",
+            &json!({"ResourceArn": arn(engine, table)})
+        )["Tags"],
+        insights(named.clone()),
+        insights(json!({"TableName": table, "IndexName": "byN"})),
+    ])
+}
+
+/// Tables whose settings the operations beside CreateTable have set, one table for each, one with all and one with none.
+fn filled() -> (Engine, Vec<String>) {
+    type Set = fn(&Engine, &str);
+    let sets: [Set; 5] = [
+        |engine, name| {
+            let specification = json!({"Enabled": true, "AttributeName": "expires"});
+            let body = json!({"TableName": name, "TimeToLiveSpecification": specification});
+            ask(engine, "UpdateTimeToLive", &body);
+        },
+        |engine, name| {
+            let specification = json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 9});
+            let body = json!({"TableName": name, "PointInTimeRecoverySpecification": specification});
+            ask(engine, "UpdateContinuousBackups", &body);
+        },
+        |engine, name| {
+            let tags = json!([{"Key": "a", "Value": "b"}, {"Key": "empty", "Value": ""}]);
+            ask(
+                engine,
+                "TagResource",
+                &json!({"ResourceArn": arn(engine, name), "Tags": tags}),
+            );
+        },
+        |engine, name| {
+            let body = json!({"TableName": name, "ContributorInsightsAction": "ENABLE",
+                "ContributorInsightsMode": "THROTTLED_KEYS"});
+            ask(engine, "UpdateContributorInsights", &body);
+        },
+        |engine, name| {
+            let body = json!({"TableName": name, "IndexName": "byN", "ContributorInsightsAction": "ENABLE"});
+            ask(engine, "UpdateContributorInsights", &body);
+        },
+    ];
+    let engine = engine(&Conditions::CALM);
+    let mut names = Vec::new();
+    for selected in (0..=sets.len())
+        .map(|at| at..(at + 1).min(sets.len()))
+        .chain(std::iter::once(0..sets.len()))
+    {
+        let name = format!("set-{}-{}", selected.start, selected.end);
+        create(&engine, &name);
+        for set in &sets[selected] {
+            set(&engine, &name);
+        }
+        names.push(name);
+    }
+    (engine, names)
+}
+
+/// A copy has all settings, whether it goes straight to its destination or through a directory that `copy` or `--load` reads.
+#[test]
+fn settings_are_copied() {
+    let (from, names) = filled();
+    let (caller, folder) = (caller(), Folder::new("copied"));
+    let source = InProcess::new(&from, &caller);
+    let notes = Mutex::new(Vec::new());
+    let note = |text: &str| notes.lock().unwrap().push(text.to_owned());
+    let report = |event: CopyEvent<'_>| {
+        if let CopyEvent::Note { text } = event {
+            note(text);
+        }
+    };
+    export(&source, &[], &folder.0, &report).unwrap();
+    let read = || Seed::read(folder.0.to_str().unwrap()).unwrap();
+    let [direct, imported, loaded] = [(); 3].map(|()| engine(&Conditions::CALM));
+    copy(
+        &source,
+        &InProcess::new(&direct, &caller),
+        &CopyOptions::default(),
+        &report,
+    )
+    .unwrap();
+    load(&InProcess::new(&imported, &caller), read(), Existing::Fill, &note).unwrap();
+    load_engine(&loaded, &caller, read(), Existing::Refuse).unwrap();
+    for (to, way) in [(&direct, "direct"), (&imported, "imported"), (&loaded, "loaded")] {
+        for name in &names {
+            assert_eq!(settings(to, name), settings(&from, name), "{name}, {way}");
+            assert_eq!(to.items(&caller, name).unwrap().len(), 1, "{name}, {way}");
+        }
+    }
+    assert_eq!(*notes.lock().unwrap(), [""; 0]);
+    // A definition alone has them too.
+    let alone = engine(&Conditions::CALM);
+    let all = names.last().unwrap();
+    let file = folder.0.join(all).join("table.json");
+    load_engine(
+        &alone,
+        &caller,
+        Seed::read(file.to_str().unwrap()).unwrap(),
+        Existing::Refuse,
+    )
+    .unwrap();
+    assert_eq!(settings(&alone, all), settings(&from, all));
+}
+
+/// A directory of an earlier version, whose definition is DescribeTable's answer alone, or a client's, is read.
+#[test]
+fn a_definition_without_settings_is_read() {
+    let (from, caller, folder) = (engine(&Conditions::CALM), caller(), Folder::new("earlier"));
+    create(&from, "Old");
+    export(&InProcess::new(&from, &caller), &[], &folder.0, &|_| ()).unwrap();
+    let described = ask(&from, "DescribeTable", &json!({"TableName": "Old"}));
+    let mut of_client = described.clone();
+    of_client["ResponseMetadata"] = json!({"HTTPStatusCode": 200});
+    for definition in [described["Table"].clone(), described, of_client] {
+        fs::write(folder.0.join("Old/table.json"), definition.to_string()).unwrap();
+        let to = engine(&Conditions::CALM);
+        let seed = Seed::read(folder.0.to_str().unwrap()).unwrap();
+        load_engine(&to, &caller, seed, Existing::Refuse).unwrap();
+        assert_eq!(settings(&to, "Old"), settings(&from, "Old"), "{definition}");
+    }
+    // Settings are checked as those of every other file.
+    let definition = json!({"Table": ask(&from, "DescribeTable", &json!({"TableName": "Old"}))["Table"],
+        "TimeToLiveSpecification": {"Attribute": "x"}});
+    fs::write(folder.0.join("Old/table.json"), definition.to_string()).unwrap();
+    let error = Seed::read(folder.0.to_str().unwrap()).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "`Attribute` is not a member of TimeToLiveSpecification"
+    );
+}
+
+/// A database without the operations that other implementations lack, or without the permission for them.
+struct Lacking<'d> {
+    inner: InProcess<'d>,
+    code: &'static str,
+}
+
+impl Database for Lacking<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        let lacks = ["Insights", "ContinuousBackups", "Kinesis", "Policy"];
+        if lacks.iter().any(|part| operation.contains(part)) {
+            return Err(CallError {
+                code: self.code.into(),
+                message: "no".into(),
+            });
+        }
+        self.inner.call(operation, body)
+    }
+
+    fn pause(&self, _: Duration) {}
+}
+
+/// What refers to keys, principals, streams and regions of the source is named, for each table that has it.
+#[test]
+fn what_is_not_copied_is_reported() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    for name in ["All", "Few", "None"] {
+        create(&from, name);
+    }
+    let policy = |arn: &Value, action: &str| {
+        let account = arn.as_str().unwrap().split(':').nth(4).unwrap();
+        let principal = json!({"AWS": format!("arn:aws:iam::{account}:root")});
+        let statement = json!({"Effect": "Allow", "Principal": principal, "Action": action, "Resource": arn});
+        json!({"ResourceArn": arn, "Policy": json!({"Version": "2012-10-17", "Statement": [statement]}).to_string()})
+    };
+    for name in ["All", "Few"] {
+        ask(
+            &from,
+            "PutResourcePolicy",
+            &policy(&arn(&from, name), "dynamodb:GetItem"),
+        );
+    }
+    let stream = ask(&from, "DescribeTable", &json!({"TableName": "All"}))["Table"]["LatestStreamArn"].clone();
+    ask(&from, "PutResourcePolicy", &policy(&stream, "dynamodb:GetRecords"));
+    let destination = stream
+        .as_str()
+        .unwrap()
+        .split(":table/")
+        .next()
+        .unwrap()
+        .replace("dynamodb", "kinesis");
+    let destination = format!("{destination}:stream/changes");
+    ask(
+        &from,
+        "EnableKinesisStreamingDestination",
+        &json!({"TableName": "All", "StreamArn": destination}),
+    );
+    let encryption = json!({"Enabled": true, "SSEType": "KMS"});
+    ask(
+        &from,
+        "UpdateTable",
+        &json!({"TableName": "All", "SSESpecification": encryption}),
+    );
+    let replica = json!([{"Create": {"RegionName": "eu-west-1"}}]);
+    ask(
+        &from,
+        "UpdateTable",
+        &json!({"TableName": "All", "ReplicaUpdates": replica}),
+    );
+    from.advance(Duration::from_mins(5));
+    let described = ask(&from, "DescribeTable", &json!({"TableName": "All"}));
+    let key = described["Table"]["SSEDescription"]["KMSMasterKeyArn"]
+        .as_str()
+        .unwrap();
+    let expected = [
+        format!("All: encryption with the key {key} is not copied"),
+        "All: the replica in eu-west-1 is not copied".into(),
+        "All: the resource policy is not copied".into(),
+        "All: the resource policy of the stream is not copied".into(),
+        format!("All: the Kinesis destination {destination} is not copied"),
+        "Few: the resource policy is not copied".into(),
+    ];
+    assert_eq!(
+        notes_of_copies(&InProcess::new(&from, &caller)),
+        [&expected[..], &expected[..]]
+    );
+    // A destination that is switched off is not one.
+    let off = json!({"TableName": "All", "StreamArn": destination});
+    ask(&from, "DisableKinesisStreamingDestination", &off);
+    from.advance(Duration::from_mins(5));
+    let rest = [&expected[..4], &expected[5..]].concat();
+    assert_eq!(notes_of_copies(&InProcess::new(&from, &caller)), [&rest[..], &rest[..]]);
+}
+
+/// The notes of a copy to an engine, and of one to a directory.
+fn notes_of_copies(source: &dyn Database) -> [Vec<String>; 2] {
+    let (to, caller, folder) = (engine(&Conditions::CALM), caller(), Folder::new("notes"));
+    let notes = Mutex::new(Vec::new());
+    let report = |event: CopyEvent<'_>| {
+        if let CopyEvent::Note { text } = event {
+            notes.lock().unwrap().push(text.to_owned());
+        }
+    };
+    copy(source, &InProcess::new(&to, &caller), &CopyOptions::default(), &report).unwrap();
+    let of_copy = std::mem::take(&mut *notes.lock().unwrap());
+    export(source, &[], &folder.0, &report).unwrap();
+    [of_copy, notes.into_inner().unwrap()]
+}
+
+/// Other implementations lack operations: a source then has no such setting. A refusal for another reason is reported.
+#[test]
+fn sources_may_lack_operations() {
+    let (from, names) = filled();
+    let caller = caller();
+    let source = |code| Lacking {
+        inner: InProcess::new(&from, &caller),
+        code,
+    };
+    let none: [&[String]; 2] = [&[], &[]];
+    assert_eq!(notes_of_copies(&source("UnknownOperationException")), none);
+    let expected = |name: &String| {
+        [
+            "the settings of recovery are",
+            "Contributor Insights are",
+            "the resource policy is",
+            "the resource policy of the stream is",
+            "Kinesis destinations are",
+        ]
+        .map(|what| format!("{name}: {what} not copied: AccessDeniedException: no"))
+    };
+    let mut names = names;
+    names.sort();
+    let expected: Vec<String> = names.iter().flat_map(expected).collect();
+    let denied = notes_of_copies(&source("AccessDeniedException"));
+    assert_eq!(denied, [&expected[..], &expected[..]]);
+}
+
+/// A destination that lacks an operation gets the table without the setting, and the copy says so.
+#[test]
+fn destinations_may_lack_operations() {
+    let (from, names) = filled();
+    let (caller, folder) = (caller(), Folder::new("lacking"));
+    let source = InProcess::new(&from, &caller);
+    export(&source, &[], &folder.0, &|_| ()).unwrap();
+    let all = names.last().unwrap();
+    let without = |what: &str, operation: &str, name: &str| {
+        format!("{name}: {what} not set, because the destination does not support {operation}")
+    };
+    let recovery = |name: &str| without("point-in-time recovery is", "UpdateContinuousBackups", name);
+    let insights = |name: &str| without("Contributor Insights are", "UpdateContributorInsights", name);
+    let expected = [
+        insights(all),
+        insights(all),
+        recovery(all),
+        recovery("set-1-2"),
+        insights("set-3-4"),
+        insights("set-4-5"),
+    ];
+    for code in ["UnknownOperationException", "AccessDeniedException"] {
+        for is_direct in [true, false] {
+            let engine = engine(&Conditions::CALM);
+            let to = Lacking {
+                inner: InProcess::new(&engine, &caller),
+                code,
+            };
+            let notes = Mutex::new(Vec::new());
+            let note = |text: &str| notes.lock().unwrap().push(text.to_owned());
+            let report = |event: CopyEvent<'_>| {
+                if let CopyEvent::Note { text } = event {
+                    note(text);
+                }
+            };
+            let copied = if is_direct {
+                copy(&source, &to, &CopyOptions::default(), &report).map(|items| items as usize)
+            } else {
+                let seed = Seed::read(folder.0.to_str().unwrap()).unwrap();
+                let loaded = load(&to, seed, Existing::Fill, &note);
+                loaded.map(|loaded| loaded.items).map_err(|error| error.to_string())
+            };
+            let mut notes = notes.into_inner().unwrap();
+            notes.sort();
+            let context = format!("{code}, direct {is_direct}");
+            if code == "UnknownOperationException" {
+                assert_eq!((copied, &notes[..]), (Ok(names.len()), &expected[..]), "{context}");
+            } else {
+                assert!(copied.unwrap_err().contains("AccessDeniedException: no"), "{context}");
+            }
+        }
+    }
+}
