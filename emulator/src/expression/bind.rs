@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::ast::{Body, Grammar, Operand, Operator, Parsed, PassedBinding};
+use super::ast::{Body, CheckStep, Grammar, Operand, Operator, Parsed, PassedBinding};
 use super::cache::Cache;
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
@@ -125,6 +125,14 @@ impl<'r> Bound<'r> {
         self.add_names(&mut names);
         let attributes = names.iter().zip(&names.read);
         (names.len() <= FEW).then(|| attributes.map(|(name, read)| (Name::new(name), *read)).collect())
+    }
+
+    /// Every path of the expression, in the order written.
+    pub(super) fn paths(&self) -> impl Iterator<Item = Path<'_>> {
+        self.parsed.steps.iter().filter_map(|step| match step {
+            CheckStep::Path(span) => Some(Path::new(self, *span)),
+            _ => None,
+        })
     }
 
     /// Adds the attributes that operators and functions read, and those that an update changes.

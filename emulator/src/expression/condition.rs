@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use smallvec::SmallVec;
 
-use super::ast::{Body, CheckStep, Node, Op, Operand, Operator};
+use super::ast::{Body, Node, Op, Operand, Operator};
 use super::bind::{AttributeNames, Bound};
 use super::key_condition::{self, KeyClause};
 use super::path::Path;
@@ -77,10 +77,7 @@ impl<'r> Condition<'r> {
 
     /// Every path the condition reads, in the order written.
     pub fn paths(&self) -> impl Iterator<Item = Path<'_>> {
-        self.bound.parsed.steps.iter().filter_map(|step| match step {
-            CheckStep::Path(span) => Some(Path::new(&self.bound, *span)),
-            _ => None,
-        })
+        self.bound.paths()
     }
 
     /// The constant at a position.

@@ -80,17 +80,9 @@ impl<'r> Update<'r> {
         })
     }
 
-    /// Every path that the update changes or reads.
+    /// Every path that the update changes or reads, in the order written.
     pub fn paths(&self) -> impl Iterator<Item = Path<'_>> {
-        let parsed = &self.bound.parsed;
-        let targets = self.actions().iter().map(|action| self.path(action.target));
-        let values = self.actions().iter().filter_map(|action| action.value);
-        let applied = parsed
-            .applications
-            .iter()
-            .flat_map(|application| application.operands.of(&parsed.operands))
-            .copied();
-        targets.chain(values.chain(applied).filter_map(|operand| self.bound.path(operand)))
+        self.bound.paths()
     }
 
     /// Whether the update creates an item if there is none: one that only removes does not.
