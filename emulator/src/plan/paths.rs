@@ -23,7 +23,8 @@ fn check_nested(definition: &Definition, nested: SmallVec<[&str; 4]>) -> Result<
     let of_table = definition.key.attributes().map(|attribute| (false, &attribute.name));
     let of_indexes = definition.indexes().flat_map(|index| index.key.attributes());
     let of_indexes = of_indexes.map(|attribute| (true, &attribute.name));
-    match of_table.chain(of_indexes).find(|(_, name)| nested.contains(&name.as_str())) {
+    let mut keys = of_table.chain(of_indexes);
+    match keys.find(|(_, name)| nested.contains(&name.as_str())) {
         Some((of_index, name)) => Err(ApiError::path_below_key(of_index, name)),
         None => Ok(()),
     }
