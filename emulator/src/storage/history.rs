@@ -163,7 +163,7 @@ impl History {
         }
     }
 
-    /// Records that deletions by time to live are scheduled anew at `now`: some of them may be due since long before.
+    /// Records that deletions by time to live are scheduled anew at `now`.
     pub fn schedule(&mut self, now: Moment) {
         self.scheduled = self.latest.at.max(now);
     }
