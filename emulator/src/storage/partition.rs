@@ -45,8 +45,8 @@ pub struct Contents {
     items: Items,
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
-    /// When the deletions are due of items that had expired before they were written, or before time to live was enabled. Those of
-    /// other items follow from the items.
+    /// The due moments of items that were already expired when they were written, or when time to live was enabled. The due moment
+    /// of any other item follows from the item.
     late: BTreeMap<Key, Moment>,
     /// While deletions are applied together: the positions of the deleted items, which are still there.
     deleted: Option<Vec<ItemPosition>>,
@@ -596,9 +596,8 @@ impl Contents {
         self.held.values_mut().for_each(|hold| hold.expired = None);
     }
 
-    /// Schedules the deletions of at most `most` items from a key on, none of which is due before `now`. If time to live
-    /// begins, the lag of items that are expired begins at `now`; otherwise it has begun when they expired. Returns the last
-    /// of these items, if more may follow.
+    /// Schedules the deletions of at most `most` items from a key on, none of them due before `now`. The lag of an expired item
+    /// begins at `now` if `begins` is set, otherwise at its expiry. Returns the last of these items, if more may follow.
     pub fn schedule(
         &mut self,
         shape: &Shape,

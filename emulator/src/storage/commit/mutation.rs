@@ -125,8 +125,8 @@ pub enum Mutation {
         /// The items and their keys.
         items: Vec<(Key, Item)>,
     },
-    /// Part of a checkpoint of a table that is not listed yet: when deletions by time to live are due that do not follow from
-    /// their items. It follows the items.
+    /// Part of a checkpoint of a table that is not listed yet: the due moments of deletions by time to live that do not follow
+    /// from their items. It follows the items.
     RestoreDeletions {
         table: TableId,
         deletions: Vec<(Key, Moment)>,
