@@ -7,7 +7,7 @@ use crate::expression::Path;
 use crate::schema::Definition;
 
 /// Rejects paths below key attributes, of the table or of any of its indexes. The table's are reported first, in the order
-/// of its key (docs/behavior: 05 2.4).
+/// of its key (docs/behavior: 02 7).
 #[inline]
 pub fn check_below_keys<'p>(definition: &Definition, paths: impl Iterator<Item = Path<'p>>) -> Result<(), ApiError> {
     let mut nested = paths.filter(Path::is_nested).peekable();

@@ -603,7 +603,8 @@ impl Contents {
         shape: &Shape,
         from: Bound<&Key>,
         most: usize,
-        (begins, now): (bool, Moment),
+        begins: bool,
+        now: Moment,
     ) -> Option<Key> {
         let (mut last, mut count, mut scheduled) = (None, 0, Vec::new());
         for (key, item) in self.items.range((from, Bound::Unbounded)).take(most) {

@@ -285,19 +285,20 @@ impl Table {
         drop(current);
         drop(contents);
         if reschedule {
-            self.schedule((begins, now));
+            self.schedule(begins, now);
         }
         shape
     }
 
-    /// Schedules the deletions of all items by time to live, slice by slice. Writes schedule those of their items.
-    fn schedule(&self, since: (bool, Moment)) {
+    /// Schedules the deletions of all items by time to live, slice by slice: see [`Contents::schedule`]. Writes schedule those of
+    /// their items.
+    fn schedule(&self, begins: bool, now: Moment) {
         for partition in &self.partitions {
             let mut from = Bound::Unbounded;
             loop {
                 let mut contents = partition.write();
                 // The lock of a partition keeps the settings unchanged.
-                let last = contents.schedule(&self.shape(), from.as_ref(), SLICE, since);
+                let last = contents.schedule(&self.shape(), from.as_ref(), SLICE, begins, now);
                 partition.publish_due(&contents);
                 let Some(last) = last else { break };
                 from = Bound::Excluded(last);

@@ -20,17 +20,17 @@ use crate::wire::object::Object;
 
 const MOST: i64 = 100;
 
-/// A table, or an index of it. Entries are listed in this order.
-type Listed = (Name, Option<Name>);
+/// The table of an entry, and its index. Entries are sorted by it.
+type EntryKey = (Name, Option<Name>);
 
 /// An entry, with its status and mode.
-type Summary = (Listed, &'static str, &'static str);
+type Summary = (EntryKey, &'static str, &'static str);
 
 pub struct Operation;
 
 pub struct Checked<'r> {
     name: Option<&'r str>,
-    start: Option<Listed>,
+    start: Option<EntryKey>,
     most: usize,
 }
 
@@ -38,7 +38,7 @@ pub struct Plan {
     /// The table, if the request names one.
     target: Option<Target>,
     /// Where the last page ended.
-    start: Option<Listed>,
+    start: Option<EntryKey>,
     most: usize,
 }
 
@@ -93,7 +93,7 @@ impl Stages for Operation {
         };
         let mut all: Vec<Summary> = tables.iter().flat_map(|table| summaries(table, context.now)).collect();
         if let Some(start) = &plan.start {
-            all.retain(|(listed, ..)| listed > start);
+            all.retain(|(key, ..)| key > start);
         }
         all.sort_unstable();
         let more = all.len() > plan.most;
@@ -134,14 +134,14 @@ fn summaries(table: &Table, now: Moment) -> Vec<Summary> {
     let entry = |index: Option<&Name>| {
         let insights = shape.attached.insights(index.map(Name::as_str))?;
         let status = insights.status(now);
-        let listed = (table.name.clone(), index.cloned());
-        (status != "DISABLED").then_some((listed, status, insights.mode))
+        let key = (table.name.clone(), index.cloned());
+        (status != "DISABLED").then_some((key, status, insights.mode))
     };
     std::iter::once(None).chain(indexes).filter_map(entry).collect()
 }
 
 /// Parses the last entry from a token.
-fn read_token(token: &str) -> Result<Listed, ApiError> {
+fn read_token(token: &str) -> Result<EntryKey, ApiError> {
     let read = || {
         let text = String::from_utf8(STANDARD.decode(token).ok()?).ok()?;
         let (table, index) = text.split_once('/')?;
