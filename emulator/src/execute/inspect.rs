@@ -131,6 +131,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
                 },
             },
             fetch: None,
+            response_start: None,
         };
         let mut page = page(&table, &shape, index, &walk, now);
         let skipped = page.skip(query.skip);
@@ -141,7 +142,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
                 None => Some(base),
             }
         };
-        let next = page.items.last().filter(|_| page.cut).and_then(key_of);
+        let next = page.cut_after().and_then(key_of);
         let stored = |item: Item| {
             let token = key_of(&item)?.token;
             Some(StoredItem {

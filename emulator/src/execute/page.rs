@@ -7,13 +7,16 @@ use super::{capacity, due, stale, strong, trace};
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::plan::{PageRange, PageRead, ReadSource, Select};
-use crate::storage::{EarlierState, Page, PageLimit, Walk};
+use crate::storage::{EarlierState, EncodedItems, Page, PageLimit, Walk};
 use crate::value::Item;
 
 /// The result of reading a table or index.
 pub struct PageResult {
-    /// The returned items: those that pass the filter, from the table where they are fetched for a local index.
+    /// The returned items, unless they are encoded: those that pass the filter, from the table where they are fetched for a
+    /// local index.
     pub items: Vec<Item>,
+    /// The returned items as JSON, if the read has the start of its response.
+    pub encoded: Option<EncodedItems>,
     /// The number of items read.
     pub scanned: usize,
     /// The sizes of the items read.
@@ -21,6 +24,13 @@ pub struct PageResult {
     /// Where the next page starts, if a limit has ended this one: the range, and its last item that was read.
     pub next: Option<(usize, Item)>,
     pub cost: PageCost,
+}
+
+impl PageResult {
+    /// The number of returned items.
+    pub fn count(&self) -> usize {
+        self.encoded.as_ref().map_or(self.items.len(), |encoded| encoded.count)
+    }
 }
 
 /// Reads ranges of keys, one after the other, up to a limit. Where capacity is enforced, a range is read if any
@@ -43,42 +53,43 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
             forward: read.forward,
             limit,
             fetch,
+            response_start: read.response_start,
         };
         let before = (at > 0).then_some(all.bytes);
         let page = read_and_spend(context, read, range, &walk, before);
         context.record(|recorder| trace::paged(recorder, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
         let (page, of_page) = page?;
         cost += of_page;
-        limit.items -= page.items.len().min(limit.items);
+        limit.items -= page.count().min(limit.items);
         limit.bytes -= (page.bytes + page.base_bytes).min(limit.bytes);
-        if page.cut {
-            next = page.items.last().map(|last| (at, last.clone()));
-        }
-        all.bytes += page.bytes;
+        next = page.cut_after().map(|last| (at, last.clone()));
         if at == 0 {
-            (all.items, all.bases) = (page.items, page.bases);
+            all = page;
         } else {
-            all.items.extend(page.items);
-            all.bases.extend(page.bases);
+            all.append(page);
         }
         if next.is_some() {
             break;
         }
     }
-    let scanned = all.items.len();
-    let items = if fetch.is_none() && (read.filter.is_none() || read.is_key) {
+    let scanned = all.count();
+    let items = if all.encoded.is_some() {
+        Vec::new()
+    } else if fetch.is_none() && (read.filter.is_none() || read.is_key) {
         all.items
     } else {
         shown(read, all.items, all.bases)
     };
-    context.record(|recorder| recorder.answer_of_range(&read.target.table.name, items.len() as u64));
-    Ok(PageResult {
+    let result = PageResult {
         items,
+        encoded: all.encoded,
         scanned,
         bytes: all.bytes,
         next,
         cost,
-    })
+    };
+    context.record(|recorder| recorder.answer_of_range(&read.target.table.name, result.count() as u64));
+    Ok(result)
 }
 
 /// The items that pass the filter.
@@ -113,7 +124,7 @@ fn read_and_spend(
     capacity::admit_page(context, table, name, walk.range.tokens().0)?;
     let page = read_page_items(context, read, walk);
     let cost = PageCost::new(&page, before, read.consistent);
-    let tokens_read = tokens_read(read, walk.range, page.items.last().filter(|_| page.cut));
+    let tokens_read = tokens_read(read, walk.range, page.cut_after());
     let units = cost.read + cost.fetched;
     capacity::spend_page(context, table, (name, units), range.first_value(), tokens_read);
     Ok((page, cost))

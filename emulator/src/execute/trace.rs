@@ -247,7 +247,7 @@ pub(super) fn paged(
     access.index = read.index().map(|index| index.name.clone());
     let tokens = page.as_ref().map_or_else(
         |_| range.keys.tokens(),
-        |(page, _)| tokens_read(read, &range.keys, page.items.last().filter(|_| page.cut)),
+        |(page, _)| tokens_read(read, &range.keys, page.cut_after()),
     );
     place(&mut access, &read.target, read.index(), tokens);
     access.filter = advise::filter_trace(read, range, recorder.at()).map(Box::new);
@@ -263,7 +263,7 @@ pub(super) fn paged(
         Ok((page, cost)) => {
             let consumed = cost.consumed(read, table);
             access.read = consumed.total();
-            access.scanned = page.items.len() as u64;
+            access.scanned = page.count() as u64;
             recorder.spend(&consumed, Direction::Read);
         }
         Err(error) => {

@@ -100,6 +100,9 @@ pub struct PageRead<'r> {
     /// Whether a PartiQL statement reads it: its filter is applied to the entries of a local index, not to the items fetched
     /// for them.
     pub is_statement: bool,
+    /// The start of the response up to the `[` of its items, if it has the items as they are stored. They are encoded while they
+    /// are read, then.
+    pub response_start: Option<&'static str>,
 }
 
 /// A range of keys to be read.
@@ -120,6 +123,11 @@ impl PageRead<'_> {
     /// The index that is read, if one is.
     pub fn index(&self) -> Option<&Index> {
         self.target.index_of(self.source)
+    }
+
+    /// Whether each item that is read is returned as it is stored.
+    pub fn returns_stored(&self) -> bool {
+        self.filter.is_none() && self.projection.is_none() && self.select != Some(Select::Count) && !self.fetches()
     }
 
     /// Whether a local index does not project all requested attributes, so that the items are fetched from the table.

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::iter::Peekable;
 
 use super::history::{ChangePosition, History, Versions};
+use super::page::{Ordered, Page, PageLimit};
 use super::partition::Contents;
-use super::range::{KeyRange, Ordered, Page, PageLimit};
+use super::range::KeyRange;
 use crate::key::Key;
 use crate::schema::KeySchema;
 use crate::value::Item;

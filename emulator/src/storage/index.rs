@@ -16,7 +16,8 @@ pub use saved::{IndexState, QueuedUpdate, SavedIndex};
 
 use super::commit::Committed;
 use super::delay::Propagation;
-use super::range::{KeyRange, Page, Walk};
+use super::page::{Page, Walk};
+use super::range::KeyRange;
 use crate::change::vector;
 use crate::clock::Moment;
 use crate::key::Key;

@@ -25,6 +25,7 @@ mod identity;
 mod index;
 mod items;
 mod job;
+mod page;
 mod partition;
 mod partitioning;
 mod range;
@@ -54,8 +55,9 @@ pub use identity::TableIdentity;
 pub use index::{GlobalIndex, IndexState, QueuedChange, QueuedUpdate, SavedIndex, VectorEntries};
 pub use items::Items;
 pub use job::{Job, JobKind, RecentChanges};
+pub use page::{EncodedItems, Page, PageLimit, Walk};
 pub use partition::{Contents, Partition};
-pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
+pub use range::{KeyRange, Segment};
 pub use recovery::{ItemChange, PriorItem, Recovery};
 pub use replica::{
     Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Synchronization, Witness,

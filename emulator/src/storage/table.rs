@@ -14,9 +14,9 @@ use super::history::ChangePosition;
 use super::host::{ClockSteps, Host};
 use super::identity::TableIdentity;
 use super::index::{IndexEvents, IndexQueue, SavedIndex};
+use super::page::{Page, Walk};
 use super::partition::{Contents, Partition};
 use super::partitioning::{PARTITIONS, place_of};
-use super::range::{Page, Walk};
 use super::replica::{self, GroupState, Membership};
 use super::replication::ReplicationCounts;
 use super::settings::{TableSettings, TableStage};
@@ -469,12 +469,13 @@ impl Table {
         walk: &Walk<'_>,
         look: impl Fn(usize) -> (RwLockReadGuard<'t, Contents>, Option<ChangePosition>),
     ) -> Page {
-        let mut page = Page::default();
+        let mut page = Page::new(walk);
         let Walk {
             range,
             forward,
             limit,
             fetch,
+            response_start: _,
         } = *walk;
         if range.is_empty() {
             return page;

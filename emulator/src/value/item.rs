@@ -263,6 +263,12 @@ impl Item {
         self.block.slice.get(self.places()).unwrap_or_default()
     }
 
+    /// The length of the JSON, without reading it.
+    #[inline]
+    pub fn json_length(&self) -> usize {
+        self.length as usize
+    }
+
     /// Whether both are the same stored item, not merely equal ones.
     pub fn same(&self, other: &Item) -> bool {
         std::ptr::eq(self.json(), other.json())

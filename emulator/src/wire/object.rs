@@ -49,6 +49,11 @@ impl<'w> Object<'w> {
         Object(writer)
     }
 
+    /// Continues an object whose `{` and first members have been written.
+    pub(crate) fn resume(writer: &'w mut Writer) -> Object<'w> {
+        Object(writer)
+    }
+
     /// Writes a member's name; write its value next.
     pub fn member(&mut self, name: &str) -> &mut Writer {
         self.0.name(name)

@@ -50,6 +50,7 @@ const STORAGE: &[&[&str]] = &[
         "held",
         "partitioning",
         "range",
+        "page",
         "history",
         "recovery/logs",
         "index",

@@ -111,7 +111,7 @@ impl Stages for Operation {
         };
         // A partition of a table without a sort key has one item, so its page is never cut.
         let one_item = index.is_none() && schema.range.is_empty();
-        let read = PageRead {
+        let mut read = PageRead {
             source,
             ranges: SmallVec::from_buf([range]),
             key_attributes: keys.clauses.len(),
@@ -123,8 +123,10 @@ impl Stages for Operation {
             select,
             is_key: false,
             is_statement: false,
+            response_start: None,
             target,
         };
+        read.response_start = read.returns_stored().then_some(reading::RESPONSE_START);
         Ok(PagePlan { read, report })
     }
 
@@ -137,7 +139,7 @@ impl Stages for Operation {
     }
 
     fn encode(plan: &PagePlan<'_>, result: PageResult, out: &mut Writer) {
-        reading::encode(plan, &result, out);
+        reading::encode(plan, result, out);
     }
 }
 

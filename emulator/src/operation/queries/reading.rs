@@ -168,9 +168,36 @@ impl PagePlan<'_> {
     }
 }
 
+/// The start of the response of a Query or Scan, up to its items.
+pub const RESPONSE_START: &str = r#"{"Items":["#;
+
 /// Writes the response of a Query or Scan.
-pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
+pub fn encode(plan: &PagePlan<'_>, mut result: PageResult, out: &mut Writer) {
     let PagePlan { read, report } = plan;
+    let count = result.count();
+    let mut answer = match result.encoded.take() {
+        Some(encoded) => {
+            *out = encoded.json;
+            out.close_list();
+            Object::resume(out)
+        }
+        None => encode_items(read, &result, out),
+    };
+    answer.integer("Count", count as i64);
+    answer.integer("ScannedCount", result.scanned as i64);
+    if let Some((_, last)) = &result.next {
+        let key = key::key_attributes(last, &read.target.definition().key, read.index());
+        answer.map("LastEvaluatedKey", &key);
+    }
+    if *report != CapacityReport::None {
+        let consumed = result.cost.consumed(read, &read.target.requested_name());
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
+    }
+    answer.close();
+}
+
+/// Writes the start of the response and the items, unless only their number is returned.
+fn encode_items<'w>(read: &PageRead<'_>, result: &PageResult, out: &'w mut Writer) -> Object<'w> {
     let counts_only = read.select == Some(Select::Count);
     // The items' JSON is a little longer than their size.
     if !counts_only && read.projection.is_none() {
@@ -187,15 +214,5 @@ pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
         }
         items.close();
     }
-    answer.integer("Count", result.items.len() as i64);
-    answer.integer("ScannedCount", result.scanned as i64);
-    if let Some((_, last)) = &result.next {
-        let key = key::key_attributes(last, &read.target.definition().key, read.index());
-        answer.map("LastEvaluatedKey", &key);
-    }
-    if *report != CapacityReport::None {
-        let consumed = result.cost.consumed(read, &read.target.requested_name());
-        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
-    }
-    answer.close();
+    answer
 }

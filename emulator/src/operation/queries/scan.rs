@@ -118,6 +118,7 @@ impl Stages for Operation {
             select,
             is_key: false,
             is_statement: false,
+            response_start: None,
             target,
         };
         Ok(PagePlan { read, report })
@@ -133,7 +134,7 @@ impl Stages for Operation {
 
     fn encode(plan: &PagePlan<'_>, result: PageResult, out: &mut Writer) {
         out.order_number_sets_by_hash();
-        reading::encode(plan, &result, out);
+        reading::encode(plan, result, out);
     }
 }
 
