@@ -27,7 +27,7 @@ pub trait Database: Sync {
     fn pause(&self, time: Duration);
 }
 
-/// Why a request failed: an exception of the service, or no answer at all.
+/// Why a request failed: an exception of the service, or no answer of the API at all.
 ///
 /// ```
 /// use dynatwin_seed::CallError;
@@ -38,7 +38,7 @@ pub trait Database: Sync {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallError {
-    /// The exception's name, such as `ResourceNotFoundException`; empty if there was no answer.
+    /// The exception's name, such as `ResourceNotFoundException`; empty if there was no answer, or not one of the API.
     pub code: String,
     /// Its message, or a description of the failure.
     pub message: String,
@@ -73,6 +73,21 @@ impl CallError {
             message: message.map_or_else(|| format!("the answer has status {status}"), str::to_owned),
         }
     }
+}
+
+/// Reads an answer, whose body is a JSON object; the service answers TagResource and UntagResource with an empty one.
+pub(crate) fn read_answer(operation: &str, status: u16, body: &[u8]) -> Result<Json, CallError> {
+    if status != 200 {
+        return Err(CallError::of_answer(status, body));
+    }
+    if body.is_empty() && matches!(operation, "TagResource" | "UntagResource") {
+        return Ok(Json::Null);
+    }
+    let answer = serde_json::from_slice(body).map(Json::Object);
+    answer.map_err(|_| CallError {
+        code: String::new(),
+        message: "the answer is not a JSON object".into(),
+    })
 }
 
 impl fmt::Display for CallError {
@@ -118,11 +133,7 @@ impl Database for InProcess<'_> {
         let answer = self
             .engine
             .dispatch(self.caller, operation, body.to_string().as_bytes());
-        if answer.status == 200 {
-            Ok(serde_json::from_slice(&answer.body).unwrap_or_default())
-        } else {
-            Err(CallError::of_answer(answer.status, &answer.body))
-        }
+        read_answer(operation, answer.status, &answer.body)
     }
 
     fn pause(&self, _: Duration) {}

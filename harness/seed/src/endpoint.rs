@@ -11,7 +11,7 @@ use aws_sigv4::sign::v4;
 use serde_json::Value as Json;
 use ureq::Agent;
 
-use crate::database::{CallError, Database};
+use crate::database::{CallError, Database, read_answer};
 
 /// The timeout of an answer.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -103,12 +103,30 @@ impl Endpoint {
         &self.url
     }
 
-    /// Fails if no server answers. Later requests that are not answered are sent again.
+    /// Fails if no server of the API answers. Later requests that are not answered are sent again.
     pub(crate) fn expect_answer(&self) -> Result<(), String> {
-        let answered = self.exchange("ListTables", r#"{"Limit": 1}"#);
-        answered
-            .map(|_| ())
-            .map_err(|error| format!("no server answers: {}: {error}", self.url))
+        let (operation, body) = ("ListTables", r#"{"Limit": 1}"#);
+        let (status, bytes) = self
+            .exchange(operation, body)
+            .map_err(|error| format!("no server answers: {}: {error}", self.url))?;
+        match self.read(operation, status, &bytes) {
+            Ok(answer) if answer["TableNames"].is_array() => Ok(()),
+            Ok(_) => Err(format!("{}: the answer to ListTables has no TableNames", self.url)),
+            Err(error) if error.code.is_empty() => Err(error.message),
+            // Such as a refused or throttled request.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Reads an answer. The message of an error without a code names the endpoint.
+    fn read(&self, operation: &str, status: u16, body: &[u8]) -> Result<Json, CallError> {
+        read_answer(operation, status, body).map_err(|error| match error.code.as_str() {
+            "" => CallError {
+                message: format!("{}: {}", self.url, error.message),
+                ..error
+            },
+            _ => error,
+        })
     }
 
     fn signed(&self, operation: &str, body: &str) -> Result<http::Request<String>, String> {
@@ -197,11 +215,7 @@ impl Database for Endpoint {
             code: String::new(),
             message: format!("{}: {message}", self.url),
         })?;
-        if status == 200 {
-            Ok(serde_json::from_slice(&bytes).unwrap_or_default())
-        } else {
-            Err(CallError::of_answer(status, &bytes))
-        }
+        self.read(operation, status, &bytes)
     }
 
     fn pause(&self, time: Duration) {
@@ -211,7 +225,79 @@ impl Database for Endpoint {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use serde_json::json;
+
     use super::*;
+
+    /// An answer of status 200 that no implementation of the API sends is an error: of a web application, or of a proxy.
+    #[test]
+    fn answers_of_other_servers() {
+        let foreign = |url: &str| Err(format!("{url}: the answer is not a JSON object"));
+        let no_tables = |url: &str| Err(format!("{url}: the answer to ListTables has no TableNames"));
+        type Expected<'e> = &'e dyn Fn(&str) -> Result<(), String>;
+        let cases: [(&str, &str, Expected<'_>, bool); 8] = [
+            ("200 OK", r#"{"TableNames": []}"#, &|_| Ok(()), true),
+            (
+                "400 Bad Request",
+                r#"{"__type": "a#AccessDeniedException"}"#,
+                &|_| Ok(()),
+                false,
+            ),
+            ("200 OK", "<html>hello</html>", &foreign, false),
+            ("200 OK", "", &foreign, false),
+            ("200 OK", "[]", &foreign, false),
+            ("200 OK", r#"{"TableNames": ["#, &foreign, false),
+            ("200 OK", r#"{"status": "ok"}"#, &no_tables, true),
+            (
+                "404 Not Found",
+                "<html>",
+                &|url| Err(format!("{url}: the answer has status 404")),
+                false,
+            ),
+        ];
+        for (status, body, expected, is_object) in cases {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let answering = thread::spawn(move || {
+                for _ in 0..2 {
+                    let mut stream = listener.accept().unwrap().0;
+                    let (mut request, mut byte) = (Vec::new(), [0]);
+                    // The requests below have a body that ends in a brace.
+                    while !request.ends_with(b"}") {
+                        stream.read_exact(&mut byte).unwrap();
+                        request.push(byte[0]);
+                    }
+                    let head = format!(
+                        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}",
+                        body.len()
+                    );
+                    stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+                }
+            });
+            let endpoint = Endpoint::new(&url, |_| None).unwrap();
+            assert_eq!(endpoint.expect_answer(), expected(endpoint.url()), "{status} {body}");
+            let called = endpoint.call("PutItem", &json!({"TableName": "Tab", "Item": {}}));
+            assert_eq!(called.is_ok(), is_object, "{status} {body}: {called:?}");
+            answering.join().unwrap();
+        }
+    }
+
+    /// The service answers these requests with an empty body.
+    #[test]
+    fn empty_answers() {
+        for (operation, body, is_success) in [
+            ("TagResource", "", true),
+            ("UntagResource", "", true),
+            ("TagResource", "<html>", false),
+            ("PutItem", "", false),
+        ] {
+            let answer = read_answer(operation, 200, body.as_bytes());
+            assert_eq!(answer.is_ok(), is_success, "{operation} {body}");
+        }
+    }
 
     #[test]
     fn requests_have_the_session_token_of_the_environment() {
