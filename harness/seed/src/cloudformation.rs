@@ -21,29 +21,40 @@ pub(crate) fn read(file: &str, root: &Node) -> Result<Seed, Problem> {
         let kind = resource.get("Type").and_then(|kind| kind.text("Type").ok());
         matches!(kind, Some(TABLE | GLOBAL_TABLE | SIMPLE_TABLE))
     });
-    let tables: Vec<&(String, Node)> = tables.collect();
     let mut template = Template::new(root)?;
-    for (id, resource) in &tables {
-        let name = resource
-            .get("Properties")
-            .and_then(|properties| properties.get("TableName"));
-        let name = match name {
-            Some(name) => template.resolve(name)?,
-            None => None,
+    let mut created = Vec::new();
+    for (id, resource) in tables {
+        let is_created = match resource.get("Condition") {
+            Some(condition) => template.holds(condition.text("Condition")?, condition)?,
+            None => true,
         };
-        let name = name.map_or(Ok(id.clone()), |name| name.text("TableName").map(str::to_owned))?;
-        template.name(id, name);
+        match name(id, resource, &template) {
+            Ok(name) => template.name(id, name),
+            Err(problem) if is_created => return Err(problem),
+            // A table that is not created needs no name.
+            Err(_) => {}
+        }
+        if is_created {
+            created.push((id, resource));
+        }
     }
     let mut seed = Seed::default();
-    for (id, resource) in tables {
-        if let Some(condition) = resource.get("Condition")
-            && !template.holds(condition.text("Condition")?, condition)?
-        {
-            continue;
-        }
+    for (id, resource) in created {
         seed.tables.push(table(file, id, resource, &template)?);
     }
     Ok(seed)
+}
+
+/// The value of `Ref` of a table.
+fn name(id: &str, resource: &Node, template: &Template<'_>) -> Result<String, Problem> {
+    let name = resource
+        .get("Properties")
+        .and_then(|properties| properties.get("TableName"));
+    let name = match name {
+        Some(name) => template.resolve(name)?,
+        None => None,
+    };
+    name.map_or_else(|| Ok(id.to_owned()), |name| name.text("TableName").map(str::to_owned))
 }
 
 fn table(file: &str, id: &str, resource: &Node, template: &Template<'_>) -> Result<Table, Problem> {
@@ -664,5 +675,28 @@ mod tests {
         let template = format!("Resources: {{A: {}}}", table("a", ", Condition: Nowhere"));
         let problem = read("x.yaml", &yaml(&template).unwrap()).unwrap_err();
         assert_eq!(problem.message, "the condition Nowhere is not defined");
+    }
+
+    /// A table that its condition excludes needs no name, such as that of a parameter without a value.
+    #[test]
+    fn names_of_tables_that_conditions_exclude() {
+        let unknown = "the parameter Name has no default value";
+        for (condition, name, expected) in [
+            ("No", "!Ref Name", Ok(())),
+            ("No", "!Ref Nothing", Ok(())),
+            ("No", "[a]", Ok(())),
+            ("Yes", "a", Ok(())),
+            ("Yes", "!Ref Name", Err(unknown)),
+        ] {
+            let template = format!(
+                "Parameters: {{Name: {{Type: String}}}}\n\
+                 Conditions: {{Yes: !Equals [a, a], No: !Equals [a, b]}}\n\
+                 Resources: {{A: {{Type: {TABLE}, Condition: {condition}, Properties: {{{KEY}, TableName: {name}}}}}}}\n"
+            );
+            let read = read("x.yaml", &yaml(&template).unwrap());
+            let read = read.map(|seed| assert_eq!(seed.tables.len(), usize::from(condition == "Yes"), "{template}"));
+            let read = read.map_err(|problem| problem.message);
+            assert_eq!(read, expected.map_err(str::to_owned), "{template}");
+        }
     }
 }
