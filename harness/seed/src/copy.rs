@@ -82,7 +82,7 @@ pub enum CopyEvent<'a> {
     },
     /// Further items have been written.
     Copied {
-        /// The number of items written so far.
+        /// The number of items written since the last event.
         items: u64,
     },
     /// A part of a table could not be copied, or was left unchanged.
@@ -94,7 +94,7 @@ pub enum CopyEvent<'a> {
     Done {
         /// The name of the table.
         table: &'a str,
-        /// The number of its items.
+        /// The number of its items, or without `verify` the number that was written.
         items: u64,
         /// The checksum of its items, which is equal on both sides.
         checksum: Option<u64>,
@@ -123,8 +123,9 @@ pub fn copy(
         let about = description["Table"]["ItemCount"].as_u64().unwrap_or_default();
         report(CopyEvent::Begins { table, about });
         let keys = Keys::of_description(table, &description["Table"]);
-        copied += copy_items(from, to, &keys, options, &state, report)?;
-        let (mut items, mut checksum) = (0, None);
+        let written = copy_items(from, to, &keys, options, &state, report)?;
+        copied += written;
+        let (mut items, mut checksum) = (written, None);
         if options.verify {
             let (source, copy) = (sum(from, &keys, options)?, sum(to, &keys, options)?);
             if source != copy {

@@ -83,6 +83,25 @@ fn a_copy_is_complete() {
     assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
 }
 
+/// The events of a copy count its items, whether or not it is verified.
+#[test]
+fn the_events_of_a_copy_count_its_items() {
+    let (from, caller) = (filled(), caller());
+    for verify in [false, true] {
+        let (to, copied, done) = (engine(&Conditions::CALM), AtomicU64::new(0), Mutex::new(Vec::new()));
+        let report = |event: CopyEvent<'_>| match event {
+            CopyEvent::Copied { items } => drop(copied.fetch_add(items, Ordering::Relaxed)),
+            CopyEvent::Done { items, checksum, .. } => done.lock().unwrap().push((items, checksum.is_some())),
+            CopyEvent::Begins { .. } | CopyEvent::Note { .. } => {}
+        };
+        let (from, to) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+        let options = CopyOptions { verify, ..options() };
+        assert_eq!(copy(&from, &to, &options, &report), Ok(ITEMS));
+        assert_eq!(*done.lock().unwrap(), [(ITEMS, verify)]);
+        assert_eq!(copied.into_inner(), ITEMS);
+    }
+}
+
 /// Tables are listed in pages of a hundred, all of which are copied.
 #[test]
 fn all_tables_of_an_account_are_copied() {
