@@ -163,7 +163,7 @@ impl<D: Backend> ConnectionState<D> {
         self.settle(&mut answer, durability).await;
         self.report(|| name(&request), &answer, started);
         if is_event_page(&answer)
-            && let Some(stream) = EventStream::open(&self.shared, &self.watch, &request, &answer.body)
+            && let Some(stream) = self.open_stream(&request, &answer.body)
         {
             return Ok(streamed(answer, stream, &self.shared.bodies));
         }
@@ -172,6 +172,10 @@ impl<D: Backend> ConnectionState<D> {
             self.allow_origin(&request, &mut answer.headers);
         }
         Ok(response(answer, sending, &self.watch))
+    }
+
+    fn open_stream(&self, request: &Request<Incoming>, page: &[u8]) -> Option<EventStream<D>> {
+        EventStream::open(&self.shared, &self.watch, target(request), request.headers(), page)
     }
 
     /// Waits until an answer may be delivered. It is passed by reference, as to the other functions of this path, because

@@ -146,6 +146,19 @@ pub(crate) struct Shared<D> {
 }
 
 impl<D> Shared<D> {
+    /// Returns the state of a server that listens on `addresses`.
+    pub(crate) fn new(backend: Arc<D>, options: Options, addresses: &[SocketAddr]) -> Shared<D> {
+        Shared {
+            backend,
+            bodies: Budget::new(options.limits.bodies),
+            limits: options.limits,
+            log: options.log,
+            web: WebAccess::new(options.origins, options.allowed_hosts, addresses),
+            streams: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
     /// Returns whether the server is stopping, so that each answer is the last of its connection.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
@@ -177,15 +190,8 @@ pub struct Server {
 /// Starts a server for `backend`. It starts its own threads: the caller needs no runtime.
 pub fn serve<D: Backend>(backend: Arc<D>, options: Options) -> Result<Server, ListenError> {
     let listening = listen(&options.hosts, options.port)?;
-    let shared = Arc::new(Shared {
-        backend,
-        bodies: Budget::new(options.limits.bodies),
-        limits: options.limits,
-        log: options.log,
-        web: WebAccess::new(options.origins, options.allowed_hosts, &listening.addresses),
-        streams: AtomicUsize::new(0),
-        stopping: AtomicBool::new(false),
-    });
+    let workers = options.workers;
+    let shared = Arc::new(Shared::new(backend, options, &listening.addresses));
     let announced = Arc::clone(&shared);
     let mut server = Server {
         addresses: listening.addresses.clone(),
@@ -195,9 +201,7 @@ pub fn serve<D: Backend>(backend: Arc<D>, options: Options) -> Result<Server, Li
         announce: Box::new(move || announced.stopping.store(true, Ordering::Relaxed)),
     };
     // A server that started in part stops when it is dropped here.
-    server
-        .start(&shared, listening, options.workers)
-        .map_err(ListenError::System)?;
+    server.start(&shared, listening, workers).map_err(ListenError::System)?;
     Ok(server)
 }
 

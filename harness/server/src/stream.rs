@@ -2,6 +2,7 @@
 //! when there is one, and regularly sends a comment, to detect clients that are gone.
 
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,13 +10,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use dynatwin_engine::http::{Answer, EVENT_STREAM, HttpRequest};
-use hyper::Request;
-use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::backend::Backend;
-use crate::connection::{Head, handle, target};
+use crate::connection::{Head, handle};
+use crate::database::Durability;
 use crate::server::Shared;
 use crate::watch::{Phase, Watch};
 
@@ -44,6 +44,21 @@ pub(crate) trait Pages: Send {
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>>;
 }
 
+/// A page of events that was read, and is not sent yet.
+struct NextPage {
+    bytes: Vec<u8>,
+    has_events: bool,
+    /// What to await before the page is sent.
+    durability: Option<Durability>,
+}
+
+/// A page of events that is sent once the commits that it shows are stored.
+struct HeldPage {
+    bytes: Vec<u8>,
+    /// Returns whether the page may be sent.
+    settled: Pin<Box<dyn Future<Output = bool> + Send>>,
+}
+
 /// A stream of events to one client. While it exists, the engine logs events.
 pub(crate) struct EventStream<D: Backend> {
     shared: Arc<Shared<D>>,
@@ -52,7 +67,8 @@ pub(crate) struct EventStream<D: Backend> {
     headers: HeaderMap,
     /// The first page, which was already answered.
     first: Option<Vec<u8>>,
-    /// The number of the last event that was sent.
+    held: Option<HeldPage>,
+    /// The number of the last event that was read.
     last: u64,
     heartbeat: Pin<Box<Sleep>>,
     every: Duration,
@@ -63,7 +79,8 @@ impl<D: Backend> EventStream<D> {
     pub(crate) fn open(
         shared: &Arc<Shared<D>>,
         watch: &Arc<Watch>,
-        request: &Request<Incoming>,
+        target: &str,
+        headers: &HeaderMap,
         page: &[u8],
     ) -> Option<EventStream<D>> {
         let (last, _) = read_page(page)?;
@@ -77,19 +94,20 @@ impl<D: Backend> EventStream<D> {
         Some(EventStream {
             shared: Arc::clone(shared),
             watch: Arc::clone(watch),
-            target: target(request).to_owned(),
-            headers: request.headers().clone(),
+            target: target.to_owned(),
+            headers: headers.clone(),
             first: Some(page.to_vec()),
+            held: None,
             last,
             heartbeat: Box::pin(sleep(every)),
             every,
         })
     }
 
-    /// Returns the page after the last event that was sent, or `None` if the engine returns none.
-    fn next_page(&mut self) -> Option<(Vec<u8>, bool)> {
+    /// Reads the page after the last event that was read; returns `None` if the engine returns none.
+    fn next_page(&mut self) -> Option<NextPage> {
         self.headers.insert(LAST_EVENT_ID.clone(), HeaderValue::from(self.last));
-        let (answer, _) = handle(
+        let (answer, durability) = handle(
             &*self.shared.backend,
             &HttpRequest {
                 method: "GET",
@@ -98,10 +116,14 @@ impl<D: Backend> EventStream<D> {
                 body: b"",
             },
         );
-        let page = Some(answer).filter(is_event_page)?.body;
-        let (last, shows) = read_page(&page)?;
+        let bytes = Some(answer).filter(is_event_page)?.body;
+        let (last, has_events) = read_page(&bytes)?;
         self.last = last;
-        Some((page, shows))
+        Some(NextPage {
+            bytes,
+            has_events,
+            durability,
+        })
     }
 
     fn send(&mut self, bytes: Vec<u8>) -> Poll<Option<Vec<u8>>> {
@@ -116,13 +138,28 @@ impl<D: Backend> Pages for EventStream<D> {
         if let Some(first) = self.first.take() {
             return self.send(first);
         }
-        if self.shared.backend.has_events_after(self.last, cx.waker()) {
+        if self.held.is_none() && self.shared.backend.has_events_after(self.last, cx.waker()) {
             match self.next_page() {
                 None => return Poll::Ready(None),
-                Some((page, true)) => return self.send(page),
                 // The page has no events of this client. Yields to other tasks before it reads the next one.
-                Some((_, false)) => cx.waker().wake_by_ref(),
+                Some(page) if !page.has_events => cx.waker().wake_by_ref(),
+                Some(page) => match page.durability {
+                    None => return self.send(page.bytes),
+                    Some(durability) => {
+                        self.held = Some(HeldPage {
+                            bytes: page.bytes,
+                            settled: Box::pin(durability.settled()),
+                        });
+                    }
+                },
             }
+        }
+        if let Some(held) = &mut self.held
+            && let Poll::Ready(may_send) = held.settled.as_mut().poll(cx)
+        {
+            let bytes = mem::take(&mut held.bytes);
+            self.held = None;
+            return if may_send { self.send(bytes) } else { Poll::Ready(None) };
         }
         match self.heartbeat.as_mut().poll(cx) {
             Poll::Ready(()) => self.send(HEARTBEAT.to_vec()),
