@@ -37,7 +37,8 @@ const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 thread_local! {
-    /// Whether this thread has appended a commit since the flag was last taken.
+    /// Whether this thread has appended a commit of a request since the flag was last cleared. Due work that a request finds
+    /// is not the request's: it is applied even if it cannot be stored.
     static APPENDED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -74,7 +75,7 @@ struct LogState {
 /// What an answer waits for before it is delivered.
 pub struct Durability {
     until: Until,
-    /// Whether the request changed something.
+    /// Whether the request itself changed something.
     wrote: bool,
 }
 
@@ -288,7 +289,9 @@ impl CommitSink for Log {
         if failing && commit.origin == Origin::Clock {
             self.lacks.store(true, Ordering::Relaxed);
         }
-        APPENDED.set(true);
+        if commit.origin == Origin::Request {
+            APPENDED.set(true);
+        }
         match &appended {
             Err(error) if changed => note(&format!("writes fail: {error}")),
             Ok(_) if changed => note("writes work again"),

@@ -492,6 +492,68 @@ fn the_seed_of_a_flag_is_stored() {
     }
 }
 
+/// Sends a request, which succeeds, and returns whether its answer may be delivered once its commits are stored.
+fn is_delivered(database: &Database, runtime: &tokio::runtime::Runtime, operation: &str, body: &Value) -> bool {
+    let target = format!("DynamoDB_20120810.{operation}");
+    let headers = [
+        ("host", "localhost"),
+        ("content-type", "application/x-amz-json-1.0"),
+        ("x-amz-target", target.as_str()),
+        (
+            "authorization",
+            "AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request, \
+             SignedHeaders=host;x-amz-date, Signature=00",
+        ),
+        ("x-amz-date", "20260101T000000Z"),
+    ];
+    let body = body.to_string();
+    let (answer, durability) = database.handle_durably(&HttpRequest {
+        method: "POST",
+        target: "/",
+        headers: &headers,
+        body: body.as_bytes(),
+    });
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    durability.is_none_or(|durability| runtime.block_on(durability.settled()))
+}
+
+/// The deletion of an expired item that a read finds is a consequence of the clock: if it cannot be stored, the answer is
+/// delivered nevertheless.
+#[test]
+fn the_answer_to_a_read_that_deletes_an_expired_item_is_delivered() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let table = json!({"TableName": "Tab"});
+    let key = json!({"TableName": "Tab", "Key": {"id": {"S": "a"}}});
+    for (clock, operation, body) in [
+        ("settable", "DescribeTable", &table),
+        ("2026-02-03T00:00:00Z", "DescribeTable", &table),
+        ("2026-02-03T00:00:00Z", "Scan", &table),
+        ("2026-02-03T00:00:00Z", "GetItem", &key),
+    ] {
+        for sync in ["second", "always"] {
+            // The commit is refused; or it is accepted, and the write of the buffered records fails.
+            for disk in [SimDisk::without_reservation(), SimDisk::new()] {
+                let context = format!("{clock}, {operation}, {sync}");
+                let words = ["--clock", clock, "--db-path", "sim", "--sync", sync];
+                let database = open_with(&disk, &words);
+                add_expiring_item(&database);
+                database.clock().advance(Duration::from_hours(72));
+                database.log.follow(database.clock());
+                database.log.store.sync().unwrap();
+                let log = Arc::clone(&database.log);
+                let syncing = thread::spawn(move || log.store.sync_continuously(Duration::from_hours(1), |_| ()));
+                assert!(!database.log.wants_snapshot(), "{context}");
+                disk.fail_at(disk.operations() + 1, Fault::Error);
+                assert!(is_delivered(&database, &runtime, operation, body), "{context}");
+                // The deletion was not stored.
+                assert!(database.log.wants_snapshot(), "{context}");
+                database.close();
+                syncing.join().unwrap();
+            }
+        }
+    }
+}
+
 /// Whether the answers to a write and to a read may be delivered if the disk fails while their commits are stored.
 #[test]
 fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {
@@ -507,29 +569,7 @@ fn the_answer_to_a_write_that_could_not_be_stored_is_not_delivered() {
         let (database, _) = open_on(&flags, "sim", disk.clone()).unwrap();
         database.start_threads().unwrap();
         request(&database, true, "CreateTable", &table()).unwrap();
-        let delivered = |operation: &str, body: &Value| {
-            let target = format!("DynamoDB_20120810.{operation}");
-            let headers = [
-                ("host", "localhost"),
-                ("content-type", "application/x-amz-json-1.0"),
-                ("x-amz-target", target.as_str()),
-                (
-                    "authorization",
-                    "AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request, \
-                  SignedHeaders=host;x-amz-date, Signature=00",
-                ),
-                ("x-amz-date", "20260101T000000Z"),
-            ];
-            let body = body.to_string();
-            let (answer, durability) = database.handle_durably(&HttpRequest {
-                method: "POST",
-                target: "/",
-                headers: &headers,
-                body: body.as_bytes(),
-            });
-            assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-            durability.is_none_or(|durability| runtime.block_on(durability.settled()))
-        };
+        let delivered = |operation: &str, body: &Value| is_delivered(&database, &runtime, operation, body);
         if fails {
             disk.fail_at(disk.operations() + 1, Fault::Error);
         }
