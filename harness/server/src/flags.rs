@@ -273,7 +273,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "s3Dir",
         does: FlagEffect::Value("DIR", |flags, value| {
-            put(&mut flags.s3_dir, Some(Some(value.to_owned())))
+            put(&mut flags.s3_dir, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
         help: "a folder that contains a folder for each bucket, for exports and imports (none: no bucket exists)",
     },
@@ -310,7 +310,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "dbPath",
         does: FlagEffect::Value("DIR", |flags, value| {
-            put(&mut flags.db_path, Some(Some(value.to_owned())))
+            put(&mut flags.db_path, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
         help: "the directory that stores everything, created if it is missing (none: in memory)",
     },
@@ -392,6 +392,8 @@ fn put<T>(flag: &mut T, value: Option<T>) -> Option<()> {
 /// Returns the end of the sentence that a value does not have a form.
 fn mismatch(form: &str) -> String {
     let expected = match form {
+        "DIR" => "a directory",
+        "FILE" => "a file",
         "LIST" => return "neither * nor a list of origins such as http://localhost:3000".into(),
         "system|settable|MOMENT" => "system, settable, or a moment such as 2026-01-01T00:00:00Z",
         "N" => "a whole number (0 to 18446744073709551615)",

@@ -279,6 +279,8 @@ fn unknown_input_is_reported() {
         ),
         ("--sync always", "--sync always needs --db-path"),
         ("--db-path d --sync never", "--sync: 'never' is not second|always"),
+        ("--db-path=", "--db-path=: '' is not a directory"),
+        ("--s3-dir=", "--s3-dir=: '' is not a directory"),
     ] {
         assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
     }
