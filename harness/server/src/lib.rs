@@ -24,6 +24,7 @@
 
 mod backend;
 mod budget;
+mod client;
 mod command;
 mod connection;
 mod database;

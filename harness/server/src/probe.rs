@@ -1,9 +1,10 @@
 //! `dynatwin health` and `dynatwin wait`: check whether a server answers, for health probes and scripts.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::client;
 
 /// The timeout of one attempt, and the pause of `wait` between two attempts.
 const ATTEMPT: Duration = Duration::from_secs(2);
@@ -86,11 +87,7 @@ impl Probe {
 
     fn attempt(&self) -> Result<(), String> {
         let text = |error: std::io::Error| error.to_string();
-        let mut addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(text)?;
-        let address = addresses.next().ok_or("the host has no address")?;
-        let mut stream = TcpStream::connect_timeout(&address, ATTEMPT).map_err(text)?;
-        stream.set_read_timeout(Some(ATTEMPT)).map_err(text)?;
-        stream.set_write_timeout(Some(ATTEMPT)).map_err(text)?;
+        let mut stream = client::connect(&self.host, self.port, ATTEMPT)?;
         stream
             .write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
             .map_err(text)?;

@@ -1,11 +1,11 @@
 //! `dynatwin access-report`: the least-privilege policies of the requests that a running server has recorded.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use dynatwin_engine::controls::Json;
 
+use crate::client;
 use crate::flags::parse_switch;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -133,10 +133,7 @@ impl AccessReport {
     /// The body of the answer about a principal, or about all.
     fn fetch(&self, principal: Option<&str>) -> Result<Vec<u8>, String> {
         let text = |error: std::io::Error| error.to_string();
-        let mut addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(text)?;
-        let address = addresses.next().ok_or("the host has no address")?;
-        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(text)?;
-        stream.set_read_timeout(Some(TIMEOUT)).map_err(text)?;
+        let mut stream = client::connect(&self.host, self.port, TIMEOUT)?;
         let request = format!(
             "GET {} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
             self.path(principal)
