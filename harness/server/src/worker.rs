@@ -2,8 +2,8 @@
 //! wake-ups nor its buffers cross cores. One more thread accepts connections and assigns each to the worker with the
 //! fewest.
 //!
-//! At the maximum number of connections, a new one replaces an idle one. If no worker has an idle connection, the new
-//! one is answered with 503 and closed.
+//! At the maximum number of connections, a new one replaces an idle one, or else one that has been sending a body for a
+//! while. If no worker has either, the new one is answered with 503 and closed.
 
 use std::cmp::Reverse;
 use std::io;
@@ -39,13 +39,14 @@ const REFUSING: Duration = Duration::from_secs(1);
 struct AssignedConnection {
     stream: std::net::TcpStream,
     load: Load,
-    /// The number of workers that have found no idle connection to replace, if one must be replaced.
+    /// How often workers have found no connection to replace, if one must be replaced: each is asked for an idle one, and
+    /// then for one that has been sending a body.
     crowded: Option<usize>,
 }
 
 enum Message {
     Serve(AssignedConnection),
-    /// Close an idle connection, because the process can open no more files.
+    /// Close a connection, an idle one if there is one, because the process can open no more files.
     MakeRoom,
 }
 
@@ -109,16 +110,16 @@ impl Pool {
     }
 
     /// Passes a connection for which the worker `from` has no room to the next one; returns it if all workers have
-    /// refused it.
+    /// refused it twice.
     fn pass_on(&self, from: usize, assigned: AssignedConnection) -> Option<AssignedConnection> {
-        let requested = assigned.crowded.unwrap_or_default() + 1;
+        let refusals = assigned.crowded.unwrap_or_default() + 1;
         let next = self.peers.get((from + 1) % self.peers.len());
-        let Some(next) = next.filter(|_| requested < self.peers.len()) else {
+        let Some(next) = next.filter(|_| refusals < 2 * self.peers.len()) else {
             return Some(assigned);
         };
         next.send(Message::Serve(AssignedConnection {
             load: next.reserve(),
-            crowded: Some(requested),
+            crowded: Some(refusals),
             ..assigned
         }));
         None
@@ -204,7 +205,7 @@ pub(crate) async fn work<D: Backend>(
         tokio::select! {
             message = messages.recv() => match message {
                 Some(Message::Serve(assigned)) => connections.admit(assigned),
-                Some(Message::MakeRoom) => drop(connections.evict()),
+                Some(Message::MakeRoom) => drop(connections.evict(true)),
                 None => break,
             },
             _ = ticking.tick(), if !connections.open.is_empty() => {
@@ -219,7 +220,8 @@ pub(crate) async fn work<D: Backend>(
 
 impl<D: Backend> Connections<D> {
     fn admit(&mut self, assigned: AssignedConnection) {
-        if assigned.crowded.is_none() || self.evict() {
+        let workers = self.pool.peers.len();
+        if assigned.crowded.is_none_or(|refusals| self.evict(refusals >= workers)) {
             self.open.extend(self.spawn(assigned));
         } else if let Some(assigned) = self.pool.pass_on(self.number, assigned) {
             self.refuse(assigned);
@@ -248,11 +250,12 @@ impl<D: Backend> Connections<D> {
         })
     }
 
-    /// Closes the connection that has been idle for longest, if one has been idle for long enough, and otherwise the one
-    /// that has been sending a body for longest.
-    fn evict(&mut self) -> bool {
+    /// Closes the connection that has been idle for longest, if one has been idle for long enough, and otherwise, with
+    /// `includes_bodies`, the one that has been sending a body for longest.
+    fn evict(&mut self, includes_bodies: bool) -> bool {
         let candidates = self.open.iter().enumerate().filter_map(|(at, connection)| {
-            let rank = self.patience.eviction_rank(&connection.watch)?;
+            let rank = self.patience.eviction_rank(&connection.watch);
+            let rank = rank.filter(|(is_idle, _)| *is_idle || includes_bodies)?;
             (!connection.task.is_finished()).then_some((rank, Reverse(at)))
         });
         let evicted = candidates.max().map(|(_, Reverse(at))| self.open.swap_remove(at));

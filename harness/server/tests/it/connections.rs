@@ -262,6 +262,48 @@ fn a_connection_that_sends_a_body_is_evicted_after_idle_ones() {
     assert_eq!(ask(&mut sending, b"").body, b"ab");
 }
 
+/// An idle connection is replaced wherever it is: a worker whose connections all send a body passes a new one on.
+#[test]
+fn a_connection_that_sends_a_body_is_evicted_after_idle_ones_of_all_workers() {
+    for workers in 2..=4 {
+        let (server, _) = crowded(workers, 2 * workers, true);
+        let (mut senders, mut idle) = (Vec::new(), Vec::new());
+        // A new connection is assigned to the first of the workers with the fewest: only the last has idle ones.
+        for number in 0..2 * workers {
+            if number % workers == workers - 1 {
+                let mut stream = connect(&server);
+                assert_eq!(ask(&mut stream, &post("/", b"1")).body, b"1", "{workers} workers");
+                idle.push(stream);
+            } else {
+                senders.push(sending(&server));
+            }
+        }
+        let mut new = [connect(&server), connect(&server)];
+        for stream in &mut new {
+            assert_eq!(ask(stream, &post("/", b"2")).body, b"2", "{workers} workers");
+        }
+        for sending in &mut senders {
+            sending.write_all(b"ab").unwrap();
+            assert_eq!(ask(sending, b"").body, b"ab", "{workers} workers");
+        }
+    }
+}
+
+/// If all connections of all workers send a body, one of them is replaced.
+#[test]
+fn a_connection_that_sends_a_body_is_evicted_if_no_worker_has_an_idle_one() {
+    let (server, _) = crowded(2, 4, true);
+    let mut senders: Vec<_> = (0..4).map(|_| sending(&server)).collect();
+    assert_eq!(ask(&mut connect(&server), &post("/", b"1")).body, b"1");
+    let mut ended = 0;
+    for sending in &mut senders {
+        // Fails if the connection has ended.
+        let sent = sending.write_all(b"ab");
+        ended += usize::from(sent.is_err() || read(sending).is_err());
+    }
+    assert_eq!(ended, 1);
+}
+
 #[test]
 fn a_connection_that_sends_a_body_is_evicted() {
     let (server, _) = crowded(1, 1, true);
