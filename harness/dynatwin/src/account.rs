@@ -123,7 +123,7 @@ impl Account {
         }
     }
 
-    /// Returns a client for the default region, `us-east-1`.
+    /// Returns a client for this account's access key and region.
     pub fn client(&self) -> Client {
         Client::from_conf(self.config().build())
     }
@@ -142,7 +142,7 @@ impl Account {
         configured!(self, config::Builder::new())
     }
 
-    /// Returns a DynamoDB Streams client for the default region.
+    /// Returns a DynamoDB Streams client for this account's access key and region.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -200,7 +200,7 @@ impl Account {
         )
     }
 
-    /// Returns a builder for a table in the default region. See [`TableBuilder`].
+    /// Returns a builder for a table of this account. See [`TableBuilder`].
     ///
     /// ```
     /// use dynatwin::Twin;

@@ -6,7 +6,7 @@ use dynatwin_engine::transfers::{BulkReport, Failure, Rejected, folder};
 
 use crate::bucket::Bucket;
 
-/// Writes the objects of a report, and its manifest.
+/// Writes the objects of a report.
 pub fn write(bucket: &Bucket, report: &BulkReport) -> Result<(), Failure> {
     let root = folder(report.prefix.as_deref().unwrap_or_default());
     let id = report.arn.rsplit('/').next().unwrap_or_default();

@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Looks for intact records behind the current place, at every byte, with sequence numbers above `expected`.
+    /// Searches every offset from the current position on for intact records with sequence numbers of at least `expected`.
     pub(crate) fn find_later_records(&mut self, expected: u64) -> io::Result<LaterRecords> {
         let mut behind = LaterRecords::default();
         let header_length = self.layout.header;
