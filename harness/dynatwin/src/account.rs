@@ -340,9 +340,8 @@ impl Account {
         self.metrics().iter().find(of_these).map_or(0.0, |metric| metric.value)
     }
 
-    /// Returns the capacity that the tables of these tables consume while `block` runs, including
-    /// that of concurrent requests. For blocking code; [`capacity_spent_by`](Account::capacity_spent_by) is for async
-    /// code. The twin need not be watched.
+    /// Returns the capacity that these tables consume while `block` runs, including that of concurrent requests. For
+    /// blocking code; [`capacity_spent_by`](Account::capacity_spent_by) is for async code. The twin need not be watched.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -356,8 +355,7 @@ impl Account {
         (result, CapacitySpent::of(spent))
     }
 
-    /// Returns the capacity that the tables of these tables consume until `block` is done, including
-    /// that of concurrent requests.
+    /// Returns the capacity that these tables consume until `block` is done, including that of concurrent requests.
     ///
     /// ```
     /// use aws_sdk_dynamodb::types::AttributeValue;

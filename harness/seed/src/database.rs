@@ -122,7 +122,7 @@ pub struct InProcess<'e> {
 }
 
 impl<'e> InProcess<'e> {
-    /// Loads into the tables of `caller`.
+    /// Returns the database with the tables of `caller`.
     pub fn new(engine: &'e Engine, caller: &'e Caller) -> InProcess<'e> {
         InProcess { engine, caller }
     }

@@ -16,9 +16,13 @@ use crate::seed::{Attributes, Item, Seed, SeedItem, Table};
 /// Items of a BatchWriteItem request.
 const BATCH: usize = 25;
 
-/// How often a request is sent again that was throttled or not answered, and how often a table is looked at until it is active.
+/// The maximum number of retries of a request that was throttled or not answered.
 const ATTEMPTS: u32 = 10;
+
+/// The maximum number of times that a table is described until it is active.
 const POLLS: u32 = 600;
+
+/// The pause between two descriptions.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The numbers of tables and items that were loaded.
@@ -87,8 +91,8 @@ pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Exist
     loaded.unwrap_or_else(|failure| Err(Error::new(file, format!("the conditions cannot be set: {failure}"))))
 }
 
-/// Creates the tables, waits until they are active, and writes the items. Tells `note` in a sentence each which settings the
-/// database does not support, and which tables exist already.
+/// Creates the tables, waits until they are active, and writes the items. Calls `note` with a sentence for each setting that
+/// the database does not support, and for each table that exists.
 pub fn load(database: &dyn Database, seed: Seed, existing: Existing, note: &dyn Fn(&str)) -> Result<Loaded, Error> {
     let mut loaded = Loaded::default();
     let mut skipped = HashSet::new();
@@ -135,7 +139,8 @@ impl Table {
     }
 }
 
-/// Creates a table, and sets its TTL, recovery and insights. Tells `note` which of these the database does not support.
+/// Creates a table, and sets its TTL, recovery and insights. Calls `note` with a sentence for each that the database does not
+/// support.
 pub(crate) fn create(database: &dyn Database, table: &Table, note: &dyn Fn(&str)) -> Result<(), CallError> {
     send(database, "CreateTable", &Json::Object(table.create.clone()))?;
     wait_until_active(database, &table.name)?;

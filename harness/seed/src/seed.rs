@@ -210,7 +210,7 @@ impl Table {
         self.create.insert("TableName".into(), name.into());
     }
 
-    /// A table in CreateTable's form, under its own members and those of `beside`, which the caller reads.
+    /// A table in CreateTable's form, without the members in `beside`, which the caller reads.
     pub(crate) fn of_create_table(file: &str, node: &Node, beside: &[&str]) -> Result<Table, Problem> {
         let own = Node {
             line: node.line,

@@ -28,7 +28,7 @@ use crate::ui;
 use crate::watch::{Phase, Watch, Watched};
 use crate::web::{HeadSummary, is_control};
 
-/// Where snapshots are got and restored.
+/// The path of the controls that return and restore a snapshot.
 const SNAPSHOT_PATH: &str = "/_dynatwin/snapshot";
 
 /// The maximum number of bytes of a connection that are read but not yet parsed.
@@ -201,7 +201,7 @@ impl<D: Backend> ConnectionState<D> {
         (!backend.may_take_long(&requested)).then(|| handle(backend, &requested))
     }
 
-    /// Handles the request on another thread, so that the other connections of this one proceed.
+    /// Handles the request on another thread, so that this thread's other connections proceed.
     async fn answer_aside(&self, request: &Request<Incoming>, body: Received) -> Handled {
         let (backend, target) = (Arc::clone(&self.shared.backend), target(request).to_owned());
         let (method, headers) = (request.method().clone(), request.headers().clone());

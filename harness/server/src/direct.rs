@@ -254,7 +254,7 @@ async fn complete<D: Backend>(
     Ok(())
 }
 
-/// Handles the request on another thread, so that the other connections of this one proceed.
+/// Handles the request on another thread, so that this thread's other connections proceed.
 async fn answer_aside<D: Backend>(state: &Arc<ConnectionState<D>>, received: &mut Vec<u8>) -> Handled {
     let (shared, taken) = (Arc::clone(state), mem::take(received));
     let carried_out = tokio::task::spawn_blocking(move || {

@@ -202,9 +202,11 @@ pub enum Invocation {
 /// A flag: its name in DynamoDB Local's spelling (`inMemory`; `in-memory` follows from it), and its effect.
 struct Flag {
     name: &'static str,
-    does: FlagEffect,
+    effect: FlagEffect,
     help: &'static str,
 }
+
+/// What a flag does.
 enum FlagEffect {
     /// The flag has a value, with this name in `--help`.
     Value(&'static str, fn(&mut Flags, &str) -> Option<()>),
@@ -220,12 +222,12 @@ pub(crate) const CONDITIONS: [&str; 3] = ["calm", "aws", "storm"];
 const FLAGS: &[Flag] = &[
     Flag {
         name: "port",
-        does: FlagEffect::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
+        effect: FlagEffect::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
         help: "the port on all addresses; 0 picks a free port and prints it (8000)",
     },
     Flag {
         name: "host",
-        does: FlagEffect::Value("HOST", |flags, value| {
+        effect: FlagEffect::Value("HOST", |flags, value| {
             flags.hosts.extend(value.split(',').map(|host| host.trim().to_owned()));
             flags.hosts.iter().all(|host| !host.is_empty()).then_some(())
         }),
@@ -233,7 +235,7 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "conditions",
-        does: FlagEffect::Value("calm|aws|storm", |flags, value| {
+        effect: FlagEffect::Value("calm|aws|storm", |flags, value| {
             let known = CONDITIONS.into_iter().find(|name| *name == value)?;
             put(&mut flags.conditions, Some(Some(known)))
         }),
@@ -241,45 +243,45 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "seed",
-        does: FlagEffect::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
+        effect: FlagEffect::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
         help: "the random seed; the same seed repeats a run (generated and printed at startup)",
     },
     Flag {
         name: "clock",
-        does: FlagEffect::Value("system|settable|MOMENT", |flags, value| {
+        effect: FlagEffect::Value("system|settable|MOMENT", |flags, value| {
             put(&mut flags.clock, clock(value))
         }),
         help: "the emulator's clock: the system's; one that stands still at 2026-01-01T00:00:00Z until it is advanced (by the controls, the header X-Dynatwin-Advance, fault rules with movesClock, or transactions that take time); or one that starts at a moment such as 2026-01-01T00:00:00Z (system)",
     },
     Flag {
         name: "speed",
-        does: FlagEffect::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
+        effect: FlagEffect::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
         help: "emulated seconds per real second (1)",
     },
     Flag {
         name: "ttl",
-        does: FlagEffect::Value("on|off", |flags, value| {
+        effect: FlagEffect::Value("on|off", |flags, value| {
             put(&mut flags.ttl, parse_switch(value).map(Some))
         }),
         help: "off: expired items are never deleted (the stored setting with --db-path, otherwise on)",
     },
     Flag {
         name: "log",
-        does: FlagEffect::Value("off|errors|requests", |flags, value| {
+        effect: FlagEffect::Value("off|errors|requests", |flags, value| {
             put(&mut flags.log, Log::named(value))
         }),
         help: "the level of the log on standard error (errors)",
     },
     Flag {
         name: "s3Dir",
-        does: FlagEffect::Value("DIR", |flags, value| {
+        effect: FlagEffect::Value("DIR", |flags, value| {
             put(&mut flags.s3_dir, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
         help: "a folder that contains a folder for each bucket, for exports and imports (none: no bucket exists)",
     },
     Flag {
         name: "load",
-        does: FlagEffect::Value("FILE", |flags, value| {
+        effect: FlagEffect::Value("FILE", |flags, value| {
             flags.load.push(value.to_owned());
             (!value.is_empty()).then_some(())
         }),
@@ -287,51 +289,51 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "iam",
-        does: FlagEffect::Value("FILE", |flags, value| {
+        effect: FlagEffect::Value("FILE", |flags, value| {
             put(&mut flags.iam, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
         help: "accounts, users, roles, access keys and policies, in JSON or YAML; every request then needs one of these keys (none: everything is allowed)",
     },
     Flag {
         name: "sharedDb",
-        does: FlagEffect::Switch(|flags, on| flags.shared_db = on),
+        effect: FlagEffect::Switch(|flags, on| flags.shared_db = on),
         help: "one set of tables for all access keys and regions",
     },
     Flag {
         name: "delayTransientStatuses",
-        does: FlagEffect::Switch(|flags, on| flags.delay_transient_statuses = Some(on)),
+        effect: FlagEffect::Switch(|flags, on| flags.delay_transient_statuses = Some(on)),
         help: "tables are CREATING and DELETING for seconds, as in the service",
     },
     Flag {
         name: "inMemory",
-        does: FlagEffect::Switch(|flags, on| flags.in_memory = on),
+        effect: FlagEffect::Switch(|flags, on| flags.in_memory = on),
         help: "stores nothing, as without --db-path",
     },
     Flag {
         name: "dbPath",
-        does: FlagEffect::Value("DIR", |flags, value| {
+        effect: FlagEffect::Value("DIR", |flags, value| {
             put(&mut flags.db_path, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
         help: "the directory that stores everything, created if it is missing (none: in memory)",
     },
     Flag {
         name: "sync",
-        does: FlagEffect::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
+        effect: FlagEffect::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
         help: "with --db-path, when writes reach the disk: within a second, so all survive the end of the process, but a power failure may lose the latest; or always before they are answered (second)",
     },
     Flag {
         name: "logSize",
-        does: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
+        effect: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
         help: "with --db-path, a snapshot replaces the log once the log exceeds this size and the size of the last snapshot (64MB)",
     },
     Flag {
         name: "cors",
-        does: FlagEffect::Value("LIST", |flags, value| put(&mut flags.cors, Origins::parse(value))),
+        effect: FlagEffect::Value("LIST", |flags, value| put(&mut flags.cors, Origins::parse(value))),
         help: "origins whose web pages may read answers, such as http://localhost:3000,https://app.example, or * for all (none)",
     },
     Flag {
         name: "allowedHost",
-        does: FlagEffect::Value("HOST", |flags, value| {
+        effect: FlagEffect::Value("HOST", |flags, value| {
             let hosts = value.split(',').map(|host| host.trim().to_owned());
             flags.allowed_hosts.extend(hosts);
             flags.allowed_hosts.iter().all(|host| !host.is_empty()).then_some(())
@@ -340,7 +342,7 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "healthStatus",
-        does: FlagEffect::Value("200|400", |flags, value| {
+        effect: FlagEffect::Value("200|400", |flags, value| {
             let known = [200, 400].into_iter().find(|status| value == status.to_string())?;
             put(&mut flags.health_status, Some(Some(known)))
         }),
@@ -348,37 +350,37 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "optimizeDbBeforeStartup",
-        does: FlagEffect::Switch(|_, _| ()),
+        effect: FlagEffect::Switch(|_, _| ()),
         help: "accepted: there is nothing to optimize",
     },
     Flag {
         name: "disableTelemetry",
-        does: FlagEffect::Switch(|_, _| ()),
+        effect: FlagEffect::Switch(|_, _| ()),
         help: "accepted: there is no telemetry",
     },
     Flag {
         name: "maxMemory",
-        does: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.max_memory, size(value).map(Some))),
+        effect: FlagEffect::Value("SIZE", |flags, value| put(&mut flags.max_memory, size(value).map(Some))),
         help: "the memory that the server may use, such as 512MB or 2GB; beyond it writes that store more fail with InternalServerError, and reads and deletes continue (no limit)",
     },
     Flag {
         name: "noControl",
-        does: FlagEffect::Switch(|flags, on| flags.no_control = on),
+        effect: FlagEffect::Switch(|flags, on| flags.no_control = on),
         help: "makes /_dynatwin/ read-only",
     },
     Flag {
         name: "verifySignatures",
-        does: FlagEffect::Switch(|flags, on| flags.verify_signatures = on),
+        effect: FlagEffect::Switch(|flags, on| flags.verify_signatures = on),
         help: "verifies the signature of each request with the environment's AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; keys of --iam are always verified",
     },
     Flag {
         name: "version",
-        does: FlagEffect::Instead(Invocation::Version),
+        effect: FlagEffect::Instead(Invocation::Version),
         help: "prints the version and exits",
     },
     Flag {
         name: "help",
-        does: FlagEffect::Instead(Invocation::Help),
+        effect: FlagEffect::Instead(Invocation::Help),
         help: "prints this help and exits",
     },
 ];
@@ -465,7 +467,7 @@ impl Flag {
 
     /// Applies the flag; `from` is its spelling in the command line.
     fn set(&self, flags: &mut Flags, from: &str, value: Option<&str>) -> Result<(), String> {
-        let done = match (&self.does, value) {
+        let done = match (&self.effect, value) {
             (FlagEffect::Value(_, set), Some(value)) => set(flags, value),
             (FlagEffect::Switch(set), Some(value)) => parse_switch(value).map(|on| set(flags, on)),
             (FlagEffect::Switch(set), None) => {
@@ -474,7 +476,7 @@ impl Flag {
             }
             (FlagEffect::Value(..) | FlagEffect::Instead(_), _) => None,
         };
-        done.ok_or_else(|| match &self.does {
+        done.ok_or_else(|| match &self.effect {
             FlagEffect::Value(form, _) => format!("{from}: '{}' is {}", value.unwrap_or_default(), mismatch(form)),
             _ => format!("{from}: '{}' is neither on nor off", value.unwrap_or_default()),
         })

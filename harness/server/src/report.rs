@@ -12,13 +12,13 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) const HELP: &str = "\
 dynatwin access-report [--port PORT] [--host HOST] [--principal ARN] [--leading-keys] [--attributes]
-  prints the IAM policy that allows what a principal has done on a running server while requests were recorded
-  (POST /_dynatwin/watch), and nothing else; of several principals, each with its policy. A principal is the ARN of a
+  prints the IAM policy that allows exactly what a principal has done on a running server while requests were recorded
+  (POST /_dynatwin/watch); for several principals, a list with the policy of each. A principal is the ARN of a
   configured user or role, or without --iam an access key. With --leading-keys the policy is restricted to the
   partition key values of the requests, with --attributes to the attributes that they name and what they return, which
   is known of requests under --iam.
 
-PORT is that of DYNATWIN_PORT, or 8000, and HOST is 127.0.0.1 unless given.";
+PORT defaults to DYNATWIN_PORT, or 8000, and HOST to 127.0.0.1.";
 
 /// A report to be printed.
 #[derive(Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub(crate) struct AccessReport {
 }
 
 impl AccessReport {
-    /// Reads the arguments of `access-report`; `None` asks for help.
+    /// Parses the arguments after `access-report`; returns `None` for `--help`.
     pub fn parse(
         arguments: impl IntoIterator<Item = String>,
         variable: impl Fn(&str) -> Option<String>,
@@ -94,15 +94,15 @@ impl AccessReport {
             [] if member(&answer, "watched") == Some(&Json::Flag(false)) => {
                 return Err("no requests are recorded: POST /_dynatwin/watch starts it".to_owned());
             }
-            [] => return Err(self.nothing()),
+            [] => return Err(self.empty_report()),
             [one] => member(one, "policy").cloned().unwrap_or(Json::Null),
             _ => Json::List(principals.clone()),
         };
         Ok(indented(&shown, 0))
     }
 
-    /// The sentence that there are no permissions, with the principals that have some.
-    fn nothing(&self) -> String {
+    /// Returns the error for an empty report, which names the principals that have used permissions.
+    fn empty_report(&self) -> String {
         let Some(principal) = &self.principal else {
             return "no recorded request has used a permission".to_owned();
         };

@@ -207,11 +207,11 @@ pub fn serve<D: Backend>(backend: Arc<D>, options: Options) -> Result<Server, Li
 
 impl Server {
     fn start<D: Backend>(&mut self, shared: &Arc<Shared<D>>, listening: Listening, workers: usize) -> io::Result<()> {
-        let (pool, inboxes) = Pool::new(workers.max(1), shared.limits.connections);
-        for (number, inbox) in inboxes.into_iter().enumerate() {
+        let (pool, mailboxes) = Pool::new(workers.max(1), shared.limits.connections);
+        for (number, mailbox) in mailboxes.into_iter().enumerate() {
             let (shared, pool, stop) = (Arc::clone(shared), Arc::clone(&pool), self.stop.subscribe());
             self.spawn(format!("dynatwin-{number}"), move |runtime| {
-                runtime.block_on(worker::work(shared, pool, inbox, stop));
+                runtime.block_on(worker::work(shared, pool, mailbox, stop));
                 // A stop waits for requests only for a limited time.
                 runtime.shutdown_background();
             })?;

@@ -49,10 +49,10 @@ pub fn engine(flags: &Flags) -> Engine {
     engine_with_seed(flags, None)
 }
 
-/// Creates the engine; `before` is the stored seed, which the flags override.
-pub(crate) fn engine_with_seed(flags: &Flags, before: Option<u64>) -> Engine {
+/// Creates the engine; `stored` is the stored seed, which the flags override.
+pub(crate) fn engine_with_seed(flags: &Flags, stored: Option<u64>) -> Engine {
     let settings = settings(flags);
-    let seed = flags.seed.or(before).unwrap_or(settings.seed);
+    let seed = flags.seed.or(stored).unwrap_or(settings.seed);
     let engine = Engine::new(Settings { seed, ..settings })
         .allowing(allowed(flags))
         .with_health_check(flags.health_check())
@@ -247,7 +247,7 @@ pub fn start_line(flags: &Flags, engine: &Engine, server: &Server) -> String {
     )
 }
 
-/// Describes the clock of the flags, and what a directory or earlier requests have changed of it.
+/// Describes the clock that the flags select, and its adjustment by stored state or earlier requests.
 fn clock_state(flags: &Flags, clock: &Clock) -> String {
     let speed = flags
         .speed

@@ -87,16 +87,16 @@ pub(crate) struct Pool {
 pub(crate) struct Mailbox(usize, mpsc::UnboundedReceiver<Message>);
 
 impl Pool {
-    /// Creates a pool of workers, and an inbox for each.
+    /// Creates a pool of workers, and a mailbox for each.
     pub(crate) fn new(workers: usize, most: usize) -> (Arc<Pool>, Vec<Mailbox>) {
-        let (mut peers, mut inboxes) = (Vec::new(), Vec::new());
+        let (mut peers, mut mailboxes) = (Vec::new(), Vec::new());
         for number in 0..workers {
             let (sender, receiver) = mpsc::unbounded_channel();
             let load = Arc::default();
             peers.push(Peer { sender, load });
-            inboxes.push(Mailbox(number, receiver));
+            mailboxes.push(Mailbox(number, receiver));
         }
-        (Arc::new(Pool { peers, most }), inboxes)
+        (Arc::new(Pool { peers, most }), mailboxes)
     }
 
     /// Assigns a connection to the worker with the fewest.

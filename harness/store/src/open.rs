@@ -16,7 +16,7 @@ use crate::store::{Active, Store, replace_manifest};
 /// After how many bytes progress is reported.
 const REPORTED: u64 = 8 * 1024 * 1024;
 
-/// Of how many records one has its offset remembered.
+/// The offset of one in this many records is remembered.
 const MARKED: u64 = if cfg!(test) { 2 } else { 1024 };
 
 /// The number of bytes that are rewritten at a time.
@@ -394,7 +394,7 @@ impl Opening<'_> {
         }))
     }
 
-    /// Removes the damaged part, the latest first: a crash in between leaves an end with the same decision.
+    /// Removes the damaged part, the last segment first, so that after a crash in between the next opening decides the same.
     fn shorten(&self, manifest: &Manifest, read: &[ReadSegment]) -> Result<(), OpenError> {
         for (at, segment) in manifest.segments.iter().enumerate().skip(read.len() - 1).rev() {
             let length = read.get(at).map_or(FILE_HEADER as u64, |segment| segment.sealed.length);
@@ -408,7 +408,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// A file that the manifest does not list must not hold records that it should.
+    /// Fails if a log file that the manifest does not list has later records of this store.
     fn refuse_unlisted(&mut self, manifest: &Manifest, names: &[String], next: u64) -> Result<(), OpenError> {
         let listed = manifest.names();
         for name in names

@@ -64,7 +64,7 @@ impl From<io::Error> for ReadError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaterRecords {
     pub(crate) records: u64,
-    /// Up to which sequence number, exclusively, these say that all had been synced.
+    /// The sequence number below which, by their headers, everything was synced.
     pub(crate) synced: u64,
 }
 

@@ -95,7 +95,7 @@ fn failed(error: &io::Error) -> AppendError {
 
 impl SnapshotWriter {
     /// Divides the log: the snapshot stands for all records appended before, and later ones stay. Returns the sequence
-    /// number of the first that stays. Does no I/O but to write buffered records, and to remove what a failed append has left.
+    /// number of the first that stays. Its only I/O is writing buffered records and removing what a failed append has left.
     pub fn start(&mut self) -> Result<u64, AppendError> {
         let mut files = self.shared.files.lock();
         let mut writing = self.shared.writing.lock();

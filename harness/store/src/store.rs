@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     pub(crate) id: u64,
     /// The manifest, and the state that depends on it. Locked before `log`.
     pub(crate) files: Mutex<Files>,
-    /// Held while buffered records are written; the buffer that is used then. Taken after `files` and before `log`.
+    /// The buffer from which pending records are written, locked during the write. Locked after `files` and before `log`.
     pub(crate) writing: Mutex<Vec<u8>>,
     pub(crate) log: Mutex<Log>,
     /// The sequence number after the last appended or buffered record.
@@ -75,9 +75,9 @@ pub(crate) struct Log {
     pub(crate) earlier: Vec<Active>,
     /// The sequence number of the next record.
     pub(crate) next: u64,
-    /// Whether bytes of a record that failed may stand behind the active segment's end.
+    /// Whether a failed append may have left bytes after the active segment's end.
     torn: bool,
-    /// Whether nothing may be appended any more.
+    /// Whether the store is closed.
     closed: bool,
     /// A failed `fsync`, or a failed write of buffered records.
     pub(crate) failure: Option<Failure>,
@@ -99,7 +99,7 @@ pub(crate) struct Active {
     pub(crate) first: u64,
     /// The position of the next record.
     pub(crate) end: u64,
-    /// The sequence number behind its last record.
+    /// The sequence number after its last record.
     pub(crate) next: u64,
     /// Whether it was shortened, so that a sync includes it although its records are synced.
     shortened: bool,
@@ -361,7 +361,7 @@ impl Log {
         end <= self.reserved
     }
 
-    /// Returns the reserved space that is not used.
+    /// Gives unused reserved space back to the file system.
     fn release(&mut self) {
         if self.reserved > self.active.end {
             // Space that cannot be released now is released when the segment is removed.
@@ -498,7 +498,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether all records before `next` are synced; nothing if they still may be.
+    /// Returns the outcome for the records before `next`, or `None` while they may still be synced.
     pub(crate) fn synced_or_failed(&self, next: u64) -> Option<Result<(), AppendError>> {
         if self.synced.load(Ordering::Acquire) >= next {
             return Some(Ok(()));
@@ -513,7 +513,7 @@ impl Shared {
         Ok(())
     }
 
-    /// An empty segment that the manifest lists.
+    /// Returns an empty segment that the manifest lists; creates one if there is no spare.
     pub(crate) fn empty_segment(&self) -> io::Result<Active> {
         let mut files = self.files.lock();
         if let Some(spare) = files.spare.clone() {

@@ -7,11 +7,11 @@ use crate::manual::Entry;
 pub(crate) fn entries() -> Vec<Entry> {
     let entry = |flag: &Flag| Entry {
         name: flag.kebab(),
-        value: match &flag.does {
+        value: match &flag.effect {
             FlagEffect::Value(form, _) => Some(*form),
             _ => None,
         },
-        variable: match &flag.does {
+        variable: match &flag.effect {
             FlagEffect::Instead(_) => None,
             _ => Some(flag.variable()),
         },
@@ -33,7 +33,7 @@ pub fn help() -> String {
          The environment variable in brackets sets a flag too (DYNATWIN_IN_MEMORY=true); the command line overrides it.\n",
     );
     for flag in FLAGS {
-        let form = match &flag.does {
+        let form = match &flag.effect {
             FlagEffect::Value(form, _) => format!(" {form}"),
             _ => String::new(),
         };
@@ -41,7 +41,7 @@ pub fn help() -> String {
             "\n  --",
             &flag.kebab(),
             form.as_str(),
-            &match flag.does {
+            &match flag.effect {
                 FlagEffect::Instead(_) => String::new(),
                 _ => format!("   [{}]", flag.variable()),
             },

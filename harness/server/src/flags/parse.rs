@@ -29,16 +29,16 @@ pub fn parse(
         let (index, value) = recognize(&word)?;
         flags.like_dynamodb_local |= is_of_dynamodb_local(&word);
         let flag = &FLAGS[index];
-        if let FlagEffect::Instead(requested) = &flag.does {
+        if let FlagEffect::Instead(requested) = &flag.effect {
             return Ok(requested.clone());
         }
-        let value = match (&flag.does, value) {
+        let value = match (&flag.effect, value) {
             (FlagEffect::Value(form, _), None) => {
                 Some(words.next().ok_or_else(|| format!("{word} needs a value: {form}"))?)
             }
             (_, value) => value.map(str::to_owned),
         };
-        if let (FlagEffect::Switch(_), None, Some(next)) = (&flag.does, &value, words.peek())
+        if let (FlagEffect::Switch(_), None, Some(next)) = (&flag.effect, &value, words.peek())
             && parse_switch(next).is_some()
         {
             return Err(format!("{word} takes its value after an equals sign: {word}={next}"));
@@ -111,7 +111,7 @@ pub(crate) fn unknown_variables(names: impl Iterator<Item = String>) -> Vec<Stri
 fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     let variable = flag.variable();
     match read(&variable) {
-        _ if matches!(flag.does, FlagEffect::Instead(_)) => Ok(()),
+        _ if matches!(flag.effect, FlagEffect::Instead(_)) => Ok(()),
         // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod next to a service named dynatwin.
         Some(value) if !value.is_empty() && !value.starts_with("tcp://") => {
             flag.set(flags, &variable, Some(value.as_str()))

@@ -29,7 +29,7 @@ fn the_documents_list_the_flags_in_the_order_of_help() {
     for ((row, name), flag) in rows.iter().zip(&names).zip(expected) {
         assert!(row.starts_with(name.as_str()), "{row} is in place of {name}");
         let has_variable = row.contains(&format!("`{}`", flag.variable()));
-        assert_eq!(has_variable, !matches!(flag.does, FlagEffect::Instead(_)), "{row}");
+        assert_eq!(has_variable, !matches!(flag.effect, FlagEffect::Instead(_)), "{row}");
     }
 }
 
@@ -372,7 +372,7 @@ fn help_has_every_flag() {
         let begin = format!("\n  --{}", flag.kebab());
         let has = |end: &str| help.contains(&format!("{begin}{end}"));
         let variable = format!("   [{}]\n", flag.variable());
-        let is_described = match &flag.does {
+        let is_described = match &flag.effect {
             FlagEffect::Value(form, _) => has(&format!(" {form}{variable}")),
             FlagEffect::Instead(_) => has("\n"),
             FlagEffect::Switch(_) => has(&variable),
@@ -548,7 +548,7 @@ fn every_value_of_every_flag() {
         set(&mut expected);
         let is_switch = FLAGS
             .iter()
-            .any(|flag| flag.name == *name && matches!(flag.does, FlagEffect::Switch(_)));
+            .any(|flag| flag.name == *name && matches!(flag.effect, FlagEffect::Switch(_)));
         let mut lines = Vec::new();
         for flag in [
             format!("-{name}"),
@@ -577,7 +577,10 @@ fn every_value_of_every_flag() {
         }
     }
     let all: std::collections::BTreeSet<&str> = cases.iter().map(|(name, ..)| *name).collect();
-    for flag in FLAGS.iter().filter(|flag| !matches!(flag.does, FlagEffect::Instead(_))) {
+    for flag in FLAGS
+        .iter()
+        .filter(|flag| !matches!(flag.effect, FlagEffect::Instead(_)))
+    {
         assert!(all.contains(flag.name), "{} has no case", flag.name);
     }
 }
