@@ -99,8 +99,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
         let catalog = controls.state.catalog();
         catalog.set_table_conditions(&scope, &name, conditions.into().as_ref(), now)?;
         if let Some(found) = catalog.table(&scope, table) {
-            let conditions = controls.state.conditions_of(&scope, table);
-            controls.reshape(&found, |shape| shape.conditions = conditions)?;
+            controls.apply_conditions(&scope, &found);
         }
         Ok(())
     }

@@ -282,12 +282,18 @@ impl Controls {
         for (scope, region) in self.state.catalog().scopes() {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             for table in tables {
-                let conditions = self.state.conditions_of(&scope, &table.name);
-                self.reshape(&table, |shape| shape.conditions = conditions)?;
+                self.apply_conditions(&scope, &table);
             }
         }
         self.state.catalog().examine_all();
         Ok(())
+    }
+
+    /// Gives a table the conditions that hold for it, after the work that is due by now has run under the old ones.
+    pub(super) fn apply_conditions(&self, scope: &Scope, table: &Table) {
+        let now = self.clock.now();
+        due::run_due(table, now);
+        table.set_conditions(&self.state.conditions_of(scope, &table.name), now);
     }
 
     /// Changes a table's settings, after the work that is due by now has run under the old ones.

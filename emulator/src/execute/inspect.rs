@@ -131,7 +131,7 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
                 },
             },
             fetch: None,
-            response_start: None,
+            encodes: false,
         };
         let mut page = page(&table, &shape, index, &walk, now);
         let skipped = page.skip(query.skip);

@@ -15,7 +15,7 @@ pub struct PageResult {
     /// The returned items, unless they are encoded: those that pass the filter, from the table where they are fetched for a
     /// local index.
     pub items: Vec<Item>,
-    /// The returned items as JSON, if the read has the start of its response.
+    /// The returned items as JSON, if the read encodes them.
     pub encoded: Option<EncodedItems>,
     /// The number of items read.
     pub scanned: usize,
@@ -53,7 +53,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
             forward: read.forward,
             limit,
             fetch,
-            response_start: read.response_start,
+            encodes: read.encodes,
         };
         let before = (at > 0).then_some(all.bytes);
         let page = read_and_spend(context, read, range, &walk, before);

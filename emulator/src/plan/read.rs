@@ -100,9 +100,8 @@ pub struct PageRead<'r> {
     /// Whether a PartiQL statement reads it: its filter is applied to the entries of a local index, not to the items fetched
     /// for them.
     pub is_statement: bool,
-    /// The start of the response up to the `[` of its items, if it has the items as they are stored. They are encoded while they
-    /// are read, then.
-    pub response_start: Option<&'static str>,
+    /// Whether the items are encoded while they are read, because the response has them as they are stored.
+    pub encodes: bool,
 }
 
 /// A range of keys to be read.

@@ -43,8 +43,8 @@ pub struct Walk<'r> {
     pub limit: PageLimit,
     /// The table's key, to fetch the items of a local index's entries as well.
     pub fetch: Option<&'r KeySchema>,
-    /// The start of a response up to the `[` of its items, if they are to be encoded while they are read.
-    pub response_start: Option<&'static str>,
+    /// Whether to encode the items instead of collecting them.
+    pub encodes: bool,
 }
 
 pub(super) trait Ordered {
@@ -85,7 +85,7 @@ pub struct Page {
 /// processors share.
 #[derive(Debug)]
 pub struct EncodedItems {
-    /// The start of the response, and the items.
+    /// A response from its start to its last item: the list of items is not closed.
     pub json: Writer,
     /// The number of items.
     pub count: usize,
@@ -93,6 +93,9 @@ pub struct EncodedItems {
 
 /// The number of items for which a page reserves room at first.
 const SMALL_PAGE: usize = 16;
+
+/// The start of the response of a Query, up to its items.
+const RESPONSE_START: &[u8] = br#"{"Items":["#;
 
 /// The room for the rest of a response after its items.
 const RESPONSE_END: usize = 256;
@@ -104,8 +107,8 @@ impl Page {
     /// A page without items.
     pub(super) fn new(walk: &Walk<'_>) -> Page {
         Page {
-            encoded: walk.response_start.map(|start| EncodedItems {
-                json: Writer::from(Vec::from(start)),
+            encoded: walk.encodes.then(|| EncodedItems {
+                json: Writer::from(Vec::from(RESPONSE_START)),
                 count: 0,
             }),
             ..Page::default()

@@ -25,7 +25,7 @@ use super::snapshot::Snapshot;
 use super::stream::Streams;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
-use crate::conditions::TimeToLive;
+use crate::conditions::{Conditions, TimeToLive};
 use crate::journal::{EventKind, TableEvents};
 use crate::key::Key;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -203,6 +203,21 @@ impl Table {
         let mut settings = locked.shape.settings.clone();
         change(&mut settings)?;
         Ok(self.commit_settings(locked, settings, None, now)?)
+    }
+
+    /// Replaces the conditions. They follow from an earlier commit, so they are applied even if the sink rejects this one: the
+    /// end of a replay gives each table the conditions that hold for it.
+    pub fn set_conditions(&self, conditions: &Conditions, now: Moment) {
+        let locked = self.lock_settings();
+        let mut settings = locked.shape.settings.clone();
+        settings.conditions = *conditions;
+        settings.epoch += 1;
+        let committed = self.host.log.begin_due(now, || {
+            let settings = Box::new(settings.clone());
+            let table = self.ordinal;
+            vec![Mutation::ChangeTable { table, settings }]
+        });
+        self.apply_settings(locked, committed, settings, now);
     }
 
     /// Changes the settings together with the state of the table's replica group, in one commit.
@@ -475,7 +490,7 @@ impl Table {
             forward,
             limit,
             fetch,
-            response_start: _,
+            encodes: _,
         } = *walk;
         if range.is_empty() {
             return page;

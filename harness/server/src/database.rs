@@ -11,7 +11,7 @@ use std::cell::{Cell, OnceCell};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::thread::{self, JoinHandle};
@@ -58,9 +58,10 @@ struct Log {
     /// The length from which on a snapshot replaces the log.
     least: u64,
     state: Mutex<LogState>,
-    /// Whether the engine has a change that the log refused: consequences of the clock are applied even then. The next
-    /// snapshot contains it.
-    lacks: AtomicBool,
+    /// The number of changes that the log refused and the engine has: those that follow from earlier ones are applied even then.
+    missed: AtomicU64,
+    /// How many of them a snapshot contains.
+    recovered: AtomicU64,
     /// The clock's adjustment as it was last recorded.
     clock: (AtomicI64, AtomicI64),
 }
@@ -145,7 +146,8 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
         form: Form::of(flags),
         least: flags.log_size,
         state: Mutex::default(),
-        lacks: AtomicBool::new(false),
+        missed: AtomicU64::new(0),
+        recovered: AtomicU64::new(0),
         clock: (AtomicI64::default(), AtomicI64::default()),
     });
     log.save_settings(engine.clock(), engine.clock().adjustment())
@@ -278,28 +280,36 @@ fn dynamodb_local_files(directory: &Path) -> Vec<String> {
 impl CommitSink for Log {
     fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
         let mut state = self.state();
-        state.buffer.clear();
-        record::begin_commit(&mut state.buffer);
-        commit.encode(&mut state.buffer);
-        let appended = self.store.buffer(&state.buffer);
-        state.buffer.shrink_to(record::KEPT_BUFFER);
+        // A commit may depend on the missed ones, so none is stored before them.
+        let appended = if self.lacks_changes() {
+            Err(AppendError::new(
+                "a snapshot of changes that could not be written is not stored yet",
+            ))
+        } else {
+            state.buffer.clear();
+            record::begin_commit(&mut state.buffer);
+            commit.encode(&mut state.buffer);
+            let appended = self.store.buffer(&state.buffer);
+            state.buffer.shrink_to(record::KEPT_BUFFER);
+            appended
+                .map(|_| ())
+                .map_err(|error| AppendError::new(error.to_string()))
+        };
         let failing = appended.is_err();
         let changed = std::mem::replace(&mut state.failing, failing) != failing;
-        drop(state);
-        if failing && commit.origin == Origin::Clock {
-            self.lacks.store(true, Ordering::Relaxed);
+        if failing && commit.origin != Origin::Request {
+            self.missed.fetch_add(1, Ordering::Relaxed);
         }
+        drop(state);
         if commit.origin == Origin::Request {
             APPENDED.set(true);
         }
         match &appended {
             Err(error) if changed => note(&format!("writes fail: {error}")),
-            Ok(_) if changed => note("writes work again"),
+            Ok(()) if changed => note("writes work again"),
             _ => {}
         }
         appended
-            .map(|_| ())
-            .map_err(|error| AppendError::new(error.to_string()))
     }
 }
 
@@ -326,25 +336,26 @@ impl Log {
     }
 
     fn wants_snapshot(&self) -> bool {
-        self.lacks.load(Ordering::Relaxed) || self.store.wants_snapshot(self.least)
+        self.lacks_changes() || self.store.wants_snapshot(self.least)
+    }
+
+    /// Whether the engine has changes that neither the log nor a snapshot contains.
+    fn lacks_changes(&self) -> bool {
+        self.missed.load(Ordering::Relaxed) != self.recovered.load(Ordering::Relaxed)
     }
 
     /// Replaces the log with a snapshot of the engine's state.
     fn take_snapshot(&self, engine: &Engine) -> Result<(), dynatwin_store::AppendError> {
-        let lacked = self.lacks.swap(false, Ordering::Relaxed);
-        let taken = self.write_snapshot(engine);
-        if lacked && taken.is_err() {
-            self.lacks.store(true, Ordering::Relaxed);
-        }
-        taken
-    }
-
-    fn write_snapshot(&self, engine: &Engine) -> Result<(), dynatwin_store::AppendError> {
         let Some(mut writer) = self.store.begin_snapshot()? else {
             return Ok(());
         };
         writer.start()?;
-        self.write_state(engine, writer)
+        engine.run_due();
+        // The snapshot contains the changes that are missed so far, and may contain later ones.
+        let missed = self.missed.load(Ordering::Relaxed);
+        self.write_state(engine, writer)?;
+        self.recovered.store(missed, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Writes the engine's state to a snapshot that has divided the log. Commits since then are in both; opening skips them
@@ -417,7 +428,7 @@ impl Database {
         let clock = self.engine.clock();
         // What a failed write of buffered records has lost is only in memory, too.
         let flushed = self.log.store.flush();
-        if flushed.is_err() || self.log.lacks.load(Ordering::Relaxed) || self.log.store.failure().is_some() {
+        if flushed.is_err() || self.log.lacks_changes() || self.log.store.failure().is_some() {
             // If it cannot be written, the next process reads the log.
             let _ = self.log.take_snapshot(&self.engine);
         }

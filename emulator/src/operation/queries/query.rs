@@ -123,10 +123,10 @@ impl Stages for Operation {
             select,
             is_key: false,
             is_statement: false,
-            response_start: None,
+            encodes: false,
             target,
         };
-        read.response_start = read.returns_stored().then_some(reading::RESPONSE_START);
+        read.encodes = read.returns_stored();
         Ok(PagePlan { read, report })
     }
 

@@ -168,9 +168,6 @@ impl PagePlan<'_> {
     }
 }
 
-/// The start of the response of a Query or Scan, up to its items.
-pub const RESPONSE_START: &str = r#"{"Items":["#;
-
 /// Writes the response of a Query or Scan.
 pub fn encode(plan: &PagePlan<'_>, mut result: PageResult, out: &mut Writer) {
     let PagePlan { read, report } = plan;

@@ -118,7 +118,7 @@ impl Stages for Operation {
             select,
             is_key: false,
             is_statement: false,
-            response_start: None,
+            encodes: false,
             target,
         };
         Ok(PagePlan { read, report })

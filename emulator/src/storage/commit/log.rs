@@ -236,8 +236,8 @@ impl RegionLog {
         }
     }
 
-    /// Appends a commit that follows from earlier ones by the clock alone. It is applied even if the sink rejects it:
-    /// after a replay of the commits the same work is due again.
+    /// Appends a commit that follows from earlier ones alone. It is applied even if the sink rejects it: after a replay of the
+    /// commits the same work is due again.
     #[inline]
     pub fn begin_due(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
         self.begin_infallible(time, Origin::Clock, mutations)

@@ -21,7 +21,8 @@ use crate::clock::Moment;
 pub enum Origin {
     /// A request or a control.
     Request,
-    /// The clock: time to live, pending transactions, shards that are replaced. It follows from earlier commits.
+    /// Earlier commits and the clock: time to live, pending transactions, shards that are replaced, conditions that apply to a
+    /// table.
     Clock,
     /// A change of another region that arrives.
     Replication,

@@ -285,21 +285,84 @@ fn a_commit_that_could_not_be_written_is_stored_by_closing() {
     assert_eq!(count(&open(&disk.after_kill()).unwrap()), 1);
 }
 
-/// Due work that the log refused is stored when the database is closed, with the writes that followed it.
+/// The items of the table, and the records of its stream.
+fn state(database: &Database) -> (Option<BTreeMap<String, Value>>, Vec<Value>) {
+    (scan(database, None), stream_records(database))
+}
+
+/// Due work that the log refused is stored when the database is closed.
 #[test]
 fn due_work_that_the_log_refused_is_stored_by_closing() {
     let disk = SimDisk::without_reservation();
     let database = with_expiring_item(&disk);
     disk.fail_at(disk.operations() + 1, Fault::Error);
     database.engine.advance(Duration::from_hours(72));
-    request(&database, false, "PutItem", &put("a", 1)).unwrap();
-    let state = |database: &Database| (scan(database, None), stream_records(database));
     let before = state(&database);
     database.close();
     drop(database);
     let database = open(&disk.after_kill()).unwrap();
     assert_eq!(state(&database), before);
     assert!(!database.log.wants_snapshot());
+}
+
+/// A write may depend on due work that the log refused: it is refused until a snapshot contains that work.
+#[test]
+fn writes_wait_for_a_snapshot_of_refused_due_work() {
+    let disk = SimDisk::without_reservation();
+    let database = with_expiring_item(&disk);
+    let unless_there = || {
+        let mut put = put("a", 1);
+        put["ConditionExpression"] = "attribute_not_exists(id)".into();
+        put
+    };
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    database.engine.advance(Duration::from_hours(72));
+    let before = state(&database);
+    assert_eq!(request(&database, false, "PutItem", &unless_there()), None);
+    assert!(database.engine.set_conditions(Conditions::AWS).is_err());
+    // A snapshot that is not finished does not count.
+    disk.fail_at(disk.operations() + 3, Fault::Error);
+    assert!(database.log.take_snapshot(&database.engine).is_err());
+    assert_eq!(request(&database, false, "PutItem", &unless_there()), None);
+    assert_eq!(state(&database), before);
+
+    database.log.take_snapshot(&database.engine).unwrap();
+    request(&database, false, "PutItem", &unless_there()).unwrap();
+    let after = state(&database);
+    assert_eq!(after.1[..before.1.len()], before.1);
+    assert_eq!(after.1.last().unwrap()["eventName"], "INSERT");
+    drop(database);
+    assert_eq!(state(&open(&disk.after_kill()).unwrap()), after);
+}
+
+/// A control that is refused changes nothing, and one that succeeds changes all tables, whichever commit the disk refuses.
+#[test]
+fn conditions_are_set_in_all_tables_or_in_none() {
+    // Deletions take time under `aws` alone.
+    let conditions = |database: &Database| {
+        let table = json!({"TableName": "Tab"});
+        request(database, false, "DeleteTable", &table).unwrap();
+        let is_deleting = request(database, false, "DescribeTable", &table).is_some();
+        (database.engine.conditions(), is_deleting)
+    };
+    for fails in 1..=3 {
+        let disk = SimDisk::without_reservation();
+        let database = open(&disk).unwrap();
+        request(&database, false, "CreateTable", &table()).unwrap();
+        disk.fail_at(disk.operations() + fails, Fault::Error);
+        let expect = match database.engine.set_conditions(Conditions::AWS) {
+            Ok(()) => (Conditions::AWS, true),
+            Err(_) => (Conditions::CALM, false),
+        };
+        assert_eq!(expect.1, fails > 1, "{fails}");
+        let restarted = open(&disk.after_kill()).unwrap();
+        assert_eq!(conditions(&restarted), expect, "{fails}, restarted");
+        // Until a snapshot is written, a table cannot be deleted if the disk refused its conditions.
+        if database.log.wants_snapshot() {
+            database.log.take_snapshot(&database.engine).unwrap();
+        }
+        assert_eq!(conditions(&database), expect, "{fails}");
+    }
 }
 
 fn open_with(disk: &SimDisk, words: &[&str]) -> Database {

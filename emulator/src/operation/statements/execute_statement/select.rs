@@ -88,7 +88,7 @@ impl<'r> SelectPage<'r> {
             select: None,
             is_key,
             is_statement: true,
-            response_start: None,
+            encodes: false,
             target,
         };
         Ok(SelectPlan {
