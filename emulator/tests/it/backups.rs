@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
+use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting, settings};
 use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, Lag, Moment};
 use serde_json::{Value, json};
 
@@ -91,6 +91,70 @@ fn a_backup_outlives_its_table_and_keeps_its_moment() {
         (status, answer["message"].as_str().unwrap()),
         (400, format!("Backup not found: {arn}").as_str())
     );
+}
+
+/// The clock may stand still, and the table or the whole state may be another one of the same history.
+#[test]
+fn no_two_backups_have_the_same_arn() {
+    type Change = fn(Twin) -> Twin;
+    let again: &[(&str, Change)] = &[
+        ("nothing", |twin| twin),
+        ("another table of the name", |twin| {
+            twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+            create_table_with_ttl(&twin);
+            twin
+        }),
+        ("a snapshot", |twin| {
+            let copy = Twin::new(1);
+            copy.engine.restore(&twin.engine.snapshot()).unwrap();
+            copy
+        }),
+        ("a replay", |mut twin| {
+            let seen: Vec<_> = twin.engine.checkpoint().collect();
+            twin.engine = commits::replayed(settings(1), &seen, &twin.engine);
+            twin
+        }),
+    ];
+    for (what, change) in again {
+        let mut twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let kept = backup(&twin, "kept");
+        let mut seen = vec![kept.clone()];
+        for _ in 0..3 {
+            let arn = backup(&twin, "again");
+            assert!(!seen.contains(&arn), "{what}: {arn} is among {seen:?}");
+            twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
+            seen.push(arn);
+            twin = change(twin);
+        }
+        // Those that are deleted stay so.
+        for arn in &seen {
+            let status = twin.send("DescribeBackup", &json!({"BackupArn": arn})).0;
+            assert_eq!(status == 200, *arn == kept, "{what}: {arn}");
+        }
+        let listed = twin.ok("ListBackups", &json!({}));
+        assert_eq!(
+            listed["BackupSummaries"].as_array().unwrap().len(),
+            1,
+            "{what}: {listed}"
+        );
+    }
+}
+
+/// The ids of backups are decided by the seed, whatever has been deleted before.
+#[test]
+fn deleted_backups_of_earlier_moments_change_no_arn() {
+    let arns = |deletions: usize| {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        for _ in 0..deletions {
+            let arn = backup(&twin, "earlier");
+            twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
+        }
+        twin.engine.advance(Duration::from_millis(1));
+        [backup(&twin, "first"), backup(&twin, "second")]
+    };
+    assert_eq!(arns(3), arns(0));
 }
 
 #[test]
