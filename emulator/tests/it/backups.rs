@@ -550,6 +550,61 @@ fn a_deletion_by_time_to_live_can_be_undone() {
     }
 }
 
+/// What has been outside of a shortened period stays outside when the period is extended.
+#[test]
+fn an_extended_period_brings_no_history_back() {
+    const DAY: i64 = 86_400;
+    // The period from each day on, the day of the restores, and the first day that can be restored, counted from the
+    // day on which recovery was enabled.
+    type Case<'c> = (&'c [(i64, u64)], i64, i64);
+    let cases: &[Case<'_>] = &[
+        (&[(0, 35)], 10, 0),
+        (&[(0, 35), (10, 35)], 12, 0),
+        (&[(0, 2)], 10, 8),
+        (&[(0, 2), (10, 35)], 10, 8),
+        (&[(0, 2), (10, 35)], 20, 8),
+        (&[(0, 2), (10, 35)], 50, 15),
+        (&[(0, 35), (10, 1)], 10, 9),
+        (&[(0, 35), (10, 1), (10, 35)], 10, 9),
+        (&[(0, 35), (10, 1), (10, 35)], 20, 9),
+        (&[(0, 35), (10, 1), (15, 35)], 20, 14),
+        (&[(0, 35), (10, 5), (12, 3), (14, 4)], 14, 11),
+        (&[(0, 35), (10, 5), (12, 3), (14, 4)], 16, 12),
+    ];
+    for (periods, restored, first) in cases {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let begun = twin.seconds();
+        for day in 0..=*restored {
+            for (_, days) in periods.iter().filter(|(from, _)| *from == day) {
+                recovery(&twin, *days);
+            }
+            put(&twin, "a", &format!("day {day}"));
+            if day < *restored {
+                twin.engine.advance(Duration::from_hours(24));
+            }
+        }
+        let described = twin.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+        let window = &described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        let earliest = window["EarliestRestorableDateTime"].as_f64().unwrap() as i64;
+        assert_eq!(earliest - begun, first * DAY, "{periods:?} {restored}: {described}");
+        for (day, succeeds) in [(first - 1, false), (*first, true)] {
+            // In the middle of the day, which is as early as the day of the window's beginning.
+            let at = begun + day * DAY + if succeeds { DAY / 2 } else { DAY - 1 };
+            let body = json!({"SourceTableName": "tab", "TargetTableName": "copy", "RestoreDateTime": at});
+            let (status, answer) = twin.send("RestoreTableToPointInTime", &body);
+            assert_eq!(status == 200, succeeds, "{periods:?} {restored} {day}: {answer}");
+            if succeeds {
+                assert_eq!(
+                    items(&twin, "copy")["a"],
+                    format!("day {day}"),
+                    "{periods:?} {restored}"
+                );
+            }
+        }
+    }
+}
+
 /// Beyond the limit the oldest changes are dropped: the earliest restorable moment moves forward, and every later one
 /// can be restored exactly.
 #[test]
