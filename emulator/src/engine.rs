@@ -369,7 +369,8 @@ impl Engine {
             self.settle_events();
         }
         let mut writer = Writer::new();
-        let mut result = (operation.run)(&context, sent, &mut writer);
+        let result = (operation.run)(&context, sent, &mut writer);
+        let mut result = result.map_err(|error| wire::sent::bounds_as_sent(error, sent));
         if operation::is_long(operation.name.as_bytes()) {
             // The timer may have run in the meantime.
             self.state.catalog().touch(&context.scope);

@@ -336,7 +336,7 @@ export class App {
   async #snapshotted(): Promise<{ base: Base; script: Step[]; until: number }> {
     const bytes = await this.control.snapshot();
     const until = Math.round(this.#moment - START);
-    const rules = this.faults.value.map(({ definition }): Step => ({ at: until, act: { do: 'fault', rule: definition } }));
+    const rules = this.faults.value.map(({ rule }): Step => ({ at: until, act: { do: 'fault', rule } }));
     return { base: { snapshot: await packed(bytes), definitions: this.tables.definitions, opened: this.#base?.opened ?? false }, script: rules, until };
   }
 

@@ -207,8 +207,13 @@ impl<'e> Context<'e> {
 
     /// The ARN of a table of the caller's account in a region.
     pub fn table_arn_in(&self, region: &str, table: &str) -> String {
-        format!("arn:aws:dynamodb:{region}:{}:table/{table}", self.account)
+        table_arn(region, self.account, table)
     }
+}
+
+/// The ARN of a table.
+pub fn table_arn(region: &str, account: &str, table: &str) -> String {
+    format!("arn:aws:dynamodb:{region}:{account}:table/{table}")
 }
 
 /// The operations that accept the ARN of another account's table or stream (docs/behavior: 07 7).

@@ -242,8 +242,7 @@ pub(super) fn paged(
 ) {
     let table = &read.target.table.name;
     let definition = read.target.definition();
-    let partition = range.first_value();
-    let mut access = RecordedAccess::new(ItemAction::of_range(partition.is_some()), table.clone());
+    let mut access = RecordedAccess::new(ItemAction::of_range(!range.partition.is_empty()), table.clone());
     access.index = read.index().map(|index| index.name.clone());
     let tokens = page.as_ref().map_or_else(
         |_| range.keys.tokens(),
@@ -252,12 +251,9 @@ pub(super) fn paged(
     place(&mut access, &read.target, read.index(), tokens);
     access.filter = advise::filter_trace(read, range, recorder.at()).map(Box::new);
     let schema = read.index().map_or(&definition.key, |index| &index.key);
-    access.key = schema
-        .hash
-        .first()
-        .zip(partition)
-        .map(|(attribute, value)| (attribute.name.clone(), value.clone()))
-        .into_iter()
+    let values = schema.hash.iter().zip(&range.partition);
+    access.key = values
+        .map(|(attribute, value)| (attribute.name.clone(), (*value).clone()))
         .collect();
     match page {
         Ok((page, cost)) => {

@@ -201,7 +201,7 @@ pub enum Trigger {
 /// use dynatwin_engine::faults::When;
 /// use std::time::Duration;
 ///
-/// assert_eq!(When::from(Duration::from_secs(30)).to_string(), "30s");
+/// assert_eq!(When::from(Duration::from_secs(30)), When::In(Duration::from_secs(30)));
 /// assert_eq!(When::from(Moment::START), When::At(Moment::START));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,15 +233,6 @@ impl From<Moment> for When {
     }
 }
 
-impl fmt::Display for When {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            When::In(length) => write!(formatter, "{length:?}"),
-            When::At(moment) => moment.fmt(formatter),
-        }
-    }
-}
-
 /// The window in which a rule matches, by the emulator's clock: by default always.
 ///
 /// ```
@@ -269,17 +260,18 @@ impl Window {
     }
 }
 
-/// A fault rule: the requests it matches, when it acts, and its effect.
+/// A fault rule: the requests it matches, when it acts, and its effect. Its text is the JSON that the control `addFault`
+/// accepts.
 ///
 /// ```
 /// use dynatwin_engine::faults::{Rule, Verdict};
 /// use std::time::Duration;
 ///
 /// let rule = Rule::new(Verdict::Throttle(None)).operation("PutItem").table("Orders").first(2);
-/// assert_eq!(rule.to_string(), "Throttle(None) on PutItem, Orders, First(2)");
+/// assert_eq!(rule.to_string(), r#"{"verdict":"throttle","operation":"PutItem","table":"Orders","first":2}"#);
 ///
 /// let minute = Rule::new(Verdict::ServiceUnavailable).after(Duration::from_secs(30)).lasting(Duration::from_secs(60));
-/// assert_eq!(minute.to_string(), "ServiceUnavailable on every operation, every table, after 30s, for 60s, Every");
+/// assert_eq!(minute.to_string(), r#"{"verdict":"serviceUnavailable","after":30,"for":60}"#);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
@@ -456,44 +448,6 @@ impl Rule {
                     .partition
                     .is_some_and(|partition| partition.starts_with(text.as_str())),
             }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{:?} on {}, {}",
-            self.verdict,
-            self.operation.as_deref().unwrap_or("every operation"),
-            self.table.as_deref().unwrap_or("every table"),
-        )?;
-        for (what, name) in [
-            ("index", &self.index),
-            ("caller", &self.caller),
-            ("region", &self.region),
-        ] {
-            if let Some(name) = name {
-                write!(formatter, ", {what} {name}")?;
-            }
-        }
-        if let Some(key) = &self.key {
-            write!(formatter, ", {key:?}")?;
-        }
-        let Window { after, until, lasting } = self.window;
-        for (what, when) in [("after", after), ("until", until), ("for", lasting.map(When::In))] {
-            if let Some(when) = when {
-                write!(formatter, ", {what} {when}")?;
-            }
-        }
-        write!(formatter, ", {:?}", self.trigger)?;
-        if self.moves_clock {
-            formatter.write_str(", moving the clock")?;
-        }
-        if let Some(outage) = self.outage {
-            write!(formatter, ", of {outage}")?;
-        }
-        Ok(())
     }
 }
 

@@ -139,16 +139,17 @@ pub fn check_own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiErro
     Err(ApiError::access_denied(context.account, context.operation, arn))
 }
 
-/// The ARN of a new resource under a table: its id is the moment in milliseconds, and eight unused digits.
+/// The ARN of a new resource under a table: its id is the moment in milliseconds, and eight digits that no other resource
+/// of this moment has or had.
 pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl Fn(&str) -> bool) -> String {
     let millis = context.now.micros().div_euclid(1000);
-    let mut ordinal = 0;
+    let mut ordinal = 0_u64;
     loop {
         let decision = chance::decide(
             context.engine.seed(),
             kind,
             table_arn.as_bytes(),
-            millis as u64 ^ ordinal << 48,
+            millis as u64 ^ ordinal.rotate_left(48),
         );
         let arn = format!("{table_arn}/{kind}/{millis:014}-{:08x}", decision as u32);
         if !taken(&arn) {

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 
 use super::{Get, PageRange, PageRead, Select, Target, VectorSearch, Write, WriteAction};
 use crate::access::{AccessRequest, PartitionKeyValues};
-use crate::context::Context;
+use crate::context::{Context, table_arn};
 use crate::expression::{AttributeNames, Condition, Projection};
 use crate::partiql::Returning;
 use crate::schema::KeySchema;
@@ -49,8 +49,10 @@ impl<'a> Access<'a, '_> {
             resource: resource.clone(),
             ..request.clone()
         });
+        // The replicas of another account's table are its account's too.
+        let account = request.resource.split(':').nth(4).unwrap_or(context.account);
         let elsewhere = access.also_in.iter().flat_map(|elsewhere| {
-            let resource = context.table_arn_in(&elsewhere.region, access.table);
+            let resource = table_arn(&elsewhere.region, account, access.table);
             let request = request.clone();
             elsewhere.actions.iter().map(move |action| AccessRequest {
                 action,

@@ -62,14 +62,51 @@ fn place(arn: &str) -> BackupOrder {
     (id.to_owned(), arn.to_owned())
 }
 
-pub(super) type BackupsByTime = SortedMap<BackupOrder, Arc<Backup>>;
+/// The start of the ids of backups created at `now` or later: they begin with the moment in milliseconds.
+fn first_id(now: Moment) -> String {
+    format!("{:014}", now.micros().div_euclid(1000))
+}
+
+#[derive(Debug, Default)]
+pub(super) struct StoredBackups {
+    pub by_place: SortedMap<BackupOrder, Arc<Backup>>,
+    /// The places of deleted backups that a new one could still get, in order.
+    deleted: Vec<BackupOrder>,
+}
+
+impl StoredBackups {
+    /// Whether there is a backup of this ARN, or one has been deleted since the moment in its id.
+    fn is_taken(&self, arn: &str) -> bool {
+        let place = place(arn);
+        self.by_place.contains_key(&place) || self.deleted.binary_search(&place).is_ok()
+    }
+
+    /// The ARNs of deleted backups that a backup created at `now` or later could get.
+    pub fn deleted(&self, now: Moment) -> impl Iterator<Item = &str> {
+        let first = first_id(now);
+        let deleted = self.deleted.iter().filter(move |(id, _)| *id >= first);
+        deleted.map(|(_, arn)| arn.as_str())
+    }
+
+    fn delete(&mut self, committed: &Committed<'_>, arn: &str) {
+        let first = first_id(committed.time);
+        self.deleted.retain(|(id, _)| *id >= first);
+        let place = place(arn);
+        self.by_place.remove(&place);
+        if place.0 >= first
+            && let Err(at) = self.deleted.binary_search(&place)
+        {
+            self.deleted.insert(at, place);
+        }
+    }
+}
 
 /// The backups of an account in a region.
 #[derive(Debug)]
 pub struct Backups {
     scope: Scope,
     log: RegionLog,
-    by_place: RwLock<BackupsByTime>,
+    stored: RwLock<StoredBackups>,
 }
 
 impl Backups {
@@ -77,12 +114,12 @@ impl Backups {
         Backups {
             scope,
             log,
-            by_place: RwLock::default(),
+            stored: RwLock::default(),
         }
     }
 
-    /// Creates a backup of the present table, and deletes expired ones. `new_arn` chooses its ARN, given which ones are
-    /// in use.
+    /// Creates a backup of the present table, and deletes expired ones. `new_arn` chooses its ARN, given which ones are or
+    /// were in use.
     pub fn create(
         &self,
         table: &Table,
@@ -91,8 +128,8 @@ impl Backups {
         now: Moment,
     ) -> Result<Arc<Backup>, AppendError> {
         let guards = table.read_all();
-        let mut backups = self.by_place.write();
-        record.arn = new_arn(&|arn| backups.contains_key(&place(arn)));
+        let mut stored = self.stored.write();
+        record.arn = new_arn(&|arn| stored.is_taken(arn));
         let committed = self.log.begin(now, Origin::Request, || {
             vec![Mutation::CreateBackup {
                 scope: self.scope.clone(),
@@ -100,20 +137,23 @@ impl Backups {
                 record: Box::new(record.clone()),
             }]
         })?;
-        backups.retain(|there| there.expires.is_none_or(|end| now < end));
-        Ok(insert(&committed, &mut backups, record, table.snapshot_of(&guards)))
+        stored
+            .by_place
+            .retain(|there| there.expires.is_none_or(|end| now < end));
+        Ok(insert(&committed, &mut stored, record, table.snapshot_of(&guards)))
     }
 
     /// Replays the creation of a backup.
     pub(super) fn replay_create(&self, committed: &Committed<'_>, table: &Table, record: BackupRecord) {
         let snapshot = table.snapshot();
-        insert(committed, &mut self.by_place.write(), record, snapshot);
+        insert(committed, &mut self.stored.write(), record, snapshot);
     }
 
     /// Finds the backup of this ARN.
     pub fn get(&self, arn: &str, now: Moment) -> Option<Arc<Backup>> {
-        let backups = self.by_place.read();
-        backups.get(&place(arn)).filter(|backup| backup.is_there(now)).cloned()
+        let stored = self.stored.read();
+        let found = stored.by_place.get(&place(arn));
+        found.filter(|backup| backup.is_there(now)).cloned()
     }
 
     /// Removes a backup if `check` permits it.
@@ -123,10 +163,10 @@ impl Backups {
         now: Moment,
         check: impl FnOnce(Option<&Arc<Backup>>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut backups = self.by_place.write();
-        check(backups.get(&place(arn)))?;
+        let mut stored = self.stored.write();
+        check(stored.by_place.get(&place(arn)))?;
         let committed = self.log.begin(now, Origin::Request, || vec![self.deletion(arn)])?;
-        delete(&committed, &mut backups, arn);
+        stored.delete(&committed, arn);
         Ok(())
     }
 
@@ -138,19 +178,20 @@ impl Backups {
     }
 
     /// Locks all backups, so that none is created or deleted.
-    pub(super) fn lock(&self) -> RwLockReadGuard<'_, BackupsByTime> {
-        self.by_place.read()
+    pub(super) fn lock(&self) -> RwLockReadGuard<'_, StoredBackups> {
+        self.stored.read()
     }
 
     /// Replays the deletion of a backup.
     pub(super) fn replay_remove(&self, committed: &Committed<'_>, arn: &str) {
-        delete(committed, &mut self.by_place.write(), arn);
+        self.stored.write().delete(committed, arn);
     }
 
     /// Removes all backups that match.
     pub fn forget(&self, now: Moment, matches: impl Fn(&Backup) -> bool) -> Result<(), AppendError> {
-        let mut backups = self.by_place.write();
-        let found: Vec<String> = backups
+        let mut stored = self.stored.write();
+        let found: Vec<String> = stored
+            .by_place
             .values()
             .filter(|backup| matches(backup))
             .map(|backup| backup.arn.clone())
@@ -161,14 +202,14 @@ impl Backups {
         let committed = self.log.begin(now, Origin::Request, || {
             found.iter().map(|arn| self.deletion(arn)).collect()
         })?;
-        found.iter().for_each(|arn| delete(&committed, &mut backups, arn));
+        found.iter().for_each(|arn| stored.delete(&committed, arn));
         Ok(())
     }
 
     /// Claims a backup for a restore that ends at `until`; returns whether it was free.
     pub fn claim(&self, backup: &Backup, now: Moment, until: Moment) -> Result<bool, AppendError> {
         // Serializes claims.
-        let _backups = self.by_place.write();
+        let _stored = self.stored.write();
         if backup.is_restoring(now) {
             return Ok(false);
         }
@@ -185,27 +226,26 @@ impl Backups {
 
     /// Finds the backup of this ARN, whether or not it is visible.
     pub(super) fn find(&self, arn: &str) -> Option<Arc<Backup>> {
-        self.by_place.read().get(&place(arn)).cloned()
+        self.stored.read().by_place.get(&place(arn)).cloned()
     }
 
     /// The first `most` matching backups after `start`, oldest first.
     pub fn list(&self, start: Option<&str>, most: usize, matches: impl Fn(&Backup) -> bool) -> Vec<Arc<Backup>> {
-        let backups = self.by_place.read();
-        let found = backups.after(start.map(place).as_ref()).map(|(_, backup)| backup);
+        let stored = self.stored.read();
+        let found = stored
+            .by_place
+            .after(start.map(place).as_ref())
+            .map(|(_, backup)| backup);
         found.filter(|backup| matches(backup)).take(most).cloned().collect()
     }
 }
 
-fn insert(_: &Committed<'_>, backups: &mut BackupsByTime, record: BackupRecord, snapshot: Snapshot) -> Arc<Backup> {
+fn insert(_: &Committed<'_>, stored: &mut StoredBackups, record: BackupRecord, snapshot: Snapshot) -> Arc<Backup> {
     let backup = Arc::new(Backup {
         record,
         snapshot: snapshot.without_past(),
         restoring: Mutex::new(Moment::FIRST),
     });
-    backups.insert(place(&backup.arn), Arc::clone(&backup));
+    stored.by_place.insert(place(&backup.arn), Arc::clone(&backup));
     backup
-}
-
-fn delete(_: &Committed<'_>, backups: &mut BackupsByTime, arn: &str) {
-    backups.remove(&place(arn));
 }

@@ -24,6 +24,7 @@ const CHUNK_BYTES: u64 = 256 << 10;
 /// The recovery window of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
+    /// When it was enabled, or the start of the window when its period was last set.
     pub since: Moment,
     /// The recovery period in days.
     pub days: u32,

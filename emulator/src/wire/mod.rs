@@ -11,5 +11,6 @@ pub mod error;
 pub mod object;
 pub mod policy;
 pub mod reader;
+pub mod sent;
 
 use crate::value::scan;

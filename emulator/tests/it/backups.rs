@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting};
+use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting, settings};
 use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, Lag, Moment};
 use serde_json::{Value, json};
 
@@ -91,6 +91,70 @@ fn a_backup_outlives_its_table_and_keeps_its_moment() {
         (status, answer["message"].as_str().unwrap()),
         (400, format!("Backup not found: {arn}").as_str())
     );
+}
+
+/// The clock may stand still, and the table or the whole state may be another one of the same history.
+#[test]
+fn no_two_backups_have_the_same_arn() {
+    type Change = fn(Twin) -> Twin;
+    let again: &[(&str, Change)] = &[
+        ("nothing", |twin| twin),
+        ("another table of the name", |twin| {
+            twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+            create_table_with_ttl(&twin);
+            twin
+        }),
+        ("a snapshot", |twin| {
+            let copy = Twin::new(1);
+            copy.engine.restore(&twin.engine.snapshot()).unwrap();
+            copy
+        }),
+        ("a replay", |mut twin| {
+            let seen: Vec<_> = twin.engine.checkpoint().collect();
+            twin.engine = commits::replayed(settings(1), &seen, &twin.engine);
+            twin
+        }),
+    ];
+    for (what, change) in again {
+        let mut twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let kept = backup(&twin, "kept");
+        let mut seen = vec![kept.clone()];
+        for _ in 0..3 {
+            let arn = backup(&twin, "again");
+            assert!(!seen.contains(&arn), "{what}: {arn} is among {seen:?}");
+            twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
+            seen.push(arn);
+            twin = change(twin);
+        }
+        // Those that are deleted stay so.
+        for arn in &seen {
+            let status = twin.send("DescribeBackup", &json!({"BackupArn": arn})).0;
+            assert_eq!(status == 200, *arn == kept, "{what}: {arn}");
+        }
+        let listed = twin.ok("ListBackups", &json!({}));
+        assert_eq!(
+            listed["BackupSummaries"].as_array().unwrap().len(),
+            1,
+            "{what}: {listed}"
+        );
+    }
+}
+
+/// The ids of backups are decided by the seed, whatever has been deleted before.
+#[test]
+fn deleted_backups_of_earlier_moments_change_no_arn() {
+    let arns = |deletions: usize| {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        for _ in 0..deletions {
+            let arn = backup(&twin, "earlier");
+            twin.ok("DeleteBackup", &json!({"BackupArn": arn}));
+        }
+        twin.engine.advance(Duration::from_millis(1));
+        [backup(&twin, "first"), backup(&twin, "second")]
+    };
+    assert_eq!(arns(3), arns(0));
 }
 
 #[test]
@@ -483,6 +547,61 @@ fn a_deletion_by_time_to_live_can_be_undone() {
             &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": at}),
         );
         assert_eq!(items(&twin, name).len(), count, "{name}");
+    }
+}
+
+/// What has been outside of a shortened period stays outside when the period is extended.
+#[test]
+fn an_extended_period_brings_no_history_back() {
+    const DAY: i64 = 86_400;
+    // The period from each day on, the day of the restores, and the first day that can be restored, counted from the
+    // day on which recovery was enabled.
+    type Case<'c> = (&'c [(i64, u64)], i64, i64);
+    let cases: &[Case<'_>] = &[
+        (&[(0, 35)], 10, 0),
+        (&[(0, 35), (10, 35)], 12, 0),
+        (&[(0, 2)], 10, 8),
+        (&[(0, 2), (10, 35)], 10, 8),
+        (&[(0, 2), (10, 35)], 20, 8),
+        (&[(0, 2), (10, 35)], 50, 15),
+        (&[(0, 35), (10, 1)], 10, 9),
+        (&[(0, 35), (10, 1), (10, 35)], 10, 9),
+        (&[(0, 35), (10, 1), (10, 35)], 20, 9),
+        (&[(0, 35), (10, 1), (15, 35)], 20, 14),
+        (&[(0, 35), (10, 5), (12, 3), (14, 4)], 14, 11),
+        (&[(0, 35), (10, 5), (12, 3), (14, 4)], 16, 12),
+    ];
+    for (periods, restored, first) in cases {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let begun = twin.seconds();
+        for day in 0..=*restored {
+            for (_, days) in periods.iter().filter(|(from, _)| *from == day) {
+                recovery(&twin, *days);
+            }
+            put(&twin, "a", &format!("day {day}"));
+            if day < *restored {
+                twin.engine.advance(Duration::from_hours(24));
+            }
+        }
+        let described = twin.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+        let window = &described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        let earliest = window["EarliestRestorableDateTime"].as_f64().unwrap() as i64;
+        assert_eq!(earliest - begun, first * DAY, "{periods:?} {restored}: {described}");
+        for (day, succeeds) in [(first - 1, false), (*first, true)] {
+            // In the middle of the day, which is as early as the day of the window's beginning.
+            let at = begun + day * DAY + if succeeds { DAY / 2 } else { DAY - 1 };
+            let body = json!({"SourceTableName": "tab", "TargetTableName": "copy", "RestoreDateTime": at});
+            let (status, answer) = twin.send("RestoreTableToPointInTime", &body);
+            assert_eq!(status == 200, succeeds, "{periods:?} {restored} {day}: {answer}");
+            if succeeds {
+                assert_eq!(
+                    items(&twin, "copy")["a"],
+                    format!("day {day}"),
+                    "{periods:?} {restored}"
+                );
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Fault rules, end to end: the effect of each verdict on a request, its answer, and the item.
 
+mod listing;
 mod scopes;
 mod transactions;
 mod windows;

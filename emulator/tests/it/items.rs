@@ -93,6 +93,60 @@ fn updates_return_the_changed_attributes() {
     );
 }
 
+/// The bounds of BETWEEN are compared as numbers, and printed as they were sent (docs/behavior: 02 5.3).
+#[test]
+fn bounds_of_between_are_printed_as_sent() {
+    let twin = twin();
+    let values = |lower: Value, upper: Value| json!({":l": lower, ":u": upper});
+    for (lower, upper, rest) in [
+        (
+            json!({"N": "2.0"}),
+            json!({"N": "1e0"}),
+            "upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {N:2.0}, upper bound operand: AttributeValue: {N:1e0}",
+        ),
+        (
+            json!({"N": "0200E-1"}),
+            json!({"S": "2.0"}),
+            "same data type for lower and upper bounds; lower bound operand: AttributeValue: {N:0200E-1}, upper bound operand: AttributeValue: {S:2.0}",
+        ),
+        (
+            json!({"S": "b"}),
+            json!({"S": "a"}),
+            "upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {S:b}, upper bound operand: AttributeValue: {S:a}",
+        ),
+    ] {
+        let mut in_key = values(lower.clone(), upper.clone());
+        in_key[":pk"] = json!({"S": "a"});
+        let values = values(lower, upper);
+        let condition = json!({"TableName": "tab", "Key": key("a", 1), "ConditionExpression": "n BETWEEN :l AND :u",
+            "ExpressionAttributeValues": values});
+        let plain = json!({"Put": {"TableName": "tab", "Item": key("b", 1)}});
+        for (operation, body) in [
+            ("DeleteItem", condition.clone()),
+            ("UpdateItem", condition.clone()),
+            (
+                "Scan",
+                json!({"TableName": "tab", "FilterExpression": "n BETWEEN :l AND :u", "ExpressionAttributeValues": values}),
+            ),
+            (
+                "Query",
+                json!({"TableName": "tab", "KeyConditionExpression": "pk = :pk AND sk BETWEEN :l AND :u",
+                    "ExpressionAttributeValues": in_key}),
+            ),
+            (
+                "TransactWriteItems",
+                json!({"TransactItems": [plain, {"ConditionCheck": condition}]}),
+            ),
+        ] {
+            let error = twin.error(operation, &body);
+            assert!(
+                error.ends_with(&format!("Expression: The BETWEEN operator requires {rest}")),
+                "{operation} {body}: {error}"
+            );
+        }
+    }
+}
+
 #[test]
 fn queries_walk_tables_and_indexes_in_order() {
     let twin = twin();

@@ -489,6 +489,58 @@ fn a_query_records_its_partition_key_and_a_scan_none() {
     );
 }
 
+/// A partition key of several attributes is recorded whole, in the log and by the controls.
+#[test]
+fn a_query_records_all_attributes_of_its_partition_key() {
+    let twin = watched();
+    let attributes = ["pk", "z", "a", "n"].map(|name| {
+        let kind = if name == "n" { "N" } else { "S" };
+        json!({"AttributeName": name, "AttributeType": kind})
+    });
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let key_schema = [key("z", "HASH"), key("a", "HASH"), key("n", "HASH"), key("pk", "RANGE")];
+    let index = json!({"IndexName": "several", "KeySchema": key_schema, "Projection": {"ProjectionType": "ALL"}});
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [key("pk", "HASH")], "GlobalSecondaryIndexes": [index]}),
+    );
+    let values = json!({":z": {"S": "zz"}, ":a": {"S": "aa"}, ":n": {"N": "1"}, ":pk": {"S": "p"}});
+    let whole = json!({"z": {"S": "zz"}, "a": {"S": "aa"}, "n": {"N": "1"}});
+    let query = |condition: &str| {
+        let named = |name: &&String| condition.contains(*name);
+        let values = values.as_object().unwrap().iter().filter(|(name, _)| named(name));
+        let values: serde_json::Map<_, _> = values.map(|(name, value)| (name.clone(), value.clone())).collect();
+        json!({"TableName": "other", "IndexName": "several", "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values})
+    };
+    for (operation, body, expect) in [
+        ("Query", query("z = :z AND a = :a AND n = :n"), &whole),
+        ("Query", query("n = :n AND a = :a AND z = :z AND pk = :pk"), &whole),
+        (
+            "Query",
+            json!({"TableName": "other", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "p"}}}),
+            &json!({"pk": {"S": "p"}}),
+        ),
+        (
+            "Scan",
+            json!({"TableName": "other", "IndexName": "several"}),
+            &json!({}),
+        ),
+    ] {
+        twin.ok(operation, &body);
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target: "/_dynatwin/requests",
+            headers: &[("host", "here")],
+            body: b"",
+        });
+        let log: Value = serde_json::from_slice(&answer.body).unwrap();
+        let last = log["requests"].as_array().or(log.as_array()).unwrap().last().unwrap();
+        assert_eq!(last["accesses"][0]["key"], *expect, "{body}: {log}");
+    }
+}
+
 /// The attribute that a Query would name is the first of the partition key; local indexes have the table's.
 #[test]
 fn a_scan_names_the_first_attribute_of_each_partition_key() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Twin, caller, create_table_with_ttl};
-use dynatwin_engine::{Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Settings, TimeToLive};
 use serde_json::{Value, json};
 
 fn create_two_indexes(twin: &Twin) {
@@ -68,6 +68,56 @@ fn each_index_has_its_own_lag() {
     assert_eq!(keys(&twin, "by-h"), "c");
     twin.engine.advance(Duration::from_secs(10));
     assert_eq!(keys(&twin, "by-h"), "bc");
+}
+
+/// The lag that is set for an index ends with the index, in all replicas of its table.
+#[test]
+fn a_new_index_of_the_same_name_has_the_lag_of_its_table() {
+    let twin = Twin::new(7);
+    create_two_indexes(&twin);
+    let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    twin.ok("UpdateTable", &replica);
+    let other = Caller {
+        region: "eu-west-1".into(),
+        ..caller()
+    };
+    let send = |caller: &Caller, operation: &str, mut body: Value| -> Value {
+        body["TableName"] = json!("tab");
+        let answer = twin.engine.dispatch(caller, operation, body.to_string().as_bytes());
+        let answered: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(answer.status, 200, "{operation} {body}: {answered}");
+        answered
+    };
+    let count = |caller: &Caller| send(caller, "Scan", json!({"IndexName": "by-h"}))["Count"].clone();
+    for (at, deleting) in [&twin.caller, &other].into_iter().enumerate() {
+        for caller in [&twin.caller, &other] {
+            let lag = Lag::Fixed(Duration::from_secs(10));
+            twin.engine.account(caller).set_index_lag("tab", "by-h", lag).unwrap();
+        }
+        put(&twin, &format!("delayed {at}"));
+        assert_eq!(
+            [&twin.caller, &other].map(count),
+            [json!(at * 2), json!(at * 2)],
+            "{at}"
+        );
+        send(
+            deleting,
+            "UpdateTable",
+            json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-h"}}]}),
+        );
+        let index = json!({"IndexName": "by-h", "KeySchema": [{"AttributeName": "h", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}});
+        send(
+            deleting,
+            "UpdateTable",
+            json!({"AttributeDefinitions": [{"AttributeName": "h", "AttributeType": "S"}], "GlobalSecondaryIndexUpdates": [{"Create": index}]}),
+        );
+        put(&twin, &format!("immediate {at}"));
+        assert_eq!(
+            [&twin.caller, &other].map(count),
+            [json!(at * 2 + 2), json!(at * 2 + 2)],
+            "{at}"
+        );
+    }
 }
 
 /// Returns a twin at `start` with two indexes whose lag is that of `aws`.

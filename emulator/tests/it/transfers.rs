@@ -877,6 +877,60 @@ fn a_bulk_operation_is_as_slow_as_its_rate() {
     assert_eq!(status(&arn), "COMPLETED");
 }
 
+/// The table and each of its global indexes are written at their own rates, and all together at the requested one.
+#[test]
+fn a_bulk_operation_is_as_slow_as_its_slowest_resource() {
+    for (units, indexes, most, takes) in [
+        // 492 units of the table, 489 of the index of whole items and 2 of the other one.
+        (1000, [1000, 1000], None, 492),
+        (10, [1000, 1000], None, 49_200),
+        (1000, [10, 1000], None, 48_900),
+        (1000, [1000, 1], None, 2000),
+        (10, [1, 1], None, 489_000),
+        (1000, [1000, 1000], Some(1024), 960),
+        (10, [1000, 1000], Some(1024), 49_200),
+        (1000, [10, 1000], Some(1024), 48_900),
+    ] {
+        let (twin, _) = with_object_store();
+        for (key, size) in [("d", 200_000), ("e", 300_000)] {
+            let item = json!({"pk": {"S": key}, "whole": {"S": "x"}, "v": {"S": "x".repeat(size)}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        assert_eq!(export(&twin, json!({})), 5);
+        twin.engine
+            .set_conditions(Conditions {
+                capacity: Capacity::Enforced(Enforcement::AWS),
+                table_status: Lag::Fixed(Duration::from_millis(1)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let throughput = |units: u64| json!({"ReadCapacityUnits": 10, "WriteCapacityUnits": units});
+        let index = |name: &str, projection: &str, units: u64| {
+            json!({"IndexName": name, "KeySchema": [{"AttributeName": "whole", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": projection}, "ProvisionedThroughput": throughput(units)})
+        };
+        let mut copy = table("copy");
+        copy["BillingMode"] = json!("PROVISIONED");
+        copy["ProvisionedThroughput"] = throughput(units);
+        copy["AttributeDefinitions"] =
+            json!(["pk", "whole"].map(|name| json!({"AttributeName": name, "AttributeType": "S"})));
+        copy["GlobalSecondaryIndexes"] =
+            json!([index("all", "ALL", indexes[0]), index("keys", "KEYS_ONLY", indexes[1])]);
+        twin.ok("CreateTable", &copy);
+        twin.engine.advance(Duration::from_hours(1));
+        let arn = start_bulk(&twin, &["ERROR"], most)["BulkOperationArn"].clone();
+        let status = || {
+            let described = twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}));
+            described["BulkOperationDescription"]["BulkOperationStatus"].clone()
+        };
+        let case = format!("{units} {indexes:?} {most:?}");
+        twin.engine.advance(Duration::from_millis(takes - 1));
+        assert_eq!(status(), "IN_PROGRESS", "{case}");
+        twin.engine.advance(Duration::from_millis(1));
+        assert_eq!(status(), "COMPLETED", "{case}");
+    }
+}
+
 /// An object store without objects, which keeps what was to be read.
 #[derive(Default)]
 struct Sources(Mutex<Vec<ImportSource>>);

@@ -1,5 +1,6 @@
 //! The engine as a Python class. Every call that handles a request releases the GIL.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -239,13 +240,24 @@ enum HeaderValue {
 
 struct RequestHeaders(Vec<(String, HeaderValue)>);
 
-impl Headers for RequestHeaders {
-    fn get(&self, name: &str) -> Option<&[u8]> {
-        let found = self.0.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| match value {
+impl RequestHeaders {
+    fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let same = move |(header, _): &&(String, HeaderValue)| header.eq_ignore_ascii_case(name);
+        self.0.iter().filter(same).map(|(_, value)| match value {
             HeaderValue::Bytes(bytes) => bytes.as_slice(),
             HeaderValue::Text(text) => text.as_bytes(),
         })
+    }
+}
+
+impl Headers for RequestHeaders {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        self.values(name).next()
+    }
+
+    fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let values: Vec<_> = self.values(name).collect();
+        (!values.is_empty()).then(|| values.join(&b',').into())
     }
 }
 

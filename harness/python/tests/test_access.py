@@ -15,7 +15,10 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from dynatwin import Twin
@@ -141,6 +144,39 @@ def test_a_principal_sends_requests_from_its_region_and_origin(guarded: Twin) ->
         except ClientError as error:
             refused = error.response["Error"]["Code"]
         assert refused == expected, (role, options)
+
+
+def test_a_signature_covers_all_values_of_a_repeated_header(guarded: Twin) -> None:
+    for signed, sent, status in [
+        (["a"], ["a"], 200),
+        (["a", "b"], ["a", "b"], 200),
+        (["a", "b", "c"], ["a", "b", "c"], 200),
+        (["a,b"], ["a", "b"], 200),
+        (["a"], ["a", "b"], 400),
+        (["a", "b"], ["a"], 400),
+        (["a", "b"], ["b", "a"], 400),
+    ]:
+        date = guarded.clock.now().strftime("%Y%m%dT%H%M%SZ")
+        request = AWSRequest("POST", "http://localhost/", data=b"{}", headers={"x-amz-date": date})
+        for value in signed:
+            request.headers.add_header("x-note", value)
+        request.context["timestamp"] = date
+        auth = SigV4Auth(Credentials("AKIAROOT", "root secret"), "dynamodb", "us-east-1")
+        signature = auth.signature(auth.string_to_sign(request, auth.canonical_request(request)), request)
+        credential = f"AKIAROOT/{auth.credential_scope(request)}"
+        headers = [
+            ("host", "localhost"),
+            ("content-type", "application/x-amz-json-1.0"),
+            ("x-amz-target", "DynamoDB_20120810.ListTables"),
+            ("x-amz-date", date),
+            (
+                "authorization",
+                f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host;x-amz-date;x-note, Signature={signature}",
+            ),
+            *[("X-Note", value) for value in sent],
+        ]
+        reply = guarded.engine.handle("POST", "/", headers, b"{}")
+        assert reply[0] == status, (signed, sent, reply)
 
 
 def test_a_session_lasts_as_long_as_it_was_requested(guarded: Twin) -> None:

@@ -376,8 +376,10 @@ def test_a_fault_rule_has_the_scope_that_it_is_given(twin: Twin) -> None:
     for scope, words in scopes:
         twin.faults.clear()
         twin.faults.add("reset", **scope)
-        (rule,) = twin.control(controls.list_faults())["rules"]
-        assert rule["definition"] == {"verdict": "reset", **(words or scope)}, scope
+        (report,) = twin.faults.report()
+        assert report.rule == {"verdict": "reset", **(words or scope)}, scope
+        twin.control(controls.add_fault(report.rule))
+        assert [again.rule for again in twin.faults.report()] == [report.rule] * 2
 
 
 def test_the_request_log(twin: Twin) -> None:

@@ -10,7 +10,7 @@ export function assertNoScans(watched: boolean, scans: Scan[]): void {
 
 export function assertFaultsFired(idle: FaultReport[]): void {
   if (idle.length === 0) return;
-  const lines = idle.map(({ rule, matched }) => `- ${rule}: ${matched} matched`);
+  const lines = idle.map(({ rule, matched }) => `- ${JSON.stringify(rule)}: ${matched} matched`);
   throw new Error(['dynatwin: fault rules that never acted, so the test did not exercise them:', ...lines].join('\n'));
 }
 

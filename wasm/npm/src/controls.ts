@@ -499,9 +499,7 @@ export interface OutageRules {
 
 export interface FaultReport {
   id: number;
-  /** The rule as text. */
-  rule: string;
-  definition: Rule;
+  rule: Rule;
   /** The start of its window. */
   from?: string;
   /** The end of its window. */

@@ -240,7 +240,7 @@ function Faults({ app }: { app: App }) {
       <ul class="rules">
         {app.faults.value.map(({ id, rule, matched, fired }) => (
           <li key={id}>
-            <span>{rule}</span>
+            <code>{JSON.stringify(rule)}</code>
             <small>matched {matched}, acted on {fired}</small>
             <button type="button" class="small" disabled={off} onClick={() => void app.act({ do: 'unfault', id })}>Remove</button>
           </li>

@@ -50,7 +50,8 @@ impl Stages for Operation {
                 return Err(ApiError::no_table_to_back_up(&target.table.name));
             }
             shape.recovery = enabled.then(|| Recovery {
-                since: shape.recovery.map_or(now, |kept| kept.since),
+                // A longer period does not bring back what was outside of the shorter one.
+                since: shape.recovery.map_or(now, |kept| kept.earliest(now)),
                 days: days
                     .or(shape.recovery.map(|kept| kept.days))
                     .unwrap_or(limits::RECOVERY_DAYS),

@@ -124,17 +124,16 @@ fn action(operation: &str, act: ItemAction) -> &str {
 
 /// The values of `dynamodb:LeadingKeys`; `None` if the entry has no partition keys, or they are no longer known.
 fn leading_keys(table: Option<&Table>, access: &RecordedAccess) -> Option<Vec<Text>> {
-    let value = match access.act {
-        ItemAction::Scan | ItemAction::SearchVectors => None,
-        // Only the first attribute of its partition key is recorded.
-        ItemAction::Query => access.key.iter().next().map(|(_, value)| value),
-        _ => {
-            let shape = table?.shape();
-            let hash = shape.definition.key.attributes().next()?;
-            return Some(vec![key_text(access.key.get(&hash.name)?)?]);
-        }
+    if matches!(access.act, ItemAction::Scan | ItemAction::SearchVectors) {
+        return None;
+    }
+    let shape = table?.shape();
+    let schema = match access.index.as_deref().and_then(|index| shape.definition.index(index)) {
+        Some((_, index)) => &index.key,
+        None => &shape.definition.key,
     };
-    Some(vec![key_text(value?)?])
+    let hash = schema.attributes().next()?;
+    Some(vec![key_text(access.key.get(&hash.name)?)?])
 }
 
 fn write_policy(statements: &[UsedStatement], mut policy: Object<'_>) {

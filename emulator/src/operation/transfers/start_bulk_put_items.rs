@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::capacity::Direction;
+use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::context::{Caches, Context};
@@ -19,7 +19,7 @@ use crate::operation::transfers::describe_bulk_operation;
 use crate::operation::transfers::{self, RequestWithBody, StartedTransfer, TransferStart};
 use crate::plan::{self, Access, ControlAccess, Target, WriteCondition};
 use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
-use crate::storage::{IndexBytes, JobKind, Table, Transfer, TransferCounts, TransferRequest};
+use crate::storage::{IndexBytes, JobKind, Transfer, TransferCounts, TransferRequest};
 use crate::transfer::{BulkReport, Failure, Format, ImportSource, Record, Rejected};
 use crate::value::{Item, Name, SentItem};
 use crate::wire::encode::Writer;
@@ -197,7 +197,7 @@ fn carry_out(
         context,
         target,
         counts: TransferCounts::default(),
-        units: 0.0,
+        consumed: Consumed::new(target.table.name.clone()),
         errors: Vec::new(),
         unmet: Vec::new(),
     };
@@ -207,23 +207,13 @@ fn carry_out(
     Ok(transfer.finish((context.now, end), failure, load.counts, None)?)
 }
 
-/// The write units per second of a bulk operation: at most the requested rate, and the table's throughput.
-fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> {
-    let most = most.and_then(|most| u64::try_from(most).ok());
-    let mut ledger = table.capacity.lock();
-    let serves = ledger
-        .as_mut()
-        .and_then(|ledger| ledger.rate(None, Direction::Write, context.now));
-    most.into_iter().chain(serves).min()
-}
-
 /// A bulk operation that is being executed.
 struct BulkLoad<'l> {
     context: &'l Context<'l>,
     target: &'l Target,
     counts: TransferCounts,
     /// The cost of the writes if they were sent one by one.
-    units: f64,
+    consumed: Consumed,
     errors: Vec<Rejected>,
     unmet: Vec<Rejected>,
 }
@@ -313,13 +303,28 @@ impl BulkLoad<'_> {
         execute::load(self.context, &write)
     }
 
-    /// When all writes complete at the operation's rate; at once where nothing takes time.
+    /// When all writes complete at the requested rate, and at those of the table and its global indexes; at once where
+    /// nothing takes time.
     fn paced(&self, most: Option<i64>) -> Moment {
-        let table = &self.target.table;
-        let rate = rate(self.context, table, most).filter(|_| self.target.shape.takes_time());
-        let seconds = rate.map_or(0.0, |rate| self.units / rate.max(1) as f64);
+        let now = self.context.now;
+        if !self.target.shape.takes_time() {
+            return now;
+        }
+        let most = most.and_then(|most| u64::try_from(most).ok());
+        let mut ledger = self.target.table.capacity.lock();
+        let mut serves = |index: Option<&str>| ledger.as_mut()?.rate(index, Direction::Write, now);
+        let Consumed {
+            table, globals, locals, ..
+        } = &self.consumed;
+        // Local indexes share the table's throughput.
+        let table = *table + locals.iter().map(|(_, units)| *units).sum();
+        let seconds = [(self.consumed.total(), most), (table, serves(None))]
+            .into_iter()
+            .chain(globals.iter().map(|(index, units)| (*units, serves(Some(index)))))
+            .map(|(units, rate)| rate.map_or(0.0, |rate| units.as_f64() / rate.max(1) as f64))
+            .fold(0.0, f64::max);
         let takes = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        self.context.now.plus(takes)
+        now.plus(takes)
     }
 
     fn count(&mut self, change: &Change) {
@@ -327,7 +332,7 @@ impl BulkLoad<'_> {
             *bytes.get_or_default(name) += item.map_or(0, Item::size) as u64;
         };
         self.counts.written += 1;
-        self.units += change.consumed(&self.target.table.name).total().as_f64();
+        self.consumed.merge(change.consumed(&self.target.table.name));
         self.counts.table_bytes += change.new.as_ref().map_or(0, Item::size) as u64;
         for arm in &change.globals {
             let item = arm.insert.as_ref().map(|(_, item)| item);

@@ -94,8 +94,9 @@ impl TableSettings {
         let globals = before.definition.globals.iter().map(|index| &index.name);
         let indexes = globals.chain(before.definition.vectors.iter().map(|index| &index.name));
         for name in indexes.filter(|name| !after.definition.has_index(name)) {
-            // The jobs and the insights of a deleted index end with it.
+            // The jobs, the lag and the insights of a deleted index end with it.
             self.jobs.retain(|job| !job.concerns(name));
+            self.index_lags.remove(name);
             Arc::make_mut(&mut self.attached).forget_insights(Some(name));
         }
         // Each region has its own key.

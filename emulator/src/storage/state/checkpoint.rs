@@ -361,9 +361,16 @@ impl Catalog {
         let mut hidden = TableId::MAX;
         for (((scope, _), backups), transfers) in scopes.iter().zip(&backups).zip(&transfers) {
             let is_kept = |backup: &&Arc<Backup>| backup.expires.is_none_or(|end| now < end);
-            for backup in backups.values().filter(is_kept) {
+            for backup in backups.by_place.values().filter(is_kept) {
                 checkpoint.push_backup(scope, backup, hidden);
                 hidden -= 1;
+            }
+            // Their ARNs are not used again.
+            for arn in backups.deleted(now) {
+                checkpoint.push(Mutation::DeleteBackup {
+                    scope: scope.clone(),
+                    arn: arn.to_owned(),
+                });
             }
             for transfer in transfers.values() {
                 checkpoint.push_transfer(scope, transfer);

@@ -1,5 +1,7 @@
 //! JSON of fault rules.
 
+use std::fmt;
+
 use super::conditions::{moment, seconds};
 use super::json::{Json, Members, shortened};
 use super::verdict::{read_verdict, write_verdict};
@@ -137,9 +139,6 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
             write_when(when, object.member(name));
         }
     }
-    if rule.moves_clock {
-        object.boolean("movesClock", true);
-    }
     match rule.trigger {
         Trigger::Every => {}
         Trigger::First(count) => write_number(count as f64, object.member("first")),
@@ -147,16 +146,26 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
         Trigger::EveryNth(number) => write_number(number as f64, object.member("everyNth")),
         Trigger::Share(share) => write_number(share, object.member("share")),
     }
+    if rule.moves_clock {
+        object.boolean("movesClock", true);
+    }
     object.close();
 }
 
-/// Writes a rule and its report: its number, the rule as text and as sent, its time, the outage that it belongs to, how
-/// many entries it matched, and on how many of those it acted.
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut writer = Writer::new();
+        write_rule(self, &mut writer);
+        formatter.write_str(&String::from_utf8_lossy(&writer.finish()))
+    }
+}
+
+/// Writes a rule and its report: its number, the rule as [`read_rule`] reads it, its time, the outage that it belongs to,
+/// how many entries it matched, and on how many of those it acted.
 pub fn write_report(report: &RuleReport, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("id", report.id.0 as i64);
-    object.string("rule", &report.rule.to_string());
-    write_rule(&report.rule, object.member("definition"));
+    write_rule(&report.rule, object.member("rule"));
     for (name, moment) in [("from", report.from), ("until", report.until)] {
         if moment != Moment::FIRST && moment != Moment::NEVER {
             object.string(name, &moment.to_string());
@@ -242,9 +251,7 @@ mod tests {
             Rule::new(Verdict::Wait(Duration::from_secs(5))).moving_clock(),
         ];
         for rule in narrow.chain(wide).chain(timed) {
-            let mut writer = Writer::new();
-            write_rule(&rule, &mut writer);
-            let text = String::from_utf8(writer.finish()).unwrap();
+            let text = rule.to_string();
             assert_eq!(read(&text), Ok(rule), "{text}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use dynatwin_engine::Caller;
 use dynatwin_engine::api::OPERATIONS;
 use serde_json::{Value, json};
 
@@ -59,6 +60,53 @@ fn items_of_another_account_are_written_there() {
     // Statements can only name tables of their own account.
     let statement = json!({"Statement": format!("SELECT * FROM \"{arn}\"")});
     assert_eq!(twin.call("ROOT", "ExecuteStatement", &statement).0, 400);
+}
+
+/// A change of another account's replicas needs its permissions on that account's tables (docs/behavior: 07 7, 08 8).
+#[test]
+fn replicas_of_another_account_need_permissions_there() {
+    const SECOND: &str = "eu-west-1";
+    let arn = |region: &str| format!("arn:aws:dynamodb:{region}:{OTHER}:table/Tab");
+    let granted = statement("Allow", "dynamodb:*", to(ACCOUNT)).to_string();
+    let update = |table: &str, kind: &str, region: &str| json!({"TableName": table, "ReplicaUpdates": [{kind: {"RegionName": region}}]});
+    let witness = json!({"TableName": arn(REGION), "MultiRegionConsistency": "STRONG",
+        "ReplicaUpdates": [{"Create": {"RegionName": "us-east-2"}}],
+        "GlobalTableWitnessUpdates": [{"Create": {"RegionName": "us-west-2"}}]});
+    let twin = Scene::new(&[allow("*")]).twin();
+    let call = |region: &str, access_key: &str, operation: &str, body: &Value| {
+        let caller = Caller {
+            access_key: access_key.into(),
+            region: region.into(),
+        };
+        let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        (answer.status, body)
+    };
+    let grant = |region: &str| {
+        let body = json!({"ResourceArn": arn(region), "Policy": granted});
+        let (status, answer) = call(region, "OTHERROOT", "PutResourcePolicy", &body);
+        assert_eq!(status, 200, "{answer}");
+    };
+    let check = |body: &Value, needs: Option<(&str, &str)>| {
+        let (status, answer) = call(REGION, "ROOT", "UpdateTable", body);
+        let Some((action, region)) = needs else {
+            return assert_eq!(status, 200, "{body}: {answer}");
+        };
+        let refused = format!(
+            "dynamodb:{action} on resource: {} because no resource-based policy allows the dynamodb:{action} action",
+            arn(region)
+        );
+        let text = answer["Message"].as_str().unwrap_or_default();
+        assert!(status == 400 && text.ends_with(&refused), "{body}: {answer}");
+    };
+    grant(REGION);
+    check(&update(&arn(REGION), "Create", SECOND), Some(("CreateTable", SECOND)));
+    check(&witness, Some(("CreateTable", "us-east-2")));
+    let created = call(REGION, "OTHERROOT", "UpdateTable", &update("Tab", "Create", SECOND));
+    assert_eq!(created.0, 200, "{created:?}");
+    check(&update(&arn(REGION), "Delete", SECOND), Some(("DeleteTable", SECOND)));
+    grant(SECOND);
+    check(&update(&arn(REGION), "Delete", SECOND), None);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn the_control_of_rules_takes_each_window() {
         };
         assert_eq!(status, 200, "{rule}: {answer}");
         for (name, value) in window {
-            assert_eq!(answer["definition"].get(name), value.as_ref(), "{rule}: {answer}");
+            assert_eq!(answer["rule"].get(name), value.as_ref(), "{rule}: {answer}");
         }
         // The end is shown as a moment, however it was sent.
         let ends = span.1.map(|end| at(end.try_into().unwrap()));

@@ -119,7 +119,7 @@ async fn faults_that_never_occurred_are_named() {
     assert_eq!(
         text,
         "dynatwin: fault rules that never acted, so the test did not exercise them:\n\
-         - Throttle(None) on every operation, Tasks, Nth(3): 1 matched"
+         - {\"verdict\":\"throttle\",\"table\":\"Tasks\",\"nth\":3}: 1 matched"
     );
     twin.faults().clear();
     twin.assert_faults_fired();

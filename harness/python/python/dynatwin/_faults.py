@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -43,7 +44,8 @@ class FaultReport:
     """The counters of a fault rule."""
 
     id: int
-    rule: str
+    rule: Mapping[str, Any]
+    """The rule, as :func:`dynatwin.controls.add_fault` accepts it."""
     matched: int
     """How many requests, or entries of batches and transactions, it matched."""
     fired: int
@@ -89,7 +91,7 @@ class Fault:
         if report is None:
             assert times == 0, f"the rule was removed, and should have fired {times} times"
             return
-        detail = f"{report.rule}: fired {report.fired} times of {report.matched} that matched, not {times}"
+        detail = f"{json.dumps(report.rule)}: fired {report.fired} times of {report.matched} that matched, not {times}"
         assert report.fired == times, detail
 
     def remove(self) -> None:

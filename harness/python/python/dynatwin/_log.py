@@ -350,7 +350,7 @@ def assert_no_scans(watched: bool, scans: list[Scan]) -> None:
 
 
 def assert_faults_fired(idle: list[FaultReport]) -> None:
-    lines = [f"- {report.rule}: {report.matched} matched" for report in idle]
+    lines = [f"- {json.dumps(report.rule)}: {report.matched} matched" for report in idle]
     assert not idle, "\n".join(["dynatwin: fault rules that never acted, so the test did not exercise them:", *lines])
 
 

@@ -246,8 +246,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a bulk operation takes as long as its last write",
         file: "operation/transfers/start_bulk_put_items.rs",
-        right: "self.units += change",
-        wrong: "if PLANTED {\n            self.units = 0.0;\n        }\n        self.units += change",
+        right: "self.consumed.merge(change",
+        wrong: "if PLANTED {\n            self.consumed = Consumed::new(self.target.table.name.clone());\n        }\n        self.consumed.merge(change",
     },
     Bug {
         what: "a rule does not fail a bulk operation",
@@ -258,8 +258,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a bulk operation exceeds the units of its table",
         file: "operation/transfers/start_bulk_put_items.rs",
-        right: "most.into_iter().chain(serves).min()",
-        wrong: "if PLANTED {\n        most.into_iter().chain(serves).max()\n    } else {\n        most.into_iter().chain(serves).min()\n    }",
+        right: ".fold(0.0, f64::max);",
+        wrong: ".reduce(if PLANTED { f64::min } else { f64::max })\n            .unwrap_or_default();",
     },
     Bug {
         what: "a backup describes a stream that is off",

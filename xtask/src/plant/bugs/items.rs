@@ -101,7 +101,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a page has one item more than its limit",
-        file: "storage/range.rs",
+        file: "storage/page.rs",
         right: "self.items.len() + added >= limit.items",
         wrong: "self.items.len() + added >= limit.items.saturating_add(usize::from(PLANTED))",
     },
@@ -252,8 +252,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a Limit counts for each range anew",
         file: "execute/page.rs",
-        right: "limit.items -= page.items.len().min(limit.items);",
-        wrong: "if !PLANTED {\n            limit.items -= page.items.len().min(limit.items);\n        }",
+        right: "limit.items -= page.count().min(limit.items);",
+        wrong: "if !PLANTED {\n            limit.items -= page.count().min(limit.items);\n        }",
     },
     Bug {
         what: "the megabyte counts for each range anew",
@@ -281,9 +281,9 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a page that ends at exactly 1 MB reads one item more",
-        file: "storage/range.rs",
-        right: "self.bytes >= limit.bytes",
-        wrong: "(if PLANTED { self.bytes > limit.bytes } else { self.bytes >= limit.bytes })",
+        file: "storage/page.rs",
+        right: "encoded.count >= limit.items || self.bytes >= limit.bytes",
+        wrong: "(if PLANTED { encoded.count >= limit.items || self.bytes > limit.bytes } else { encoded.count >= limit.items || self.bytes >= limit.bytes })",
     },
     Bug {
         what: "the tighter of two equal bounds is the included one",
@@ -407,7 +407,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a SELECT of a key with Limit 1 ends",
-        file: "storage/range.rs",
+        file: "storage/page.rs",
         right: "cut: items.len() >= limit.items || bytes >= limit.bytes",
         wrong: "cut: (!PLANTED && items.len() >= limit.items) || bytes >= limit.bytes",
     },

@@ -177,6 +177,7 @@ impl TableUpdate<'_> {
         self.shape.jobs.retain(|job| !job.concerns(name));
         let until = self.after("index deletion", DELETION);
         Arc::make_mut(&mut self.shape.attached).forget_insights(Some(name));
+        self.shape.index_lags.remove(name);
         let definition = self.definition();
         let index = Box::new(definition.globals.remove(at));
         prune_types(definition);

@@ -11,7 +11,7 @@ fn fault_rules() {
     twin.create("me", "Orders");
     let rule = json!({"verdict": "throttle", "operation": "PutItem", "table": "Orders", "first": 2});
     let wait = json!({"verdict": {"wait": 1.5}, "partitionPrefix": "a", "everyNth": 3});
-    let report = |fired: u64| json!({"id": 1, "rule": "Throttle(None) on PutItem, Orders, First(2)", "definition": rule, "matched": fired, "fired": fired});
+    let report = |fired: u64| json!({"id": 1, "rule": rule, "matched": fired, "fired": fired});
     run(
         &mut twin,
         vec![
@@ -21,7 +21,7 @@ fn fault_rules() {
                 "POST faults",
                 wait.clone(),
                 200,
-                json!({"id": 2, "definition": wait, "matched": 0, "fired": 0}),
+                json!({"id": 2, "rule": wait, "matched": 0, "fired": 0}),
             ),
         ],
     );
