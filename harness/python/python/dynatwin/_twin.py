@@ -98,7 +98,8 @@ class Twin:
         watch: bool = False,
         iam: AccessConfiguration | None = None,
     ) -> None:
-        clock = clock or ("now" if seed is None else "settable")
+        if clock is None:
+            clock = "now" if seed is None else "settable"
         settable, start, speed = _clock_of(clock)
         seed = _seed() if seed is None else seed
         if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
