@@ -21,12 +21,12 @@ export class TwinClock implements Clock {
 
   advance(seconds: number): void {
     this.#engine.advance(seconds);
-    this.#wake();
+    this.wake();
   }
 
   set(moment: string | Date): void {
     this.#engine.set(iso(moment));
-    this.#wake();
+    this.wake();
   }
 
   freeze(): void {
@@ -35,15 +35,15 @@ export class TwinClock implements Clock {
 
   unfreeze(): void {
     this.#engine.unfreeze();
-    this.#wake();
+    this.wake();
   }
 
   get frozen(): boolean {
     return this.#engine.isFrozen();
   }
 
-  // Wakes the sleepers on a frozen clock after it was advanced or unfrozen.
-  #wake(): void {
+  /** Lets sleepers look at the clock again, after it was advanced or unfrozen. */
+  wake(): void {
     for (const wake of this.#sleepers.splice(0)) wake();
   }
 

@@ -1,7 +1,7 @@
 // The options of a twin, and the errors of invalid ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dynatwin } from 'dynatwin';
+import { controls, Dynatwin } from 'dynatwin';
 
 test('a settable clock stands still until it is advanced, and cannot go back', () => {
   const { clock } = new Dynatwin({ clock: 'settable' });
@@ -95,6 +95,12 @@ test('what wakes a sleeper on a frozen clock', { timeout: 60_000 }, async () => 
     ({ clock }) => clock.advance(1),
     ({ clock }) => clock.set('2026-01-01T00:00:01Z'),
     ({ clock }) => clock.unfreeze(),
+    (twin) => twin.control(controls.advanceClock({ seconds: 1 })),
+    (twin) => twin.control(controls.setClock({ now: '2026-01-01T00:00:01Z' })),
+    (twin) => twin.control(controls.unfreezeClock()),
+    (twin) => twin.handle('POST', '/_dynatwin/clock/unfreeze', { host: 'localhost' }),
+    (twin) => twin.reset({ all: true }),
+    (twin) => twin.restore(new Dynatwin({ clock: 'settable' }).snapshot()),
   ]) {
     const twin = new Dynatwin({ clock: 'settable' });
     twin.clock.freeze();
