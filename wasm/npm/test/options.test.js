@@ -111,6 +111,28 @@ test('what wakes a sleeper on a frozen clock', { timeout: 60_000 }, async () => 
   }
 });
 
+test('advancing a running clock ends its sleeps', { timeout: 60_000 }, async () => {
+  for (const advance of [({ clock }) => clock.advance(3600), (twin) => twin.control(controls.advanceClock({ seconds: 3600 }))]) {
+    const twin = new Dynatwin({ clock: 'system' });
+    const ended = [];
+    const sleepers = [3_600_000, 7_200_000].map((length) => twin.clock.sleep(length).then(() => ended.push(length)));
+    advance(twin);
+    await sleepers[0];
+    assert.deepEqual(ended, [3_600_000]);
+    advance(twin);
+    await sleepers[1];
+  }
+});
+
+test('a sleep may be longer than the longest timeout', { timeout: 60_000 }, async (context) => {
+  const { mock } = context.mock.method(globalThis, 'setTimeout');
+  const { clock } = new Dynatwin({ clock: { speed: 0.001 } });
+  const sleeper = clock.sleep(2_700_000);
+  assert.deepEqual(mock.calls.map((call) => call.arguments[1]), [2 ** 31 - 1]);
+  clock.advance(2700);
+  await sleeper;
+});
+
 test('methods act on the tables of their caller', () => {
   const twin = new Dynatwin({ clock: 'settable' });
   const caller = { accessKey: 'another', region: 'eu-west-1' };
