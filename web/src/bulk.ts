@@ -3,7 +3,7 @@ import { ownerOf, type App } from './app';
 import type { TableView } from './tables';
 import type { Attributes, ItemsPage } from './transport/control';
 import { ServiceError } from './transport/dynamodb';
-import { typedItem } from './value';
+import { parsed, typedItem, type Parsed } from './value';
 
 const PAGE = 1_000;
 /** The most entries of a BatchWriteItem. */
@@ -52,11 +52,18 @@ export const exported = (items: Attributes[]): string => items.map((item) => `${
 /** The items of a file: lines or an array of items, as plain JSON, as DynamoDB JSON, or as members named `Item`. */
 export function imported(text: string): Attributes[] {
   const trimmed = text.trim();
-  const values = (trimmed.startsWith('[') ? JSON.parse(trimmed) : trimmed.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line) as unknown)) as Record<string, unknown>[];
-  return values.map((value) => {
-    const item = (value['Item'] ?? value) as Record<string, unknown>;
-    return isTyped(item) ? (item as Attributes) : typedItem(item);
-  });
+  return trimmed.startsWith('[') ? elements(parsed(trimmed)).map(itemIn) : trimmed.split('\n').filter((line) => line.trim()).map((line) => itemIn(parsed(line)));
+}
+
+type Members = Record<string, unknown>;
+
+const elements = ({ value, digits }: Parsed<Members[]>): Parsed<Members>[] => value.map((element, at) => ({ value: element, digits: (digits as unknown[])[at] }));
+
+const member = ({ value, digits }: Parsed<Members>, name: string): Parsed<Members> => ({ value: value[name] as Members, digits: (digits as Members)[name] });
+
+function itemIn(line: Parsed<Members>): Attributes {
+  const { value, digits } = line.value['Item'] ? member(line, 'Item') : line;
+  return isTyped(value) ? (value as Attributes) : typedItem(value, digits as Members);
 }
 
 const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);

@@ -37,6 +37,11 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
     [{ N: '-7' }, '-7', -7],
     [{ N: '12345678901234567890' }, '12345678901234567890', { N: '12345678901234567890' }],
     [{ N: '0.1234567890123456789' }, '0.1234567890123456789', { N: '0.1234567890123456789' }],
+    // Numbers that JavaScript would round.
+    [{ N: '1.0000000000000000001' }, '1.0000000000000000001', { N: '1.0000000000000000001' }],
+    [{ N: '0.99999999999999999999' }, '0.99999999999999999999', { N: '0.99999999999999999999' }],
+    [{ N: '9007199254740990.9' }, '9007199254740990.9', { N: '9007199254740990.9' }],
+    [{ N: '9007199254740991' }, '9007199254740991', 9007199254740991],
     [{ B: 'YQ==' }, '<YQ==>', { B: 'YQ==' }],
     [{ BOOL: false }, 'false', false],
     [{ NULL: true }, 'null', null],
@@ -62,6 +67,24 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
   assert.deepEqual(typed({ N: '1', x: 1 }), { M: { N: { S: '1' }, x: { N: '1' } } });
   assert.equal(keyText({ PK: { S: 'a' }, SK: { N: '1' } }), 'a / 1');
   assert.deepEqual([brief(undefined), keyText(undefined)], ['', '']);
+});
+
+test('JSON that was typed or imported keeps the digits of its numbers', async () => {
+  const { itemOf } = await load('value');
+  const long = '12345678901234567890';
+  for (const [text, item] of [
+    ['{"n": 1, "s": "1"}', { n: { N: '1' }, s: { S: '1' } }],
+    [`{"n": ${long}}`, { n: { N: long } }],
+    ['{"n": -0.1234567890123456789e-5}', { n: { N: '-0.1234567890123456789e-5' } }],
+    [`{"l": [0.5, [${long}], {"a": ${long}}]}`, { l: { L: [{ N: '0.5' }, { L: [{ N: long }] }, { M: { a: { N: long } } }] } }],
+    // Digits in names and texts.
+    [`{"${long}": "a \\"${long}\\" ${long}"}`, { [long]: { S: `a "${long}" ${long}` } }],
+    ['{"\\\\": 1, "a": "\\\\"}', { '\\': { N: '1' }, a: { S: '\\' } }],
+    // Values that keep their type, and a map that does not look like one of them.
+    [`{"n": {"N": "${long}"}, "s": {"NS": ["1", "2"]}}`, { n: { N: long }, s: { NS: ['1', '2'] } }],
+    [`{"a": {"M": {"b": ${long}}}}`, { a: { M: { M: { M: { b: { N: long } } } } } }],
+  ]) assert.deepEqual(itemOf(text), item, text);
+  assert.throws(() => itemOf(`{"n": 0${long}}`), SyntaxError);
 });
 
 test('numbers, lengths and prices are put into words', async () => {
@@ -223,6 +246,9 @@ test('items are read from files in each format', async () => {
   assert.equal(exported([item, item]), '{"Item":{"PK":{"S":"a"},"n":{"N":"1"}}}\n'.repeat(2));
   assert.deepEqual(imported(exported([item, { PK: { NULL: true } }])), [item, { PK: { NULL: true } }]);
   assert.deepEqual(imported('{"PK":{"S":"a"},"n":1}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '1' } }], 'one attribute without a type');
+  assert.deepEqual(imported('{"PK":"a","n":12345678901234567890}'), [{ PK: { S: 'a' }, n: { N: '12345678901234567890' } }]);
+  assert.deepEqual(imported('[{"PK":"a","n":0.12345678901234567890}]'), [{ PK: { S: 'a' }, n: { N: '0.12345678901234567890' } }]);
+  assert.deepEqual(imported('{"PK":{"S":"a"},"n":12345678901234567890}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '12345678901234567890' } }], 'one attribute without a type');
   assert.deepEqual(imported('{"PK":{"S":"a","more":1}}'), [{ PK: { M: { S: { S: 'a' }, more: { N: '1' } } } }]);
 });
 

@@ -5,7 +5,7 @@ import { ownerOf, words, type App } from '../app';
 import type { Attributes, StoredItem } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
 import type { TableView } from '../tables';
-import { brief, keyText, plainItem, typedItem } from '../value';
+import { brief, itemOf, keyText, plainItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
 import { Icon } from './icon';
 import { useModal } from './modal';
@@ -252,10 +252,7 @@ export function ItemEditor({ app, table, item, onClose }: { app: App; table: Tab
   const text = useSignal(JSON.stringify(plainItem(start), undefined, 2));
   const trouble = useSignal('');
 
-  const parsed = (): Attributes => {
-    const value = JSON.parse(text.value) as Record<string, unknown>;
-    return raw.value ? (value as Attributes) : typedItem(value);
-  };
+  const parsed = (): Attributes => (raw.value ? (JSON.parse(text.value) as Attributes) : itemOf(text.value));
   const turn = () => {
     try {
       const attributes = parsed();
