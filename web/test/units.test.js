@@ -243,6 +243,16 @@ test('items are read from files in each format', async () => {
   for (const text of ['{"PK":"a","n":1}', '[{"PK":"a","n":1}]', '{"PK":{"S":"a"},"n":{"N":"1"}}', '{"Item":{"PK":{"S":"a"},"n":{"N":"1"}}}\n\n', '\n {"Item":{"PK":"a","n":1}}']) {
     assert.deepEqual(imported(text), [item], text);
   }
+  // An attribute of this name.
+  for (const [text, wanted] of [
+    ['{"PK":"a","Item":"pen"}', { PK: { S: 'a' }, Item: { S: 'pen' } }],
+    ['{"PK":"a","Item":{"n":1}}', { PK: { S: 'a' }, Item: { M: { n: { N: '1' } } } }],
+    ['{"PK":{"S":"a"},"Item":{"S":"pen"}}', { PK: { S: 'a' }, Item: { S: 'pen' } }],
+    ['{"Item":"pen"}', { Item: { S: 'pen' } }],
+    ['{"Item":[1]}', { Item: { L: [{ N: '1' }] } }],
+    ['{"Item":null}', { Item: { NULL: true } }],
+    ['{"Item":{"Item":"pen"}}', { Item: { S: 'pen' } }],
+  ]) assert.deepEqual(imported(text), [wanted], text);
   assert.equal(exported([item, item]), '{"Item":{"PK":{"S":"a"},"n":{"N":"1"}}}\n'.repeat(2));
   assert.deepEqual(imported(exported([item, { PK: { NULL: true } }])), [item, { PK: { NULL: true } }]);
   assert.deepEqual(imported('{"PK":{"S":"a"},"n":1}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '1' } }], 'one attribute without a type');
@@ -250,6 +260,25 @@ test('items are read from files in each format', async () => {
   assert.deepEqual(imported('[{"PK":"a","n":0.12345678901234567890}]'), [{ PK: { S: 'a' }, n: { N: '0.12345678901234567890' } }]);
   assert.deepEqual(imported('{"PK":{"S":"a"},"n":12345678901234567890}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '12345678901234567890' } }], 'one attribute without a type');
   assert.deepEqual(imported('{"PK":{"S":"a","more":1}}'), [{ PK: { M: { S: { S: 'a' }, more: { N: '1' } } } }]);
+});
+
+test('items with one key are written in different batches, in their order', async () => {
+  const { writeItems } = await load('bulk');
+  const put = (PK, SK, note) => ({ PutRequest: { Item: { PK: { S: PK }, SK: { N: SK }, note: { S: note } } } });
+  const remove = (PK, SK) => ({ DeleteRequest: { Key: { SK: { N: SK }, PK: { S: PK } } } });
+  for (const [entries, lengths] of [
+    [[put('a', '1', 'x'), put('a', '2', 'y'), put('b', '1', 'z')], [3]],
+    [[put('a', '1', 'x'), put('b', '1', 'x'), put('a', '1', 'y'), put('b', '1', 'y'), put('a', '1', 'z')], [2, 2, 1]],
+    [[put('a', '1', 'x'), put('a', '1.0', 'y')], [1, 1]],
+    [[put('a', '1', 'x'), remove('a', '1')], [1, 1]],
+    [Array.from({ length: 30 }, (_, at) => put('a', String(at % 28), 'x')), [25, 5]],
+  ]) {
+    const app = fakeApp([]);
+    await writeItems(app, TABLE, entries);
+    const batches = app.sent.map(({ RequestItems }) => RequestItems.T);
+    assert.deepEqual(batches.map(({ length }) => length), lengths);
+    assert.deepEqual(batches.flat(), entries);
+  }
 });
 
 test('batches are sent again until every item is written', async () => {
