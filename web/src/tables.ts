@@ -214,6 +214,9 @@ export class Tables {
 /** Distinguishes a table from those of other accounts and regions, unless all callers share their tables. */
 export const idOf = (name: string, { accessKey, region }: { accessKey?: string | undefined; region?: string | undefined }): string => (accessKey && region ? `${accessKey} ${region} ${name}` : name);
 
+/** The index of a table with a name that may have been chosen for another table. */
+export const indexOf = ({ indexes }: TableView, name: string): IndexView | undefined => indexes.find((index) => index.name === name);
+
 /** Whether a table of an account exists in more than one region. */
 function isReplicated({ table, accessKey, region }: TableEntry, all: TableEntry[]): boolean {
   return all.some((other) => other.table === table && other.accessKey === accessKey && other.region !== region);
