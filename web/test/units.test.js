@@ -541,6 +541,35 @@ test('answers reach the code late, broken or never, as the engine defines', asyn
   await assert.rejects(connection.fetch('https://example.com/'), /reaches the emulator alone, not example.com/);
 });
 
+test('the code fetches addresses and requests', async () => {
+  const { EmulatorClock } = await load('run/clock');
+  const { Connection } = await load('run/handler');
+  const clock = new EmulatorClock();
+  clock.begin(1_000, true);
+  const sent = [];
+  const connection = new Connection(clock, async (method, path, headers, body) => {
+    const text = body === undefined ? undefined : typeof body === 'string' ? body : new TextDecoder().decode(body);
+    sent.push([method, path, headers['x-amz-target'], text]);
+    return reply('whole');
+  });
+  const url = 'http://localhost:8000/a?b=c';
+  const post = { method: 'POST', headers: { 'x-amz-target': 'List' }, body: '{}' };
+  for (const [input, init, wanted] of [
+    [url, undefined, ['GET', '/a?b=c', undefined, undefined]],
+    [new URL(url), post, ['POST', '/a?b=c', 'List', '{}']],
+    [new Request(url), undefined, ['GET', '/a?b=c', undefined, undefined]],
+    [new Request(url, post), undefined, ['POST', '/a?b=c', 'List', '{}']],
+    [new Request(url, post), { headers: { 'x-amz-target': 'Get' }, body: '{"a":1}' }, ['POST', '/a?b=c', 'Get', '{"a":1}']],
+    [new Request(url, post), { method: 'PUT' }, ['PUT', '/a?b=c', 'List', '{}']],
+  ]) {
+    const { status } = await connection.fetch(input, init);
+    assert.deepEqual([status, sent.pop()], [200, wanted]);
+  }
+  const stop = new AbortController();
+  stop.abort();
+  await assert.rejects(connection.fetch(new Request(url, { signal: stop.signal })), { name: 'AbortError' });
+});
+
 test('against a server, the code’s requests are sent without its host, and answers come without the server’s date', async () => {
   const { overFetch } = await load('run/handler');
   const sent = [];
