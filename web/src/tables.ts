@@ -143,11 +143,11 @@ export class Tables {
     });
   }
 
-  async #view({ id, table: name, accessKey, region, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
+  async #view({ id, table: name, accessKey, region, status, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
     const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
     const definition = this.#definitions.get(id) ?? (this.app.isTab ? this.#ofReplica(id) : undefined) ?? (this.#isNew(id) ? undefined : await this.#describe(id, name, account));
     if (!definition) return undefined;
-    const view: TableView = { ...definition, id, name, accessKey, region, items, bytes, status: 'ACTIVE', heat: undefined, pending: undefined, replicas: [] };
+    const view: TableView = { ...definition, id, name, accessKey, region, items, bytes, status, heat: undefined, pending: undefined, replicas: [] };
     if (!closely) return view;
     const control = this.app.control.of(account);
     [view.heat, view.pending, view.replicas] = await Promise.all([
@@ -155,7 +155,6 @@ export class Tables {
       control.pending(name).catch(() => undefined),
       replicated ? control.replication(name).catch(() => []) : [],
     ]);
-    if (view.pending?.statusChange) view.status = 'CREATING';
     return view;
   }
 

@@ -156,6 +156,23 @@ test('a table’s definition follows from the requests about it', async () => {
   assert.deepEqual([defined(described).provisioned, defined(described).stream], [undefined, undefined]);
 });
 
+test('tables are shown with their status, also those whose heat is not read', async () => {
+  const { Tables } = await load('tables');
+  const statuses = ['ACTIVE', 'CREATING', 'UPDATING', 'DELETING', 'ACTIVE', 'ACTIVE', 'ACTIVE', 'UPDATING'];
+  const described = { Table: { KeySchema: [{ AttributeName: 'PK' }], AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }] }, TimeToLiveDescription: {} };
+  const tables = new Tables({
+    isTab: false,
+    feed: { listen: () => {} },
+    transport: { handle: async () => ({ status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(described)) }) },
+    control: {
+      tables: async () => statuses.map((status, at) => ({ table: `t${at}`, ...OWNER, status, items: 0, bytes: 0 })),
+      of: () => ({ heat: async () => undefined, pending: async () => ({ statusChange: '2026-01-01T00:00:30Z' }) }),
+    },
+  });
+  await tables.refresh();
+  assert.deepEqual(tables.list.value.map(({ status }) => status), statuses);
+});
+
 /** An app with these items in its table, which notes the requests that are sent. */
 function fakeApp(items, answers = []) {
   const sent = [];
