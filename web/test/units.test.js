@@ -173,6 +173,15 @@ test('tables are shown with their status, also those whose heat is not read', as
   assert.deepEqual(tables.list.value.map(({ status }) => status), statuses);
 });
 
+test('members of requests become options as the AWS CLI names them', async () => {
+  const { COPIES, rememberRequests } = await load('ui/copies');
+  const body = { TableName: 'T', SSESpecification: { Enabled: true }, S3SseKmsKeyId: 'k', DeletionProtectionEnabled: false };
+  const requests = [{ operation: 'CreateTable', request: { body: JSON.stringify(body), truncated: false } }];
+  await rememberRequests({ feed: { requests: { value: [] } }, control: { requests: async () => requests } });
+  const names = [...COPIES.CLI().matchAll(/--([\w-]+)/g)].map(([, name]) => name);
+  assert.deepEqual(names, ['endpoint-url', 'table-name', 'sse-specification', 's3-sse-kms-key-id', 'no-deletion-protection-enabled']);
+});
+
 /** An app with these items in its table, which notes the requests that are sent. */
 function fakeApp(items, answers = []) {
   const sent = [];
