@@ -390,7 +390,7 @@ export class Dynatwin {
     return this.control(controls.setAccess(typeof iam === 'string' ? JSON.parse(iam) : iam)).warnings;
   }
 
-  // Removes the configuration from the engine.
+  // Sets the configuration of the options again: `reset` with `all` and `restore` remove it.
   #restoreAccess(): void {
     if (this.#options.iam !== undefined) this.setAccess(this.#options.iam);
   }
@@ -400,7 +400,10 @@ export class Dynatwin {
     this.control(controls.removeAccess());
   }
 
-  /** What would be decided about a request, by which statement, and from which values. Nothing is executed. */
+  /**
+   * Returns the decision on a request, the deciding statement and the values of the condition keys. The request is not
+   * executed.
+   */
   explainAccess(question: AccessQuestion): AccessExplanation {
     return this.control(controls.explainAccess(question));
   }
