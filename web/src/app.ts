@@ -18,7 +18,7 @@ export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
 export const APP_ACCOUNT: Account = { accessKey: 'dynatwin-ui', region: 'us-east-1' };
 
 const DAY = 86_400_000;
-/** A longest wait for the code between two moves of the clock, in milliseconds of real time. */
+/** The interval at which the views are refreshed while time moves, in milliseconds of real time. */
 const TICK = 50;
 const MOST_LINES = 2_000;
 /** How long reads of a table take that were sent before it is deleted, in milliseconds of real time. */
@@ -40,7 +40,7 @@ export class App {
   readonly tables: Tables;
 
   readonly failure = signal<string | undefined>(undefined);
-  /** Whether the server refuses changes. */
+  /** Whether the server allows changes of the clock, conditions and faults (no `--no-control`). */
   readonly controlled = signal(true);
   readonly version = signal('');
   /** Whose tables a lesson uses on a server. */

@@ -1,9 +1,9 @@
 // All items of a table: read, written, exported to files and imported from them.
 import { ownerOf, type App } from './app';
 import type { TableView } from './tables';
-import type { Attributes, ItemsPage } from './transport/control';
+import type { Attributes, AttributeValue, ItemsPage } from './transport/control';
 import { ServiceError } from './transport/dynamodb';
-import { typedItem } from './value';
+import { parsed, typedItem, type Parsed } from './value';
 
 const PAGE = 1_000;
 /** The most entries of a BatchWriteItem. */
@@ -26,8 +26,29 @@ export async function allItems(app: App, table: TableView): Promise<Attributes[]
 
 /** Writes and deletes items in batches, and sends unprocessed and throttled ones again. */
 export async function writeItems(app: App, table: TableView, entries: WriteEntry[]): Promise<void> {
-  for (let at = 0; at < entries.length; at += BATCH) await writeBatch(app, table, entries.slice(at, at + BATCH));
+  for (const batch of batches(table, entries)) await writeBatch(app, table, batch);
 }
+
+/** Entries in the order given, in batches of distinct keys: a batch that has a key twice is refused. */
+function* batches({ keys }: TableView, entries: WriteEntry[]): Generator<WriteEntry[]> {
+  let batch: WriteEntry[] = [];
+  let written = new Set<string>();
+  for (const entry of entries) {
+    const attributes = 'PutRequest' in entry ? entry.PutRequest.Item : entry.DeleteRequest.Key;
+    const key = JSON.stringify(keys.map(({ name }) => comparable(attributes[name])));
+    if (batch.length === BATCH || written.has(key)) {
+      yield batch;
+      batch = [];
+      written = new Set();
+    }
+    batch.push(entry);
+    written.add(key);
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** A key attribute in a form that is the same for equal values: numbers may be written in several ways. */
+const comparable = (value: AttributeValue | undefined): unknown => (value && 'N' in value ? Number(value['N']) : value);
 
 async function writeBatch(app: App, table: TableView, entries: WriteEntry[]): Promise<void> {
   let left = entries;
@@ -49,14 +70,23 @@ const pause = (app: App): Promise<unknown> => (app.settable.value && app.control
 /** Items as a file: one item to a line, in the format of exports to S3. */
 export const exported = (items: Attributes[]): string => items.map((item) => `${JSON.stringify({ Item: item })}\n`).join('');
 
-/** The items of a file: lines or an array of items, as plain JSON, as DynamoDB JSON, or as members named `Item`. */
+/** The items of a file: lines or an array of items, as plain JSON, as DynamoDB JSON, or each as the only member of an object, named `Item`. */
 export function imported(text: string): Attributes[] {
   const trimmed = text.trim();
-  const values = (trimmed.startsWith('[') ? JSON.parse(trimmed) : trimmed.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line) as unknown)) as Record<string, unknown>[];
-  return values.map((value) => {
-    const item = (value['Item'] ?? value) as Record<string, unknown>;
-    return isTyped(item) ? (item as Attributes) : typedItem(item);
-  });
+  return trimmed.startsWith('[') ? elements(parsed(trimmed)).map(itemIn) : trimmed.split('\n').filter((line) => line.trim()).map((line) => itemIn(parsed(line)));
+}
+
+type Members = Record<string, unknown>;
+
+const elements = ({ value, digits }: Parsed<Members[]>): Parsed<Members>[] => value.map((element, at) => ({ value: element, digits: (digits as unknown[])[at] }));
+
+const member = ({ value, digits }: Parsed<Members>, name: string): Parsed<Members> => ({ value: value[name] as Members, digits: (digits as Members)[name] });
+
+function itemIn(line: Parsed<Members>): Attributes {
+  const { Item: only, ...others } = line.value;
+  const isWrapped = typeof only === 'object' && only !== null && !Array.isArray(only) && Object.keys(others).length === 0;
+  const { value, digits } = isWrapped ? member(line, 'Item') : line;
+  return isTyped(value) ? (value as Attributes) : typedItem(value, digits as Members);
 }
 
 const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);

@@ -43,8 +43,8 @@ export interface TableView {
 }
 
 const OPERATIONS_ON_TABLES = /^(CreateTable|UpdateTable|DeleteTable|UpdateTimeToLive)$/;
-/** How many tables are looked at closely. */
-const CLOSELY = 6;
+/** The number of tables whose heat and pending work are read. */
+const DETAILED = 6;
 
 export class Tables {
   readonly list = signal<TableView[]>([]);
@@ -134,7 +134,7 @@ export class Tables {
     for (const request of this.#changes.splice(0)) await this.#follow(request);
     const views: TableView[] = [];
     for (const [at, entry] of entries.entries()) {
-      const view = await this.#view(entry, at < CLOSELY || entry.id === this.selected.value, isReplicated(entry, entries));
+      const view = await this.#view(entry, at < DETAILED || entry.id === this.selected.value, isReplicated(entry, entries));
       if (view) views.push(view);
     }
     batch(() => {
@@ -143,19 +143,18 @@ export class Tables {
     });
   }
 
-  async #view({ id, table: name, accessKey, region, items, bytes }: TableEntry & { id: string }, closely: boolean, replicated: boolean): Promise<TableView | undefined> {
+  async #view({ id, table: name, accessKey, region, status, items, bytes }: TableEntry & { id: string }, detailed: boolean, replicated: boolean): Promise<TableView | undefined> {
     const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
     const definition = this.#definitions.get(id) ?? (this.app.isTab ? this.#ofReplica(id) : undefined) ?? (this.#isNew(id) ? undefined : await this.#describe(id, name, account));
     if (!definition) return undefined;
-    const view: TableView = { ...definition, id, name, accessKey, region, items, bytes, status: 'ACTIVE', heat: undefined, pending: undefined, replicas: [] };
-    if (!closely) return view;
+    const view: TableView = { ...definition, id, name, accessKey, region, items, bytes, status, heat: undefined, pending: undefined, replicas: [] };
+    if (!detailed) return view;
     const control = this.app.control.of(account);
     [view.heat, view.pending, view.replicas] = await Promise.all([
       control.heat(name).catch(() => undefined),
       control.pending(name).catch(() => undefined),
       replicated ? control.replication(name).catch(() => []) : [],
     ]);
-    if (view.pending?.statusChange) view.status = 'CREATING';
     return view;
   }
 
@@ -213,6 +212,9 @@ export class Tables {
 
 /** Distinguishes a table from those of other accounts and regions, unless all callers share their tables. */
 export const idOf = (name: string, { accessKey, region }: { accessKey?: string | undefined; region?: string | undefined }): string => (accessKey && region ? `${accessKey} ${region} ${name}` : name);
+
+/** The index of a table with a name that may have been chosen for another table. */
+export const indexOf = ({ indexes }: TableView, name: string): IndexView | undefined => indexes.find((index) => index.name === name);
 
 /** Whether a table of an account exists in more than one region. */
 function isReplicated({ table, accessKey, region }: TableEntry, all: TableEntry[]): boolean {

@@ -35,7 +35,7 @@ export function plain(value: AttributeValue): unknown {
     case 'BOOL':
       return inner;
     case 'N':
-      return Number.isSafeInteger(Number(inner)) || String(Number(inner)) === inner ? Number(inner) : value;
+      return String(Number(inner)) === inner ? Number(inner) : value;
     case 'NULL':
       return null;
     case 'L':
@@ -64,17 +64,37 @@ function isTypedMap(object: object): boolean {
   return isLikeTyped(map) && Object.values(map).every((inner) => typeof inner === 'object' && !Array.isArray(inner));
 }
 
-/** Plain JSON as an attribute value. */
-export function typed(value: unknown): AttributeValue {
-  if (value === null) return { NULL: true };
-  if (typeof value === 'string') return { S: value };
-  if (typeof value === 'number') return { N: String(value) };
-  if (typeof value === 'boolean') return { BOOL: value };
-  if (Array.isArray(value)) return { L: value.map(typed) };
-  // A set, a binary value, a number of more digits than JavaScript has, or a map that looks like one of these.
-  if (isLikeTyped(value as object) || isTypedMap(value as object)) return value as AttributeValue;
-  return { M: typedItem(value as Record<string, unknown>) };
+/** JSON, and the same JSON with each number as its digits: JavaScript rounds numbers. */
+export interface Parsed<T = unknown> {
+  value: T;
+  digits: unknown;
 }
 
-export const typedItem = (item: Record<string, unknown>): Attributes =>
-  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, typed(value)]));
+const STRING_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+
+export function parsed<T>(text: string): Parsed<T> {
+  const value = JSON.parse(text) as T;
+  const digits = JSON.parse(text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`))) as unknown;
+  return { value, digits };
+}
+
+/** Plain JSON as an attribute value. `digits` is the same JSON with each number as its digits. */
+export function typed(value: unknown, digits = value): AttributeValue {
+  if (value === null) return { NULL: true };
+  if (typeof value === 'string') return { S: value };
+  if (typeof value === 'number') return { N: String(digits) };
+  if (typeof value === 'boolean') return { BOOL: value };
+  if (Array.isArray(value)) return { L: value.map((element, at) => typed(element, (digits as unknown[])[at])) };
+  // A set, a binary value, a number that JavaScript would round, or a map that looks like one of these.
+  if (isLikeTyped(value as object) || isTypedMap(value as object)) return value as AttributeValue;
+  return { M: typedItem(value as Record<string, unknown>, digits as Record<string, unknown>) };
+}
+
+export const typedItem = (item: Record<string, unknown>, digits = item): Attributes =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, typed(value, digits[name])]));
+
+/** The item of a text in plain JSON. */
+export function itemOf(text: string): Attributes {
+  const { value, digits } = parsed<Record<string, unknown>>(text);
+  return typedItem(value, digits as Record<string, unknown>);
+}

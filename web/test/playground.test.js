@@ -418,6 +418,59 @@ test('an expression shows its parts, its fault, and what it gives for items', as
   await page.getByText('Names and values are JSON').waitFor();
 });
 
+test('the index of a table is not used for another table', async () => {
+  page = await chromium.open();
+  await run(
+    page,
+    `import { CreateTableCommand, DynamoDBClient, PutItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({});
+const create = (TableName, more, ...names) => client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
+  AttributeDefinitions: ["id", ...names].map((AttributeName) => ({ AttributeName, AttributeType: "S" })), ...more,
+}));
+const byStatus = { IndexName: "by-status", KeySchema: [{ AttributeName: "status", KeyType: "HASH" }], Projection: { ProjectionType: "ALL" } };
+await create("Orders", { GlobalSecondaryIndexes: [byStatus] }, "status");
+await create("Users");
+await client.send(new PutItemCommand({ TableName: "Orders", Item: { id: { S: "order-1" }, status: { S: "OPEN" } } }));
+await client.send(new PutItemCommand({ TableName: "Users", Item: { id: { S: "user-1" } } }));
+await new Promise((done) => setTimeout(done, 60_000));
+await client.send(new QueryCommand({
+  TableName: "Orders", IndexName: "by-status", KeyConditionExpression: "#s = :s", FilterExpression: "attribute_exists(id)",
+  ExpressionAttributeNames: { "#s": "status" }, ExpressionAttributeValues: { ":s": { S: "OPEN" } },
+}));
+console.log("done");`,
+  );
+  await page.getByRole('button', { name: '+1 min', exact: true }).click();
+  await printed(page, 'done');
+  const table = (name) => page.getByRole('region', { name: 'Stage' }).locator('label', { hasText: /^Table/ }).locator('select').selectOption({ label: name });
+
+  await page.locator('.requests button', { hasText: 'Query' }).click();
+  await page.locator('.details summary', { hasText: 'FilterExpression' }).click();
+  await page.getByRole('button', { name: 'Evaluate for items' }).last().click();
+  await page.getByText('True for 1 of the first 1 items').waitFor();
+  await table('Users');
+  await page.getByRole('button', { name: 'user-1' }).waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0);
+
+  await tab('Items');
+  await table('Orders');
+  await page.getByLabel('Show').selectOption('by-status');
+  await page.locator('.grid tr', { hasText: 'order-1' }).waitFor();
+  await table('Users');
+  await page.locator('.grid tr', { hasText: 'user-1' }).waitFor();
+  await table('Orders');
+  assert.equal(await page.getByLabel('Show').inputValue(), 'by-status');
+
+  await tab('Query');
+  await page.getByLabel(/^Index/).selectOption('by-status');
+  await page.getByRole('button', { name: 'Scan', exact: true }).click();
+  await page.locator('.result-line', { hasText: '1 item returned' }).waitFor();
+  await table('Users');
+  await page.getByRole('button', { name: 'Scan', exact: true }).click();
+  await page.locator('.grid').getByRole('button', { name: 'user-1' }).waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0);
+});
+
 test('tables are imported and exported, and stay after a reload', async () => {
   page = await chromium.open();
   await pause(page);

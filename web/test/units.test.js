@@ -37,6 +37,11 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
     [{ N: '-7' }, '-7', -7],
     [{ N: '12345678901234567890' }, '12345678901234567890', { N: '12345678901234567890' }],
     [{ N: '0.1234567890123456789' }, '0.1234567890123456789', { N: '0.1234567890123456789' }],
+    // Numbers that JavaScript would round.
+    [{ N: '1.0000000000000000001' }, '1.0000000000000000001', { N: '1.0000000000000000001' }],
+    [{ N: '0.99999999999999999999' }, '0.99999999999999999999', { N: '0.99999999999999999999' }],
+    [{ N: '9007199254740990.9' }, '9007199254740990.9', { N: '9007199254740990.9' }],
+    [{ N: '9007199254740991' }, '9007199254740991', 9007199254740991],
     [{ B: 'YQ==' }, '<YQ==>', { B: 'YQ==' }],
     [{ BOOL: false }, 'false', false],
     [{ NULL: true }, 'null', null],
@@ -62,6 +67,24 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
   assert.deepEqual(typed({ N: '1', x: 1 }), { M: { N: { S: '1' }, x: { N: '1' } } });
   assert.equal(keyText({ PK: { S: 'a' }, SK: { N: '1' } }), 'a / 1');
   assert.deepEqual([brief(undefined), keyText(undefined)], ['', '']);
+});
+
+test('JSON that was typed or imported keeps the digits of its numbers', async () => {
+  const { itemOf } = await load('value');
+  const long = '12345678901234567890';
+  for (const [text, item] of [
+    ['{"n": 1, "s": "1"}', { n: { N: '1' }, s: { S: '1' } }],
+    [`{"n": ${long}}`, { n: { N: long } }],
+    ['{"n": -0.1234567890123456789e-5}', { n: { N: '-0.1234567890123456789e-5' } }],
+    [`{"l": [0.5, [${long}], {"a": ${long}}]}`, { l: { L: [{ N: '0.5' }, { L: [{ N: long }] }, { M: { a: { N: long } } }] } }],
+    // Digits in names and texts.
+    [`{"${long}": "a \\"${long}\\" ${long}"}`, { [long]: { S: `a "${long}" ${long}` } }],
+    ['{"\\\\": 1, "a": "\\\\"}', { '\\': { N: '1' }, a: { S: '\\' } }],
+    // Values that keep their type, and a map that does not look like one of them.
+    [`{"n": {"N": "${long}"}, "s": {"NS": ["1", "2"]}}`, { n: { N: long }, s: { NS: ['1', '2'] } }],
+    [`{"a": {"M": {"b": ${long}}}}`, { a: { M: { M: { M: { b: { N: long } } } } } }],
+  ]) assert.deepEqual(itemOf(text), item, text);
+  assert.throws(() => itemOf(`{"n": 0${long}}`), SyntaxError);
 });
 
 test('numbers, lengths and prices are put into words', async () => {
@@ -131,6 +154,32 @@ test('a table’s definition follows from the requests about it', async () => {
   // A description has its billing mode elsewhere, and units of zero.
   const described = { ...CREATION, BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' }, StreamSpecification: { StreamEnabled: false, StreamViewType: 'KEYS_ONLY' } };
   assert.deepEqual([defined(described).provisioned, defined(described).stream], [undefined, undefined]);
+});
+
+test('tables are shown with their status, also those whose heat is not read', async () => {
+  const { Tables } = await load('tables');
+  const statuses = ['ACTIVE', 'CREATING', 'UPDATING', 'DELETING', 'ACTIVE', 'ACTIVE', 'ACTIVE', 'UPDATING'];
+  const described = { Table: { KeySchema: [{ AttributeName: 'PK' }], AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }] }, TimeToLiveDescription: {} };
+  const tables = new Tables({
+    isTab: false,
+    feed: { listen: () => {} },
+    transport: { handle: async () => ({ status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(described)) }) },
+    control: {
+      tables: async () => statuses.map((status, at) => ({ table: `t${at}`, ...OWNER, status, items: 0, bytes: 0 })),
+      of: () => ({ heat: async () => undefined, pending: async () => ({ statusChange: '2026-01-01T00:00:30Z' }) }),
+    },
+  });
+  await tables.refresh();
+  assert.deepEqual(tables.list.value.map(({ status }) => status), statuses);
+});
+
+test('members of requests become options as the AWS CLI names them', async () => {
+  const { COPIES, rememberRequests } = await load('ui/copies');
+  const body = { TableName: 'T', SSESpecification: { Enabled: true }, S3SseKmsKeyId: 'k', DeletionProtectionEnabled: false };
+  const requests = [{ operation: 'CreateTable', request: { body: JSON.stringify(body), truncated: false } }];
+  await rememberRequests({ feed: { requests: { value: [] } }, control: { requests: async () => requests } });
+  const names = [...COPIES.CLI().matchAll(/--([\w-]+)/g)].map(([, name]) => name);
+  assert.deepEqual(names, ['endpoint-url', 'table-name', 'sse-specification', 's3-sse-kms-key-id', 'no-deletion-protection-enabled']);
 });
 
 /** An app with these items in its table, which notes the requests that are sent. */
@@ -220,10 +269,42 @@ test('items are read from files in each format', async () => {
   for (const text of ['{"PK":"a","n":1}', '[{"PK":"a","n":1}]', '{"PK":{"S":"a"},"n":{"N":"1"}}', '{"Item":{"PK":{"S":"a"},"n":{"N":"1"}}}\n\n', '\n {"Item":{"PK":"a","n":1}}']) {
     assert.deepEqual(imported(text), [item], text);
   }
+  // An attribute of this name.
+  for (const [text, wanted] of [
+    ['{"PK":"a","Item":"pen"}', { PK: { S: 'a' }, Item: { S: 'pen' } }],
+    ['{"PK":"a","Item":{"n":1}}', { PK: { S: 'a' }, Item: { M: { n: { N: '1' } } } }],
+    ['{"PK":{"S":"a"},"Item":{"S":"pen"}}', { PK: { S: 'a' }, Item: { S: 'pen' } }],
+    ['{"Item":"pen"}', { Item: { S: 'pen' } }],
+    ['{"Item":[1]}', { Item: { L: [{ N: '1' }] } }],
+    ['{"Item":null}', { Item: { NULL: true } }],
+    ['{"Item":{"Item":"pen"}}', { Item: { S: 'pen' } }],
+  ]) assert.deepEqual(imported(text), [wanted], text);
   assert.equal(exported([item, item]), '{"Item":{"PK":{"S":"a"},"n":{"N":"1"}}}\n'.repeat(2));
   assert.deepEqual(imported(exported([item, { PK: { NULL: true } }])), [item, { PK: { NULL: true } }]);
   assert.deepEqual(imported('{"PK":{"S":"a"},"n":1}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '1' } }], 'one attribute without a type');
+  assert.deepEqual(imported('{"PK":"a","n":12345678901234567890}'), [{ PK: { S: 'a' }, n: { N: '12345678901234567890' } }]);
+  assert.deepEqual(imported('[{"PK":"a","n":0.12345678901234567890}]'), [{ PK: { S: 'a' }, n: { N: '0.12345678901234567890' } }]);
+  assert.deepEqual(imported('{"PK":{"S":"a"},"n":12345678901234567890}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '12345678901234567890' } }], 'one attribute without a type');
   assert.deepEqual(imported('{"PK":{"S":"a","more":1}}'), [{ PK: { M: { S: { S: 'a' }, more: { N: '1' } } } }]);
+});
+
+test('items with one key are written in different batches, in their order', async () => {
+  const { writeItems } = await load('bulk');
+  const put = (PK, SK, note) => ({ PutRequest: { Item: { PK: { S: PK }, SK: { N: SK }, note: { S: note } } } });
+  const remove = (PK, SK) => ({ DeleteRequest: { Key: { SK: { N: SK }, PK: { S: PK } } } });
+  for (const [entries, lengths] of [
+    [[put('a', '1', 'x'), put('a', '2', 'y'), put('b', '1', 'z')], [3]],
+    [[put('a', '1', 'x'), put('b', '1', 'x'), put('a', '1', 'y'), put('b', '1', 'y'), put('a', '1', 'z')], [2, 2, 1]],
+    [[put('a', '1', 'x'), put('a', '1.0', 'y')], [1, 1]],
+    [[put('a', '1', 'x'), remove('a', '1')], [1, 1]],
+    [Array.from({ length: 30 }, (_, at) => put('a', String(at % 28), 'x')), [25, 5]],
+  ]) {
+    const app = fakeApp([]);
+    await writeItems(app, TABLE, entries);
+    const batches = app.sent.map(({ RequestItems }) => RequestItems.T);
+    assert.deepEqual(batches.map(({ length }) => length), lengths);
+    assert.deepEqual(batches.flat(), entries);
+  }
 });
 
 test('batches are sent again until every item is written', async () => {
@@ -484,6 +565,35 @@ test('answers reach the code late, broken or never, as the engine defines', asyn
   await assert.rejects(waiting, { name: 'AbortError' });
   await assert.rejects(connection.request('POST', '/', {}, '{}', stop.signal), { name: 'AbortError' });
   await assert.rejects(connection.fetch('https://example.com/'), /reaches the emulator alone, not example.com/);
+});
+
+test('the code fetches addresses and requests', async () => {
+  const { EmulatorClock } = await load('run/clock');
+  const { Connection } = await load('run/handler');
+  const clock = new EmulatorClock();
+  clock.begin(1_000, true);
+  const sent = [];
+  const connection = new Connection(clock, async (method, path, headers, body) => {
+    const text = body === undefined ? undefined : typeof body === 'string' ? body : new TextDecoder().decode(body);
+    sent.push([method, path, headers['x-amz-target'], text]);
+    return reply('whole');
+  });
+  const url = 'http://localhost:8000/a?b=c';
+  const post = { method: 'POST', headers: { 'x-amz-target': 'List' }, body: '{}' };
+  for (const [input, init, wanted] of [
+    [url, undefined, ['GET', '/a?b=c', undefined, undefined]],
+    [new URL(url), post, ['POST', '/a?b=c', 'List', '{}']],
+    [new Request(url), undefined, ['GET', '/a?b=c', undefined, undefined]],
+    [new Request(url, post), undefined, ['POST', '/a?b=c', 'List', '{}']],
+    [new Request(url, post), { headers: { 'x-amz-target': 'Get' }, body: '{"a":1}' }, ['POST', '/a?b=c', 'Get', '{"a":1}']],
+    [new Request(url, post), { method: 'PUT' }, ['PUT', '/a?b=c', 'List', '{}']],
+  ]) {
+    const { status } = await connection.fetch(input, init);
+    assert.deepEqual([status, sent.pop()], [200, wanted]);
+  }
+  const stop = new AbortController();
+  stop.abort();
+  await assert.rejects(connection.fetch(new Request(url, { signal: stop.signal })), { name: 'AbortError' });
 });
 
 test('against a server, the code’s requests are sent without its host, and answers come without the server’s date', async () => {

@@ -625,6 +625,12 @@ fn each_change_of_a_table_is_pending_until_its_end() {
         twin.ok(operation, &with(json!({"TableName": "tab"}), last));
         let mut seen = Vec::new();
         loop {
+            for table in ask("tables").as_array().unwrap() {
+                if table["region"] == "us-east-1" {
+                    let described = twin.ok("DescribeTable", &json!({"TableName": table["table"]}));
+                    assert_eq!(table["status"], described["Table"]["TableStatus"], "{what}");
+                }
+            }
             let mut nexts = Vec::new();
             for table in ask("pending").as_array().unwrap() {
                 assert_eq!(table["statusChange"], table["next"], "{what}");

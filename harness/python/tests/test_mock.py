@@ -15,6 +15,7 @@ import boto3
 import pytest
 from aiobotocore.session import get_session
 from botocore.config import Config
+from botocore.exceptions import EndpointConnectionError
 
 import dynatwin
 from dynatwin import Twin
@@ -139,6 +140,22 @@ def test_nested() -> None:
         with dynatwin.mock(twin=inner):
             assert put("Again") == ["Again", "Inner"]
         assert outer.tables() == ["Outer"]
+
+
+def test_clients_that_a_twin_has_detached_are_intercepted() -> None:
+    client: Any = boto3.client("dynamodb", endpoint_url="http://127.0.0.1:9", config=OFFLINE, **KEYS)
+    with Twin(seed=1) as first:
+        first.attach(client)
+    with dynatwin.mock():
+        put()
+        assert client.list_tables()["TableNames"] == ["Orders"]
+        # A client that is attached keeps its twin.
+        with Twin(seed=2) as second:
+            second.attach(client)
+            assert client.list_tables()["TableNames"] == []
+        assert client.list_tables()["TableNames"] == ["Orders"]
+    with pytest.raises(EndpointConnectionError):
+        client.list_tables()
 
 
 def test_a_nested_mock_without_options_shares_the_outer_twin() -> None:

@@ -147,7 +147,9 @@ def test_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert present.speed == 60 and present.now() >= before - timedelta(microseconds=1)
     started = Twin(clock={"start": noon}).clock
     assert started.speed == 1 and started.now() >= noon
-    for wrong in ({"speed": 0}, {"rate": 2}, "noon"):
+    empty = Twin(seed=1, clock={}).clock
+    assert not empty.settable and empty.speed == 1 and empty.now() >= before - timedelta(microseconds=1)
+    for wrong in ({"speed": 0}, {"rate": 2}, "", "noon"):
         with pytest.raises(ValueError):
             Twin(clock=wrong)
 

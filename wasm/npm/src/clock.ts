@@ -5,9 +5,12 @@ import type { Clock } from './types.js';
 /** Converts a moment to text. */
 export const iso = <T>(moment: T | Date): T | string => (moment instanceof Date ? moment.toISOString() : moment);
 
+// A timer with a longer timeout fires at once.
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
 export class TwinClock implements Clock {
   readonly #engine: Engine;
-  #sleepers: (() => void)[] = [];
+  readonly #sleepers = new Set<() => void>();
   polling: boolean;
 
   constructor(engine: Engine, polling: boolean) {
@@ -21,12 +24,12 @@ export class TwinClock implements Clock {
 
   advance(seconds: number): void {
     this.#engine.advance(seconds);
-    this.#wake();
+    this.wake();
   }
 
   set(moment: string | Date): void {
     this.#engine.set(iso(moment));
-    this.#wake();
+    this.wake();
   }
 
   freeze(): void {
@@ -35,16 +38,16 @@ export class TwinClock implements Clock {
 
   unfreeze(): void {
     this.#engine.unfreeze();
-    this.#wake();
+    this.wake();
   }
 
   get frozen(): boolean {
     return this.#engine.isFrozen();
   }
 
-  // Wakes the sleepers on a frozen clock after it was advanced or unfrozen.
-  #wake(): void {
-    for (const wake of this.#sleepers.splice(0)) wake();
+  /** Lets sleepers look at the clock again, after it was advanced or unfrozen. */
+  wake(): void {
+    for (const wake of this.#sleepers) wake();
   }
 
   // Sleeping advances a settable clock; on a running clock it takes real time.
@@ -53,14 +56,26 @@ export class TwinClock implements Clock {
     // The clock counts whole microseconds.
     for (let left = milliseconds; left >= 0.001; left = end - this.#engine.now()) {
       if (this.#engine.isFrozen()) {
-        await new Promise<void>((resolve) => this.#sleepers.push(resolve));
+        await this.#woken();
       } else if (this.#engine.isSettable()) {
         this.#engine.sleep(left);
       } else {
-        const real = left / this.#engine.speed();
-        await new Promise((resolve) => setTimeout(resolve, real));
+        await this.#woken(left / this.#engine.speed());
       }
     }
+  }
+
+  // Resolves with the next `wake`, or after this real time in milliseconds.
+  #woken(real?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      const timer = real === undefined ? undefined : setTimeout(wake, Math.min(real, LONGEST_TIMEOUT));
+      this.#sleepers.add(wake);
+    });
   }
 
   get settable(): boolean {

@@ -522,6 +522,8 @@ export interface Table {
   table: string;
   accessKey?: string;
   region?: string;
+  /** The table's status, as DescribeTable returns it. */
+  status: 'CREATING' | 'ACTIVE' | 'UPDATING' | 'DELETING';
   items: number;
   bytes: number;
 }

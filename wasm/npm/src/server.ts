@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { dispose } from './dispose.js';
 
 const LARGEST_BODY = 48 << 20;
+// The interval in milliseconds at which a held answer checks whether the clock is frozen.
+const NAP = 100;
 
 export interface ServerOptions {
   /** The port; 0, the default, selects a free one. */
@@ -121,7 +123,8 @@ function refuse(response: ServerResponse, status: number, message: string): void
 }
 
 // Delivers answers. All clients share a settable clock, so only delays that apply to all of them advance it. The wait
-// of a fault rule ends when the clock has advanced that far, or after the same real time.
+// of a fault rule ends when the clock has advanced that far, or after the same real time, which does not count while the
+// clock is frozen.
 class Delays {
   readonly #twin: Dynatwin;
   readonly #held = new Map<() => void, number>();
@@ -141,13 +144,23 @@ class Delays {
 
   #hold(milliseconds: number, until: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => end(), milliseconds);
+      let left = milliseconds;
+      let timer: NodeJS.Timeout;
       const end = () => {
         clearTimeout(timer);
         this.#held.delete(end);
         resolve();
       };
+      const nap = () => {
+        if (left <= 0) return end();
+        const length = Math.min(left, NAP);
+        timer = setTimeout(() => {
+          if (!this.#twin.clock.frozen) left -= length;
+          nap();
+        }, length);
+      };
       this.#held.set(end, until);
+      nap();
     });
   }
 

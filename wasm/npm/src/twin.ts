@@ -60,6 +60,7 @@ const of = (caller?: Caller): [accessKey: string, region: string] => {
 export class Dynatwin {
   readonly clock: Clock;
   readonly faults: Faults;
+  readonly #clock: TwinClock;
   readonly #engine: Engine;
   readonly #options: Options;
   readonly #polling: boolean;
@@ -75,7 +76,8 @@ export class Dynatwin {
     this.#options = { ...options };
     this.#polling = clock === 'polling';
     this.#engine = new Engine(seedOf(seed), json(conditions), json(engineClock(clock)), Boolean(sharedTables));
-    this.clock = new TwinClock(this.#engine, this.#polling);
+    this.#clock = new TwinClock(this.#engine, this.#polling);
+    this.clock = this.#clock;
     this.faults = new TwinFaults((call) => this.control(call));
     if (watch) this.watch();
     if (iam !== undefined) this.setAccess(iam);
@@ -388,7 +390,7 @@ export class Dynatwin {
     return this.control(controls.setAccess(typeof iam === 'string' ? JSON.parse(iam) : iam)).warnings;
   }
 
-  // Removes the configuration from the engine.
+  // Sets the configuration of the options again: `reset` with `all` and `restore` remove it.
   #restoreAccess(): void {
     if (this.#options.iam !== undefined) this.setAccess(this.#options.iam);
   }
@@ -398,7 +400,10 @@ export class Dynatwin {
     this.control(controls.removeAccess());
   }
 
-  /** What would be decided about a request, by which statement, and from which values. Nothing is executed. */
+  /**
+   * Returns the decision on a request, the deciding statement and the values of the condition keys. The request is not
+   * executed.
+   */
   explainAccess(question: AccessQuestion): AccessExplanation {
     return this.control(controls.explainAccess(question));
   }
@@ -467,6 +472,7 @@ export class Dynatwin {
     } else {
       this.#engine.restore(stateOf(snapshot));
     }
+    this.#clock.wake();
     this.#restoreAccess();
     if (this.#records || this.#meters > 0) this.#engine.watch(true);
   }
@@ -504,7 +510,12 @@ export class Dynatwin {
     return answerTo(this.#handle, call, ...of(caller));
   }
 
-  readonly #handle: Handle = (...request) => sound(() => this.#engine.handle(...request) as Answer);
+  readonly #handle: Handle = (method, path, headers, body) => {
+    const answer = sound(() => this.#engine.handle(method, path, headers, body) as Answer);
+    // A control may have moved the clock.
+    if (method !== 'GET' && path.startsWith('/_dynatwin/')) this.#clock.wake();
+    return answer;
+  };
 }
 
 class TwinSnapshot implements Snapshot {

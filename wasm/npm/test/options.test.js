@@ -1,7 +1,7 @@
 // The options of a twin, and the errors of invalid ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dynatwin } from 'dynatwin';
+import { controls, Dynatwin } from 'dynatwin';
 
 test('a settable clock stands still until it is advanced, and cannot go back', () => {
   const { clock } = new Dynatwin({ clock: 'settable' });
@@ -95,6 +95,12 @@ test('what wakes a sleeper on a frozen clock', { timeout: 60_000 }, async () => 
     ({ clock }) => clock.advance(1),
     ({ clock }) => clock.set('2026-01-01T00:00:01Z'),
     ({ clock }) => clock.unfreeze(),
+    (twin) => twin.control(controls.advanceClock({ seconds: 1 })),
+    (twin) => twin.control(controls.setClock({ now: '2026-01-01T00:00:01Z' })),
+    (twin) => twin.control(controls.unfreezeClock()),
+    (twin) => twin.handle('POST', '/_dynatwin/clock/unfreeze', { host: 'localhost' }),
+    (twin) => twin.reset({ all: true }),
+    (twin) => twin.restore(new Dynatwin({ clock: 'settable' }).snapshot()),
   ]) {
     const twin = new Dynatwin({ clock: 'settable' });
     twin.clock.freeze();
@@ -103,6 +109,28 @@ test('what wakes a sleeper on a frozen clock', { timeout: 60_000 }, async () => 
     await sleeper;
     assert.equal(twin.clock.now().toISOString(), '2026-01-01T00:00:01.000Z', String(wake));
   }
+});
+
+test('advancing a running clock ends its sleeps', { timeout: 60_000 }, async () => {
+  for (const advance of [({ clock }) => clock.advance(3600), (twin) => twin.control(controls.advanceClock({ seconds: 3600 }))]) {
+    const twin = new Dynatwin({ clock: 'system' });
+    const ended = [];
+    const sleepers = [3_600_000, 7_200_000].map((length) => twin.clock.sleep(length).then(() => ended.push(length)));
+    advance(twin);
+    await sleepers[0];
+    assert.deepEqual(ended, [3_600_000]);
+    advance(twin);
+    await sleepers[1];
+  }
+});
+
+test('a sleep may be longer than the longest timeout', { timeout: 60_000 }, async (context) => {
+  const { mock } = context.mock.method(globalThis, 'setTimeout');
+  const { clock } = new Dynatwin({ clock: { speed: 0.001 } });
+  const sleeper = clock.sleep(2_700_000);
+  assert.deepEqual(mock.calls.map((call) => call.arguments[1]), [2 ** 31 - 1]);
+  clock.advance(2700);
+  await sleeper;
 });
 
 test('methods act on the tables of their caller', () => {

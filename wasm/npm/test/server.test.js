@@ -185,6 +185,31 @@ test('the latency of a held answer does not prolong its wait', { timeout: 60_000
   assert.equal(twin.clock.now().toISOString(), '2026-01-01T01:00:00.000Z');
 });
 
+test('real time does not end the wait of a rule while the clock is frozen', { timeout: 60_000 }, async (context) => {
+  const { twin, list } = await start();
+  twin.faults.add({ verdict: { wait: 5 } });
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  let answered = false;
+  const waiting = list().finally(() => (answered = true));
+  while (twin.faults.report()[0].fired === 0) await new Promise(setImmediate);
+  const pass = async (seconds) => {
+    for (let tenths = 10 * seconds; tenths > 0; tenths -= 1) {
+      context.mock.timers.tick(100);
+      await new Promise(setImmediate);
+    }
+  };
+  await pass(2);
+  twin.clock.freeze();
+  await pass(10);
+  twin.clock.unfreeze();
+  await pass(2);
+  assert.equal(answered, false);
+  await pass(1);
+  context.mock.timers.reset();
+  assert.deepEqual((await waiting).TableNames, []);
+  assert.equal(twin.clock.now().toISOString(), '2026-01-01T00:00:00.000Z');
+});
+
 test('the URL of an IPv6 address has brackets', async () => {
   const { server, list } = await start({}, { host: '::1' });
   assert.equal(server.url, `http://[::1]:${server.port}`);

@@ -176,16 +176,29 @@ export class Connection {
   }
 
   /** `fetch`, whose only host is the emulator. */
-  async fetch(input: string | URL | { url: string }, init: { method?: string; headers?: HeadersInit; body?: unknown; signal?: AbortSignal } = {}) {
-    const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
+  async fetch(input: string | URL | Request, init: FetchOptions = {}) {
+    const url = new URL(input instanceof Request ? input.url : String(input));
     const local = ['localhost', '127.0.0.1', '[::1]', 'dynamodb', 'dynamodb-local', 'host.docker.internal'].includes(url.hostname);
     if (!local && !/\bdynamodb\b.*\.amazonaws\.com(\.cn)?$/.test(url.hostname)) {
       throw new TypeError(`Code in the playground reaches the emulator alone, not ${url.host}.`);
     }
-    const headers = Object.fromEntries(new Headers(init.headers));
-    const reply = await this.request(init.method ?? 'GET', url.pathname + url.search, headers, await bytes(init.body), init.signal, 0);
+    const { method = 'GET', headers, body, signal } = input instanceof Request ? await this.clock.during(optionsOf(new Request(input, init as RequestInit))) : init;
+    const reply = await this.request(method, url.pathname + url.search, Object.fromEntries(new Headers(headers)), await bytes(body), signal, 0);
     return new FetchResponse(reply, url.href);
   }
+}
+
+interface FetchOptions {
+  method?: string;
+  headers?: HeadersInit;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+async function optionsOf(request: Request): Promise<FetchOptions> {
+  const { method, headers, signal } = request;
+  const body = await request.arrayBuffer();
+  return { method, headers, signal, ...(body.byteLength > 0 && { body }) };
 }
 
 /** A response whose body is there at once. */

@@ -25,7 +25,8 @@ export async function rememberRequests(app: App): Promise<void> {
   }).slice(-10);
 }
 
-const kebab = (name: string) => name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
+/** The name as the AWS CLI writes it: `SSESpecification` is `sse-specification`. */
+const kebab = (name: string) => name.replace(/(.)([A-Z][a-z]+)/g, '$1-$2').replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 const snake = (name: string) => kebab(name).replaceAll('-', '_');
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 

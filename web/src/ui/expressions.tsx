@@ -3,7 +3,7 @@ import { batch, signal, useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ownerOf, words, type App } from '../app';
 import type { Sent } from '../explain';
-import type { TableView } from '../tables';
+import { indexOf, type TableView } from '../tables';
 import { EXPRESSION_KINDS, type Attributes, type ExplainedExpression, type Expression, type ExpressionItem, type ExpressionKind } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
 import { keyText } from '../value';
@@ -53,7 +53,7 @@ export function ExpressionsPanel({ app }: { app: App }) {
   const explain = async (of: TableView) => {
     try {
       const entered = read();
-      const explained = await app.control.of(ownerOf(of)).explainExpression(entered, of.name, index.value);
+      const explained = await app.control.of(ownerOf(of)).explainExpression(entered, of.name, indexOf(of, index.value)?.name ?? '');
       setShown({ text: entered.text, explained });
       trouble.value = '';
     } catch (error) {

@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ownerOf, words, type App } from '../app';
 import type { Attributes, StoredItem } from '../transport/control';
 import type { Account } from '../transport/dynamodb';
-import type { TableView } from '../tables';
-import { brief, keyText, plainItem, typedItem } from '../value';
+import { indexOf, type TableView } from '../tables';
+import { brief, itemOf, keyText, plainItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
 import { Icon } from './icon';
 import { useModal } from './modal';
@@ -28,10 +28,11 @@ const undo = signal<Change[]>([]);
 
 export function ItemsPanel({ app }: { app: App }) {
   const table = app.tables.current.value;
-  const index = useSignal('');
+  const chosen = useSignal('');
   const edited = useSignal<{ table: string; item: StoredItem | undefined } | undefined>(undefined);
   const trouble = useSignal('');
   if (!table) return <p class="quiet empty">No tables yet.</p>;
+  const index = indexOf(table, chosen.value)?.name ?? '';
   const takeBack = async () => {
     const change = undo.value.at(-1);
     if (!change) return;
@@ -50,7 +51,7 @@ export function ItemsPanel({ app }: { app: App }) {
         <TableChoice app={app} table={table} />
         <label class="line">
           Show
-          <select value={index.value} onChange={(event) => (index.value = event.currentTarget.value)}>
+          <select value={index} onChange={(event) => (chosen.value = event.currentTarget.value)}>
             <option value="">the table</option>
             {table.indexes.map(({ name }) => <option key={name} value={name}>index {name}</option>)}
           </select>
@@ -65,7 +66,7 @@ export function ItemsPanel({ app }: { app: App }) {
         </button>
       </div>
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
-      <ItemList key={`${table.id} ${index.value}`} app={app} table={table} index={index.value} onOpen={(item) => (edited.value = { table: table.name, item })} />
+      <ItemList key={`${table.id} ${index}`} app={app} table={table} index={index} onOpen={(item) => (edited.value = { table: table.name, item })} />
       {edited.value && <ItemEditor app={app} table={table} item={edited.value.item} onClose={() => (edited.value = undefined)} />}
     </div>
   );
@@ -153,7 +154,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
   const scroller = useRef<HTMLDivElement>(null);
   const [shown, setShown] = useState<Shown>({ from: 0, to: 30 });
   const { rows, total } = useRows(app, table, index, shown);
-  const keys = [...table.keys, ...(table.indexes.find(({ name }) => name === index)?.keys ?? [])].filter((key, at, all) => all.findIndex(({ name }) => name === key.name) === at);
+  const keys = [...table.keys, ...(indexOf(table, index)?.keys ?? [])].filter((key, at, all) => all.findIndex(({ name }) => name === key.name) === at);
   const names = keys.map(({ name }) => name);
 
   const measure = () => {
@@ -252,10 +253,7 @@ export function ItemEditor({ app, table, item, onClose }: { app: App; table: Tab
   const text = useSignal(JSON.stringify(plainItem(start), undefined, 2));
   const trouble = useSignal('');
 
-  const parsed = (): Attributes => {
-    const value = JSON.parse(text.value) as Record<string, unknown>;
-    return raw.value ? (value as Attributes) : typedItem(value);
-  };
+  const parsed = (): Attributes => (raw.value ? (JSON.parse(text.value) as Attributes) : itemOf(text.value));
   const turn = () => {
     try {
       const attributes = parsed();

@@ -1,7 +1,7 @@
 // The query builder: fields in, a request out, and the cost of the request.
 import { signal, useSignal } from '@preact/signals';
 import { words, type App } from '../app';
-import type { KeyPart, TableView } from '../tables';
+import { indexOf, type KeyPart, type TableView } from '../tables';
 import type { Attributes, AttributeValue } from '../transport/control';
 import { brief, keyText } from '../value';
 import { count, units } from '../words';
@@ -25,7 +25,8 @@ interface Filter {
 
 const hasValue = ({ operator }: Filter) => operator !== 'exists' && operator !== 'is absent';
 
-const index = signal('');
+/** The name of the chosen index. */
+const chosen = signal('');
 const partition = signal('');
 const comparison = signal('begins_with');
 const sort = signal('');
@@ -41,12 +42,13 @@ interface Built {
 
 /** The request that the fields describe: a Query if there is a partition key, otherwise a Scan. */
 function build(table: TableView): Built {
-  const keys = table.indexes.find(({ name }) => name === index.value)?.keys ?? table.keys;
+  const index = indexOf(table, chosen.value);
+  const keys = index?.keys ?? table.keys;
   const names: Record<string, string> = {};
   const values: Attributes = {};
   const value = (name: string, { type }: KeyPart, text: string) => ((values[name] = { [type]: text }), name);
   const body: Record<string, unknown> = { TableName: table.name };
-  if (index.value) body['IndexName'] = index.value;
+  if (index) body['IndexName'] = index.name;
   const [hash, range] = keys;
   if (hash && partition.value) {
     names['#pk'] = hash.name;
@@ -103,7 +105,8 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
   const trouble = useSignal('');
   const opened = useSignal<EditedItem | undefined>(undefined);
   if (!table) return <p class="quiet empty">No tables yet.</p>;
-  const keys = table.indexes.find(({ name }) => name === index.value)?.keys ?? table.keys;
+  const index = indexOf(table, chosen.value);
+  const keys = index?.keys ?? table.keys;
   const built = build(table);
   const run = async (more: Record<string, unknown> = {}) => {
     try {
@@ -116,7 +119,7 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
   // An index may lack attributes: the whole item is read from the table.
   const open = async (item: Attributes) => {
     const key = Object.fromEntries(table.keys.map(({ name }) => [name, item[name] ?? {}]));
-    const projection = table.indexes.find(({ name }) => name === index.value)?.projection ?? 'ALL';
+    const projection = index?.projection ?? 'ALL';
     try {
       const whole = projection === 'ALL' ? item : ((await app.request('GetItem', { TableName: table.name, Key: key, ConsistentRead: true })) as { Item?: Attributes }).Item;
       if (whole) opened.value = { key, item: whole };
@@ -137,7 +140,7 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
           <TableChoice app={app} table={table} />
           <label class="line">
             Index
-            <select value={index.value} onChange={(event) => (index.value = event.currentTarget.value)}>
+            <select value={index?.name ?? ''} onChange={(event) => (chosen.value = event.currentTarget.value)}>
               <option value="">none</option>
               {table.indexes.map(({ name }) => <option key={name} value={name}>{name}</option>)}
             </select>

@@ -72,9 +72,9 @@ export function Details({ app, request, onClose, onExpression }: { app: App; req
   );
 }
 
-/** The share of the read items that was returned. */
 const isRead = ({ accesses }: RecordedRequest) => accesses.some(({ act }) => act === 'Query' || act === 'Scan');
 
+/** The share of the read items that was returned. */
 function Proportion({ request }: { request: RecordedRequest }) {
   const { scanned, returned, readUnits } = request;
   if (request.status !== 200 || scanned === 0 || !isRead(request)) return null;

@@ -1,6 +1,7 @@
 //! The controls of tables.
 
 use super::ControlRequest;
+use crate::operation::tables::description;
 use crate::wire::control::{ControlResult, write_heat};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -10,6 +11,7 @@ impl ControlRequest<'_> {
     pub fn list_tables(&self, writer: &mut Writer) -> ControlResult<()> {
         let named = self.caller_or_shared().map(|caller| self.twin.scope(&caller));
         self.twin.run_due();
+        let now = self.twin.clock.now();
         let mut list = List::open(writer);
         for (scope, region) in self.twin.state.catalog().scopes() {
             if named.as_ref().is_some_and(|named| *named != scope) {
@@ -24,6 +26,7 @@ impl ControlRequest<'_> {
                     object.string("accessKey", &scope.account);
                     object.string("region", &scope.region);
                 }
+                object.string("status", description::status_at(&table, now));
                 object.integer("items", items as i64);
                 object.integer("bytes", bytes as i64);
                 object.close();

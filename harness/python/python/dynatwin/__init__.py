@@ -9,8 +9,8 @@
 [{'id': {'S': 'a'}}]
 
 The clients are boto3's and aiobotocore's own: botocore serializes, retries and raises as it does over a network, and
-its backoff
-uses the emulator's clock. :func:`mock` intercepts every client of the process, for code that creates its own.
+its backoff uses the emulator's clock. :func:`mock` intercepts every client of the process, for code that creates its
+own.
 """
 
 from dynatwin import controls

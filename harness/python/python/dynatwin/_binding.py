@@ -1,8 +1,7 @@
 """Binds clients and sessions of botocore and aiobotocore to a twin, which answers them instead of a network.
 
 A bound client's requests are answered in botocore's ``before-send`` event, so validation, serialization, retries and
-parsing
-remain botocore's own. Its backoff between attempts and the polling of its waiters use the twin's clock.
+parsing remain botocore's own. Its backoff between attempts and the polling of its waiters use the twin's clock.
 """
 
 from __future__ import annotations

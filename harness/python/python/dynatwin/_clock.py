@@ -88,8 +88,7 @@ class Clock:
         self, length: float | timedelta, real: Callable[[float], Awaitable[object]] | None = None
     ) -> None:
         """Sleeps on this clock without blocking the event loop. `real` sleeps in real time where that is needed;
-        ``asyncio.sleep`` by
-        default."""
+        ``asyncio.sleep`` by default."""
         if real is None:
             import asyncio
 

@@ -146,10 +146,9 @@ class Faults:
         """Adds a rule after the existing ones.
 
         The rule matches all requests with the given properties: an operation, a table, an index, the access key of a
-        `caller`, a
-        partition key or its prefix, a region, a window of the twin's clock (moments, or seconds from now; `lasting`
-        instead of
-        `until`). It acts on each, or on the `first` n, the `nth`, every nth, or a `share` from 0 to 1 of them.
+        `caller`, a partition key or its prefix, a region, a window of the twin's clock (moments, or seconds from now;
+        `lasting` instead of `until`). It acts on each, or on the `first` n, the `nth`, every nth, or a `share` from 0
+        to 1 of them.
 
         Raises ValueError for a rule that can never act.
         """

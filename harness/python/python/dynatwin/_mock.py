@@ -97,10 +97,11 @@ class _Catching:
         setattr(owner, name, functools.wraps(original)(replaced(original)))
 
     def _making_requests(self, original: Any) -> Any:
-        """Binds an endpoint before it sends its first request, to intercept clients that were created earlier."""
+        """Binds an endpoint before it sends a request if no twin answers it, to intercept clients that were created earlier,
+        and those that a twin has detached."""
 
         def make_request(endpoint: Any, operation_model: Any, request_dict: Any) -> Any:
-            if endpoint._endpoint_prefix in _binding.SERVICES and _binding.binding_of(endpoint) is None:
+            if endpoint._endpoint_prefix in _binding.SERVICES and not _is_answered(endpoint):
                 context = request_dict["context"]
                 _binding.bind(
                     endpoint,
@@ -128,6 +129,12 @@ class _Catching:
             return original(session, service_name, region_name, *args, **kwargs)
 
         return create_client
+
+
+def _is_answered(endpoint: Any) -> bool:
+    """Returns whether an endpoint is bound to a twin, and has not been detached from it."""
+    binding = _binding.binding_of(endpoint)
+    return binding is not None and binding.find() is not None
 
 
 _catching = _Catching()

@@ -98,7 +98,8 @@ class Twin:
         watch: bool = False,
         iam: AccessConfiguration | None = None,
     ) -> None:
-        clock = clock or ("now" if seed is None else "settable")
+        if clock is None:
+            clock = "now" if seed is None else "settable"
         settable, start, speed = _clock_of(clock)
         seed = _seed() if seed is None else seed
         if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
@@ -169,8 +170,7 @@ class Twin:
         """Answers a client, a resource, or every DynamoDB client that a session creates from now on.
 
         Sessions and clients are those of botocore, boto3, aiobotocore and aioboto3. Credentials and region select the
-        tables;
-        a session without them gets the default ones. Returns the target.
+        tables; a session without them gets the default ones. Returns the target.
         """
         target_of: Any = target
         client = getattr(getattr(target_of, "meta", None), "client", target_of)
@@ -181,7 +181,7 @@ class Twin:
         return target
 
     def detach(self) -> None:
-        """Detaches an attached client or session: its requests go to the network again."""
+        """Detaches all attached clients and sessions: their requests go to the network again."""
         for session in self._attached:
             session.remove()
         self._attached.clear()
@@ -493,7 +493,8 @@ class Twin:
             self.set_access(self._iam)
 
     def explain_access(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """What would be decided about a request, by which statement, and from which values. Nothing is carried out.
+        """Returns the decision on a request, the deciding statement and the values of the condition keys. The request is
+        not executed.
 
         Question and answer are those of ``POST /_dynatwin/access/explain``.
         """

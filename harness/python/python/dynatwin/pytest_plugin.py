@@ -82,8 +82,7 @@ def dynatwin(request: pytest.FixtureRequest, dynatwin_template: Twin) -> Generat
 
 class _Clients:
     """The clients and resources of the fixtures. They are created once, because that costs more than most tests, and
-    answered by
-    each test's own twin."""
+    answered by each test's own twin."""
 
     def __init__(self) -> None:
         self.twin: Twin | None = None
