@@ -127,6 +127,18 @@ fn is_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
+/// Fails for the name of a new directory that looks like an endpoint.
+fn check_directory(name: &str) -> Result<(), String> {
+    let port = |(host, port): (&str, &str)| !host.contains('/') && !port.is_empty() && port.parse::<u16>().is_ok();
+    if !Path::new(name).exists() && (name.contains("://") || name.rsplit_once(':').is_some_and(port)) {
+        let address = name.split_once("://").map_or(name, |(_, address)| address);
+        return Err(format!(
+            "{name} is neither a URL nor a directory; write http://{address} or ./{name}"
+        ));
+    }
+    Ok(())
+}
+
 impl Command {
     fn run(&self) -> Result<(), String> {
         let progress = Progress::new();
@@ -143,6 +155,7 @@ impl Command {
                 copy(&from, &to, &self.options, &report)?
             }
             (Some(from), false) => {
+                check_directory(&self.to)?;
                 from.expect_answer()?;
                 export(&from, &self.options.tables, Path::new(&self.to), &report)?
             }
@@ -470,6 +483,32 @@ mod tests {
             let endpoint = command.unwrap().unwrap().destination().unwrap();
             assert_eq!(endpoint.region(), "eu-west-1", "{url}");
         }
+    }
+
+    #[test]
+    fn a_new_directory_does_not_look_like_an_endpoint() {
+        let hint = |name: &str, url: &str| {
+            Err(format!(
+                "{name} is neither a URL nor a directory; write {url} or ./{name}"
+            ))
+        };
+        for (name, expect) in [
+            ("localhost:1", hint("localhost:1", "http://localhost:1")),
+            ("[::1]:1", hint("[::1]:1", "http://[::1]:1")),
+            ("ftp://x", hint("ftp://x", "http://x")),
+            ("./localhost:1", Ok(())),
+            ("a/b:1", Ok(())),
+            ("backup", Ok(())),
+            ("backup:new", Ok(())),
+            ("backup:", Ok(())),
+            (".", Ok(())),
+        ] {
+            assert_eq!(check_directory(name), expect, "{name}");
+        }
+        let command = parsed("copy", "--from http://localhost:1 --to localhost:2")
+            .unwrap()
+            .unwrap();
+        assert!(command.run().unwrap_err().contains("http://localhost:2"));
     }
 
     /// What begins as a URL is an endpoint, and everything else a file.

@@ -1,6 +1,6 @@
 //! The content of files: tables and their items.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
@@ -156,6 +156,38 @@ impl Seed {
         self.tables.retain(|table| stays(&table.name));
         self.items.retain(|items| stays(&items.table));
         found.into_iter().collect()
+    }
+
+    /// Adds the definitions of its tables to those of other seeds. Fails if a table is defined in two ways.
+    ///
+    /// ```
+    /// use dynatwin_seed::Seed;
+    ///
+    /// let file = |key: &str| format!(
+    ///     r#"{{"TableName": "Users", "KeySchema": [{{"AttributeName": "{key}", "KeyType": "HASH"}}],
+    ///     "AttributeDefinitions": [{{"AttributeName": "{key}", "AttributeType": "S"}}]}}"#
+    /// );
+    /// let mut defined = Default::default();
+    /// for (name, key, succeeds) in [("a.json", "id", true), ("b.json", "id", true), ("c.json", "name", false)] {
+    ///     let seed = Seed::parse(name, file(key).as_bytes())?;
+    ///     assert_eq!(seed.add_definitions(&mut defined).is_ok(), succeeds);
+    /// }
+    /// # Ok::<(), dynatwin_seed::Error>(())
+    /// ```
+    pub fn add_definitions(&self, defined: &mut HashMap<String, Table>) -> Result<(), Error> {
+        for table in &self.tables {
+            let first = defined.entry(table.name.clone()).or_insert_with(|| table.clone());
+            if first.create != table.create {
+                let problem = format!("table {} is defined differently in {}", table.name, first.file);
+                let error = Error::new(&table.file, problem);
+                return Err(if table.line == 0 {
+                    error
+                } else {
+                    error.at_line(table.line)
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Adds items that are all there.

@@ -1,6 +1,6 @@
 //! Creates an engine from the flags.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Read};
@@ -151,6 +151,7 @@ pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed
         format!(" for access key {access_key} in {region} (--shared-db shows them to all callers)")
     };
     let before: HashSet<String> = engine.tables(&caller).into_iter().collect();
+    let mut defined = HashMap::new();
     let read = flags.load.iter().map(|file| {
         let mut seed = Seed::read(file)?;
         let kept = seed.remove_tables(&before);
@@ -162,7 +163,9 @@ pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed
                 kept.join(", ")
             ),
         };
-        let loaded = load_engine(engine, &caller, seed, Existing::Skip)?;
+        seed.add_definitions(&mut defined)?;
+        // Another file may add items to a table that it defines in the same way.
+        let loaded = load_engine(engine, &caller, seed, Existing::Fill)?;
         let (tables, items) = (counted(loaded.tables, "table"), counted(loaded.items, "item"));
         Ok(format!("Loaded {tables} and {items} from {file}{who}.{kept}"))
     });
@@ -381,6 +384,46 @@ mod tests {
         }
         assert_eq!(engine.items(&caller, "Two").unwrap().len(), 1);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn tables_are_defined_in_one_way() {
+        let table = |key: &str, item: &str| {
+            format!(
+                r#"{{"TableName": "One", "AttributeDefinitions": [{{"AttributeName": "{key}", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "{key}", "KeyType": "HASH"}}], "Items": [{{"{key}": "{item}"}}]}}"#
+            )
+        };
+        let file = |name: &str| {
+            let name = format!("dynatwin-{name}-{}.json", std::process::id());
+            std::env::temp_dir().join(name).to_str().unwrap().to_owned()
+        };
+        let (one, two) = (file("one"), file("two"));
+        for (first, second, expect) in [
+            (vec![table("id", "a")], vec![table("id", "b")], Ok(2)),
+            (vec![table("id", "a"), table("id", "b")], vec![], Ok(2)),
+            (vec![table("id", "a")], vec![table("name", "b")], Err(&two)),
+            (vec![table("id", "a"), table("name", "b")], vec![], Err(&one)),
+        ] {
+            for (path, tables) in [(&one, &first), (&two, &second)] {
+                std::fs::write(path, format!("{{\"tables\": [\n{}]}}", tables.join(",\n"))).unwrap();
+            }
+            let words = ["--clock", "settable", "--shared-db", "--load", &one, "--load", &two];
+            let Ok(Invocation::Run(flags)) = parse(words.map(str::to_owned), |_| None) else {
+                panic!("{words:?}");
+            };
+            let engine = engine(&flags);
+            let loaded = load(&flags, &engine).map_err(|error| error.to_string());
+            let count = loaded.map(|_| engine.items(&owner(|_| None), "One").unwrap().len());
+            match (count, expect) {
+                (Err(error), Err(path)) => assert!(
+                    error.starts_with(path) && error.ends_with(&format!("table One is defined differently in {one}")),
+                    "{error}"
+                ),
+                (count, expect) => assert_eq!(count.ok(), expect.ok(), "{first:?} {second:?}"),
+            }
+        }
+        [one, two].iter().for_each(|path| std::fs::remove_file(path).unwrap());
     }
 
     /// The state of a clock is printed, not what was asked for.
