@@ -11,7 +11,7 @@ use std::cell::{Cell, OnceCell};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::thread::{self, JoinHandle};
@@ -58,10 +58,6 @@ struct Log {
     /// The length from which on a snapshot replaces the log.
     least: u64,
     state: Mutex<LogState>,
-    /// The number of changes that the log refused and the engine has: those that follow from earlier ones are applied even then.
-    missed: AtomicU64,
-    /// How many of them a snapshot contains.
-    recovered: AtomicU64,
     /// The clock's adjustment as it was last recorded.
     clock: (AtomicI64, AtomicI64),
 }
@@ -69,8 +65,21 @@ struct Log {
 #[derive(Default)]
 struct LogState {
     buffer: Vec<u8>,
-    /// Whether the last append failed.
+    /// Whether requests cannot append.
     failing: bool,
+    missing: Missing,
+}
+
+/// Where changes are that the log refused and the engine has: those that follow from earlier ones are applied even then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Missing {
+    /// There are none.
+    #[default]
+    None,
+    /// In memory only.
+    InMemory,
+    /// In the snapshot that is being written.
+    InUnfinishedSnapshot,
 }
 
 /// What an answer waits for before it is delivered.
@@ -146,8 +155,6 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
         form: Form::of(flags),
         least: flags.log_size,
         state: Mutex::default(),
-        missed: AtomicU64::new(0),
-        recovered: AtomicU64::new(0),
         clock: (AtomicI64::default(), AtomicI64::default()),
     });
     log.save_settings(engine.clock(), engine.clock().adjustment())
@@ -280,12 +287,15 @@ fn dynamodb_local_files(directory: &Path) -> Vec<String> {
 impl CommitSink for Log {
     fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
         let mut state = self.state();
-        // A commit may depend on the missed ones, so none is stored before them.
-        let appended = if self.lacks_changes() {
-            Err(AppendError::new(
-                "a snapshot of changes that could not be written is not stored yet",
-            ))
-        } else {
+        // A commit may depend on the missing changes, so it is stored after them. That of a request may be acknowledged, so it
+        // waits until their snapshot is finished.
+        let is_request = commit.origin == Origin::Request;
+        let may_append = match state.missing {
+            Missing::None => true,
+            Missing::InMemory => false,
+            Missing::InUnfinishedSnapshot => !is_request,
+        };
+        let appended = if may_append {
             state.buffer.clear();
             record::begin_commit(&mut state.buffer);
             commit.encode(&mut state.buffer);
@@ -294,14 +304,18 @@ impl CommitSink for Log {
             appended
                 .map(|_| ())
                 .map_err(|error| AppendError::new(error.to_string()))
+        } else {
+            Err(AppendError::new(
+                "a snapshot of changes that could not be written is not stored yet",
+            ))
         };
-        let failing = appended.is_err();
-        let changed = std::mem::replace(&mut state.failing, failing) != failing;
-        if failing && commit.origin != Origin::Request {
-            self.missed.fetch_add(1, Ordering::Relaxed);
+        if appended.is_err() && !is_request {
+            state.missing = Missing::InMemory;
         }
+        let failing = appended.is_err() || state.missing != Missing::None;
+        let changed = std::mem::replace(&mut state.failing, failing) != failing;
         drop(state);
-        if commit.origin == Origin::Request {
+        if is_request {
             APPENDED.set(true);
         }
         match &appended {
@@ -341,7 +355,7 @@ impl Log {
 
     /// Whether the engine has changes that neither the log nor a snapshot contains.
     fn lacks_changes(&self) -> bool {
-        self.missed.load(Ordering::Relaxed) != self.recovered.load(Ordering::Relaxed)
+        self.state().missing != Missing::None
     }
 
     /// Replaces the log with a snapshot of the engine's state.
@@ -350,12 +364,23 @@ impl Log {
             return Ok(());
         };
         writer.start()?;
-        engine.run_due();
-        // The snapshot contains the changes that are missed so far, and may contain later ones.
-        let missed = self.missed.load(Ordering::Relaxed);
-        self.write_state(engine, writer)?;
-        self.recovered.store(missed, Ordering::Relaxed);
-        Ok(())
+        // What is missing now is applied before the checkpoint, which locks all tables.
+        self.replace_missing(Missing::InMemory, Missing::InUnfinishedSnapshot);
+        let written = self.write_state(engine, writer);
+        let left = if written.is_ok() {
+            Missing::None
+        } else {
+            Missing::InMemory
+        };
+        self.replace_missing(Missing::InUnfinishedSnapshot, left);
+        written
+    }
+
+    fn replace_missing(&self, before: Missing, after: Missing) {
+        let mut state = self.state();
+        if state.missing == before {
+            state.missing = after;
+        }
     }
 
     /// Writes the engine's state to a snapshot that has divided the log. Commits since then are in both; opening skips them
