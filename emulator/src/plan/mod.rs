@@ -13,7 +13,7 @@ pub use paths::check_below_keys;
 pub use read::{Get, PageRange, PageRead, ReadSource, Select, VectorSearch, get, transact_get};
 pub use select::SelectRanges;
 pub use target::Target;
-pub use write::{Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
+pub use write::{DeferredError, Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
 
 use crate::context::{Context, Missing};
 use crate::error::ApiError;
