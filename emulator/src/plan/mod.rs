@@ -212,6 +212,10 @@ pub fn key_selection(
         if clauses.len() > 2 {
             return Err(ApiError::too_many_conditions(clauses.len(), limit));
         }
+        // The number is checked before the names (both DynamoDB Local and dynoxide).
+        if clauses.len() > limit {
+            return Err(condition_not_supported());
+        }
         // A missing equality of the partition key is reported before other missing elements (both DynamoDB Local and dynoxide).
         let hash = schema.hash.first().and_then(|attribute| clause_of(&attribute.name));
         if hash.is_some_and(|clause| !matches!(clause.operator, KeyOperator::Eq(_))) {
@@ -277,7 +281,6 @@ fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usiz
         return missed(&hash.name);
     }
     match schema.range.first() {
-        None if clauses > 1 => Some(condition_not_supported()),
         Some(range) if clauses > 1 && !has(&range.name) => missed(&range.name),
         _ => None,
     }
