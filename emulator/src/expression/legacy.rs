@@ -217,7 +217,10 @@ fn expectation((name, expected): &(Name, Expected)) -> Result<Checked<'_>, ApiEr
     let list = expected.attribute_value_list.as_deref();
     let Some(word) = expected.comparison_operator.as_deref() else {
         if list.is_some() {
-            return Err(ApiError::expected_list_without_operator(name));
+            return Err(match value {
+                Some(_) => ApiError::expected_value_and_list(name),
+                None => ApiError::expected_list_without_operator(name),
+            });
         }
         return match (expected.exists, value) {
             (Some(false), None) => Ok((name, Comparison::Null, &[])),

@@ -280,6 +280,10 @@ fn expectations() {
             "Value and AttributeValueList cannot be used together for Attribute: a",
         ),
         (
+            expected(Some("1"), Some(false), None, Some(&["1"])),
+            "Value and AttributeValueList cannot be used together for Attribute: a",
+        ),
+        (
             expected(Some("1"), Some(true), Some("EQ"), None),
             "Exists and ComparisonOperator cannot be used together for Attribute: a",
         ),
