@@ -256,7 +256,7 @@ pub fn key_selection(
             check_operand(index, attribute, value)?;
         }
         let KeyOperator::Eq(value) = &clause.operator else {
-            let range = range_of(token, &prefix, &clause.operator);
+            let range = range_of(token, &prefix, &clause.operator)?;
             return Ok(KeySelection {
                 range,
                 hash,
@@ -337,7 +337,7 @@ fn check_operand(index: Option<&Index>, attribute: &KeyAttribute, value: &Attrib
 }
 
 /// The keys with `prefix` whose next component satisfies an operator other than equality.
-fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRange {
+fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> Result<KeyRange, ApiError> {
     let with = |value: &AttributeValue| {
         let mut bytes = KeyBytes::from_slice(prefix);
         key::push_component(&mut bytes, value);
@@ -345,7 +345,7 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRan
     };
     let end = key::after_prefix(prefix);
     let nothing = || KeyRange::of_token(token, prefix.clone(), Some(prefix.clone()));
-    match operator {
+    Ok(match operator {
         KeyOperator::Eq(value) => KeyRange::of_token(token, with(value), key::after_prefix(&with(value))),
         KeyOperator::Lt(value) => KeyRange::of_token(token, prefix.clone(), Some(with(value))),
         KeyOperator::Le(value) => KeyRange::of_token(token, prefix.clone(), key::after_prefix(&with(value))),
@@ -359,12 +359,13 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRan
             match value {
                 AttributeValue::S(text) => key::push_prefix(&mut bytes, text.as_bytes()),
                 AttributeValue::B(raw) => key::push_prefix(&mut bytes, raw),
-                _ => return nothing(),
+                _ => return Ok(nothing()),
             }
             let upper = key::after_prefix(&bytes);
             KeyRange::of_token(token, bytes, upper)
         }
-    }
+        KeyOperator::NotIndexable(_) => return Err(ApiError::key_not_indexable()),
+    })
 }
 
 /// The position of an `ExclusiveStartKey` in the table or index. `None` if it does not fit the schema.
