@@ -187,10 +187,17 @@ fn plan_changes(
                 let applies = write.changes(&change);
                 changes.push(PlannedChange { at, applies, change });
             }
+            Err(error) if fails_transaction(write, &error) => return Err(error),
             Err(error) => *failure = Some(error),
         }
     }
     Ok(changes)
+}
+
+/// Whether the error of a write is its deferred one, and that one fails the whole transaction.
+fn fails_transaction(write: &Write<'_>, error: &ApiError) -> bool {
+    let deferred = write.deferred.as_ref();
+    deferred.is_some_and(|deferred| deferred.fails_transaction && deferred.error == *error)
 }
 
 /// Locks the items of a transaction that takes time until it ends.

@@ -47,6 +47,9 @@ impl Write<'_> {
         {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
+        if let Some(deferred) = &self.deferred {
+            return Err(deferred.error.clone());
+        }
         let new = match &self.action {
             WriteAction::Insert(_) if old.is_some() => return Err(ApiError::duplicate_item()),
             WriteAction::Put(item) | WriteAction::Insert(item) => Some(item.clone()),

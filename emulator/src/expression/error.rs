@@ -381,7 +381,7 @@ impl ApiError {
         ApiError::validation("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")
     }
 
-    pub(super) fn key_not_indexable() -> ApiError {
+    pub fn key_not_indexable() -> ApiError {
         ApiError::validation("Attempted conditional constraint is not an indexable operation")
     }
 

@@ -19,6 +19,8 @@ pub enum KeyOperator<'r> {
     /// From the first to the second, both included.
     Between(&'r AttributeValue, &'r AttributeValue),
     BeginsWith(&'r AttributeValue),
+    /// One of the legacy operators that no key attribute can have, and the first of its arguments, which are of one type.
+    NotIndexable(Option<&'r AttributeValue>),
 }
 
 impl<'r> KeyOperator<'r> {
@@ -30,10 +32,11 @@ impl<'r> KeyOperator<'r> {
             | KeyOperator::Le(value)
             | KeyOperator::Gt(value)
             | KeyOperator::Ge(value)
-            | KeyOperator::BeginsWith(value) => (value, None),
-            KeyOperator::Between(lower, upper) => (lower, Some(upper)),
+            | KeyOperator::BeginsWith(value) => (Some(value), None),
+            KeyOperator::Between(lower, upper) => (Some(lower), Some(upper)),
+            KeyOperator::NotIndexable(value) => (value, None),
         };
-        std::iter::once(first).chain(second)
+        first.into_iter().chain(second)
     }
 }
 

@@ -217,7 +217,10 @@ fn expectation((name, expected): &(Name, Expected)) -> Result<Checked<'_>, ApiEr
     let list = expected.attribute_value_list.as_deref();
     let Some(word) = expected.comparison_operator.as_deref() else {
         if list.is_some() {
-            return Err(ApiError::expected_list_without_operator(name));
+            return Err(match value {
+                Some(_) => ApiError::expected_value_and_list(name),
+                None => ApiError::expected_list_without_operator(name),
+            });
         }
         return match (expected.exists, value) {
             (Some(false), None) => Ok((name, Comparison::Null, &[])),
@@ -267,7 +270,7 @@ fn condition<'r>(member: &str, (name, condition): &'r (Name, LegacyCondition)) -
     Ok((name, comparison, arguments))
 }
 
-/// Lowers `KeyConditions`. Their number and keys are checked against the table's schema later.
+/// Lowers `KeyConditions`. Their number, keys and operators are checked against the table's schema later.
 pub fn key_conditions(conditions: &[(Name, LegacyCondition)]) -> Result<KeyCondition<'_>, ApiError> {
     let clause = |entry| {
         let (name, comparison, arguments) = condition("keyConditions", entry)?;
@@ -279,12 +282,12 @@ pub fn key_conditions(conditions: &[(Name, LegacyCondition)]) -> Result<KeyCondi
             (Comparison::Plain(Operator::Ge), [value]) => KeyOperator::Ge(value),
             (Comparison::Plain(Operator::BeginsWith), [value]) => KeyOperator::BeginsWith(value),
             (Comparison::Plain(Operator::Between), [lower, upper]) => KeyOperator::Between(lower, upper),
-            _ => return Err(ApiError::key_not_indexable()),
+            (_, arguments) => KeyOperator::NotIndexable(arguments.first()),
         };
         let name = Name::new(name);
         Ok(KeyClause { name, operator })
     };
-    let clauses = conditions.iter().map(clause).collect::<Result<_, _>>()?;
+    let clauses = conditions.iter().map(clause).collect::<Result<_, ApiError>>()?;
     Ok(KeyCondition { clauses })
 }
 

@@ -13,7 +13,7 @@ pub use paths::check_below_keys;
 pub use read::{Get, PageRange, PageRead, ReadSource, Select, VectorSearch, get, transact_get};
 pub use select::SelectRanges;
 pub use target::Target;
-pub use write::{Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
+pub use write::{DeferredError, Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
 
 use crate::context::{Context, Missing};
 use crate::error::ApiError;
@@ -212,6 +212,10 @@ pub fn key_selection(
         if clauses.len() > 2 {
             return Err(ApiError::too_many_conditions(clauses.len(), limit));
         }
+        // The number is checked before the names (both DynamoDB Local and dynoxide).
+        if clauses.len() > limit {
+            return Err(condition_not_supported());
+        }
         // A missing equality of the partition key is reported before other missing elements (both DynamoDB Local and dynoxide).
         let hash = schema.hash.first().and_then(|attribute| clause_of(&attribute.name));
         if hash.is_some_and(|clause| !matches!(clause.operator, KeyOperator::Eq(_))) {
@@ -252,7 +256,7 @@ pub fn key_selection(
             check_operand(index, attribute, value)?;
         }
         let KeyOperator::Eq(value) = &clause.operator else {
-            let range = range_of(token, &prefix, &clause.operator);
+            let range = range_of(token, &prefix, &clause.operator)?;
             return Ok(KeySelection {
                 range,
                 hash,
@@ -277,7 +281,6 @@ fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usiz
         return missed(&hash.name);
     }
     match schema.range.first() {
-        None if clauses > 1 => Some(condition_not_supported()),
         Some(range) if clauses > 1 && !has(&range.name) => missed(&range.name),
         _ => None,
     }
@@ -334,7 +337,7 @@ fn check_operand(index: Option<&Index>, attribute: &KeyAttribute, value: &Attrib
 }
 
 /// The keys with `prefix` whose next component satisfies an operator other than equality.
-fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRange {
+fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> Result<KeyRange, ApiError> {
     let with = |value: &AttributeValue| {
         let mut bytes = KeyBytes::from_slice(prefix);
         key::push_component(&mut bytes, value);
@@ -342,7 +345,7 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRan
     };
     let end = key::after_prefix(prefix);
     let nothing = || KeyRange::of_token(token, prefix.clone(), Some(prefix.clone()));
-    match operator {
+    Ok(match operator {
         KeyOperator::Eq(value) => KeyRange::of_token(token, with(value), key::after_prefix(&with(value))),
         KeyOperator::Lt(value) => KeyRange::of_token(token, prefix.clone(), Some(with(value))),
         KeyOperator::Le(value) => KeyRange::of_token(token, prefix.clone(), key::after_prefix(&with(value))),
@@ -356,12 +359,13 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRan
             match value {
                 AttributeValue::S(text) => key::push_prefix(&mut bytes, text.as_bytes()),
                 AttributeValue::B(raw) => key::push_prefix(&mut bytes, raw),
-                _ => return nothing(),
+                _ => return Ok(nothing()),
             }
             let upper = key::after_prefix(&bytes);
             KeyRange::of_token(token, bytes, upper)
         }
-    }
+        KeyOperator::NotIndexable(_) => return Err(ApiError::key_not_indexable()),
+    })
 }
 
 /// The position of an `ExclusiveStartKey` in the table or index. `None` if it does not fit the schema.

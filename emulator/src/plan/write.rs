@@ -41,12 +41,31 @@ pub struct Write<'r> {
     pub show_item: bool,
     /// Whether the condition holds for an item that does not exist.
     pub passes_if_missing: bool,
+    /// The error of an update that no item can take.
+    pub deferred: Option<DeferredError>,
+}
+
+/// An error that is known before the item is read, but reported only if the condition holds (docs/behavior: 02 9.4).
+pub struct DeferredError {
+    pub error: ApiError,
+    /// Whether it fails a whole transaction, instead of being the reason of its action.
+    pub fails_transaction: bool,
 }
 
 impl Write<'_> {
     /// The value of the item's partition key.
     pub fn partition(&self) -> Option<&AttributeValue> {
         self.target.partition_of(&self.attributes)
+    }
+
+    /// Reports an update of a key attribute of the table before the condition, as statements do.
+    pub fn check_update_keys(&self) -> Result<(), ApiError> {
+        match &self.action {
+            WriteAction::Update {
+                update: Some(update), ..
+            } if self.deferred.is_some() => check_update_keys(self.target.definition(), update),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -90,10 +109,12 @@ fn whole<'r>(
         condition: condition.condition,
         show_item: condition.show_item,
         passes_if_missing: false,
+        deferred: None,
     })
 }
 
-/// Plans a write of an item by its `Key`. The key is checked before an update's changes of key attributes.
+/// Plans a write of an item by its `Key`. The key is checked at once, an update's changes of key attributes after the
+/// condition.
 pub fn keyed<'r>(
     target: Target,
     key: impl Into<Cow<'r, Map>>,
@@ -103,14 +124,16 @@ pub fn keyed<'r>(
     let attributes = key.into();
     let definition = target.definition();
     let key = Key::of_key(&definition.key, &attributes)?;
-    if let WriteAction::Update {
-        update: Some(update), ..
-    } = &action
-    {
-        check_update_keys(definition, update)?;
-        check_below_keys(definition, update.paths())?;
-        check_update_index_keys(definition, update)?;
-    }
+    let deferred = match &action {
+        WriteAction::Update {
+            update: Some(update), ..
+        } => check_update(definition, update).err(),
+        _ => None,
+    };
+    let deferred = deferred.map(|error| DeferredError {
+        error,
+        fails_transaction: false,
+    });
     Ok(Write {
         target,
         key,
@@ -119,7 +142,15 @@ pub fn keyed<'r>(
         condition: condition.condition,
         show_item: condition.show_item,
         passes_if_missing: false,
+        deferred,
     })
+}
+
+/// Checks an update against the keys of the table and its indexes, as far as possible without the item.
+fn check_update(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
+    check_update_keys(definition, update)?;
+    check_below_keys(definition, update.paths())?;
+    check_update_index_keys(definition, update)
 }
 
 /// Checks that an update changes no key attribute of the table.

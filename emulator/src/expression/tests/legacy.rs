@@ -280,6 +280,10 @@ fn expectations() {
             "Value and AttributeValueList cannot be used together for Attribute: a",
         ),
         (
+            expected(Some("1"), Some(false), None, Some(&["1"])),
+            "Value and AttributeValueList cannot be used together for Attribute: a",
+        ),
+        (
             expected(Some("1"), Some(true), Some("EQ"), None),
             "Exists and ComparisonOperator cannot be used together for Attribute: a",
         ),
@@ -319,14 +323,21 @@ fn keys() {
     let begins = [condition("pk", "BEGINS_WITH", &["B|a"])];
     let lowered = legacy::key_conditions(&begins).unwrap();
     assert_eq!(lowered.clauses[0].operator, KeyOperator::BeginsWith(&value("B|a")));
-    const INDEXABLE: &str = "Attempted conditional constraint is not an indexable operation";
+    for (operator, arguments) in [
+        ("NE", &["1"][..]),
+        ("NULL", &[]),
+        ("IN", &["1", "2"]),
+        ("CONTAINS", &["1"]),
+        ("NOT_CONTAINS", &["1"]),
+        ("NOT_NULL", &[]),
+    ] {
+        let conditions = [condition("sk", operator, arguments)];
+        let lowered = legacy::key_conditions(&conditions).unwrap();
+        let first = arguments.first().map(|argument| value(argument));
+        let expect = KeyOperator::NotIndexable(first.as_ref());
+        assert_eq!(lowered.clauses[0].operator, expect, "{operator}");
+    }
     for (case, expected) in [
-        (condition("sk", "NE", &["1"]), INDEXABLE),
-        (condition("sk", "NULL", &[]), INDEXABLE),
-        (condition("sk", "IN", &["1"]), INDEXABLE),
-        (condition("sk", "CONTAINS", &["1"]), INDEXABLE),
-        (condition("sk", "NOT_CONTAINS", &["1"]), INDEXABLE),
-        (condition("sk", "NOT_NULL", &[]), INDEXABLE),
         (
             condition("pk", "", &["1"]),
             "1 validation error detected: Value null at 'keyConditions.pk.member.comparisonOperator' failed to satisfy constraint: Member must not be null",

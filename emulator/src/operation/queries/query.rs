@@ -258,17 +258,16 @@ pub(in crate::operation) fn check_filter_keys(
 ) -> Result<(), ApiError> {
     plan::check_below_keys(definition, filter.paths())?;
     let schema = index.map_or(&definition.key, |index| &index.key);
-    for path in filter.paths() {
-        let name = path.name();
-        if !schema.contains(name) {
-            continue;
-        }
-        let what = if legacy { "QueryFilter" } else { "Filter Expression" };
-        return Err(ApiError::validation(format!(
-            "{what} can only contain non-primary key attributes: Primary key attribute: {name}"
-        )));
-    }
-    Ok(())
+    // Of several, the first in the order of the key is reported, not of the filter (DynamoDB Local and dynoxide).
+    let filtered = schema
+        .attributes()
+        .find(|attribute| filter.paths().any(|path| path.name() == attribute.name));
+    let Some(attribute) = filtered else { return Ok(()) };
+    let what = if legacy { "QueryFilter" } else { "Filter Expression" };
+    Err(ApiError::validation(format!(
+        "{what} can only contain non-primary key attributes: Primary key attribute: {}",
+        attribute.name
+    )))
 }
 
 /// The queried values of the partition key attributes.

@@ -117,7 +117,9 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
                 charged: false,
             };
             // The clause contains the key, so it never holds for a missing item.
-            plan::keyed(target, key, action, write_condition(condition))
+            let write = plan::keyed(target, key, action, write_condition(condition))?;
+            write.check_update_keys()?;
+            Ok(write)
         }
         Statement::Delete { condition, .. } => {
             let mut write = plan::keyed(target, key, WriteAction::Delete, write_condition(condition))?;

@@ -12,8 +12,9 @@ use crate::operation::dump;
 use crate::operation::items::single_write;
 use crate::operation::output;
 use crate::operation::transactions::transaction::{self, Attempt, TransactionItems};
-use crate::plan::{self, Access, Get, ItemAccess, Target, Write, WriteAction, WriteCondition};
+use crate::plan::{self, Access, DeferredError, Get, ItemAccess, Target, Write, WriteAction, WriteCondition};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
+use crate::schema::Definition;
 use crate::sort;
 use crate::value::{Item, Map, SentItem, Text};
 use crate::wire::encode::Writer;
@@ -375,7 +376,7 @@ fn find_targets(context: &Context<'_>, steps: &[CheckedAction<'_>]) -> Result<Ve
     Ok(targets)
 }
 
-/// Empty keys, of tables and indexes, are violations of the whole request, not reasons of a cancellation.
+/// Empty keys, and empty index keys of items, are violations of the whole request, not reasons of a cancellation.
 fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), ApiError> {
     let definition = target.definition();
     let attributes = match &step.kind {
@@ -395,17 +396,18 @@ fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), Api
             });
             empty.map_or(Ok(()), Err)
         }),
-        ActionKind::Update(update, _) => {
-            let empty = |name: &str| definition.indexes().any(|index| index.key.contains(name));
-            let kind = update
-                .iter()
-                .flat_map(Update::targets)
-                .filter(|target| !target.path.is_nested() && empty(target.path.name()))
-                .find_map(|target| target.constant.and_then(key::empty_key_type));
-            kind.map_or(Ok(()), |kind| Err(ApiError::empty_index_key_update(kind)))
-        }
-        ActionKind::Delete(_) | ActionKind::Check(_) => Ok(()),
+        ActionKind::Update(..) | ActionKind::Delete(_) | ActionKind::Check(_) => Ok(()),
     }
+}
+
+/// The error of an update that sets an attribute in the key of an index to an empty value.
+fn empty_index_key(definition: &Definition, update: &Update<'_>) -> Option<ApiError> {
+    let is_key = |name: &str| definition.indexes().any(|index| index.key.contains(name));
+    update
+        .targets()
+        .filter(|target| !target.path.is_nested() && is_key(target.path.name()))
+        .find_map(|target| target.constant.and_then(key::empty_key_type))
+        .map(ApiError::empty_index_key_update)
 }
 
 /// Checks the size of a transaction: items, keys and expressions together.
@@ -428,8 +430,27 @@ fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiEr
         ActionKind::Check(key) => plan::keyed(target, key, WriteAction::Check, condition),
         ActionKind::Update(update, key) => {
             let action = WriteAction::Update { update, charged: false };
-            plan::keyed(target, key, action, condition)
+            let mut write = plan::keyed(target, key, action, condition)?;
+            if write.deferred.is_some() {
+                fail_transaction_if_empty(&mut write);
+            }
+            Ok(write)
         }
+    }
+}
+
+/// An empty index key fails the whole request, unless the action's own condition fails.
+#[cold]
+fn fail_transaction_if_empty(write: &mut Write<'_>) {
+    if let WriteAction::Update {
+        update: Some(update), ..
+    } = &write.action
+        && let Some(error) = empty_index_key(write.target.definition(), update)
+    {
+        write.deferred = Some(DeferredError {
+            error,
+            fails_transaction: true,
+        });
     }
 }
 

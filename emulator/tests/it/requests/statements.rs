@@ -189,11 +189,8 @@ impl History {
             (_, Some(_)) | (WriteAction::Put(_), None) => outcome,
             // A missing item is none to update, and its deletion succeeds whatever the condition.
             (WriteAction::Delete, None) if !matches!(outcome, Outcome::Invalid) => Outcome::Done(None),
-            _ => match outcome {
-                Outcome::Invalid => Outcome::Invalid,
-                Outcome::Cannot | Outcome::Open => Outcome::Open,
-                _ => Outcome::ConditionFails,
-            },
+            (_, None) if matches!(outcome, Outcome::Invalid) => Outcome::Invalid,
+            (_, None) => Outcome::ConditionFails,
         }
     }
 

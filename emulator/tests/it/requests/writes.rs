@@ -113,10 +113,7 @@ impl Write {
             WriteAction::Put(item) => Some(item.clone()),
             WriteAction::Delete => None,
             WriteAction::Check => old.cloned(),
-            // Constants of a wrong type may be refused before the condition is evaluated.
-            WriteAction::Update(_) if !self.fits_indexes(table) => {
-                return if fails { Outcome::Open } else { Outcome::Cannot };
-            }
+            WriteAction::Update(_) if !fails && !self.fits_indexes(table) => return Outcome::Cannot,
             WriteAction::Update(_) => match update.apply(&self.key, old) {
                 Ok(Some(new)) if !fails && !table.fits_indexes(&new) => return Outcome::Cannot,
                 Ok(new) => new,
