@@ -1,3 +1,4 @@
+mod filling;
 mod replicas;
 
 use super::*;

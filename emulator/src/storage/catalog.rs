@@ -1,7 +1,7 @@
 //! All tables, by account and region, then by name.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
@@ -28,26 +28,42 @@ use crate::value::Name;
 
 /// The tables of a region by name, in the order of ListTables.
 #[derive(Debug, Default)]
-pub struct Tables(RwLock<SortedMap<Name, Arc<Table>>>);
+pub struct Tables {
+    listed: RwLock<SortedMap<Name, Arc<Table>>>,
+    /// Tables that have been created and not listed: while they are filled, only a checkpoint sees them. The lock encloses
+    /// no other.
+    unlisted: Mutex<Vec<Weak<Table>>>,
+}
 
 /// The tables of a region, locked for writing.
-pub struct TablesGuard<'t>(RwLockWriteGuard<'t, SortedMap<Name, Arc<Table>>>);
+pub struct TablesGuard<'t> {
+    listed: RwLockWriteGuard<'t, SortedMap<Name, Arc<Table>>>,
+    unlisted: &'t Mutex<Vec<Weak<Table>>>,
+}
 
 impl Deref for TablesGuard<'_> {
     type Target = SortedMap<Name, Arc<Table>>;
 
     fn deref(&self) -> &SortedMap<Name, Arc<Table>> {
-        &self.0
+        &self.listed
     }
 }
 
 impl Tables {
     pub fn read(&self) -> RwLockReadGuard<'_, SortedMap<Name, Arc<Table>>> {
-        self.0.read()
+        self.listed.read()
     }
 
     pub fn write(&self) -> TablesGuard<'_> {
-        TablesGuard(self.0.write())
+        TablesGuard {
+            listed: self.listed.write(),
+            unlisted: &self.unlisted,
+        }
+    }
+
+    /// The tables that have been created and not listed.
+    pub(super) fn unlisted(&self) -> Vec<Arc<Table>> {
+        self.unlisted.lock().iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -63,7 +79,10 @@ impl TablesGuard<'_> {
 
     pub(super) fn list(&mut self, _: &Committed<'_>, table: &Arc<Table>) {
         table.register_streams();
-        self.0.insert(table.name.clone(), Arc::clone(table));
+        self.listed.insert(table.name.clone(), Arc::clone(table));
+        // A table that was dropped is forgotten, too.
+        let is_unlisted = |each: &Weak<Table>| each.upgrade().is_some_and(|each| !Arc::ptr_eq(&each, table));
+        self.unlisted.lock().retain(is_unlisted);
     }
 
     /// Creates a table and lists it, as a replica of a group whose other tables are `others`.
@@ -91,7 +110,7 @@ impl TablesGuard<'_> {
 
     /// Drops the table of a name.
     pub(super) fn remove(&mut self, _: &Committed<'_>, name: &str) -> Option<Arc<Table>> {
-        self.0.remove(name)
+        self.listed.remove(name)
     }
 }
 
@@ -153,14 +172,16 @@ impl Region {
         identity: TableIdentity,
         settings: TableSettings,
         now: Moment,
-    ) -> Result<Table, AppendError> {
+    ) -> Result<Arc<Table>, AppendError> {
         let committed = self.host.log.begin(now, Origin::Request, || {
             vec![Mutation::CreateTable {
                 identity: identity.clone(),
                 settings: Box::new(settings.clone()),
             }]
         })?;
-        Ok(self.new_table(&committed, identity, settings))
+        let table = Arc::new(self.new_table(&committed, identity, settings));
+        self.tables.unlisted.lock().push(Arc::downgrade(&table));
+        Ok(table)
     }
 
     pub(super) fn new_table(&self, _: &Committed<'_>, identity: TableIdentity, settings: TableSettings) -> Table {

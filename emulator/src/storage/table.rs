@@ -549,6 +549,9 @@ impl Table {
             if slice.is_empty() {
                 break;
             }
+            // Before the log: no request knows the table yet, but a checkpoint does.
+            let mut locked: Vec<_> = self.partitions.iter().map(Partition::write).collect();
+            let shape = self.shape();
             let committed = self.host.log.begin(now, Origin::Request, || {
                 let put = |(key, item): &(Key, Item)| Mutation::ChangeItem {
                     table: self.ordinal,
@@ -563,10 +566,16 @@ impl Table {
                 if let Some(ledger) = self.capacity.lock().as_mut() {
                     ledger.weigh(key.token, item.size());
                 }
-                self.change_item(&committed, key, Some(item), Cause::Request, None);
+                let place = self.partition_of(key.token);
+                if let Some(contents) = locked.get_mut(place) {
+                    let old = contents.get(&key).cloned();
+                    let change = Change::new(&shape.definition, key, old, Some(item));
+                    self.apply(&committed, self.partition(place), contents, &shape, &change);
+                }
             }
+            drop(committed);
+            self.complete_indexes();
         }
-        self.complete_indexes();
         Ok(())
     }
 

@@ -28,6 +28,7 @@ mod faults;
 mod histories;
 mod imports;
 mod inspect;
+mod interruptions;
 mod items;
 mod journal;
 mod lag;

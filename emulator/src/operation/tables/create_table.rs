@@ -180,7 +180,7 @@ pub(in crate::operation) fn make(
     extras: Extras,
 ) -> Result<Arc<Table>, ApiError> {
     let (identity, settings) = plan_table(context, region, name, definition, extras);
-    let table = Arc::new(region.create_table(identity, settings, context.now)?);
+    let table = region.create_table(identity, settings, context.now)?;
     watch(context, &table);
     Ok(table)
 }

@@ -74,7 +74,7 @@ pub struct CommitLog {
     attached: Hint,
     /// The sequence number of the last commit.
     last: Counter,
-    sink: Mutex<Option<Arc<dyn CommitSink>>>,
+    sink: Mutex<Sink>,
 }
 
 impl fmt::Debug for CommitLog {
@@ -86,7 +86,14 @@ impl fmt::Debug for CommitLog {
     }
 }
 
-type Sink = Option<Arc<dyn CommitSink>>;
+/// Where commits are appended.
+#[derive(Default)]
+struct Sink {
+    attached: Option<Arc<dyn CommitSink>>,
+    /// A change that was applied before a sink was attached, or that the sink has refused so far. It precedes all other
+    /// commits.
+    owed: Option<EncodedCommit>,
+}
 
 /// A commit that is being applied: permission to change the state. No other commit is appended until it is dropped.
 #[derive(Debug)]
@@ -114,13 +121,46 @@ impl Committed<'_> {
 }
 
 impl CommitLog {
-    /// Passes all commits from now on to a sink; the next has the sequence number after `last`. Changes of concurrent
-    /// requests may be missed: attach the sink before the engine is shared, or while all tables are locked.
+    /// Passes all commits from now on to a sink, and first the one that is owed; the next has the sequence number after
+    /// `last`. Changes of concurrent requests may be missed: attach the sink before the engine is shared, or while all
+    /// tables are locked.
     pub fn attach(&self, sink: Arc<dyn CommitSink>, last: u64) {
         let mut there = self.sink.lock();
         self.last.store(last, Ordering::Relaxed);
-        *there = Some(sink);
+        there.attached = Some(sink);
+        // If the sink refuses it, it is appended before the next commit.
+        let _ = self.append_owed(&mut there);
         self.attached.store(true, Ordering::Relaxed);
+    }
+
+    /// Adds a commit for a change that was applied without a sink: the first that a sink receives. Like due work it
+    /// follows from the commits before it, so it is not lost with a sink that refuses it. Later commits do not fit
+    /// the state without it, and are refused until the sink has it.
+    pub(in crate::storage) fn owe(&self, time: Moment, mutation: Mutation) {
+        let mut there = self.sink.lock();
+        if there.attached.is_none() {
+            there.owed = Some(EncodedCommit::new(Commit {
+                time,
+                origin: Origin::Clock,
+                sequence: 0,
+                mutations: vec![mutation],
+            }));
+        }
+    }
+
+    fn append_owed(&self, there: &mut Sink) -> Result<(), AppendError> {
+        if let (Some(sink), Some(owed)) = (&there.attached, &mut there.owed) {
+            self.append_next(sink, owed)?;
+            there.owed = None;
+        }
+        Ok(())
+    }
+
+    fn append_next(&self, sink: &Arc<dyn CommitSink>, commit: &mut EncodedCommit) -> Result<(), AppendError> {
+        commit.set_sequence(self.last.load(Ordering::Relaxed) + 1);
+        sink.append(commit)?;
+        self.last.store(commit.sequence, Ordering::Release);
+        Ok(())
     }
 
     /// Whether there is a sink.
@@ -174,12 +214,12 @@ impl CommitLog {
             sequence: 0,
             mutations,
         });
-        let turn = self.sink.lock();
-        let is_removed = removed.is_some_and(|removed| removed.load(Ordering::Relaxed));
-        if let Some(sink) = turn.as_ref().filter(|_| !is_removed) {
-            commit.set_sequence(self.last.load(Ordering::Relaxed) + 1);
-            sink.append(&commit)?;
-            self.last.store(commit.sequence, Ordering::Release);
+        let mut turn = self.sink.lock();
+        if removed.is_none_or(|removed| !removed.load(Ordering::Relaxed)) {
+            self.append_owed(&mut turn)?;
+            if let Some(sink) = &turn.attached {
+                self.append_next(sink, &mut commit)?;
+            }
         }
         Ok(Committed {
             time,

@@ -202,6 +202,9 @@ pub enum Mutation {
         shard: String,
         records: Vec<Record>,
     },
+    /// The operations in progress are those of a process that has ended: what is incomplete is completed, or fails. Each
+    /// table gets the conditions that hold for it, and tables that are not listed are dropped.
+    EndInterrupted,
     /// Everything is removed: tables, backups, tokens, conditions of single tables.
     Reset,
 }

@@ -84,9 +84,9 @@ impl ReplicaGroup {
         Ok(())
     }
 
-    /// Completes the operations that are incomplete at the end of a replay: copies of items, and settings that not all
-    /// replicas have.
-    pub(super) fn finish(&self, committed: &Committed<'_>) {
+    /// Completes the operations of a process that has ended: copies of items, and settings that not all replicas have.
+    /// Returns whether there were any.
+    pub(super) fn end_interrupted(&self, committed: &Committed<'_>) -> bool {
         let (mut state, tables) = (GroupState::clone(&self.state()), self.tables());
         let now = committed.time;
         if let Some(change) = state.synchronizing.take()
@@ -109,9 +109,11 @@ impl ReplicaGroup {
             }
             replica.active_at = now;
         }
-        if state != *self.state() {
+        let changed = state != *self.state();
+        if changed {
             apply(committed, &state, &tables);
         }
+        changed
     }
 }
 

@@ -83,6 +83,7 @@ impl Checkpoint {
         self.parts.push_back(CheckpointPart::Mutation(Box::new(mutation)));
     }
 
+    /// A table, without its listing.
     fn push_table(&mut self, table: &Table, shape: &Shape, contents: &[RwLockReadGuard<'_, Contents>]) {
         let id = table.ordinal;
         self.push(Mutation::CreateTable {
@@ -138,7 +139,6 @@ impl Checkpoint {
                 });
             }
         }
-        self.push(Mutation::ListTable { table: id });
     }
 
     /// The versions of items.
@@ -317,14 +317,23 @@ impl Catalog {
     /// The whole state, if these are its regions while the log is paused.
     fn checkpoint_of(&self, scopes: &[(Scope, Arc<Region>)], now: Moment) -> Option<Checkpoint> {
         let listed: Vec<_> = scopes.iter().map(|(_, region)| region.tables.read()).collect();
-        let mut tables: Vec<&Arc<Table>> = listed.iter().flat_map(|tables| tables.values()).collect();
+        let unlisted =
+            || -> Vec<Arc<Table>> { scopes.iter().flat_map(|(_, region)| region.tables.unlisted()).collect() };
+        let ordinal = |table: &Arc<Table>| table.ordinal;
+        let filled = unlisted();
+        let hidden: Vec<TableId> = filled.iter().map(ordinal).collect();
+        let mut tables: Vec<&Arc<Table>> = listed
+            .iter()
+            .flat_map(|tables| tables.values())
+            .chain(&filled)
+            .collect();
         sort::sort_by_key(&mut tables, |table| table.ordinal);
         let locked: Vec<_> = tables.iter().map(|table| table.read_all()).collect();
         let transfers: Vec<_> = scopes.iter().map(|(_, region)| region.transfers.lock()).collect();
         let backups: Vec<_> = scopes.iter().map(|(_, region)| region.backups.lock()).collect();
         let shapes: Vec<_> = tables.iter().map(|table| table.lock_shape()).collect();
         let paused = self.log().pause(now);
-        if !self.consists_of(scopes) {
+        if !self.consists_of(scopes) || !unlisted().iter().map(ordinal).eq(hidden.iter().copied()) {
             return None;
         }
         let mut checkpoint = Checkpoint {
@@ -349,6 +358,9 @@ impl Catalog {
         for ((table, contents), shape) in tables.iter().zip(&locked).zip(&shapes) {
             if !shape.is_gone(now) {
                 checkpoint.push_table(table, shape, contents);
+                if !hidden.contains(&table.ordinal) {
+                    checkpoint.push(Mutation::ListTable { table: table.ordinal });
+                }
             }
         }
         let mut groups: Vec<_> = tables.iter().filter_map(|table| group_of(table, now)).collect();
@@ -358,12 +370,12 @@ impl Catalog {
             checkpoint.push(replica::mutation(&group));
             checkpoint.push_claims(&tables, &group);
         }
-        let mut hidden = TableId::MAX;
+        let mut unused = TableId::MAX;
         for (((scope, _), backups), transfers) in scopes.iter().zip(&backups).zip(&transfers) {
             let is_kept = |backup: &&Arc<Backup>| backup.expires.is_none_or(|end| now < end);
             for backup in backups.by_place.values().filter(is_kept) {
-                checkpoint.push_backup(scope, backup, hidden);
-                hidden -= 1;
+                checkpoint.push_backup(scope, backup, unused);
+                unused -= 1;
             }
             // Their ARNs are not used again.
             for arn in backups.deleted(now) {

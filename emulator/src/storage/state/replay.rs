@@ -106,39 +106,66 @@ impl<'c> Replay<'c> {
         })
     }
 
-    /// Ends the replay at `now`: gives each table the conditions that hold for it, completes work that no commit has completed, and
-    /// recounts capacity.
+    /// Ends the replay at `now`: completes the operations that no commit has completed, or lets them fail; gives each table the
+    /// conditions that hold for it; and recounts capacity. If this changes the state, a sink that is attached later receives
+    /// the change as its first commit.
     pub fn finish(self, now: Moment) {
+        let catalog = self.catalog;
+        if self.end(now) {
+            catalog.log().owe(now, Mutation::EndInterrupted);
+        }
+    }
+
+    /// Ends the replay at `now`, and returns whether [`Mutation::EndInterrupted`] has to follow its commits.
+    pub(super) fn end(mut self, now: Moment) -> bool {
+        let changed = self.end_interrupted(&Committed::replayed(now));
+        for table in self.tables.values() {
+            table.recount_capacity(now);
+        }
+        self.catalog.examine_all();
+        changed
+    }
+
+    /// Ends the operations of a process that has ended, and returns whether that changes anything.
+    fn end_interrupted(&mut self, committed: &Committed<'_>) -> bool {
+        let now = committed.time;
+        let mut changed = !self.unlisted.is_empty();
+        for table in std::mem::take(&mut self.unlisted) {
+            self.tables.remove(&table);
+        }
         let groups = self.tables.values().filter_map(|table| table.replica_group());
         let mut groups: Vec<_> = groups.map(|group| (group.state().id, group)).collect();
         sort::sort_by_key(&mut groups, |(id, _)| *id);
         groups.dedup_by_key(|(id, _)| *id);
         for (_, group) in groups {
-            group.finish(&Committed::replayed(now));
+            changed |= group.end_interrupted(committed);
         }
         for table in self.tables.values() {
-            self.apply_conditions(table, now);
+            changed |= self.apply_conditions(committed, table);
             let shape = table.shape();
             for job in shape.jobs.iter().filter(|job| job.is_filling()) {
                 if let Some((index, earliest)) = job.creates() {
-                    table.replay_end_backfill(&Committed::replayed(now), index, earliest.max(now));
+                    table.replay_end_backfill(committed, index, earliest.max(now));
+                    changed = true;
                 }
             }
-            table.recount_capacity(now);
         }
-        self.catalog.examine_all();
+        changed
     }
 
-    /// Gives a table its conditions. Its settings have others if a load, or a change of all tables' conditions, was interrupted.
-    fn apply_conditions(&self, table: &Table, now: Moment) {
+    /// Gives a table its conditions, and returns whether it had others. It has if a load, or a change of all tables'
+    /// conditions, was interrupted.
+    fn apply_conditions(&self, committed: &Committed<'_>, table: &Table) -> bool {
         let (conditions, shape) = (self.catalog.defaults().of(&table.scope, &table.name), table.shape());
-        if shape.conditions != conditions {
+        let changed = shape.conditions != conditions;
+        if changed {
             let settings = TableSettings {
                 conditions,
                 ..shape.settings.clone()
             };
-            table.replay_settings(&Committed::replayed(now), settings);
+            table.replay_settings(committed, settings);
         }
+        changed
     }
 
     fn table(&self, id: TableId) -> Result<&Arc<Table>, String> {
@@ -302,6 +329,9 @@ impl<'c> Replay<'c> {
             }
             Mutation::RestoreInbox { table, place, state } => {
                 self.table(*table)?.restore_inbox(committed, *place, (**state).clone());
+            }
+            Mutation::EndInterrupted => {
+                self.end_interrupted(committed);
             }
             Mutation::Reset => {
                 self.catalog.remove_all(committed);

@@ -174,10 +174,14 @@ impl Catalog {
         let staged = self.staged();
         let mut replay = Replay::new(&staged);
         snapshot.commits.iter().try_for_each(|commit| replay.apply(commit))?;
-        replay.finish(snapshot.now);
+        let interrupted = replay.end(snapshot.now);
         let committed = self.log().begin(snapshot.now, Origin::Request, || {
             let mutations = snapshot.commits.iter().flat_map(|commit| &commit.mutations);
-            std::iter::once(Mutation::Reset).chain(mutations.cloned()).collect()
+            let end = interrupted.then_some(Mutation::EndInterrupted);
+            std::iter::once(Mutation::Reset)
+                .chain(mutations.cloned())
+                .chain(end)
+                .collect()
         })?;
         self.replace(&committed, staged);
         drop(committed);

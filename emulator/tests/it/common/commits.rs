@@ -26,6 +26,18 @@ impl Recorder {
         recorder
     }
 
+    /// A recorder that has these commits.
+    pub fn with(commits: &[Commit]) -> Recorder {
+        Recorder(Mutex::new(commits.to_vec()))
+    }
+
+    /// Records the further commits of an engine that has the state of these.
+    pub fn after(commits: &[Commit], engine: &Engine) -> Arc<Recorder> {
+        let recorder = Arc::new(Recorder::with(commits));
+        engine.attach_sink(recorder.clone(), commits.len() as u64);
+        recorder
+    }
+
     pub fn commits(&self) -> Vec<Commit> {
         self.0.lock().unwrap().clone()
     }

@@ -235,8 +235,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "an index whose backfill was interrupted is active before its least time",
         file: "storage/state/replay.rs",
-        right: "table.replay_end_backfill(&Committed::replayed(now), index, earliest.max(now));",
-        wrong: "table.replay_end_backfill(&Committed::replayed(now), index, if PLANTED { now } else { earliest.max(now) });",
+        right: "table.replay_end_backfill(committed, index, earliest.max(now));",
+        wrong: "table.replay_end_backfill(committed, index, if PLANTED { now } else { earliest.max(now) });",
     },
     Bug {
         what: "a new index contains items whose sort key is too long",

@@ -155,6 +155,7 @@ enumerations! {
         31 ClaimItem { table key until }
         32 TakeCensus { table period census }
         33 RestoreDeletions { table deletions }
+        34 EndInterrupted
     }
 }
 

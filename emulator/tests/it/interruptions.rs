@@ -1,0 +1,260 @@
+//! Long operations whose process ends: a replay of the commits up to then ends them, and later commits follow from that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::common::commits::{self, Recorder};
+use crate::common::global::{AP, EU, US, caller};
+use crate::common::settings;
+use crate::transfers::MemoryStore;
+use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
+use dynatwin_engine::transfers::ObjectStore;
+use dynatwin_engine::{Conditions, Engine, Lag, TimeToLive};
+use serde_json::{Value, json};
+
+/// More than the items of a slice.
+const ITEMS: usize = 70;
+
+type Request = (&'static str, &'static str, Value);
+
+fn send(engine: &Engine, (region, operation, body): &Request) -> (u16, Value) {
+    let answer = engine.dispatch(&caller(region), operation, body.to_string().as_bytes());
+    (answer.status, serde_json::from_slice(&answer.body).unwrap_or_default())
+}
+
+fn must(engine: &Engine, request: &Request) -> Value {
+    let (status, body) = send(engine, request);
+    assert_eq!(status, 200, "{request:?}: {body}");
+    body
+}
+
+fn table(name: &str) -> Value {
+    json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})
+}
+
+fn add_replica(region: &str) -> Request {
+    let update = json!({"Create": {"RegionName": region}});
+    (
+        US,
+        "UpdateTable",
+        json!({"TableName": "tab", "ReplicaUpdates": [update]}),
+    )
+}
+
+fn add_index() -> Request {
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = json!([{"AttributeName": "g", "KeyType": "HASH"}]);
+    let index = json!({"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"}, "KeySchema": key});
+    let body = json!({"TableName": "tab", "AttributeDefinitions": attributes,
+        "GlobalSecondaryIndexUpdates": [{"Create": index}]});
+    (US, "UpdateTable", body)
+}
+
+fn enable_time_to_live() -> Request {
+    let body = json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}});
+    (US, "UpdateTimeToLive", body)
+}
+
+fn import() -> Request {
+    let body = json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": table("copy")});
+    (US, "ImportTable", body)
+}
+
+fn bulk_put() -> Request {
+    let body = json!({"TableName": "tab", "InputS3Configuration": {"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"},
+        "OutputS3Configuration": {"OutputType": ["ERROR"]}});
+    (US, "StartBulkPutItems", body)
+}
+
+fn export() -> Request {
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let body = json!({"TableArn": arn, "S3Bucket": "shelf"});
+    (US, "ExportTableToPointInTime", body)
+}
+
+fn conditions() -> [Conditions; 2] {
+    let takes = |seconds| Lag::Fixed(Duration::from_secs(seconds));
+    let slow = Conditions {
+        table_status: takes(10),
+        replication_lag: takes(2),
+        index_propagation: takes(3),
+        time_to_live: TimeToLive::Deletes(takes(100)),
+        ..Conditions::CALM
+    };
+    [Conditions::CALM, slow]
+}
+
+/// An engine with a table `tab`, a backup of it, and a bucket with its items; and its commits.
+fn engine(conditions: Conditions) -> (Engine, Arc<Recorder>) {
+    let shelf: Arc<dyn ObjectStore> = Arc::new(MemoryStore::default());
+    let engine = Engine::new(settings(1)).with_object_store(shelf);
+    let recorder = Recorder::of(&engine);
+    must(&engine, &(US, "CreateTable", table("tab")));
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    let recovery = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+    must(&engine, &(US, "UpdateContinuousBackups", recovery));
+    let expires = (engine.clock().now().seconds() + 4000).to_string();
+    for at in 0..ITEMS {
+        let mut item = json!({"pk": {"S": at.to_string()}, "g": {"S": (at % 4).to_string()}});
+        if at % 7 == 0 {
+            item["ttl"] = json!({"N": expires});
+        }
+        must(&engine, &(US, "PutItem", json!({"TableName": "tab", "Item": item})));
+    }
+    must(&engine, &export());
+    engine.set_conditions(conditions).unwrap();
+    engine.advance(Duration::from_mins(15));
+    (engine, recorder)
+}
+
+/// The requests before a long operation, and the operation. An empty ARN stands for that of the backup.
+fn operations() -> Vec<(&'static str, Vec<Request>, Request)> {
+    let restore = json!({"BackupArn": "", "TargetTableName": "copy"});
+    let restore_point = json!({"SourceTableName": "tab", "TargetTableName": "copy", "UseLatestRestorableTime": true});
+    let backup = (US, "CreateBackup", json!({"TableName": "tab", "BackupName": "one"}));
+    vec![
+        ("replica", vec![], add_replica(EU)),
+        ("second replica", vec![add_replica(EU)], add_replica(AP)),
+        ("index", vec![], add_index()),
+        ("index of replicas", vec![add_replica(EU)], add_index()),
+        ("time to live", vec![], enable_time_to_live()),
+        ("time to live of replicas", vec![add_replica(EU)], enable_time_to_live()),
+        ("import", vec![], import()),
+        ("bulk operation", vec![], bulk_put()),
+        ("export", vec![], export()),
+        ("restore", vec![backup], (US, "RestoreTableFromBackup", restore)),
+        (
+            "restore to a point in time",
+            vec![],
+            (US, "RestoreTableToPointInTime", restore_point),
+        ),
+    ]
+}
+
+/// Executes a long operation, and returns its engine, all commits, and the number of commits before it.
+fn executed(conditions: Conditions, before: &[Request], operation: &Request) -> (Engine, Vec<Commit>, usize) {
+    let (engine, recorder) = engine(conditions);
+    let mut operation = operation.clone();
+    for request in before {
+        let answer = must(&engine, request);
+        if let Some(arn) = answer["BackupDetails"]["BackupArn"].as_str() {
+            operation.2["BackupArn"] = json!(arn);
+        }
+        engine.advance(Duration::from_mins(5));
+    }
+    if conditions != Conditions::CALM {
+        engine.advance(Duration::from_hours(1));
+    }
+    let start = recorder.commits().len();
+    must(&engine, &operation);
+    let commits = recorder.commits();
+    (engine, commits, start)
+}
+
+/// Compares the state with the fold of its commits, at the moment of the engine.
+fn check(what: &str, engine: &Engine, recorder: &Recorder) {
+    let copy = commits::replayed(settings(1), &recorder.commits(), engine);
+    commits::same(what, &commits::dump(engine), &commits::dump(&copy)).unwrap();
+}
+
+/// Whatever follows on an operation that has been interrupted at any of its commits, another replay has the same state.
+#[test]
+fn the_end_of_an_interrupted_operation_is_part_of_the_log() {
+    let put = |region| {
+        (
+            region,
+            "PutItem",
+            json!({"TableName": "tab", "Item": {"pk": {"S": "new"}}}),
+        )
+    };
+    let delete = (US, "DeleteItem", json!({"TableName": "tab", "Key": {"pk": {"S": "3"}}}));
+    let changes: [&[Request]; 8] = [
+        &[],
+        &[enable_time_to_live()],
+        &[add_index()],
+        &[add_replica(AP)],
+        &[put(US), put(EU), delete],
+        &[(US, "CreateTable", table("copy"))],
+        &[(US, "DeleteTable", json!({"TableName": "tab"}))],
+        &[import(), bulk_put()],
+    ];
+    for conditions in conditions() {
+        for (name, before, operation) in operations() {
+            let (original, commits, start) = executed(conditions, &before, &operation);
+            assert!(commits.len() > start, "{name} has commits");
+            for end in start..=commits.len() {
+                for (number, change) in changes.iter().enumerate() {
+                    // The commits in the middle are alike: each is followed by one of the changes.
+                    let is_middle = end > start + 5 && end + 3 < commits.len();
+                    if is_middle && (end + number) % changes.len() != 0 {
+                        continue;
+                    }
+                    let what = format!("{name} after {} commits, change {number}", end - start);
+                    let engine = commits::replayed(settings(1), &commits[..end], &original);
+                    let recorder = Recorder::after(&commits[..end], &engine);
+                    for request in *change {
+                        send(&engine, request);
+                    }
+                    engine.advance(Duration::from_mins(7));
+                    check(&what, &engine, &recorder);
+                    engine.advance(Duration::from_hours(2));
+                    check(&what, &engine, &recorder);
+                }
+            }
+        }
+    }
+}
+
+/// A restored snapshot of a state in which an operation was in progress.
+#[test]
+fn the_end_of_an_interrupted_operation_is_part_of_a_restored_snapshot() {
+    for conditions in conditions() {
+        for (name, before, operation) in operations() {
+            let (original, commits, start) = executed(conditions, &before, &operation);
+            for end in [start + 1, start + 2, (start + commits.len()) / 2] {
+                let Some(begun) = commits.get(..end) else { continue };
+                let cut = Engine::new(settings(1));
+                let mut replay = cut.replay();
+                begun.iter().for_each(|commit| replay.apply(commit).unwrap());
+                let engine = Engine::new(settings(1));
+                let recorder = Recorder::of(&engine);
+                engine.clock().set(original.clock().now());
+                cut.clock().set(original.clock().now());
+                engine.restore(&cut.snapshot()).unwrap();
+                send(&engine, &enable_time_to_live());
+                engine.advance(Duration::from_hours(2));
+                check(&format!("{name} after {} commits", end - start), &engine, &recorder);
+            }
+        }
+    }
+}
+
+/// A sink that refuses some commits first.
+struct Full(std::sync::Mutex<usize>, Recorder);
+
+impl CommitSink for Full {
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
+        let mut left = self.0.lock().unwrap();
+        if *left > 0 {
+            *left -= 1;
+            return Err(AppendError::new("disk full"));
+        }
+        self.1.append(commit)
+    }
+}
+
+/// While the sink refuses the end of the interrupted operations, it gets no later commit.
+#[test]
+fn the_end_of_interrupted_operations_is_appended_first() {
+    let (original, commits, start) = executed(Conditions::CALM, &[], &add_replica(EU));
+    let end = start + 9;
+    let engine = commits::replayed(settings(1), &commits[..end], &original);
+    let recorder = Arc::new(Full(2.into(), Recorder::with(&commits[..end])));
+    engine.attach_sink(recorder.clone(), end as u64);
+    let statuses = [(); 2].map(|()| send(&engine, &enable_time_to_live()).0);
+    assert_eq!(statuses, [500, 200]);
+    check("full", &engine, &recorder.1);
+}
