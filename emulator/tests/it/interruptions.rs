@@ -88,7 +88,7 @@ fn conditions() -> [Conditions; 2] {
 }
 
 /// An engine with a table `tab`, a backup of it, and a bucket with its items; and its commits.
-fn engine(conditions: Conditions) -> (Engine, Arc<Recorder>) {
+fn engine(conditions: &Conditions) -> (Engine, Arc<Recorder>) {
     let shelf: Arc<dyn ObjectStore> = Arc::new(MemoryStore::default());
     let engine = Engine::new(settings(1)).with_object_store(shelf);
     let recorder = Recorder::of(&engine);
@@ -105,7 +105,7 @@ fn engine(conditions: Conditions) -> (Engine, Arc<Recorder>) {
         must(&engine, &(US, "PutItem", json!({"TableName": "tab", "Item": item})));
     }
     must(&engine, &export());
-    engine.set_conditions(conditions).unwrap();
+    engine.set_conditions(*conditions).unwrap();
     engine.advance(Duration::from_mins(15));
     (engine, recorder)
 }
@@ -135,7 +135,7 @@ fn operations() -> Vec<(&'static str, Vec<Request>, Request)> {
 }
 
 /// Executes a long operation, and returns its engine, all commits, and the number of commits before it.
-fn executed(conditions: Conditions, before: &[Request], operation: &Request) -> (Engine, Vec<Commit>, usize) {
+fn executed(conditions: &Conditions, before: &[Request], operation: &Request) -> (Engine, Vec<Commit>, usize) {
     let (engine, recorder) = engine(conditions);
     let mut operation = operation.clone();
     for request in before {
@@ -145,7 +145,7 @@ fn executed(conditions: Conditions, before: &[Request], operation: &Request) -> 
         }
         engine.advance(Duration::from_mins(5));
     }
-    if conditions != Conditions::CALM {
+    if *conditions != Conditions::CALM {
         engine.advance(Duration::from_hours(1));
     }
     let start = recorder.commits().len();
@@ -183,7 +183,7 @@ fn the_end_of_an_interrupted_operation_is_part_of_the_log() {
     ];
     for conditions in conditions() {
         for (name, before, operation) in operations() {
-            let (original, commits, start) = executed(conditions, &before, &operation);
+            let (original, commits, start) = executed(&conditions, &before, &operation);
             assert!(commits.len() > start, "{name} has commits");
             for end in start..=commits.len() {
                 for (number, change) in changes.iter().enumerate() {
@@ -213,8 +213,8 @@ fn the_end_of_an_interrupted_operation_is_part_of_the_log() {
 fn the_end_of_an_interrupted_operation_is_part_of_a_restored_snapshot() {
     for conditions in conditions() {
         for (name, before, operation) in operations() {
-            let (original, commits, start) = executed(conditions, &before, &operation);
-            for end in [start + 1, start + 2, (start + commits.len()) / 2] {
+            let (original, commits, start) = executed(&conditions, &before, &operation);
+            for end in [start + 1, start + 2, usize::midpoint(start, commits.len())] {
                 let Some(begun) = commits.get(..end) else { continue };
                 let cut = Engine::new(settings(1));
                 let mut replay = cut.replay();
@@ -249,7 +249,7 @@ impl CommitSink for Full {
 /// While the sink refuses the end of the interrupted operations, it gets no later commit.
 #[test]
 fn the_end_of_interrupted_operations_is_appended_first() {
-    let (original, commits, start) = executed(Conditions::CALM, &[], &add_replica(EU));
+    let (original, commits, start) = executed(&Conditions::CALM, &[], &add_replica(EU));
     let end = start + 9;
     let engine = commits::replayed(settings(1), &commits[..end], &original);
     let recorder = Arc::new(Full(2.into(), Recorder::with(&commits[..end])));
