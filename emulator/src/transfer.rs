@@ -60,6 +60,14 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The service has failed.
+    pub fn internal() -> Failure {
+        Failure {
+            code: "InternalServerError",
+            message: "Internal server error".to_owned(),
+        }
+    }
+
     /// The bucket does not exist, or there is no object store.
     pub fn no_such_bucket() -> Failure {
         Failure {

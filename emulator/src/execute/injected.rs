@@ -89,7 +89,7 @@ impl Context<'_> {
             message: message.to_owned(),
         };
         Some(match self.effects().job_fault? {
-            JobFault::Internal => failure("InternalServerError", "Internal server error"),
+            JobFault::Internal => Failure::internal(),
             JobFault::NoSuchBucket => Failure::no_such_bucket(),
             JobFault::AccessDenied => failure("S3AccessDenied", "Access Denied"),
             JobFault::KmsNotFound => failure("KmsNotFoundException", "The specified KMS key does not exist"),

@@ -18,12 +18,13 @@ use super::settings::TableSettings;
 use super::stream::{Stream, StreamState, Streams};
 use super::table::Table;
 use super::tokens::Tokens;
-use super::transfers::Transfers;
+use super::transfers::{Transfer, TransferCounts, Transfers};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::sort;
 use crate::sorted::SortedMap;
 use crate::sync::{AtomicU64, Hint, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::transfer::Failure;
 use crate::value::Name;
 
 /// The tables of a region by name, in the order of ListTables.
@@ -75,6 +76,19 @@ impl TablesGuard<'_> {
         })?;
         self.list(&committed, table);
         Ok(())
+    }
+
+    /// Lists the table of an import, which has the outcome `failure` and `counts` from `end` on.
+    pub fn insert_imported(
+        &mut self,
+        table: &Arc<Table>,
+        import: &Transfer,
+        times: (Moment, Moment),
+        (failure, counts): (Option<Failure>, TransferCounts),
+    ) -> Result<(), AppendError> {
+        import.finish_with_table(times, failure, counts, (table.ordinal, &table.id), |committed| {
+            self.list(committed, table);
+        })
     }
 
     pub(super) fn list(&mut self, _: &Committed<'_>, table: &Arc<Table>) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 pub use record::{IndexBytes, Progress, TransferCounts, TransferKind, TransferRecord, TransferRequest};
 
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
+use super::identity::TableId;
 use super::scope::Scope;
 use crate::clock::Moment;
 use crate::limits;
@@ -47,19 +48,68 @@ impl Transfer {
         self.progress.lock().clone()
     }
 
-    /// Sets its outcome, which is visible from `end` on. `table_id` is that of the table an import has created.
+    /// Sets its outcome, which is visible from `end` on.
     pub fn finish(
         &self,
         (now, end): (Moment, Moment),
         failure: Option<Failure>,
         counts: TransferCounts,
-        table_id: Option<&str>,
     ) -> Result<(), AppendError> {
-        self.change(now, table_id, |progress| {
+        self.change(now, |progress| {
             progress.end = end;
             progress.failure = failure;
             progress.counts = counts;
         })
+    }
+
+    /// Sets the outcome of an import with the listing of its table, so that neither is stored without the other.
+    pub(super) fn finish_with_table(
+        &self,
+        (now, end): (Moment, Moment),
+        failure: Option<Failure>,
+        counts: TransferCounts,
+        (table, table_id): (TableId, &str),
+        list: impl FnOnce(&Committed<'_>),
+    ) -> Result<(), AppendError> {
+        let _turn = self.changing.lock();
+        let progress = Progress {
+            end,
+            failure,
+            counts,
+            ..self.progress()
+        };
+        let committed = self.log.begin(now, Origin::Request, || {
+            vec![Mutation::ListTable { table }, self.mutation(table_id, &progress)]
+        })?;
+        list(&committed);
+        self.set(&committed, table_id.to_owned(), progress);
+        Ok(())
+    }
+
+    /// Ends it as failed, if it has no outcome, because the request that executes it fails. This is applied even if the sink
+    /// refuses it: a replay without this commit ends the transfer, too.
+    pub fn abandon(&self, now: Moment) {
+        let _turn = self.changing.lock();
+        let mut progress = self.progress();
+        if progress.end == Moment::NEVER {
+            progress.end = now;
+            progress.failure = Some(Failure::internal());
+            let table_id = self.table_id();
+            let committed = self.log.begin_due(now, || vec![self.mutation(&table_id, &progress)]);
+            self.set(&committed, table_id, progress);
+        }
+    }
+
+    /// Ends it as failed, if it has no outcome, because the process that executed it has ended. Returns whether it had none.
+    pub(super) fn end_interrupted(&self, committed: &Committed<'_>) -> bool {
+        let mut progress = self.progress();
+        let is_interrupted = progress.end == Moment::NEVER;
+        if is_interrupted {
+            progress.end = committed.time;
+            progress.failure = Some(Failure::internal());
+            self.set(committed, self.table_id(), progress);
+        }
+        is_interrupted
     }
 
     /// Cancels it, unless it has completed.
@@ -68,30 +118,29 @@ impl Transfer {
         if progress.end <= now || progress.cancelled.is_some() {
             return Ok(());
         }
-        self.change(now, None, |progress| progress.cancelled = Some(now))
+        self.change(now, |progress| progress.cancelled = Some(now))
     }
 
-    fn change(
-        &self,
-        now: Moment,
-        table_id: Option<&str>,
-        change: impl FnOnce(&mut Progress),
-    ) -> Result<(), AppendError> {
+    fn change(&self, now: Moment, change: impl FnOnce(&mut Progress)) -> Result<(), AppendError> {
         let _turn = self.changing.lock();
         let mut progress = self.progress();
         change(&mut progress);
-        let table_id = table_id.map_or_else(|| self.table_id(), str::to_owned);
-        let committed = self.log.begin(now, Origin::Request, || {
-            vec![Mutation::ChangeTransfer {
-                scope: self.scope.clone(),
-                kind: self.about.kind(),
-                arn: self.arn.clone(),
-                table_id: table_id.clone(),
-                progress: Box::new(progress.clone()),
-            }]
-        })?;
+        let table_id = self.table_id();
+        let committed = self
+            .log
+            .begin(now, Origin::Request, || vec![self.mutation(&table_id, &progress)])?;
         self.set(&committed, table_id, progress);
         Ok(())
+    }
+
+    fn mutation(&self, table_id: &str, progress: &Progress) -> Mutation {
+        Mutation::ChangeTransfer {
+            scope: self.scope.clone(),
+            kind: self.about.kind(),
+            arn: self.arn.clone(),
+            table_id: table_id.to_owned(),
+            progress: Box::new(progress.clone()),
+        }
     }
 
     pub(super) fn set(&self, _: &Committed<'_>, table_id: String, progress: Progress) {
@@ -196,6 +245,14 @@ impl Transfers {
     /// Replays the beginning of a transfer.
     pub(super) fn replay_begin(&self, committed: &Committed<'_>, record: TransferRecord, state: (String, Progress)) {
         self.insert(committed, &mut self.by_place.write(), record, state);
+    }
+
+    /// Ends the transfers of a process that has ended, and returns whether there were any.
+    pub(super) fn end_interrupted(&self, committed: &Committed<'_>) -> bool {
+        let transfers = self.by_place.read();
+        transfers
+            .values()
+            .fold(false, |changed, transfer| transfer.end_interrupted(committed) | changed)
     }
 
     /// Finds the transfer of this ARN, however old it is.

@@ -1,6 +1,7 @@
 //! Long operations whose process ends: a replay of the commits up to then ends them, and later commits follow from that.
 
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
@@ -136,6 +137,12 @@ fn operations() -> Vec<(&'static str, Vec<Request>, Request)> {
 
 /// Executes a long operation, and returns its engine, all commits, and the number of commits before it.
 fn executed(conditions: &Conditions, before: &[Request], operation: &Request) -> (Engine, Vec<Commit>, usize) {
+    let (engine, commits, start, _) = answered(conditions, before, operation);
+    (engine, commits, start)
+}
+
+/// Executes a long operation as [`executed`] does, and returns its answer as well.
+fn answered(conditions: &Conditions, before: &[Request], operation: &Request) -> (Engine, Vec<Commit>, usize, Value) {
     let (engine, recorder) = engine(conditions);
     let mut operation = operation.clone();
     for request in before {
@@ -149,9 +156,9 @@ fn executed(conditions: &Conditions, before: &[Request], operation: &Request) ->
         engine.advance(Duration::from_hours(1));
     }
     let start = recorder.commits().len();
-    must(&engine, &operation);
+    let answer = must(&engine, &operation);
     let commits = recorder.commits();
-    (engine, commits, start)
+    (engine, commits, start, answer)
 }
 
 /// Compares the state with the fold of its commits, at the moment of the engine.
@@ -232,17 +239,21 @@ fn the_end_of_an_interrupted_operation_is_part_of_a_restored_snapshot() {
     }
 }
 
-/// A sink that refuses some commits first.
-struct Full(std::sync::Mutex<usize>, Recorder);
+/// A sink that refuses some commits.
+struct Full {
+    appended: Mutex<usize>,
+    refused: Range<usize>,
+    recorder: Recorder,
+}
 
 impl CommitSink for Full {
     fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
-        let mut left = self.0.lock().unwrap();
-        if *left > 0 {
-            *left -= 1;
+        let mut appended = self.appended.lock().unwrap();
+        *appended += 1;
+        if self.refused.contains(&(*appended - 1)) {
             return Err(AppendError::new("disk full"));
         }
-        self.1.append(commit)
+        self.recorder.append(commit)
     }
 }
 
@@ -252,9 +263,81 @@ fn the_end_of_interrupted_operations_is_appended_first() {
     let (original, commits, start) = executed(&Conditions::CALM, &[], &add_replica(EU));
     let end = start + 9;
     let engine = commits::replayed(settings(1), &commits[..end], &original);
-    let recorder = Arc::new(Full(2.into(), Recorder::with(&commits[..end])));
-    engine.attach_sink(recorder.clone(), end as u64);
+    let full = Arc::new(Full {
+        appended: Mutex::default(),
+        refused: 0..2,
+        recorder: Recorder::with(&commits[..end]),
+    });
+    engine.attach_sink(full.clone(), end as u64);
     let statuses = [(); 2].map(|()| send(&engine, &enable_time_to_live()).0);
     assert_eq!(statuses, [500, 200]);
-    check("full", &engine, &recorder.1);
+    check("full", &engine, &full.recorder);
+}
+
+/// Exports, imports and bulk operations: the request, the one that describes it, and the members that have its description and
+/// ARN.
+fn transfers() -> [(Request, &'static str, &'static str, &'static str); 3] {
+    [
+        (import(), "DescribeImport", "ImportTableDescription", "ImportArn"),
+        (
+            bulk_put(),
+            "DescribeBulkOperation",
+            "BulkOperationDescription",
+            "BulkOperationArn",
+        ),
+        (export(), "DescribeExport", "ExportDescription", "ExportArn"),
+    ]
+}
+
+/// A transfer without its last commit has failed, and leaves no table; a bulk operation leaves the items that it has written.
+#[test]
+fn an_interrupted_transfer_fails() {
+    for (request, describe, description, arn) in transfers() {
+        let (original, commits, start, answer) = answered(&Conditions::CALM, &[], &request);
+        let describe = (US, describe, json!({arn: answer[description][arn]}));
+        for end in start + 1..=commits.len() {
+            let what = format!("{} after {} commits", request.1, end - start);
+            let engine = commits::replayed(settings(1), &commits[..end], &original);
+            let shown = must(&engine, &describe)[description].take();
+            let is_complete = end == commits.len();
+            let (status, code) = if is_complete {
+                ("COMPLETED", Value::Null)
+            } else {
+                ("FAILED", json!("InternalServerError"))
+            };
+            assert_eq!(shown[arn.replace("Arn", "Status")], status, "{what}");
+            assert_eq!(shown["FailureCode"], code, "{what}");
+            let scan = (US, "Scan", json!({"TableName": "copy", "Select": "COUNT"}));
+            if request.1 == "ImportTable" && is_complete {
+                assert_eq!(must(&engine, &scan)["Count"], ITEMS);
+            } else {
+                assert_eq!(send(&engine, &scan).0, 400, "{what}");
+            }
+            must(&engine, &add_replica(EU));
+        }
+    }
+}
+
+/// A transfer whose request fails, because its commits are refused, has failed too; also according to the commits before.
+#[test]
+fn a_transfer_whose_commits_are_refused_fails() {
+    for (request, describe, description, arn) in transfers() {
+        let (_, _, _, answer) = answered(&Conditions::CALM, &[], &request);
+        let describe = (US, describe, json!({arn: answer[description][arn]}));
+        let (engine, recorder) = engine(&Conditions::CALM);
+        let commits = recorder.commits();
+        let full = Arc::new(Full {
+            appended: Mutex::default(),
+            refused: 1..usize::MAX,
+            recorder: Recorder::with(&commits),
+        });
+        engine.attach_sink(full.clone(), commits.len() as u64);
+        assert_eq!(send(&engine, &request).0, 500, "{request:?}");
+        let copy = commits::replayed(settings(1), &full.recorder.commits(), &engine);
+        for engine in [&engine, &copy] {
+            let shown = must(engine, &describe)[description].take();
+            assert_eq!(shown[arn.replace("Arn", "Status")], "FAILED", "{request:?}");
+            assert_eq!(shown["FailureCode"], "InternalServerError", "{request:?}");
+        }
+    }
 }

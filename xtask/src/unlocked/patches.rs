@@ -247,8 +247,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of the commit log, between numbering a commit and appending it",
         file: "src/storage/commit/log.rs",
-        locked: "            sink.append(&commit)?;\n            self.last.store(commit.sequence, Ordering::Release);\n",
-        unlocked: "            let sink = Arc::clone(sink);\n            drop(turn);\n            sink.append(&commit)?;\n            self.last.store(commit.sequence, Ordering::Release);\n            return Ok(Committed { time, _turn: None });\n",
+        locked: "                self.append_next(sink, &mut commit)?;\n",
+        unlocked: "                let sink = Arc::clone(sink);\n                drop(turn);\n                self.append_next(&sink, &mut commit)?;\n                return Ok(Committed { time, _turn: None });\n",
         models: &["commits_are_appended_in_their_order"],
     },
     Patch {

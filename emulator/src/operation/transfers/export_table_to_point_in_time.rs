@@ -78,7 +78,8 @@ impl Stages for Operation {
             TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),
             TransferStart::Conflict => Err(ApiError::export_conflict()),
             TransferStart::New(transfer) => {
-                carry_out(context, &transfer, request, &snapshot, span, &filter)?;
+                let outcome = carry_out(context, &transfer, request, &snapshot, span, &filter);
+                outcome.inspect_err(|_| transfer.abandon(context.now))?;
                 Ok(StartedTransfer::now(transfer, context.now))
             }
         }
@@ -239,7 +240,7 @@ fn carry_out(
 ) -> Result<(), ApiError> {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     if let Some(failure) = context.job_failure() {
-        return Ok(transfer.finish((context.now, end), Some(failure), TransferCounts::default(), None)?);
+        return Ok(transfer.finish((context.now, end), Some(failure), TransferCounts::default())?);
     }
     let owned = |text: Option<&crate::value::Text>| text.map(std::string::ToString::to_string);
     let export = Export {
@@ -271,5 +272,5 @@ fn carry_out(
         bytes: billed_bytes,
         ..TransferCounts::default()
     };
-    Ok(transfer.finish((context.now, end), written.err(), counts, None)?)
+    Ok(transfer.finish((context.now, end), written.err(), counts)?)
 }

@@ -91,7 +91,8 @@ impl Stages for Operation {
             TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),
             TransferStart::Conflict => Err(ApiError::import_conflict()),
             TransferStart::New(transfer) => {
-                carry_out(context, &transfer, request, table, definition.clone())?;
+                let outcome = carry_out(context, &transfer, request, table, definition.clone());
+                outcome.inspect_err(|_| transfer.abandon(context.now))?;
                 Ok(StartedTransfer::now(transfer, context.now))
             }
         }
@@ -243,28 +244,22 @@ fn carry_out(
 ) -> Result<(), ApiError> {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     let mut counts = TransferCounts::default();
-    let imported = import(context, (request, table), definition, end, &mut counts)?;
-    let table_id = imported.as_ref().map(|made| made.table.id.as_str()).ok();
-    let failure = imported
-        .as_ref()
-        .map_or_else(|failure| Some(failure.clone()), |made| made.failure.clone());
-    Ok(transfer.finish((context.now, end), failure, counts, table_id)?)
+    match import(context, transfer, (request, table), definition, end, &mut counts)? {
+        Ok(()) => Ok(()),
+        Err(failure) => Ok(transfer.finish((context.now, end), Some(failure), counts)?),
+    }
 }
 
-/// An imported table, and the errors of rejected items.
-struct Imported {
-    table: Arc<Table>,
-    failure: Option<Failure>,
-}
-
-/// Creates the table. The inner error is the import's outcome, the outer one the request's.
+/// Creates the table, with which the import completes. The inner error is the outcome of an import without a table, the outer
+/// one the request's.
 fn import(
     context: &Context<'_>,
+    transfer: &Transfer,
     (request, table): (&ImportTable, &CreateTable),
     definition: Definition,
     end: Moment,
     counts: &mut TransferCounts,
-) -> Result<Result<Imported, Failure>, ApiError> {
+) -> Result<Result<(), Failure>, ApiError> {
     if let Some(failure) = context.job_failure() {
         return Ok(Err(failure));
     }
@@ -301,13 +296,12 @@ fn import(
             message: format!("Table already exists: {name}"),
         }));
     }
-    tables.insert(&made, context.now)?;
-    drop(tables);
     let failure = (counts.failed > 0).then(|| Failure {
         code: "ItemValidationError",
         message: "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details.".to_owned(),
     });
-    Ok(Ok(Imported { table: made, failure }))
+    tables.insert_imported(&made, transfer, (context.now, end), (failure, std::mem::take(counts)))?;
+    Ok(Ok(()))
 }
 
 fn check_free_of(there: Option<&Arc<Table>>, now: Moment) -> Result<(), ()> {

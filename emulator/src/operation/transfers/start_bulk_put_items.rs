@@ -60,7 +60,8 @@ impl Stages for Operation {
             TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),
             TransferStart::Conflict => Err(ApiError::idempotent_mismatch()),
             TransferStart::New(transfer) => {
-                carry_out(context, &transfer, request, target)?;
+                let outcome = carry_out(context, &transfer, request, target);
+                outcome.inspect_err(|_| transfer.abandon(context.now))?;
                 Ok(StartedTransfer::now(transfer, context.now))
             }
         }
@@ -204,7 +205,7 @@ fn carry_out(
     let failure = load.run(transfer, request).err();
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     let end = end.max(load.paced(request.max_write_request_units));
-    Ok(transfer.finish((context.now, end), failure, load.counts, None)?)
+    Ok(transfer.finish((context.now, end), failure, load.counts)?)
 }
 
 /// A bulk operation that is being executed.

@@ -150,6 +150,9 @@ impl<'c> Replay<'c> {
                 }
             }
         }
+        for (_, region) in self.catalog.scopes() {
+            changed |= region.transfers.end_interrupted(committed);
+        }
         changed
     }
 
