@@ -54,8 +54,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "new conditions replace those of single tables",
         file: "execute/control.rs",
-        right: "let conditions = self.state.conditions_of(&scope, &table.name);",
-        wrong: "let conditions = if PLANTED { conditions } else { self.state.conditions_of(&scope, &table.name) };",
+        right: "self.apply_conditions(&scope, &table);",
+        wrong: "if PLANTED { table.set_conditions(&conditions, self.clock.now()); } else { self.apply_conditions(&scope, &table); }",
     },
     Bug {
         what: "a part of an outage lasts as long as the outage",
