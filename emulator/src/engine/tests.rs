@@ -1,9 +1,22 @@
 mod filling;
 mod replicas;
 
+use std::sync::Mutex;
+
 use super::*;
 use crate::conditions::Lag;
-use crate::storage::Mutation;
+use crate::storage::{AppendError, Commit, EncodedCommit, Mutation};
+
+/// A sink that keeps all commits.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<Commit>>);
+
+impl CommitSink for Recorder {
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
+        self.0.lock().unwrap().push(Commit::clone(commit));
+        Ok(())
+    }
+}
 
 #[test]
 fn reads_may_take_long_while_due_work_is_applied() {

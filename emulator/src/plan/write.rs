@@ -41,7 +41,7 @@ pub struct Write<'r> {
     pub show_item: bool,
     /// Whether the condition holds for an item that does not exist.
     pub passes_if_missing: bool,
-    /// The error of an update that no item can take.
+    /// The error of an update that is invalid for every item.
     pub deferred: Option<DeferredError>,
 }
 

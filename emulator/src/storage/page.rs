@@ -82,7 +82,7 @@ pub struct Page {
 }
 
 /// Items that were encoded while their partition was locked. Cloning them instead would change a reference count that all
-/// processors share.
+/// threads share.
 #[derive(Debug)]
 pub struct EncodedItems {
     /// A response from its start to its last item: the list of items is not closed.

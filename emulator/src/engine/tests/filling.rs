@@ -1,24 +1,11 @@
 //! Tables that are filled before they are listed: imports and restores.
 
-use std::sync::Mutex;
-
 use serde_json::json;
 
 use super::*;
 use crate::key::Key;
-use crate::storage::{AppendError, Commit, EncodedCommit, Mutation, TableIdentity};
+use crate::storage::TableIdentity;
 use crate::value::Item;
-
-/// A sink that keeps all commits.
-#[derive(Default)]
-struct Recorder(Mutex<Vec<Commit>>);
-
-impl CommitSink for Recorder {
-    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
-        self.0.lock().unwrap().push(Commit::clone(commit));
-        Ok(())
-    }
-}
 
 fn engine() -> Engine {
     Engine::new(Settings {

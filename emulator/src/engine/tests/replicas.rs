@@ -1,27 +1,15 @@
 //! Requests of a replica beside a step of the clock, which leave due deletions and arrivals of other items to it.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::conditions::{Lag, TimeToLive};
-use crate::storage::{AppendError, ClockSteps, Commit, EncodedCommit, Mutation, Table};
+use crate::storage::{ClockSteps, Table};
 
 const US: &str = "us-east-1";
 const EU: &str = "eu-west-1";
-
-/// A sink that keeps all commits.
-#[derive(Default)]
-struct Recorder(Mutex<Vec<Commit>>);
-
-impl CommitSink for Recorder {
-    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
-        self.0.lock().unwrap().push(Commit::clone(commit));
-        Ok(())
-    }
-}
 
 /// An engine with a table in two regions, whose writes arrive in the other one after three seconds, and whose items expire two
 /// seconds after their time.
