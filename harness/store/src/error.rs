@@ -31,6 +31,13 @@ pub enum OpenError {
         /// The problem at that offset.
         problem: String,
     },
+    /// Another program has written a file where the store would have its own.
+    Foreign {
+        /// The directory of the store.
+        directory: String,
+        /// The name of the file.
+        file: String,
+    },
     /// A file has a format that this version does not read.
     UnknownFormat {
         /// The directory of the store.
@@ -80,6 +87,10 @@ impl fmt::Display for OpenError {
             } => write!(
                 formatter,
                 "{directory}/{file} is damaged at byte {offset}: {problem}. Nothing was changed; restore the directory from a copy"
+            ),
+            OpenError::Foreign { directory, file } => write!(
+                formatter,
+                "{directory}/{file} was not written by this store. Nothing was changed; move the file elsewhere, or choose another directory"
             ),
             OpenError::UnknownFormat {
                 directory,

@@ -162,6 +162,18 @@ pub(crate) fn read_file_header(
     Ok(layout)
 }
 
+/// Whether the bytes of a file begin as the header of a store's file.
+pub(crate) fn begins_as_store_file(content: &[u8]) -> bool {
+    content.starts_with(MAGIC)
+}
+
+/// Whether a file of a store could have been left without records by a crash: it is empty, has zeros for what a power failure
+/// left unwritten, or has a header, or the beginning of one.
+pub(crate) fn is_without_records(content: &[u8]) -> bool {
+    let is_header = begins_as_store_file(content) || MAGIC.starts_with(content);
+    content.len() <= FILE_HEADER && (is_header || content.iter().all(|byte| *byte == 0))
+}
+
 /// The hash of a record's bytes.
 pub(crate) fn hash(record: &[u8], id: u64) -> u64 {
     XxHash3_64::oneshot_with_seed(id, record)

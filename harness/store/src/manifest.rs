@@ -13,8 +13,12 @@
 //! ```
 
 use std::fmt::Write;
+use std::io;
 
 use twox_hash::XxHash3_64;
+
+use crate::disk::Disk;
+use crate::format::FileKind;
 
 /// The name of the file.
 pub(crate) const MANIFEST: &str = "MANIFEST";
@@ -85,11 +89,15 @@ impl Manifest {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.next)
     }
 
-    /// The number of a new file.
-    pub(crate) fn take_number(&mut self) -> u64 {
-        let number = self.next_file;
-        self.next_file += 1;
-        number
+    /// The number of a new file. Numbers of files that exist are skipped: other programs may have written them.
+    pub(crate) fn take_number(&mut self, disk: &dyn Disk) -> io::Result<u64> {
+        loop {
+            let number = self.next_file;
+            self.next_file += 1;
+            if !exists(disk, &segment_name(number))? && !exists(disk, &snapshot_name(number))? {
+                return Ok(number);
+            }
+        }
     }
 
     /// The names of all files.
@@ -203,6 +211,14 @@ fn parse(text: &str) -> Option<Manifest> {
     Some(manifest)
 }
 
+fn exists(disk: &dyn Disk, name: &str) -> io::Result<bool> {
+    match disk.open(name) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 pub(crate) fn segment_name(number: u64) -> String {
     format!("{number:06}.wal")
 }
@@ -211,10 +227,16 @@ pub(crate) fn snapshot_name(number: u64) -> String {
     format!("{number:06}.snapshot")
 }
 
-/// Whether a name has the form of a segment's or snapshot's.
-pub(crate) fn is_store_file(name: &str) -> bool {
-    let number = name.strip_suffix(".wal").or_else(|| name.strip_suffix(".snapshot"));
-    number.is_some_and(|number| number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit()))
+/// Returns the kind and number of a file whose name is a segment's or snapshot's.
+pub(crate) fn store_file(name: &str) -> Option<(FileKind, u64)> {
+    let (number, suffix) = name.split_once('.')?;
+    let number = number.parse().ok()?;
+    let (kind, own_name) = match suffix {
+        "wal" => (FileKind::Log, segment_name(number)),
+        "snapshot" => (FileKind::Snapshot, snapshot_name(number)),
+        _ => return None,
+    };
+    (own_name == name).then_some((kind, number))
 }
 
 #[cfg(test)]
@@ -279,11 +301,21 @@ mod tests {
 
     #[test]
     fn names() {
-        for name in ["000001.wal", "000002.snapshot", "1234567.wal"] {
-            assert!(is_store_file(name), "{name}");
-        }
-        for name in ["LOCK", "MANIFEST", "1.wal", "00000x.wal", "shared-local-instance.db"] {
-            assert!(!is_store_file(name), "{name}");
+        for (name, expected) in [
+            ("000001.wal", Some((FileKind::Log, 1))),
+            ("000002.snapshot", Some((FileKind::Snapshot, 2))),
+            ("1234567.wal", Some((FileKind::Log, 1_234_567))),
+            ("LOCK", None),
+            ("MANIFEST", None),
+            ("1.wal", None),
+            ("0000001.wal", None),
+            ("+00001.wal", None),
+            ("00000x.wal", None),
+            ("000001.wal.old", None),
+            ("99999999999999999999999.wal", None),
+            ("shared-local-instance.db", None),
+        ] {
+            assert_eq!(store_file(name), expected, "{name}");
         }
     }
 }

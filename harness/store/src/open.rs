@@ -5,10 +5,10 @@ use std::io;
 
 use crate::disk::{Disk, DiskFile, Lock, read_full, write_all};
 use crate::error::OpenError;
-use crate::format::{FILE_HEADER, FileKind, HeaderError};
+use crate::format::{FILE_HEADER, FileKind, HeaderError, begins_as_store_file, is_without_records};
 use crate::manifest::{
-    MANIFEST, MAX_LENGTH, Manifest, ManifestError, NEW_MANIFEST, Sealed, Segment, SnapshotFile, is_store_file,
-    segment_name, snapshot_name,
+    MANIFEST, MAX_LENGTH, Manifest, ManifestError, NEW_MANIFEST, Sealed, Segment, SnapshotFile, segment_name,
+    snapshot_name, store_file,
 };
 use crate::scan::{Bad, LaterRecords, ReadError, Reader, Step};
 use crate::store::{Active, Store, replace_manifest};
@@ -180,6 +180,20 @@ fn rewrite(file: &dyn DiskFile, mut from: u64, to: u64) -> io::Result<()> {
     file.sync()
 }
 
+/// Returns the files whose names are those of segments and snapshots, with the kind and number in them.
+fn store_files(names: &[String]) -> impl Iterator<Item = (&str, FileKind, u64)> {
+    let parsed = names.iter().map(|name| (name, store_file(name)));
+    parsed.filter_map(|(name, parsed)| parsed.map(|(kind, number)| (name.as_str(), kind, number)))
+}
+
+/// Reads the header of a file, and one byte of what follows it.
+fn beginning(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
+    let mut beginning = vec![0; FILE_HEADER + 1];
+    let read = read_full(file, &mut beginning, 0)?;
+    beginning.truncate(read);
+    Ok(beginning)
+}
+
 /// Where the intact part of the log ends, within a segment.
 struct End {
     /// The segment's place in the manifest.
@@ -215,18 +229,20 @@ impl Opening<'_> {
         self.report.log_records = next - first;
         self.done.read = self.done.total;
         (self.progress)(self.done);
-        self.refuse_unlisted(&manifest, &names, next)?;
+        let own = self.own_files(&manifest, &names, next)?;
         // Until here nothing was changed.
         if cut.is_some() {
             self.shorten(&manifest, &read)?;
         }
         self.report.cut = cut;
         let active = self.begin(&mut manifest, &read, next)?;
-        for name in names.iter().filter(|name| is_store_file(name) || *name == NEW_MANIFEST) {
-            if !manifest.names().contains(name) {
-                // Files that cannot be removed now are removed the next time.
-                let _ = self.disk.remove(name);
-            }
+        let listed = manifest.names();
+        for name in own
+            .into_iter()
+            .filter(|name| !listed.iter().any(|listed| listed == name))
+        {
+            // Files that cannot be removed now are removed the next time.
+            let _ = self.disk.remove(name);
         }
         Ok((manifest, active))
     }
@@ -234,12 +250,17 @@ impl Opening<'_> {
     /// Reads the manifest, or creates that of an empty store.
     fn manifest(&mut self, names: &[String]) -> Result<Manifest, OpenError> {
         if !names.iter().any(|name| name == MANIFEST) {
-            for name in names.iter().filter(|name| is_store_file(name)) {
+            for (name, ..) in store_files(names) {
                 let file = self.io(&format!("open {name}"), self.disk.open(name))?;
+                let beginning = self.io(&format!("read {name}"), beginning(&*file))?;
                 // A crash before the first manifest leaves a file without records.
-                if self.io(&format!("read {name}"), file.len())? > FILE_HEADER as u64 {
+                if is_without_records(&beginning) {
+                    continue;
+                }
+                if begins_as_store_file(&beginning) {
                     return Err(self.damaged(MANIFEST, 0, "the file is missing"));
                 }
+                return Err(self.foreign(name));
             }
             return Ok(Manifest::new(RandomState::new().hash_one(0)));
         }
@@ -408,30 +429,45 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Fails if a log file that the manifest does not list has later records of this store.
-    fn refuse_unlisted(&mut self, manifest: &Manifest, names: &[String], next: u64) -> Result<(), OpenError> {
+    /// Returns the names of the files that this store has written. Fails if one that the manifest does not list, as a crash
+    /// leaves them, is a log file with later records.
+    fn own_files<'n>(
+        &mut self,
+        manifest: &Manifest,
+        names: &'n [String],
+        next: u64,
+    ) -> Result<Vec<&'n str>, OpenError> {
         let listed = manifest.names();
-        for name in names
+        let mut own: Vec<&str> = names
             .iter()
-            .filter(|name| is_store_file(name) && !listed.contains(name))
-        {
-            let Some(number) = name.strip_suffix(".wal").and_then(|number| number.parse().ok()) else {
+            .map(String::as_str)
+            .filter(|name| *name == NEW_MANIFEST)
+            .collect();
+        for (name, kind, number) in store_files(names) {
+            if listed.iter().any(|listed| listed == name) {
+                own.push(name);
                 continue;
-            };
-            let file = self.io(&format!("open {name}"), self.disk.open(name))?;
-            let Ok(mut reader) = Reader::new(&*file, FileKind::Log, number, manifest.id) else {
-                continue;
-            };
-            let found = reader.find_later_records(next);
-            if self.io(&format!("read {name}"), found)?.records > 0 {
-                return Err(self.damaged(
-                    MANIFEST,
-                    0,
-                    &format!("it does not list {name}, which has later records"),
-                ));
             }
+            let file = self.io(&format!("open {name}"), self.disk.open(name))?;
+            let beginning = self.io(&format!("read {name}"), beginning(&*file))?;
+            match Reader::new(&*file, kind, number, manifest.id) {
+                Ok(mut reader) if kind == FileKind::Log => {
+                    let found = reader.find_later_records(next);
+                    if self.io(&format!("read {name}"), found)?.records > 0 {
+                        return Err(self.damaged(
+                            MANIFEST,
+                            0,
+                            &format!("it does not list {name}, which has later records"),
+                        ));
+                    }
+                }
+                Ok(_) => {}
+                Err(_) if is_without_records(&beginning) => {}
+                Err(_) => continue,
+            }
+            own.push(name);
         }
-        Ok(())
+        Ok(own)
     }
 
     /// Seals the segments that were read, and begins a new one.
@@ -456,7 +492,7 @@ impl Opening<'_> {
             }
         }
         manifest.segments = kept;
-        let number = manifest.take_number();
+        let number = self.io("be written", manifest.take_number(self.disk))?;
         manifest.segments.push(Segment { number, sealed: None });
         let begun = Active::create(self.disk, manifest.id, number, next).and_then(|active| {
             self.disk.sync_names()?;
@@ -508,6 +544,13 @@ impl Opening<'_> {
             file: file.to_owned(),
             offset,
             problem: problem.to_owned(),
+        }
+    }
+
+    fn foreign(&self, file: &str) -> OpenError {
+        OpenError::Foreign {
+            directory: self.directory.clone(),
+            file: file.to_owned(),
         }
     }
 

@@ -64,7 +64,7 @@ impl Store {
             return Ok(None);
         }
         let prepared = shared.empty_segment().and_then(|spare| {
-            let number = shared.files.lock().manifest.take_number();
+            let number = shared.files.lock().manifest.take_number(&*shared.disk)?;
             let file = shared.disk.create(&snapshot_name(number))?;
             Ok((spare, number, file))
         });

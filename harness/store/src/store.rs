@@ -520,7 +520,7 @@ impl Shared {
             return Ok(spare);
         }
         let mut manifest = files.manifest.clone();
-        let number = manifest.take_number();
+        let number = manifest.take_number(&*self.disk)?;
         // A number is used only once, even if a later step fails: the directory may contain the file, or its name.
         files.manifest.next_file = manifest.next_file;
         let spare = Active::create(&*self.disk, self.id, number, 0)?;

@@ -3,6 +3,7 @@
 mod damage;
 mod decoder;
 mod faults;
+mod foreign;
 mod versions;
 
 use std::sync::Arc;
