@@ -1,6 +1,6 @@
 //! Parsing of the command line and the environment.
 
-use super::{ClockChoice, FLAGS, Flag, FlagEffect, Flags, Invocation, Sync, parse_switch};
+use super::{ClockChoice, FLAGS, Flag, FlagEffect, Flags, Invocation, parse_switch};
 
 /// DynamoDB Local's flags, except those that print and exit.
 const DYNAMODB_LOCAL: [&str; 8] = [
@@ -14,6 +14,9 @@ const DYNAMODB_LOCAL: [&str; 8] = [
     "sharedDb",
 ];
 
+/// The flags that mean nothing without `--db-path`.
+pub(super) const NEEDS_DIRECTORY: [&str; 2] = ["sync", "logSize"];
+
 /// Parses a command line, without the program's name, and takes missing flags from the environment.
 pub fn parse(
     words: impl IntoIterator<Item = String>,
@@ -24,7 +27,8 @@ pub fn parse(
         like_dynamodb_local: skip_java(&mut words),
         ..Flags::default()
     };
-    let mut given = vec![false; FLAGS.len()];
+    // The spelling in an error, for each flag that is given.
+    let mut given: Vec<Option<String>> = vec![None; FLAGS.len()];
     while let Some(word) = words.next() {
         let (index, value) = recognize(&word)?;
         flags.like_dynamodb_local |= is_of_dynamodb_local(&word);
@@ -44,12 +48,16 @@ pub fn parse(
             return Err(format!("{word} takes its value after an equals sign: {word}={next}"));
         }
         flag.set(&mut flags, &word, value.as_deref())?;
-        given[index] = true;
+        given[index] = Some(format!("--{}", flag.kebab()));
     }
-    for (flag, _) in FLAGS.iter().zip(given).filter(|(_, given)| !given) {
-        from_environment(flag, &mut flags, &environment)?;
+    for (flag, given) in FLAGS.iter().zip(&mut given).filter(|(_, given)| given.is_none()) {
+        *given = from_environment(flag, &mut flags, &environment)?;
     }
-    check(flags)
+    let mut needs_directory = FLAGS
+        .iter()
+        .zip(given)
+        .filter(|(flag, _)| NEEDS_DIRECTORY.contains(&flag.name));
+    check(flags, needs_directory.find_map(|(_, given)| given))
 }
 
 /// Skips `java -Djava.library.path=… -jar DynamoDBLocal.jar`; returns whether `-jar` was present.
@@ -108,24 +116,31 @@ pub(crate) fn unknown_variables(names: impl Iterator<Item = String>) -> Vec<Stri
         .collect()
 }
 
-fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+/// Sets a flag if its environment variable is set, and returns the variable's name.
+fn from_environment(
+    flag: &Flag,
+    flags: &mut Flags,
+    read: impl Fn(&str) -> Option<String>,
+) -> Result<Option<String>, String> {
     let variable = flag.variable();
     match read(&variable) {
-        _ if matches!(flag.effect, FlagEffect::Instead(_)) => Ok(()),
+        _ if matches!(flag.effect, FlagEffect::Instead(_)) => Ok(None),
         // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod next to a service named dynatwin.
         Some(value) if !value.is_empty() && !value.starts_with("tcp://") => {
-            flag.set(flags, &variable, Some(value.as_str()))
+            flag.set(flags, &variable, Some(value.as_str()))?;
+            Ok(Some(variable))
         }
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
 
-fn check(flags: Flags) -> Result<Invocation, String> {
+/// Refuses combinations that have no meaning. `needs_directory` is a setting of the directory, if one is given.
+fn check(flags: Flags, needs_directory: Option<String>) -> Result<Invocation, String> {
     if flags.db_path.is_some() && flags.in_memory {
         return Err("--db-path and --in-memory exclude each other".into());
     }
-    if flags.sync == Sync::Always && flags.db_path.is_none() {
-        return Err("--sync always needs --db-path".into());
+    if let (Some(setting), None) = (needs_directory, &flags.db_path) {
+        return Err(format!("{setting} needs --db-path"));
     }
     if flags.clock == ClockChoice::Settable && flags.speed.is_some() {
         return Err("--speed cannot be combined with --clock settable, which stands still".into());

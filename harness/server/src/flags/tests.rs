@@ -1,5 +1,6 @@
 //! Tests of the command line: parsing, the environment and the help.
 
+use super::parse::NEEDS_DIRECTORY;
 use super::*;
 
 fn ask(line: &str, environment: &[(&str, &str)]) -> Result<Invocation, String> {
@@ -277,7 +278,10 @@ fn unknown_input_is_reported() {
             "-jar DynamoDBLocal.jar -inMemory -dbPath ./data",
             "--db-path and --in-memory exclude each other",
         ),
-        ("--sync always", "--sync always needs --db-path"),
+        ("--sync always", "--sync needs --db-path"),
+        ("--sync second", "--sync needs --db-path"),
+        ("--log-size 1MB", "--log-size needs --db-path"),
+        ("-inMemory -logSize=1MB", "--log-size needs --db-path"),
         ("--db-path d --sync never", "--sync: 'never' is not second|always"),
         ("--db-path=", "--db-path=: '' is not a directory"),
         ("--s3-dir=", "--s3-dir=: '' is not a directory"),
@@ -312,6 +316,27 @@ fn unknown_variables_are_found() {
         .map(|(name, _)| *name)
         .collect();
     assert_eq!(unknown_variables(names), expect);
+}
+
+/// A setting of the directory that is given without one is refused, wherever it comes from. A directory may come from elsewhere.
+#[test]
+fn settings_of_a_directory_need_one() {
+    let directory = ("DYNATWIN_DB_PATH", "d");
+    let (sync, log_size) = (("DYNATWIN_SYNC", "second"), ("DYNATWIN_LOG_SIZE", "1MB"));
+    for (line, environment, expected) in [
+        ("", &[sync][..], Some("DYNATWIN_SYNC needs --db-path")),
+        ("", &[log_size], Some("DYNATWIN_LOG_SIZE needs --db-path")),
+        ("--log-size 2MB", &[log_size], Some("--log-size needs --db-path")),
+        ("--in-memory", &[log_size], Some("DYNATWIN_LOG_SIZE needs --db-path")),
+        ("", &[("DYNATWIN_LOG_SIZE", "")], None),
+        ("", &[sync, log_size, directory], None),
+        ("--sync always --log-size 1MB", &[directory], None),
+        ("--db-path d", &[sync, log_size], None),
+        ("-inMemory -optimizeDbBeforeStartup -disableTelemetry", &[], None),
+    ] {
+        let found = ask(line, environment).err();
+        assert_eq!(found.as_deref(), expected, "{line} {environment:?}");
+    }
 }
 
 /// Flags that can be repeated, or that take a list, replace the variable instead of adding to it.
@@ -436,7 +461,10 @@ fn each_flag_of_dynamodb_local_makes_the_command_line_its() {
         ("-Xmx1g --in-memory", false),
         ("java", false),
         ("-log off -speed 2 -conditions aws -host ::1", false),
-        ("-sync second -logSize 1MB -s3Dir b -load a.json -iam a.json", false),
+        (
+            "--db-path d -sync second -logSize 1MB -s3Dir b -load a.json -iam a.json",
+            false,
+        ),
         (
             "-allowedHost a -healthStatus 200 -maxMemory 1GB -noControl -verifySignatures",
             false,
@@ -512,6 +540,7 @@ fn every_value_of_every_flag() {
         ("inMemory", "in-memory", "0", |_| ()),
         ("dbPath", "db-path", "data", |flags| flags.db_path = Some("data".into())),
         ("sync", "sync", "second", |_| ()),
+        ("sync", "sync", "always", |flags| flags.sync = Sync::Always),
         ("logSize", "log-size", "0", |flags| flags.log_size = 0),
         ("logSize", "log-size", "1KiB", |flags| flags.log_size = 1024),
         ("cors", "cors", "*", |flags| flags.cors = Origins::parse("*").unwrap()),
@@ -546,6 +575,9 @@ fn every_value_of_every_flag() {
     for (name, kebab, value, set) in cases {
         let mut expected = Flags::default();
         set(&mut expected);
+        let directory = NEEDS_DIRECTORY.contains(name).then(|| "d".to_owned());
+        let environment = directory.as_deref().map(|directory| ("DYNATWIN_DB_PATH", directory));
+        expected.db_path = expected.db_path.or(directory.clone());
         let is_switch = FLAGS
             .iter()
             .any(|flag| flag.name == *name && matches!(flag.effect, FlagEffect::Switch(_)));
@@ -562,8 +594,9 @@ fn every_value_of_every_flag() {
             }
         }
         let variable = format!("DYNATWIN_{}", kebab.replace('-', "_").to_ascii_uppercase());
-        let of_environment = ask("", &[(&variable, value)]);
-        let of_lines = lines.iter().map(|line| (line.as_str(), ask(line, &[])));
+        let environment: Vec<_> = environment.into_iter().collect();
+        let of_environment = ask("", &[&environment[..], &[(variable.as_str(), *value)]].concat());
+        let of_lines = lines.iter().map(|line| (line.as_str(), ask(line, &environment)));
         for (line, found) in of_lines.chain([(variable.as_str(), of_environment)]) {
             if *value == "1TiB" {
                 assert!(found.is_err(), "{line}: {found:?}");
