@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::copy::{CopyEvent, CopyOptions, copy};
+use crate::copy::{CopyEvent, CopyOptions, check_rate, copy};
 use crate::database::Database;
 use crate::endpoint::Endpoint;
 use crate::export::export;
@@ -28,7 +28,7 @@ Credentials come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
 
   --table NAME       copy this table; repeatable (all tables)
   --segments N       segments of the parallel Scan of each table (4)
-  --rate N           write at most N items a second (no limit)
+  --rate N           write at most N items a second, from 0.001 to 1000000000 (no limit)
   --resume FILE      store the progress in FILE, and continue from there if it exists
   --no-verify        skip reading both sides again to compare them
   --caller KEY/REGION  the access key and region to use for a destination on this machine
@@ -90,7 +90,11 @@ fn parse(name: &str, arguments: impl IntoIterator<Item = String>) -> Result<Opti
                 let segments = number(value()?)? as usize;
                 options.segments = segments.clamp(1, 256);
             }
-            "--rate" => options.rate = Some(number(value()?)?),
+            "--rate" => {
+                let text = value()?;
+                let rate = check_rate(text.parse().unwrap_or(f64::NAN));
+                options.rate = Some(rate.map_err(|expected| format!("--rate needs {expected}, not {text}"))?);
+            }
             "--resume" => options.state = Some(PathBuf::from(value()?)),
             "--no-verify" => options.verify = !switch()?,
             "--yes" => yes = switch()?,
@@ -447,8 +451,22 @@ mod tests {
             ("copy", "a --to b", "a is not known"),
             ("import", "--to b", "a file to import is missing"),
             ("import", "a --to", "--to needs a value"),
-            ("copy", "--from a --to b --rate 0", "--rate needs a positive number"),
-            ("copy", "--from a --to b --rate inf", "--rate needs a positive number"),
+            (
+                "copy",
+                "--from a --to b --rate 0",
+                "--rate needs a number of items a second from 0.001 to 1000000000, not 0",
+            ),
+            ("copy", "--from a --to b --rate -1", "--rate needs a number of items"),
+            ("copy", "--from a --to b --rate inf", "--rate needs a number of items"),
+            ("copy", "--from a --to b --rate NaN", "--rate needs a number of items"),
+            ("copy", "--from a --to b --rate 1e-18", "--rate needs a number of items"),
+            (
+                "copy",
+                "--from a --to b --rate 0.0009",
+                "--rate needs a number of items",
+            ),
+            ("import", "a --to b --rate 1.1e9", "--rate needs a number of items"),
+            ("copy", "--from a --to b --rate fast", "--rate needs a number of items"),
             ("copy", "--from a --to b --caller x", "--caller has the form"),
             (
                 "copy",
@@ -608,6 +626,12 @@ mod tests {
                 &["k/r"],
                 |command| format!("{:?}", command.caller),
                 "Some((\"k\", \"r\"))",
+            ),
+            (
+                "--rate",
+                &["1e9", "0.001"],
+                |command| format!("{:?}", command.options.rate),
+                "Some(0.001)",
             ),
             (
                 "--caller",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -24,6 +25,9 @@ const BATCH: usize = 25;
 /// How often the state of a copy is saved.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The rates of items in a second that a copy can keep.
+const RATES: RangeInclusive<f64> = 0.001..=1e9;
+
 /// The settings of a copy.
 ///
 /// ```
@@ -38,7 +42,7 @@ pub struct CopyOptions {
     pub tables: Vec<String>,
     /// Segments of the parallel Scan of a table.
     pub segments: usize,
-    /// The most items that are written in a second.
+    /// The most items that are written in a second, from 0.001 to 1,000,000,000.
     pub rate: Option<f64>,
     /// The file that stores the progress, so that an interrupted copy can be resumed.
     pub state: Option<PathBuf>,
@@ -109,6 +113,9 @@ pub fn copy(
     options: &CopyOptions,
     report: &(dyn Fn(CopyEvent<'_>) + Sync),
 ) -> Result<u64, String> {
+    if let Some(rate) = options.rate {
+        check_rate(rate).map_err(|expected| format!("the rate must be {expected}, not {rate}"))?;
+    }
     let tables = if options.tables.is_empty() {
         names(from).map_err(|error| error.to_string())?
     } else {
@@ -142,6 +149,13 @@ pub fn copy(
     }
     state.finish()?;
     Ok(copied)
+}
+
+/// Fails for a rate that a copy cannot keep. The error says what a rate is.
+pub(crate) fn check_rate(rate: f64) -> Result<f64, String> {
+    let (least, most) = (RATES.start(), RATES.end());
+    let expected = || format!("a number of items a second from {least} to {most}");
+    RATES.contains(&rate).then_some(rate).ok_or_else(expected)
 }
 
 /// The names of all tables.
@@ -294,9 +308,10 @@ struct Pace {
 }
 
 impl Pace {
+    /// `rate` is one of [`RATES`].
     fn new(rate: f64) -> Pace {
         Pace {
-            interval: Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::ZERO),
+            interval: Duration::from_secs_f64(1.0 / rate),
             next: Mutex::new(Instant::now()),
         }
     }

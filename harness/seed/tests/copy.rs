@@ -83,6 +83,34 @@ fn a_copy_is_complete() {
     assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
 }
 
+/// A rate that no clock can keep is an error, and nothing is copied.
+#[test]
+fn rates_of_a_copy_have_bounds() {
+    let (from, caller) = (filled(), caller());
+    for (rate, is_possible) in [
+        (1e9, true),
+        (5000.0, true),
+        (1.1e9, false),
+        (0.0009, false),
+        (1e-18, false),
+        (0.0, false),
+        (-1.0, false),
+        (f64::INFINITY, false),
+        (f64::NAN, false),
+    ] {
+        let to = engine(&Conditions::CALM);
+        let (source, copied) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+        let rate_only = CopyOptions {
+            rate: Some(rate),
+            ..options()
+        };
+        let refused = format!("the rate must be a number of items a second from 0.001 to 1000000000, not {rate}");
+        let expected = if is_possible { Ok(ITEMS) } else { Err(refused) };
+        assert_eq!(copy(&source, &copied, &rate_only, &|_| ()), expected);
+        assert_eq!(to.tables(&caller).is_empty(), !is_possible, "{rate}");
+    }
+}
+
 /// The events of a copy count its items, whether or not it is verified.
 #[test]
 fn the_events_of_a_copy_count_its_items() {
