@@ -153,7 +153,7 @@ impl Command {
         };
         let copied = match (from, is_url(&self.to)) {
             (Some(from), true) => {
-                let to = self.destination()?;
+                let to = self.destination(Some(&from))?;
                 from.expect_answer()?;
                 to.expect_answer()?;
                 copy(&from, &to, &self.options, &report)?
@@ -165,7 +165,7 @@ impl Command {
             }
             (None, true) => {
                 let seed = self.seed()?;
-                let to = self.destination()?;
+                let to = self.destination(None)?;
                 to.expect_answer()?;
                 load(&to, seed, &|text| progress.line(text))?
             }
@@ -201,14 +201,21 @@ impl Command {
         Ok(seed)
     }
 
-    /// Returns the endpoint to write to, after the user has confirmed one on another machine.
-    fn destination(&self) -> Result<Endpoint, String> {
+    /// Returns the endpoint to write to, after the user has confirmed one on another machine. Fails if its tables are those of
+    /// `from`.
+    fn destination(&self, from: Option<&Endpoint>) -> Result<Endpoint, String> {
         let endpoint = Endpoint::from_env(&self.to)?;
         let endpoint = match &self.caller {
             Some(_) if !endpoint.is_loopback() => return Err("--caller is for destinations on this machine".into()),
             Some((key, region)) => endpoint.with_caller(key, region),
             None => endpoint,
         };
+        if from.is_some_and(|from| from.has_tables_of(&endpoint)) {
+            return Err(format!(
+                "--from and --to have the same tables: {}; --caller writes to those of another access key or region",
+                endpoint.describe()
+            ));
+        }
         if !endpoint.is_loopback() && !self.yes {
             confirm(&endpoint)?;
         }
@@ -494,11 +501,29 @@ mod tests {
         }
     }
 
+    /// Tables are not copied onto themselves. Those of another access key or region are others.
+    #[test]
+    fn the_destination_has_other_tables() {
+        for (to, is_other) in [
+            ("http://localhost:2", false),
+            ("http://127.0.0.1:2/", false),
+            ("http://localhost:3", true),
+            ("http://localhost:2 --caller me/xx-test-1", true),
+        ] {
+            let command = parsed("copy", &format!("--from http://localhost:2 --to {to}"));
+            let from = Endpoint::from_env("http://localhost:2").unwrap();
+            let refused = command.unwrap().unwrap().destination(Some(&from)).err();
+            assert_eq!(refused.is_none(), is_other, "{to}: {refused:?}");
+            let message = "--from and --to have the same tables: http://";
+            assert!(refused.is_none_or(|error| error.starts_with(message)), "{to}");
+        }
+    }
+
     #[test]
     fn endpoints_on_this_machine_need_no_confirmation() {
         for url in ["http://localhost:2", "http://127.0.0.1:2", "http://[::1]:2"] {
             let command = parsed("import", &format!("a.json --to {url} --caller me/eu-west-1"));
-            let endpoint = command.unwrap().unwrap().destination().unwrap();
+            let endpoint = command.unwrap().unwrap().destination(None).unwrap();
             assert_eq!(endpoint.region(), "eu-west-1", "{url}");
         }
     }
@@ -550,7 +575,7 @@ mod tests {
             "import",
             "a.json --to https://dynamodb.eu-west-1.amazonaws.com --caller me/x --yes",
         );
-        let refused = command.unwrap().unwrap().destination().unwrap_err();
+        let refused = command.unwrap().unwrap().destination(None).unwrap_err();
         assert!(
             refused == "--caller is for destinations on this machine" || refused.contains("AWS_ACCESS_KEY_ID"),
             "{refused}"
@@ -563,7 +588,7 @@ mod tests {
             .unwrap()
             .unwrap();
         // Without credentials, or without a terminal for the confirmation.
-        let refused = command.destination().unwrap_err();
+        let refused = command.destination(None).unwrap_err();
         assert!(
             refused.contains("--yes was not given") || refused.contains("AWS_ACCESS_KEY_ID"),
             "{refused}"
@@ -605,6 +630,12 @@ mod tests {
             ),
             (
                 "--rate",
+                &["1e9", "0.001"],
+                |command| format!("{:?}", command.options.rate),
+                "Some(0.001)",
+            ),
+            (
+                "--rate",
                 &["1", "1e3"],
                 |command| format!("{:?}", command.options.rate),
                 "Some(1000.0)",
@@ -626,12 +657,6 @@ mod tests {
                 &["k/r"],
                 |command| format!("{:?}", command.caller),
                 "Some((\"k\", \"r\"))",
-            ),
-            (
-                "--rate",
-                &["1e9", "0.001"],
-                |command| format!("{:?}", command.options.rate),
-                "Some(0.001)",
             ),
             (
                 "--caller",

@@ -37,6 +37,16 @@ pub struct Endpoint {
     region: String,
     credentials: Credentials,
     is_loopback: bool,
+    server: Server,
+}
+
+/// The server behind a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Server {
+    /// The service of AWS, which has several host names in a region.
+    Aws,
+    /// Another one: its host, port and path.
+    Other(String, u16, String),
 }
 
 impl Endpoint {
@@ -50,6 +60,14 @@ impl Endpoint {
             return Err(format!("{url} begins with neither http:// nor https://"));
         }
         let is_loopback = is_loopback(host);
+        let server = if region_of(host).is_some() {
+            Server::Aws
+        } else {
+            let is_tls = parsed.scheme_str() == Some("https");
+            let port = parsed.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+            let path = parsed.path().trim_end_matches('/');
+            Server::Other(server_name(host), port, path.to_owned())
+        };
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let region = region_of(host)
             .or_else(|| set("AWS_REGION"))
@@ -70,6 +88,7 @@ impl Endpoint {
             region: region.unwrap_or_else(|| "us-east-1".into()),
             credentials,
             is_loopback,
+            server,
         })
     }
 
@@ -91,6 +110,19 @@ impl Endpoint {
     /// Whether the endpoint is on this machine.
     pub fn is_loopback(&self) -> bool {
         self.is_loopback
+    }
+
+    /// Whether both endpoints have the same tables: one server, access key and region.
+    pub(crate) fn has_tables_of(&self, other: &Endpoint) -> bool {
+        self.server == other.server
+            && self.region == other.region
+            && self.credentials.access_key_id() == other.credentials.access_key_id()
+    }
+
+    /// The URL with the access key and region that requests are signed with.
+    pub(crate) fn describe(&self) -> String {
+        let key = self.credentials.access_key_id();
+        format!("{} (access key {key}, region {})", self.url, self.region)
     }
 
     /// The region that requests are signed for.
@@ -180,6 +212,15 @@ fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let address = bare.unwrap_or(host).parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+/// A host's name for comparisons: the names and addresses that a server of this machine usually has are one.
+fn server_name(host: &str) -> String {
+    let host = host.to_ascii_lowercase();
+    if ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"].contains(&host.as_str()) {
+        return "localhost".into();
+    }
+    host
 }
 
 /// The domains of AWS's partitions, each followed by that of its dual-stack endpoints.
@@ -369,6 +410,42 @@ mod tests {
                 is_loopback,
                 "{url}"
             );
+        }
+    }
+
+    /// Endpoints have the same tables if server, access key and region are the same, however the server is named.
+    #[test]
+    fn endpoints_with_the_same_tables() {
+        let variable = |name: &str| Some(name.to_owned());
+        for (one, other, are_same) in [
+            ("http://localhost:8000", "http://localhost:8000/", true),
+            ("http://localhost:8000", "HTTP://LocalHost:8000", true),
+            ("http://localhost:8000", "http://127.0.0.1:8000", true),
+            ("http://127.0.0.1:8000", "http://[::1]:8000", true),
+            ("http://localhost", "http://localhost:80", true),
+            ("https://localhost", "https://localhost:443", true),
+            ("http://localhost:8000", "http://localhost:8001", false),
+            ("http://127.0.0.1:8000", "http://127.0.0.2:8000", false),
+            ("http://localhost:8000/a", "http://localhost:8000/b", false),
+            ("http://scylla.example:8000", "http://Scylla.example:8000", true),
+            ("http://scylla.example:8000", "http://localhost:8000", false),
+            (
+                "https://dynamodb.eu-west-1.amazonaws.com",
+                "https://dynamodb.eu-west-1.api.aws",
+                true,
+            ),
+            (
+                "https://dynamodb.eu-west-1.amazonaws.com",
+                "https://dynamodb.eu-west-2.amazonaws.com",
+                false,
+            ),
+        ] {
+            let [from, to] = [one, other].map(|url| Endpoint::new(url, variable).unwrap());
+            assert_eq!(from.has_tables_of(&to), are_same, "{one} {other}");
+            assert_eq!(to.has_tables_of(&from), are_same, "{other} {one}");
+            for (key, region) in [("AWS_ACCESS_KEY_ID", "xx-test-1"), ("key", to.region())] {
+                assert!(!from.has_tables_of(&to.with_caller(key, region)), "{key} {region}");
+            }
         }
     }
 
