@@ -265,7 +265,8 @@ impl Server {
         self.notice.as_deref()
     }
 
-    /// Stops accepting connections and returns when the running requests have finished.
+    /// Stops accepting connections and returns when the running requests have finished, or after [`Limits::stop_time`]: the
+    /// connections of those that remain are then closed without an answer.
     pub fn stop(mut self) {
         self.end();
     }
