@@ -38,8 +38,11 @@ pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<Option<String>, String>;
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemory) -> u8 {
     let mut arguments = arguments.into_iter().peekable();
-    if let Some(name) = arguments.next_if(|word| COMMANDS.contains(&word.as_str())) {
-        return other_command(&name, arguments);
+    let command = COMMANDS
+        .iter()
+        .find(|command| arguments.peek().is_some_and(|word| word == command.name));
+    if let Some(command) = command {
+        return (command.run)(command.name, arguments.skip(1).collect());
     }
     match parse(arguments, |name| std::env::var(name).ok()) {
         Ok(Invocation::Help) => print(&help()),
@@ -49,20 +52,20 @@ pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemor
     }
 }
 
-/// Subcommands, which do not start the server.
-const COMMANDS: [&str; 7] = [
-    "access-report",
-    "completions",
-    "copy",
-    "health",
-    "import",
-    "man",
-    "wait",
-];
+/// A subcommand, which does not start the server.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    /// Its description in `--help`, the manual page and the completions.
+    pub(crate) help: &'static str,
+    /// Runs it by its name with its arguments, and returns the exit code.
+    run: fn(&str, Vec<String>) -> u8,
+}
 
-fn other_command(name: &str, mut arguments: impl Iterator<Item = String>) -> u8 {
-    match name {
-        "access-report" => match AccessReport::parse(arguments, |name| std::env::var(name).ok()) {
+pub(crate) const COMMANDS: [Command; 7] = [
+    Command {
+        name: "access-report",
+        help: "print the IAM policy that allows what a server has recorded",
+        run: |_, arguments| match AccessReport::parse(arguments, |name| std::env::var(name).ok()) {
             Ok(Some(report)) => match report.run() {
                 Ok(text) => print(&text),
                 Err(sentence) => print_error(&sentence, 1),
@@ -70,29 +73,60 @@ fn other_command(name: &str, mut arguments: impl Iterator<Item = String>) -> u8 
             Ok(None) => print(report::HELP),
             Err(sentence) => print_error(&sentence, USAGE),
         },
-        "copy" | "import" => transfer(name, arguments),
-        "man" => print(manual::man(&entries()).trim_end()),
-        "completions" => match arguments
-            .next()
-            .and_then(|shell| manual::completions(&shell, &entries()))
-        {
-            Some(text) => print(text.trim_end()),
-            None => print_error("completions needs a shell: bash, zsh or fish", USAGE),
+    },
+    Command {
+        name: "copy",
+        help: "copy tables between endpoints and directories",
+        run: transfer,
+    },
+    Command {
+        name: "import",
+        help: "send the tables and items of files to an endpoint",
+        run: transfer,
+    },
+    Command {
+        name: "health",
+        help: "exit with 0 if a server answers",
+        run: probe,
+    },
+    Command {
+        name: "wait",
+        help: "wait until a server answers",
+        run: probe,
+    },
+    Command {
+        name: "man",
+        help: "print the manual page",
+        run: |_, _| print(manual::man(&entries()).trim_end()),
+    },
+    Command {
+        name: "completions",
+        help: "print the completions of bash, zsh or fish",
+        run: |_, arguments| {
+            let shell = arguments.first();
+            match shell.and_then(|shell| manual::completions(shell, &entries())) {
+                Some(text) => print(text.trim_end()),
+                None => print_error("completions needs a shell: bash, zsh or fish", USAGE),
+            }
         },
-        _ => match Probe::parse(name, arguments, |name| std::env::var(name).ok()) {
-            Ok(Some(probe)) => match probe.run() {
-                Ok(()) => SUCCESS,
-                Err(sentence) => print_error(&sentence, 1),
-            },
-            Ok(None) => print(probe::HELP),
-            Err(sentence) => print_error(&sentence, USAGE),
+    },
+];
+
+/// Runs `dynatwin health` or `dynatwin wait`.
+fn probe(name: &str, arguments: Vec<String>) -> u8 {
+    match Probe::parse(name, arguments, |name| std::env::var(name).ok()) {
+        Ok(Some(probe)) => match probe.run() {
+            Ok(()) => SUCCESS,
+            Err(sentence) => print_error(&sentence, 1),
         },
+        Ok(None) => print(probe::HELP),
+        Err(sentence) => print_error(&sentence, USAGE),
     }
 }
 
 /// Runs `dynatwin copy` or `dynatwin import`.
 #[cfg(feature = "copy")]
-fn transfer(name: &str, arguments: impl Iterator<Item = String>) -> u8 {
+fn transfer(name: &str, arguments: Vec<String>) -> u8 {
     match dynatwin_seed::cli::run(name, arguments) {
         Ok(()) => SUCCESS,
         Err(sentence) => print_error(&sentence, 1),
@@ -100,7 +134,7 @@ fn transfer(name: &str, arguments: impl Iterator<Item = String>) -> u8 {
 }
 
 #[cfg(not(feature = "copy"))]
-fn transfer(name: &str, _: impl Iterator<Item = String>) -> u8 {
+fn transfer(name: &str, _: Vec<String>) -> u8 {
     print_error(
         &format!("this build does not include `{name}`: it was built without the feature `copy`"),
         1,

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::command::{COMMANDS, Command};
+
 /// A flag as the manual page and the completions show it.
 pub(crate) struct Entry {
     /// The name without dashes: `db-path`.
@@ -28,20 +30,6 @@ impl Entry {
     }
 }
 
-/// The subcommands and their descriptions.
-const COMMANDS: [(&str, &str); 7] = [
-    (
-        "access-report",
-        "print the IAM policy that allows what a server has recorded",
-    ),
-    ("copy", "copy tables between endpoints and directories"),
-    ("import", "send the tables and items of files to an endpoint"),
-    ("health", "exit with 0 if a server answers"),
-    ("wait", "wait until a server answers"),
-    ("man", "print the manual page"),
-    ("completions", "print the completions of bash, zsh or fish"),
-];
-
 /// Returns the manual page in roff.
 pub(crate) fn man(entries: &[Entry]) -> String {
     let mut page = format!(
@@ -52,7 +40,7 @@ pub(crate) fn man(entries: &[Entry]) -> String {
          DynamoDB Local, as \\-inMemory, or set by its environment variable.\n.SH COMMANDS\n",
         env!("CARGO_PKG_VERSION")
     );
-    for (name, help) in COMMANDS {
+    for Command { name, help, .. } in COMMANDS {
         let _ = writeln!(page, ".TP\n.B {name}\n{}", escaped(help));
     }
     page += ".SH FLAGS\n";
@@ -94,7 +82,7 @@ pub(crate) fn completions(shell: &str, entries: &[Entry]) -> Option<String> {
 
 fn bash(entries: &[Entry]) -> String {
     let flags: Vec<String> = entries.iter().map(|entry| format!("--{}", entry.name)).collect();
-    let commands: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
     let mut cases = String::new();
     for entry in entries {
         if entry.takes_file() {
@@ -137,7 +125,7 @@ fn zsh(entries: &[Entry]) -> String {
         };
         let _ = writeln!(text, "  '--{}[{}]{value}' \\", entry.name, quoted(entry.help));
     }
-    let commands: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
     let _ = writeln!(text, "  '1::command:({})'", commands.join(" "));
     text
 }
@@ -145,7 +133,7 @@ fn zsh(entries: &[Entry]) -> String {
 fn fish(entries: &[Entry]) -> String {
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('\'', "\\'");
     let mut text = String::new();
-    for (name, help) in COMMANDS {
+    for Command { name, help, .. } in COMMANDS {
         let _ = writeln!(
             text,
             "complete -c dynatwin -n __fish_use_subcommand -f -a {name} -d '{}'",
@@ -188,7 +176,7 @@ mod tests {
             for entry in &entries {
                 assert!(text.contains(&format!("--{}", entry.name)), "{name}: {}", entry.name);
             }
-            for (command, _) in COMMANDS {
+            for Command { name: command, .. } in COMMANDS {
                 assert!(text.contains(command), "{name}: {command}");
             }
         }

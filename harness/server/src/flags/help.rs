@@ -1,6 +1,7 @@
 //! The text of `--help`, and the flags for the manual page and the completions.
 
 use super::{FLAGS, Flag, FlagEffect};
+use crate::command::{COMMANDS, Command};
 use crate::manual::Entry;
 
 /// Returns the flags for the manual page and the completions.
@@ -25,13 +26,17 @@ pub fn help() -> String {
     let mut help = String::from(
         "Dynatwin: an emulator of Amazon DynamoDB for tests and development.\n\n\
          Usage: dynatwin [FLAG]...\n\
-         \x20      dynatwin access-report|copy|import|health|wait --help\n\
-         \x20      dynatwin man, dynatwin completions bash|zsh|fish\n\n\
+         \x20      dynatwin COMMAND --help\n\n\
          Point a client at http://localhost:8000 with any credentials. Without --db-path data is in memory.\n\
          Flags can be written as --in-memory or, as for DynamoDB Local, as -inMemory. The start of a command line\n\
          for DynamoDB Local (java -D... -jar DynamoDBLocal.jar) is skipped.\n\
          The environment variable in brackets sets a flag too (DYNATWIN_IN_MEMORY=true); the command line overrides it.\n",
     );
+    help += "\nCommands:\n";
+    for Command { name, help: about, .. } in COMMANDS {
+        help.extend(["  ", &format!("{name:13}"), " ", about, "\n"]);
+    }
+    help += "\nFlags:\n";
     for flag in FLAGS {
         let form = match &flag.effect {
             FlagEffect::Value(form, _) => format!(" {form}"),

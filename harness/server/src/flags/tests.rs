@@ -2,6 +2,7 @@
 
 use super::parse::NEEDS_DIRECTORY;
 use super::*;
+use crate::command::{COMMANDS, Command};
 
 fn ask(line: &str, environment: &[(&str, &str)]) -> Result<Invocation, String> {
     parse(line.split_whitespace().map(str::to_owned), |name| {
@@ -391,8 +392,11 @@ fn flags_win_over_the_environment() {
 }
 
 #[test]
-fn help_has_every_flag() {
+fn help_has_every_command_and_flag() {
     let help = help();
+    for Command { name, help: about, .. } in COMMANDS {
+        assert!(help.contains(&format!("\n  {name:13} {about}\n")), "{name}");
+    }
     for flag in FLAGS {
         let begin = format!("\n  --{}", flag.kebab());
         let has = |end: &str| help.contains(&format!("{begin}{end}"));
