@@ -8,14 +8,17 @@ use std::thread;
 
 use dynatwin_engine::Engine;
 
+use crate::access::{configure_access, signing_keys};
 use crate::backend::Backend;
 use crate::database;
+use crate::engine::{engine, s3_dir_warning};
 use crate::flags::{Flags, Invocation, entries, help, parse, unknown_variables};
+use crate::load::load;
 use crate::manual;
 use crate::probe::{self, Probe};
 use crate::report::{self, AccessReport};
 use crate::server::{Options, serve};
-use crate::start::{configure_access, engine, load, s3_dir_warning, signing_keys, start_line};
+use crate::start_line::start_line;
 
 const SUCCESS: u8 = 0;
 

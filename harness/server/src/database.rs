@@ -23,8 +23,8 @@ use dynatwin_engine::{Clock, ClockAdjustment, Conditions, Engine, Moment};
 use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, SnapshotWriter, Store, UntilSynced};
 
 use crate::backend::Backend;
+use crate::engine;
 use crate::flags::{Flags, Sync};
-use crate::start;
 use record::{Form, Record, Saved};
 
 /// The longest time for which an appended record stays unsynced.
@@ -165,7 +165,7 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
         log.take_snapshot(&engine)
             .map_err(|error| format!("{path}: the seed cannot be stored: {error}"))?;
     }
-    let wanted = start::conditions(flags, &conditions);
+    let wanted = engine::conditions(flags, &conditions);
     if wanted != conditions {
         engine
             .set_conditions(wanted)
@@ -212,7 +212,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenE
             }
             Record::Commit(commit) if matches!(entry, Entry::Log { .. }) && commit.sequence <= last => {}
             Record::Commit(commit) => {
-                let engine: &Engine = engine.get_or_init(|| start::engine_with_seed(flags, seed));
+                let engine: &Engine = engine.get_or_init(|| engine::engine_with_seed(flags, seed));
                 let replay = replay.get_or_insert_with(|| engine.replay());
                 replay.apply(&commit).map_err(|error| error.to_string())?;
                 (last, latest) = (commit.sequence, commit.time);
@@ -221,7 +221,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenE
         Ok(())
     };
     let (store, report) = Store::open(disk, state, &mut reporter(path))?;
-    let restored = engine.get_or_init(|| start::engine_with_seed(flags, seed));
+    let restored = engine.get_or_init(|| engine::engine_with_seed(flags, seed));
     let clock = restored.clock();
     if let Some(saved) = saved.filter(|saved| saved.form == Form::of(flags)) {
         saved.restore(clock);
@@ -232,10 +232,10 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<Restored, OpenE
     let conditions = stored.unwrap_or_default();
     if let Some(mut replay) = replay {
         // Before work that has become due since the last process ended.
-        replay.set_conditions(&start::conditions(flags, &conditions));
+        replay.set_conditions(&engine::conditions(flags, &conditions));
         replay.finish(clock.now());
     }
-    let engine = engine.into_inner().unwrap_or_else(|| start::engine(flags));
+    let engine = engine.into_inner().unwrap_or_else(|| engine::engine(flags));
     Ok(Restored {
         engine,
         store,

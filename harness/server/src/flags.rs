@@ -169,6 +169,15 @@ impl Default for Flags {
 }
 
 impl Flags {
+    /// The flags of a command line that starts the server.
+    #[cfg(test)]
+    pub(crate) fn of(words: &[&str]) -> Flags {
+        match parse(words.iter().map(|word| (*word).to_owned()), |_| None) {
+            Ok(Invocation::Run(flags)) => *flags,
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
     /// Returns how `GET /` is answered: as `--health-status` defines, otherwise like AWS or, for a command line in
     /// DynamoDB Local's form, like DynamoDB Local.
     pub fn health_check(&self) -> HealthCheck {

@@ -22,6 +22,7 @@
 //! # Ok::<(), dynatwin_server::ListenError>(())
 //! ```
 
+mod access;
 mod backend;
 mod budget;
 mod client;
@@ -31,16 +32,18 @@ mod database;
 mod delivery;
 mod direct;
 mod due;
+mod engine;
 mod flags;
 mod free;
 mod intake;
 mod listen;
+mod load;
 mod log;
 mod manual;
 mod probe;
 mod report;
 mod server;
-mod start;
+mod start_line;
 mod stream;
 mod ui;
 mod watch;
@@ -50,9 +53,10 @@ mod worker;
 pub use backend::Backend;
 pub use command::{LimitMemory, run};
 pub use database::Durability;
+pub use engine::{engine, settings, system_time};
 pub use flags::{ClockChoice, Flags, Invocation, Sync, help, parse};
 pub use listen::ListenError;
 pub use log::Log;
 pub use server::{Limits, Options, Server, serve};
-pub use start::{engine, settings, start_line, system_time};
+pub use start_line::start_line;
 pub use web::{Origins, PLAYGROUND_PORT};

@@ -8,8 +8,8 @@ use dynatwin_store::sim::SimDisk;
 
 use super::{Database, open_on, put, request, scan, table};
 use crate::backend::Backend;
+use crate::engine::system_time;
 use crate::flags::{Flags, Invocation, parse};
-use crate::start::system_time;
 
 /// A step of a process.
 #[derive(Clone, Copy, Debug)]
