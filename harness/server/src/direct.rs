@@ -18,8 +18,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::backend::Backend;
 use crate::connection::{ConnectionState, Ended, Handled, KNOWN_HEADERS, Sending, handle, known_header, request_name};
-use crate::delivery::internal_error;
 use crate::log::Log;
+use crate::response::internal_error;
 use crate::watch::{Phase, Watched};
 
 /// The room for a request at first: most are smaller.

@@ -42,6 +42,7 @@ mod log;
 mod manual;
 mod probe;
 mod report;
+mod response;
 mod server;
 mod start_line;
 mod stream;

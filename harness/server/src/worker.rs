@@ -21,8 +21,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::backend::Backend;
 use crate::connection;
-use crate::delivery::unavailable;
 use crate::intake::drain;
+use crate::response::unavailable;
 use crate::server::{Limits, Shared};
 use crate::watch::{Phase, Watch, Watched};
 
