@@ -3,7 +3,7 @@ import { ownerOf, type App } from './app';
 import type { TableView } from './tables';
 import type { Attributes, AttributeValue, ItemsPage } from './transport/control';
 import { ServiceError } from './transport/dynamodb';
-import { parsed, typedItem, type Parsed } from './value';
+import { isTypedItem, parsed, typedItem, type Parsed } from './value';
 
 const PAGE = 1_000;
 /** The most entries of a BatchWriteItem. */
@@ -86,10 +86,5 @@ function itemIn(line: Parsed<Members>): Attributes {
   const { Item: only, ...others } = line.value;
   const isWrapped = typeof only === 'object' && only !== null && !Array.isArray(only) && Object.keys(others).length === 0;
   const { value, digits } = isWrapped ? member(line, 'Item') : line;
-  return isTyped(value) ? (value as Attributes) : typedItem(value, digits as Members);
+  return isTypedItem(value) ? value : typedItem(value, digits as Members);
 }
-
-const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);
-
-const isTyped = (item: Record<string, unknown>): boolean =>
-  Object.values(item).every((value) => typeof value === 'object' && value !== null && Object.keys(value).length === 1 && TYPES.has(Object.keys(value)[0] ?? ''));

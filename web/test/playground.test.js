@@ -243,6 +243,20 @@ test('items are edited with the service’s own validation, and changes are take
   await page.locator('.grid tr', { hasText: 'USER#eve' }).waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('.grid tr', { hasText: 'USER#eve' }).waitFor({ state: 'detached' });
+
+  // Attributes named as types are written in plain JSON too.
+  await page.getByRole('button', { name: 'Add item' }).click();
+  await field.fill('{"PK": "USER#eve", "SK": "SIZES", "N": 5, "by": {"S": 1}, "of": {"N": 38}}');
+  const form = page.getByRole('checkbox', { name: 'DynamoDB JSON' });
+  await form.check();
+  const typed = page.getByLabel('Item as DynamoDB JSON');
+  assert.deepEqual(JSON.parse(await typed.inputValue()), { PK: { S: 'USER#eve' }, SK: { S: 'SIZES' }, N: { N: '5' }, by: { M: { S: { N: '1' } } }, of: { M: { N: { N: '38' } } } });
+  await typed.fill('{"PK": "USER#eve"}');
+  await form.click();
+  await page.locator('dialog .trouble', { hasText: 'This is not DynamoDB JSON: a value lacks its type.' }).waitFor();
+  await form.click();
+  assert.ok(await form.isChecked());
+  assert.deepEqual(await violations(page), []);
 });
 
 test('code and requests are copied for Node, Vitest, Python and the command line', async () => {

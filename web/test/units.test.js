@@ -57,6 +57,16 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
     [{ M: { SS: { L: [{ S: 'x' }] } } }, '{"M":{"SS":{"L":[{"S":"x"}]}}}', { M: { SS: { L: [{ S: 'x' }] } } }],
     [{ M: { M: { M: { B: { S: 'x' } } } } }, '{"M":{"M":{"B":{"S":"x"}}}}', { M: { M: { B: { S: 'x' } } } }],
     [{ M: { M: { M: { a: { S: 'x' } } } } }, '{"M":{"a":"x"}}', { M: { a: 'x' } }],
+    // Such maps are plain where no other value has this form.
+    [{ M: { N: { N: '5' } } }, '{"N":5}', { N: 5 }],
+    [{ M: { B: { NULL: true } } }, '{"B":null}', { B: null }],
+    [{ M: { SS: { S: 'x' } } }, '{"SS":"x"}', { SS: 'x' }],
+    [{ M: { NS: { L: [{ N: '1' }] } } }, '{"NS":[1]}', { NS: [1] }],
+    [{ M: { BS: { L: [] } } }, '{"M":{"BS":{"L":[]}}}', { M: { BS: { L: [] } } }],
+    [{ M: { M: { M: { N: { N: '5' } } } } }, '{"M":{"N":5}}', { M: { N: 5 } }],
+    [{ M: { N: { M: { S: { S: '1' } } } } }, '{"M":{"N":{"M":{"S":{"S":"1"}}}}}', { M: { N: { M: { S: { S: '1' } } } } }],
+    [{ M: { M: { M: { N: { M: { S: { S: '1' } } } } } } }, '{"M":{"M":{"N":{"M":{"S":{"S":"1"}}}}}}', { M: { M: { N: { M: { S: { S: '1' } } } } } }],
+    [{ M: { M: { N: '12345678901234567890' } } }, '{"M":{"N":"12345678901234567890"}}', { M: { N: '12345678901234567890' } }],
   ]) {
     assert.equal(brief(value), text);
     assert.deepEqual(plain(value), json);
@@ -83,8 +93,14 @@ test('JSON that was typed or imported keeps the digits of its numbers', async ()
     // Values that keep their type, and a map that does not look like one of them.
     [`{"n": {"N": "${long}"}, "s": {"NS": ["1", "2"]}}`, { n: { N: long }, s: { NS: ['1', '2'] } }],
     [`{"a": {"M": {"b": ${long}}}}`, { a: { M: { M: { M: { b: { N: long } } } } } }],
+    // Plain JSON whose names are those of types.
+    ['{"N": 5, "S": 1}', { N: { N: '5' }, S: { N: '1' } }],
+    ['{"a": {"N": 5}, "b": {"S": 1}}', { a: { M: { N: { N: '5' } } }, b: { M: { S: { N: '1' } } } }],
+    [`{"a": {"N": ${long}}}`, { a: { M: { N: { N: long } } } }],
+    ['{"a": {"SS": "x"}, "b": {"SS": ["x", 1]}}', { a: { M: { SS: { S: 'x' } } }, b: { M: { SS: { L: [{ S: 'x' }, { N: '1' }] } } } }],
+    ['{"a": {"M": {"N": {"x": 1}}}}', { a: { M: { M: { M: { N: { M: { x: { N: '1' } } } } } } } }],
   ]) assert.deepEqual(itemOf(text), item, text);
-  assert.throws(() => itemOf(`{"n": 0${long}}`), SyntaxError);
+  for (const text of [`{"n": 0${long}}`, '', '5', 'null', '[]', '"a"']) assert.throws(() => itemOf(text), SyntaxError);
 });
 
 test('numbers, lengths and prices are put into words', async () => {
@@ -285,6 +301,14 @@ test('items are read from files in each format', async () => {
   assert.deepEqual(imported('{"PK":"a","n":12345678901234567890}'), [{ PK: { S: 'a' }, n: { N: '12345678901234567890' } }]);
   assert.deepEqual(imported('[{"PK":"a","n":0.12345678901234567890}]'), [{ PK: { S: 'a' }, n: { N: '0.12345678901234567890' } }]);
   assert.deepEqual(imported('{"PK":{"S":"a"},"n":12345678901234567890}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '12345678901234567890' } }], 'one attribute without a type');
+  for (const [text, wanted] of [
+    ['{"N":5}', { N: { N: '5' } }],
+    ['{"PK":{"N":5}}', { PK: { M: { N: { N: '5' } } } }],
+    ['{"PK":{"S":1}}', { PK: { M: { S: { N: '1' } } } }],
+    ['{"PK":{"L":[{"S":1}]}}', { PK: { M: { L: { L: [{ M: { S: { N: '1' } } }] } } } }],
+    ['{"PK":{"M":{"a":1}}}', { PK: { M: { M: { M: { a: { N: '1' } } } } } }],
+    ['{"PK":{"L":[{"S":"1"}]}}', { PK: { L: [{ S: '1' }] } }],
+  ]) assert.deepEqual(imported(text), [wanted], text);
   assert.deepEqual(imported('{"PK":{"S":"a","more":1}}'), [{ PK: { M: { S: { S: 'a' }, more: { N: '1' } } } }]);
 });
 

@@ -66,7 +66,7 @@ export function TablesPanel({ app, onItems }: { app: App; onItems: () => void })
                 <td class="features" title={features(table)}>{features(table)}</td>
                 <td class="actions">
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Export ${table.name}`} onClick={() => void save(table)}>Export</button>
-                  <label class="button small">
+                  <label class="button small" title="A file of items in plain JSON or DynamoDB JSON: one to a line, or an array. An item is DynamoDB JSON if each of its values has its type.">
                     Import
                     <input type="file" class="unseen" aria-label={`Import into ${table.name}`} disabled={busy.value !== ''} onChange={(event) => void load(table, event.currentTarget.files?.[0])} />
                   </label>
