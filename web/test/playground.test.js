@@ -608,6 +608,33 @@ test('axe reports no violation, in both themes and on every tab', async () => {
   }
 });
 
+test('items of one partition key and expired items have enough contrast, in both themes', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    await page?.context().close();
+    page = await chromium.open({ colorScheme });
+    await run(
+      page,
+      `import { CreateTableCommand, DynamoDBClient, PutItemCommand, UpdateTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({});
+const TableName = "Baskets";
+await client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
+  AttributeDefinitions: ["PK", "SK"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+}));
+await new Promise((done) => setTimeout(done, 60_000));
+await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification: { AttributeName: "until", Enabled: true } }));
+for (let n = 0; n < 6; n++) await client.send(new PutItemCommand({ TableName, Item: { PK: { S: "USER#1" }, SK: { S: "BASKET#" + n }, until: { N: String(n % 2 ? 4e9 : Math.floor(Date.now() / 1000)) } } }));`,
+    );
+    await page.getByRole('button', { name: '+1 min', exact: true }).click();
+    await state(page, 'ended');
+    await pause(page);
+    await tab('Items');
+    await page.locator('.grid tr[data-first="false"][data-expired="true"]').first().waitFor();
+    await page.locator('.grid tr[data-first="false"][data-expired="false"]').first().waitFor();
+    assert.deepEqual(await violations(page), [], colorScheme);
+  }
+});
+
 test('a narrow screen needs no scrolling sideways', async () => {
   page = await chromium.open({ viewport: { width: 360, height: 740 } });
   await page.locator('.requests li').nth(3).waitFor({ timeout: 20_000 });
