@@ -210,12 +210,14 @@ function fakeApp(items, answers = []) {
   return {
     sent,
     waits,
-    now: { value: Date.UTC(2026, 0, 1) },
-    settable: { value: true },
+    time: {
+      now: { value: Date.UTC(2026, 0, 1) },
+      settable: { value: true },
+      advance: async (milliseconds) => void waits.push(milliseconds),
+    },
     controlled: { value: true },
     tables: { list: { value: [] } },
     control: { of: () => ({ items: pages }) },
-    advance: async (milliseconds) => void waits.push(milliseconds),
     request: async (operation, body) => {
       sent.push(body);
       const answer = answers.shift() ?? {};

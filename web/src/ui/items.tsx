@@ -1,9 +1,9 @@
 // The items of a table: a virtual list over pages, and an editor for one item.
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ownerOf, words, type App } from '../app';
+import type { App } from '../app';
 import type { Attributes, StoredItem } from '../transport/control';
-import type { Account } from '../transport/dynamodb';
+import { ownerOf, words, type Account } from '../transport/dynamodb';
 import { indexOf, type TableView } from '../tables';
 import { brief, isTypedItem, itemOf, keyText, plainItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
@@ -191,7 +191,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
           {Array.from({ length: to - from }, (_, at) => {
             const stored = rows.get(from + at);
             if (!stored) return <tr key={from + at} aria-hidden="true"><td class="unread" colSpan={names.length + 3} /></tr>;
-            const expired = table.ttl !== undefined && isExpired(stored, table.ttl, app.now.value);
+            const expired = table.ttl !== undefined && isExpired(stored, table.ttl, app.time.now.value);
             return <Row key={keyText(stored.key)} stored={stored} names={names} first={rows.get(from + at - 1)?.token !== stored.token} expired={expired} onOpen={onOpen} />;
           })}
           {space(total - to)}

@@ -1,8 +1,9 @@
 // The query builder: fields in, a request out, and the cost of the request.
 import { signal, useSignal } from '@preact/signals';
-import { ownerOf, words, type App } from '../app';
+import type { App } from '../app';
 import { indexOf, type KeyPart, type TableView } from '../tables';
 import type { Attributes, AttributeValue } from '../transport/control';
+import { ownerOf, words } from '../transport/dynamodb';
 import { brief, keyText } from '../value';
 import { count, units } from '../words';
 import { showRequest } from './code-pane';

@@ -1,9 +1,10 @@
 // A link to this session, and files: sessions, snapshots, data models of NoSQL Workbench.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { words, type App } from '../app';
+import type { App } from '../app';
 import { digest } from '../digest';
 import { toFragment } from '../session';
+import { words } from '../transport/dynamodb';
 import { count, length } from '../words';
 import { modelOf } from '../workbench';
 import { download } from './download';
@@ -16,14 +17,14 @@ const LONGEST = 60_000;
 export function ShareDialog({ app, onClose }: { app: App; onClose: () => void }) {
   const dialog = useModal(onClose);
   const trouble = useSignal('');
-  useEffect(() => app.halt(), []);
+  useEffect(() => app.time.halt(), []);
   const open = async (file: File | undefined) => {
     if (!file) return;
     try {
       const opened = await app.openFile(new Uint8Array(await file.arrayBuffer()));
       onClose();
       app.news.value = opened;
-      app.note(opened);
+      app.run.note(opened);
     } catch (error) {
       trouble.value = words(error);
     }
@@ -82,7 +83,7 @@ function Link({ app }: { app: App }) {
   const trouble = useSignal('');
   useEffect(() => {
     void (async () => {
-      await app.advance(0);
+      await app.time.advance(0);
       await app.feed.refresh();
       link.value = `${location.origin}${location.pathname}#${await toFragment(app.session())}`;
       mark.value = await digest(app);

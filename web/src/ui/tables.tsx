@@ -1,8 +1,9 @@
 // All tables, and actions on a whole table.
 import { useSignal } from '@preact/signals';
-import { ownerOf, words, type App } from '../app';
+import type { App } from '../app';
 import { allItems, exported, imported, writeItems } from '../bulk';
 import type { TableView } from '../tables';
+import { ownerOf, words } from '../transport/dynamodb';
 import { bytes, count } from '../words';
 import { CreateTable } from './create-table';
 import { download } from './download';
