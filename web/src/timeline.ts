@@ -20,12 +20,23 @@ export interface Host {
   moved(): void;
 }
 
+interface Move {
+  /** Whether the clock has come far enough. */
+  enough?: () => boolean;
+  /** How often moves had been ended when it was asked for. */
+  asked?: number;
+  /** Whether the user has asked for it. */
+  shown?: boolean;
+}
+
 export class Timeline {
   readonly now = signal(START);
   readonly settable = signal(true);
   readonly playing = signal(false);
   readonly speed = signal(1);
   readonly moving = signal(false);
+  /** Where a move ends that the user has asked for, if it takes long enough to be seen. */
+  readonly target = signal<number | undefined>(undefined);
   readonly nextDue = signal<number | undefined>(undefined);
   readonly nextTimer = signal<number | undefined>(undefined);
   readonly next = computed(() => {
@@ -38,7 +49,8 @@ export class Timeline {
   #due: number | undefined;
   #timer: number | undefined;
   #published = 0;
-  #halt = false;
+  /** How often moves were ended: those that were asked for before end too, though they have not begun. */
+  #halts = 0;
 
   constructor(readonly host: Host) {}
 
@@ -49,60 +61,68 @@ export class Timeline {
 
   /** Moves the clock to a moment, from one thing that happens to the next. */
   async advanceTo(target: number): Promise<void> {
-    await this.#move(() => this.#goTo(Math.round(target)));
+    await this.#move(() => target);
   }
 
   /** Moves the clock on by at most `limit` milliseconds, until it is enough. */
   async advanceUntil(enough: () => boolean, limit: number): Promise<void> {
-    await this.#move(() => this.#goTo(this.#moment + limit, enough));
+    await this.#move(() => this.#moment + limit, { enough });
   }
 
-  async #move(move: () => Promise<void>): Promise<void> {
+  /** Moves the clock on for the user, who may end the move. */
+  async advance(milliseconds: number): Promise<void> {
+    const asked = this.#halts;
+    await this.host.ready();
+    await this.#move(() => this.#moment + milliseconds, { asked, shown: true });
+  }
+
+  async toNext(): Promise<void> {
+    const asked = this.#halts;
+    await this.host.ready();
+    const next = this.next.value;
+    if (next !== undefined) await this.#move(() => next, { asked, shown: true });
+  }
+
+  /** Ends all moves of the clock where it is. */
+  halt(): void {
+    this.interrupt();
+    this.playing.value = false;
+  }
+
+  /** Ends all moves of the clock that were asked for; while time plays, others follow. */
+  interrupt(): void {
+    this.#halts += 1;
+  }
+
+  async #move(target: () => number, { enough = () => false, asked = this.#halts, shown = false }: Move = {}): Promise<void> {
     await this.host.serially(async () => {
-      this.#halt = false;
+      const over = () => asked !== this.#halts || enough();
+      if (over()) return;
       this.moving.value = true;
       try {
-        await move();
+        await this.#goTo(Math.round(target()), over, shown);
       } finally {
         this.moving.value = false;
+        this.target.value = undefined;
       }
     });
     this.host.moved();
   }
 
-  async advance(milliseconds: number): Promise<void> {
-    await this.host.ready();
-    await this.#move(() => this.#goTo(Math.round(this.#moment + milliseconds)));
-  }
-
-  async toNext(): Promise<void> {
-    await this.host.ready();
-    const next = this.next.value;
-    if (next !== undefined) await this.advanceTo(next);
-  }
-
-  /** Ends a long move of the clock where it is. */
-  halt(): void {
-    this.#halt = true;
-    this.playing.value = false;
-  }
-
-  /** Ends the current move of the clock; while time plays, the next one follows. */
-  interrupt(): void {
-    this.#halt = true;
-  }
-
-  async #goTo(target: number, enough = () => false): Promise<void> {
+  async #goTo(target: number, over: () => boolean, shown: boolean): Promise<void> {
     if (!this.settable.value) {
       this.take(await this.host.control.advance(Math.max(0, target - this.#moment) / 1000));
       return;
     }
+    const began = performance.now();
     await this.settle();
-    while (this.#moment < target && !this.#halt && !enough()) {
+    while (this.#moment < target && !over()) {
       const stops = [target, this.#timer, this.#due].filter((one): one is number => one !== undefined && one > this.#moment);
       this.take(await this.host.control.setClock(Math.min(...stops)));
       await this.settle();
-      if (performance.now() - this.#published > TICK) this.publish();
+      const passed = performance.now();
+      if (shown && passed - began > TICK) this.target.value = target;
+      if (passed - this.#published > TICK) this.publish();
     }
     this.publish();
   }

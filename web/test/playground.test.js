@@ -128,6 +128,22 @@ await fetch("https://example.com/").catch((error) => console.log("refused:", err
   await printed(page, 'refused: Code in the playground reaches the emulator alone');
 });
 
+test('a long way of the clock says where it ends, and can be ended, with those that wait for it', async () => {
+  page = await chromium.open();
+  await run(page, 'for (let n = 0; ; n++) await new Promise((done) => setTimeout(done, 1));');
+  for (const step of ['+1 week', '+1 day']) await page.getByRole('button', { name: step, exact: true }).click();
+  await page.locator('.next', { hasText: 'Time is moving… to 2026-01-08 ' }).waitFor();
+  await page.getByRole('button', { name: 'Pause time' }).click();
+  await page.getByRole('button', { name: 'Play time' }).waitFor();
+  const paused = await clock(page);
+  // The next act follows all moves.
+  await tab('Conditions');
+  await page.locator('.presets label', { hasText: 'storm' }).click();
+  await page.locator('.presets label[data-checked="true"]', { hasText: 'storm' }).waitFor();
+  assert.equal(await clock(page), paused);
+  assert.ok(paused < '2026-01-08', paused);
+});
+
 test('each run has client tokens of its own', async () => {
   page = await chromium.open();
   await run(

@@ -449,6 +449,35 @@ test('a replica has the definition of its table, not of another table of its nam
   assert.deepEqual(tables.list.value.map(({ id, keys: [key] }) => [id, key.name]), [['mine eu-west-1 T', 'a'], ['other eu-west-1 T', 'b']]);
 });
 
+test('the clock moves from event to event, and those moves end that were asked for before', async () => {
+  const { Timeline } = await load('timeline');
+  const { START } = await load('session');
+  let queue = Promise.resolve();
+  const stops = [];
+  const timers = [START + 20, START + 60_000];
+  const time = new Timeline({
+    control: { setClock: async (milliseconds) => (stops.push(milliseconds - START), { milliseconds, settable: true, nextDue: milliseconds < START + 5 ? new Date(START + 5).toISOString() : undefined }) },
+    ready: async () => {},
+    serially: (work) => (queue = queue.then(work)),
+    tick: async (moment) => timers.find((timer) => timer > moment),
+    moved: () => {},
+  });
+  await time.advance(10);
+  await time.advance(15);
+  assert.deepEqual(stops, [10, 20, 25]);
+  await time.advanceTo(START);
+  assert.equal(time.moment, START + 25, 'the clock does not go back');
+  await time.advanceUntil(() => time.moment >= START + 60_000, 1e9);
+  assert.deepEqual([time.now.value, stops.at(-1), time.next.value], [START + 60_000, 60_000, undefined]);
+
+  time.playing.value = true;
+  const moves = [time.advance(1), time.advance(1), time.advanceTo(START + 70_000)];
+  time.halt();
+  moves.push(time.advance(3));
+  await Promise.all(moves);
+  assert.deepEqual([time.moment, time.playing.value, time.moving.value, time.target.value], [START + 60_003, false, false, undefined]);
+});
+
 test('timers fire in order, at moments of the emulator’s clock', async () => {
   const { EmulatorClock } = await load('run/clock');
   const clock = new EmulatorClock();

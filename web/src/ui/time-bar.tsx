@@ -18,6 +18,7 @@ export function TimeBar({ app }: { app: App }) {
   const { controlled, time } = app;
   const { playing, speed, settable } = time;
   const off = !controlled.value;
+  const passing = playing.value || time.target.value !== undefined;
   return (
     <section class="time" aria-label="Time">
       <time class="now" dateTime={new Date(app.time.now.value).toISOString()}>
@@ -26,8 +27,8 @@ export function TimeBar({ app }: { app: App }) {
       </time>
       {settable.value ? (
         <div class="group" role="group" aria-label="Let time pass">
-          <button type="button" class="primary icon-button" disabled={off} aria-label={playing.value ? 'Pause time' : 'Play time'} title={playing.value ? 'Pause' : 'Play'} onClick={() => (playing.value ? app.time.halt() : (playing.value = true))}>
-            <Icon name={playing.value ? 'pause' : 'play'} />
+          <button type="button" class="primary icon-button" disabled={off} aria-label={passing ? 'Pause time' : 'Play time'} title={passing ? 'Pause' : 'Play'} onClick={() => (passing ? time.halt() : (playing.value = true))}>
+            <Icon name={passing ? 'pause' : 'play'} />
           </button>
           {SPEEDS.map((one) => (
             <button
@@ -73,8 +74,9 @@ function NextButton({ app }: { app: App }) {
 
 function WhatIsNext({ app }: { app: App }) {
   const words = useComputed(() => {
-    const { next, now, nextTimer, moving } = app.time;
-    if (moving.value && !app.time.playing.value) return 'Time is moving…';
+    const { next, now, nextTimer, moving, playing, target } = app.time;
+    if (target.value !== undefined) return `Time is moving… to ${moment(target.value)}`;
+    if (moving.value && !playing.value) return 'Time is moving…';
     if (next.value === undefined) return 'Nothing is due.';
     return `${nextTimer.value === next.value ? 'The code continues' : whatIsDue(app.tables.list.value, next.value)} in ${length(next.value - now.value)}`;
   });
