@@ -586,10 +586,20 @@ test('by the keyboard alone, focus returns from a dialog to what opened it', asy
   await page.getByRole('tab', { name: 'Requests', exact: true }).focus();
   await page.keyboard.press('ArrowRight');
   assert.equal(await focused(), 'Tables');
+  // The first field of a form has the focus.
+  const field = () => page.evaluate(() => document.activeElement?.tagName);
+  const typesInto = async (name, tag) => {
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.locator('dialog').waitFor();
+    assert.equal(await field(), tag, name);
+    await page.keyboard.press('Escape');
+  };
   await opens('Create table', ['Escape']);
+  await typesInto('Create table', 'INPUT');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('ArrowRight');
   await opens('Add item', ['Escape']);
+  await typesInto('Add item', 'TEXTAREA');
 });
 
 test('the stage makes room for tables and items', async () => {

@@ -98,7 +98,7 @@ export function CreateTable({ app, onClose }: { app: App; onClose: () => void })
         </header>
         <label class="field">
           <span>Name</span>
-          <input required spellcheck={false} value={name} onInput={(event) => set({ name: event.currentTarget.value.trim() })} />
+          <input autofocus required spellcheck={false} value={name} onInput={(event) => set({ name: event.currentTarget.value.trim() })} />
         </label>
         <KeyInputs of="" keys={fields.value} onChange={set} />
         <div class="field">

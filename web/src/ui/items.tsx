@@ -308,7 +308,7 @@ export function ItemEditor({ app, table, item, onClose }: { app: App; table: Tab
           {bytes(size)} in partition {item.partition} · a write costs {units(write)} WCU, a strongly consistent read {units(read)} RCU · a million writes {dollars(write * PRICE.write)} on demand
         </p>
       )}
-      <textarea aria-label={raw.value ? 'Item as DynamoDB JSON' : 'Item as JSON'} spellcheck={false} rows={14} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <textarea autofocus aria-label={raw.value ? 'Item as DynamoDB JSON' : 'Item as JSON'} spellcheck={false} rows={14} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       <p class="quiet">{FORMS[raw.value ? 'typed' : 'plain']}</p>
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
       <div class="tools">
