@@ -6,7 +6,7 @@ import type { TableView } from '../tables';
 import { ownerOf, words } from '../transport/dynamodb';
 import { bytes, count } from '../words';
 import { CreateTable } from './create-table';
-import { download } from './download';
+import { chosenFile, download } from './download';
 import { Icon } from './icon';
 import { useModal } from './modal';
 
@@ -69,7 +69,7 @@ export function TablesPanel({ app, onItems }: { app: App; onItems: () => void })
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Export ${table.name}`} onClick={() => void save(table)}>Export</button>
                   <label class="button small" title="A file of items in plain JSON or DynamoDB JSON: one to a line, or an array. An item is DynamoDB JSON if each of its values has its type.">
                     Import
-                    <input type="file" class="unseen" aria-label={`Import into ${table.name}`} disabled={busy.value !== ''} onChange={(event) => void load(table, event.currentTarget.files?.[0])} />
+                    <input type="file" class="unseen" aria-label={`Import into ${table.name}`} disabled={busy.value !== ''} onChange={(event) => void load(table, chosenFile(event.currentTarget))} />
                   </label>
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Empty ${table.name}`} onClick={() => (doomed.value = { table, act: 'empty' })}>Empty</button>
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Delete ${table.name}`} onClick={() => (doomed.value = { table, act: 'delete' })}>Delete</button>
