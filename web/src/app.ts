@@ -3,7 +3,7 @@ import { batch, computed, signal } from '@preact/signals';
 import { CodeRun } from './run/code-run';
 import { prepare } from './run/runner';
 import { packed, unpacked } from './encode';
-import { checked, fromFragment, START, type Act, type Base, type Session, type Step } from './session';
+import { checked, fromFragment, isLink, START, type Act, type Base, type Session, type Step } from './session';
 import { keep, kept } from './keep';
 import { Feed } from './feed';
 import { idOf, Tables } from './tables';
@@ -25,6 +25,7 @@ export const PENDING = 0;
 /** The first bytes of every snapshot file. */
 const SNAPSHOT = 'dynatwin snapshot';
 const SILENT = 'The server does not answer.';
+const UNREADABLE = 'The link cannot be read: a part of it may be missing.';
 const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
 
 export class App {
@@ -110,11 +111,12 @@ export class App {
     await this.#wholly(() => this.#begin());
     performance.mark('interactive');
     this.#follow();
-    addEventListener('hashchange', () => void this.#arrive());
+    addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
   }
 
   async #begin(): Promise<void> {
-    const linked = await fromFragment(location.hash);
+    const { hash } = location;
+    const linked = await fromFragment(hash);
     const stored = await kept(`session-${this.transport.home}`);
     const found = linked ?? checked(stored);
     if (this.isTab) {
@@ -126,7 +128,8 @@ export class App {
       if (found?.base && !linked && !found.script.some(({ act }) => act.do === 'run')) {
         this.run.note('Tables, items, conditions and the clock are restored. The request log begins here, and no code runs.');
       }
-      if (linked) this.news.value = 'This is the session of the link you followed, at the moment it was shared.';
+      if (linked) this.#welcome(hash);
+      else if (isLink(hash)) this.run.note(UNREADABLE);
     } else {
       if (found) batch(() => ((this.code.value = found.code), (this.example.value = found.example)));
       await this.#refresh();
@@ -135,9 +138,23 @@ export class App {
     }
   }
 
-  async #arrive(): Promise<void> {
-    const linked = await fromFragment(location.hash);
-    if (linked && this.isTab) await this.replay(linked);
+  async #arrive(hash: string): Promise<void> {
+    if (!this.isTab || !isLink(hash)) return;
+    const linked = await fromFragment(hash);
+    await this.#wholly(async () => {
+      if (linked) {
+        await this.replay(linked);
+        this.#welcome(hash);
+      } else this.run.note(UNREADABLE);
+    });
+  }
+
+  // From here on the session is the user's own: a reload must not go back to the link.
+  #welcome(hash: string): void {
+    if (location.hash === hash) history.replaceState(null, '', location.pathname + location.search);
+    const text = 'This is the session of the link you followed, at the moment it was shared.';
+    this.news.value = text;
+    this.run.note(text);
   }
 
   /** Loads an example, and runs it from the start. */

@@ -191,6 +191,34 @@ test('a shared link gives the same event log in a fresh profile', async () => {
   await other.context().close();
 });
 
+test('the session of a link becomes the user’s own, and a damaged link is reported', async () => {
+  page = await chromium.open();
+  await run(page, 'console.log("shared");');
+  await state(page, 'ended');
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.locator('#digest', { hasText: /^[0-9a-f]{12}$/ }).waitFor();
+  const fragment = new URL(await page.getByLabel('Link', { exact: true }).inputValue()).hash;
+  const other = await chromium.open({ path: fragment });
+  await printed(other, 'shared');
+  await printed(other, 'This is the session of the link you followed');
+  assert.equal(new URL(other.url()).hash, '');
+  await run(other, 'console.log("changed");');
+  await printed(other, 'changed');
+  await other.waitForTimeout(600); // the session is written a moment later
+  await other.reload();
+  await printed(other, 'changed');
+
+  // A link that is opened in this tab, whole and damaged.
+  await other.evaluate((hash) => (location.hash = hash), fragment);
+  await printed(other, 'shared');
+  await other.evaluate((hash) => (location.hash = hash), fragment.slice(0, -9));
+  await printed(other, 'The link cannot be read');
+  const damaged = await chromium.open({ path: fragment.slice(0, -9), context: page.context() });
+  await printed(damaged, 'The link cannot be read');
+  for (const one of [other, damaged]) quiet(one);
+  await other.context().close();
+});
+
 test('a reload keeps the session', async () => {
   page = await chromium.open();
   await run(page, GUIDE);
