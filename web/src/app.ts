@@ -110,6 +110,8 @@ export class App {
   async start(): Promise<void> {
     await this.#wholly(() => this.#begin());
     performance.mark('interactive');
+    // Also code that is not run is kept.
+    this.code.subscribe(() => this.#store());
     this.#follow();
     addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { after, afterEach, before, test } from 'node:test';
-import { browser, choose, clock, manageTable, pause, printed, quiet, run, stable, state, violations } from './browser.js';
+import { browser, choose, clock, manageTable, pause, printed, quiet, run, stable, state, violations, write } from './browser.js';
 import { fileOf } from './serve.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
@@ -230,6 +230,17 @@ test('a reload keeps the session', async () => {
   await page.waitForFunction(() => document.getElementById('clock').textContent.startsWith('2026-01-02'), undefined, { timeout: 20_000 });
   await tab('Items');
   await page.locator('.grid tr', { hasText: 'SESSION#' }).waitFor();
+});
+
+test('a reload keeps code that was not run', async () => {
+  page = await chromium.open();
+  await page.getByRole('button', { name: 'Pause time' }).click();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.waitForTimeout(600); // the session is written a moment later
+  await write(page, '// not run yet');
+  await page.waitForTimeout(600);
+  await page.reload();
+  await page.locator('.code-pane .editor', { hasText: '// not run yet' }).waitFor();
 });
 
 test('replicas of a global table lag, pause, and show the writes that were lost', async () => {
