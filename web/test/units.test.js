@@ -687,6 +687,11 @@ test('errors of the service have their name and message', async () => {
     [400, '{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"denied"}', { name: 'AccessDeniedException', message: 'denied' }],
     [503, 'busy', { name: 'HTTP 503', message: 'busy', status: 503 }],
   ]) await assert.rejects(call(answers(status, body), OWNER, 'GetItem', {}), error);
+  const { ServiceError, words } = await load('transport/dynamodb');
+  for (const [error, text] of [
+    [new ServiceError('AccessDeniedException', 'denied', 400), 'AccessDeniedException: denied'], [new ServiceError('UnknownOperationException', '', 400), 'UnknownOperationException'],
+    [new TypeError('no'), 'no'], ['no', 'no'],
+  ]) assert.equal(words(error), text);
   assert.deepEqual(await call(answers(200, '{"Count":1}'), OWNER, 'GetItem', { a: 1 }), { Count: 1 });
   assert.deepEqual(answers.sent, ['POST', '/', 'DynamoDB_20120810.GetItem', '{"a":1}']);
   assert.match(signedHeaders({ accessKey: 'me', region: 'eu-west-1' }).authorization, /Credential=me\/20260101\/eu-west-1\/dynamodb\//);

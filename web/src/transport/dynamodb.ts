@@ -66,6 +66,6 @@ export const ownerOf = (table: { accessKey: string | undefined; region: string |
 
 /** An error in words. */
 export function words(error: unknown): string {
-  if (error instanceof ServiceError) return `${error.name}: ${error.message}`;
+  if (error instanceof ServiceError) return error.message ? `${error.name}: ${error.message}` : error.name;
   return error instanceof Error ? error.message : String(error);
 }

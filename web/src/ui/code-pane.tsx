@@ -44,7 +44,7 @@ function Code({ app }: { app: App }) {
             <Icon name="stop" /> Stop
           </button>
         ) : (
-          <button type="button" class="primary" onClick={run} title="Ctrl+Enter">
+          <button type="button" class="primary" onClick={run} title={app.isTab ? 'Runs the code on a new emulator, without the present tables (Ctrl+Enter)' : 'Ctrl+Enter'}>
             <Icon name="play" /> {app.isTab ? 'Run from the start' : 'Run'}
           </button>
         )}
