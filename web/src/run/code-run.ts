@@ -7,6 +7,7 @@ import { Run, type Ending, type Line } from './runner';
 export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
 
 const MOST_LINES = 2_000;
+const MODULE = 'The code is an ES module. Instead of require, write for example: import { DynamoDBClient } from "@aws-sdk/client-dynamodb";';
 
 export interface Start {
   code: string;
@@ -57,6 +58,7 @@ export class CodeRun {
       this.state.value = stopped ? 'stopped' : code === 0 ? 'ended' : 'failed';
       if (!stopped && !error) this.note(code === 0 ? 'Finished.' : `Ended with exit code ${code}.`);
       if (error && !this.output.value.some(({ text }) => text === error)) this.print({ level: 'error', text: error, at: this.moment() });
+      if (error?.includes('require is not defined')) this.note(MODULE);
     });
     this.ended();
   }
