@@ -1,26 +1,19 @@
 // The app's state and actions: one object, which the views read through signals.
 import { batch, computed, signal } from '@preact/signals';
-import { prepare, Run, type Ending, type Line } from './run/runner';
+import { CodeRun } from './run/code-run';
+import { prepare } from './run/runner';
 import { packed, unpacked } from './encode';
-import { checked, fromFragment, START, type Act, type Base, type Session, type Step } from './session';
+import { checked, fromFragment, isLink, START, type Act, type Base, type Session, type Step } from './session';
 import { keep, kept } from './keep';
 import { Feed } from './feed';
 import { idOf, Tables } from './tables';
-import { Control, type ClockState, type Conditions, type FaultReport, type Overview } from './transport/control';
-import { call, DEFAULT_ACCOUNT, ServiceError, type Account } from './transport/dynamodb';
+import { DAY, TICK, Timeline } from './timeline';
+import { Control, type Conditions, type FaultReport, type Overview } from './transport/control';
+import { call, DEFAULT_ACCOUNT, ownerOf, ServiceError, type Account } from './transport/dynamodb';
 import type { Transport } from './transport/transport';
 import { EXAMPLES, OPENING, type Example } from './examples';
 import opening from './examples/opening.mjs?raw';
 
-export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
-
-/** The access key of the app's own requests, which are left out of the log. */
-export const APP_ACCOUNT: Account = { accessKey: 'dynatwin-ui', region: 'us-east-1' };
-
-const DAY = 86_400_000;
-/** The interval at which the views are refreshed while time moves, in milliseconds of real time. */
-const TICK = 50;
-const MOST_LINES = 2_000;
 /** How long reads of a table take that were sent before it is deleted, in milliseconds of real time. */
 const LAST_READS = 200;
 /** The longest run of a lesson, by the emulator's clock. */
@@ -32,12 +25,15 @@ export const PENDING = 0;
 /** The first bytes of every snapshot file. */
 const SNAPSHOT = 'dynatwin snapshot';
 const SILENT = 'The server does not answer.';
+const UNREADABLE = 'The link cannot be read: a part of it may be missing.';
 const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
 
 export class App {
   readonly control: Control;
   readonly feed: Feed;
   readonly tables: Tables;
+  readonly time: Timeline;
+  readonly run: CodeRun;
 
   readonly failure = signal<string | undefined>(undefined);
   /** Whether the server allows changes of the clock, conditions and faults (no `--no-control`). */
@@ -54,26 +50,10 @@ export class App {
   /** The code of the example as it was loaded. */
   original = opening;
   readonly script = signal<Step[]>([]);
-  readonly output = signal<Line[]>([]);
-  readonly runState = signal<RunState>('idle');
-  /** Whether the code printed that a table is not there. */
-  readonly missed = signal(false);
   /** The table that the code used and that does not exist, and whose it would be. */
   readonly missing = computed(() => {
-    const request = this.missed.value && this.runState.value !== 'running' ? this.feed.lastOfMissingTable() : undefined;
+    const request = this.run.missed.value && this.run.state.value !== 'running' ? this.feed.lastOfMissingTable() : undefined;
     return request && { table: request.tables[0] ?? '', account: request.caller };
-  });
-
-  readonly now = signal(START);
-  readonly settable = signal(true);
-  readonly playing = signal(false);
-  readonly speed = signal(1);
-  readonly moving = signal(false);
-  readonly nextDue = signal<number | undefined>(undefined);
-  readonly nextTimer = signal<number | undefined>(undefined);
-  readonly next = computed(() => {
-    const times = [this.nextDue.value, this.nextTimer.value].filter((one): one is number => one !== undefined && one > this.now.value);
-    return times.length ? Math.min(...times) : undefined;
   });
 
   readonly conditions = signal<Conditions | undefined>(undefined);
@@ -84,18 +64,8 @@ export class App {
   /** A text for screen readers: the latest change. */
   readonly news = signal('');
 
-  /** Called with what code passes to `process.send`, as lessons do with their outcome. */
-  onResult: ((verdict: unknown) => void) | undefined;
-
-  // The current clock; the signals follow it a few times a second while it moves.
-  #moment = START;
-  #due: number | undefined;
-  #timer: number | undefined;
-  #published = 0;
-  #run: Run | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #starting: Promise<void> = Promise.resolve();
-  #halt = false;
   #keeping: ReturnType<typeof setTimeout> | undefined;
   /** The state that the session began with. */
   #base: Base | undefined;
@@ -110,6 +80,24 @@ export class App {
     this.control = new Control(transport);
     this.feed = new Feed(this.control);
     this.tables = new Tables(this);
+    this.run = new CodeRun(
+      transport,
+      () => this.time.moment,
+      () => {
+        this.time.forgetTimer();
+        this.tables.touch();
+      },
+    );
+    this.time = new Timeline({
+      control: this.control,
+      ready: () => this.#starting,
+      serially: (work) => this.#serially(work),
+      tick: (moment) => this.run.tick(moment),
+      moved: () => {
+        this.tables.touch();
+        this.#keepSession();
+      },
+    });
   }
 
   get isTab(): boolean {
@@ -122,24 +110,28 @@ export class App {
   async start(): Promise<void> {
     await this.#wholly(() => this.#begin());
     performance.mark('interactive');
+    // Also code that is not run is kept.
+    this.code.subscribe(() => this.#store());
     this.#follow();
-    addEventListener('hashchange', () => void this.#arrive());
+    addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
   }
 
   async #begin(): Promise<void> {
-    const linked = await fromFragment(location.hash);
+    const { hash } = location;
+    const linked = await fromFragment(hash);
     const stored = await kept(`session-${this.transport.home}`);
     const found = linked ?? checked(stored);
     if (this.isTab) {
       prepare();
       if (found && (linked || found.base || found.script.length > 0)) {
         await this.replay(found);
-        this.playing.value = !linked && (stored as { playing?: boolean }).playing === true;
+        this.time.playing.value = !linked && (stored as { playing?: boolean }).playing === true;
       } else await this.#open(OPENING);
       if (found?.base && !linked && !found.script.some(({ act }) => act.do === 'run')) {
-        this.note('Tables, items, conditions and the clock are restored. The request log begins here, and no code runs.');
+        this.run.note('Tables, items, conditions and the clock are restored. The request log begins here, and no code runs.');
       }
-      if (linked) this.news.value = 'This is the session of the link you followed, at the moment it was shared.';
+      if (linked) this.#welcome(hash);
+      else if (isLink(hash)) this.run.note(UNREADABLE);
     } else {
       if (found) batch(() => ((this.code.value = found.code), (this.example.value = found.example)));
       await this.#refresh();
@@ -148,9 +140,23 @@ export class App {
     }
   }
 
-  async #arrive(): Promise<void> {
-    const linked = await fromFragment(location.hash);
-    if (linked && this.isTab) await this.replay(linked);
+  async #arrive(hash: string): Promise<void> {
+    if (!this.isTab || !isLink(hash)) return;
+    const linked = await fromFragment(hash);
+    await this.#wholly(async () => {
+      if (linked) {
+        await this.replay(linked);
+        this.#welcome(hash);
+      } else this.run.note(UNREADABLE);
+    });
+  }
+
+  // From here on the session is the user's own: a reload must not go back to the link.
+  #welcome(hash: string): void {
+    if (location.hash === hash) history.replaceState(null, '', location.pathname + location.search);
+    const text = 'This is the session of the link you followed, at the moment it was shared.';
+    this.news.value = text;
+    this.run.note(text);
   }
 
   /** Loads an example, and runs it from the start. */
@@ -159,7 +165,7 @@ export class App {
   }
 
   async #open(example: Example): Promise<void> {
-    this.playing.value = false;
+    this.time.playing.value = false;
     const code = await example.load();
     batch(() => {
       this.code.value = code;
@@ -174,9 +180,9 @@ export class App {
     if (example.conditions) await this.act({ do: 'conditions', change: example.conditions });
     for (const [operation, body] of example.setup ?? []) await this.request(operation, body, DEFAULT_ACCOUNT);
     await this.act({ do: 'run', code });
-    this.speed.value = example.speed ?? 1;
+    this.time.speed.value = example.speed ?? 1;
     if (example.kind === 'lesson') await this.advanceToEnd(LONGEST_LESSON);
-    else this.playing.value = true;
+    else this.time.playing.value = true;
     await this.feed.refresh();
     this.opened.value = this.feed.requests.value.findLast(({ operation }) => operation === example.shows)?.number;
     this.#keepSession();
@@ -185,7 +191,7 @@ export class App {
   /** A new engine with the same seed, in the state that the session began with. */
   async restart(): Promise<void> {
     await this.#serially(async () => {
-      this.#endRun();
+      this.run.stop();
       await this.transport.restart({ seed: this.seed.value, moment: new Date(START).toISOString() });
       if (this.#base) await this.control.restore(await unpacked(this.#base.snapshot));
       await this.control.watch();
@@ -195,14 +201,12 @@ export class App {
       if (this.#base) this.tables.adopt(this.#base.definitions);
       batch(() => {
         this.script.value = [];
-        this.output.value = [];
-        this.runState.value = 'idle';
-        this.missed.value = false;
+        this.run.clear();
         if (this.opened.value !== PENDING) this.opened.value = undefined;
         this.preset.value = this.#base ? '' : 'calm';
         this.faults.value = [];
       });
-      this.#timer = undefined;
+      this.time.forgetTimer();
       await this.#refresh();
     });
   }
@@ -213,7 +217,7 @@ export class App {
   }
 
   async #runCode(keepTables: boolean): Promise<void> {
-    this.playing.value = false;
+    this.time.playing.value = false;
     if (this.isTab && !keepTables) {
       const before = this.script.value.filter(({ act }) => act.do === 'conditions' || act.do === 'fault' || act.do === 'outage');
       if (!this.#base?.opened) this.#base = undefined;
@@ -223,12 +227,12 @@ export class App {
       for (const [operation, body] of setup) await this.request(operation, body, DEFAULT_ACCOUNT);
     }
     await this.act({ do: 'run', code: this.code.value });
-    this.playing.value = this.settable.value && this.controlled.value;
+    this.time.playing.value = this.time.settable.value && this.controlled.value;
   }
 
   /** Whether lessons can run: they need conditions and a clock of their own. */
   get teaches(): boolean {
-    return this.isTab || (this.settable.value && this.controlled.value);
+    return this.isTab || (this.time.settable.value && this.controlled.value);
   }
 
   /** Runs the code in the editor under conditions to its end; returns what it reported, and whether it ended. */
@@ -242,16 +246,16 @@ export class App {
 
   async #lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ results: unknown[]; ended: boolean }> {
     const results: unknown[] = [];
-    this.playing.value = false;
-    this.onResult = (result) => results.push(result);
+    this.time.playing.value = false;
+    this.run.onResult = (result) => results.push(result);
     const leave = this.isTab ? await this.restart() : await this.#visit();
     try {
       await this.act({ do: 'conditions', change: preset });
       await this.act({ do: 'run', code: this.code.value });
       await this.advanceToEnd(LONGEST_LESSON);
-      return { results, ended: this.runState.value === 'ended' };
+      return { results, ended: this.run.state.value === 'ended' };
     } finally {
-      this.onResult = undefined;
+      this.run.onResult = undefined;
       await leave?.();
     }
   }
@@ -262,7 +266,7 @@ export class App {
     const before = new Set((await this.control.of(LEARNER).tables()).map(({ table }) => table));
     this.#learner.value = LEARNER;
     return async () => {
-      this.#endRun();
+      this.run.stop();
       await this.control.setConditions('calm');
       const learnt = (await this.control.tables()).filter(({ table, accessKey }) => (accessKey === undefined ? !before.has(table) : accessKey === LEARNER.accessKey));
       const ids = learnt.map(({ table, accessKey, region }) => idOf(table, { accessKey, region }));
@@ -287,13 +291,13 @@ export class App {
       code: code.value,
       ...(example.value ? { example: example.value } : {}),
       script: script.value,
-      until: Math.round(this.#moment - START),
+      until: Math.round(this.time.moment - START),
     };
   }
 
   /** Replays the actions of a session at the same moments. */
   async replay(session: Session): Promise<void> {
-    this.playing.value = false;
+    this.time.playing.value = false;
     this.#base = session.base;
     this.original = session.code;
     batch(() => {
@@ -303,10 +307,10 @@ export class App {
     });
     await this.restart();
     for (const { at, act } of session.script) {
-      await this.advanceTo(START + at);
+      await this.time.advanceTo(START + at);
       await this.act(act).catch(() => {});
     }
-    await this.advanceTo(START + session.until);
+    await this.time.advanceTo(START + session.until);
     await this.feed.refresh();
   }
 
@@ -318,7 +322,7 @@ export class App {
   #store(): void {
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
-      const kept = { ...this.session(), ...this.#checkpoint, playing: this.playing.value && !this.#checkpoint };
+      const kept = { ...this.session(), ...this.#checkpoint, playing: this.time.playing.value && !this.#checkpoint };
       void keep(`session-${this.transport.home}`, kept);
     }, 300);
   }
@@ -326,7 +330,7 @@ export class App {
   // Takes a snapshot of a long session occasionally, but not so often that the user has to wait.
   async #checkpointed(): Promise<void> {
     const now = performance.now();
-    if (!this.isTab || !this.#unsaved || this.feed.seen < MOST_REPLAYED || (this.playing.value && now < this.#checkpointDue)) return;
+    if (!this.isTab || !this.#unsaved || this.feed.seen < MOST_REPLAYED || (this.time.playing.value && now < this.#checkpointDue)) return;
     this.#unsaved = false;
     this.#checkpoint = await this.#snapshotted();
     this.#checkpointDue = performance.now() + 2_000 + 20 * (performance.now() - now);
@@ -335,7 +339,7 @@ export class App {
 
   async #snapshotted(): Promise<{ base: Base; script: Step[]; until: number }> {
     const bytes = await this.control.snapshot();
-    const until = Math.round(this.#moment - START);
+    const until = Math.round(this.time.moment - START);
     const rules = this.faults.value.map(({ rule }): Step => ({ at: until, act: { do: 'fault', rule } }));
     return { base: { snapshot: await packed(bytes), definitions: this.tables.definitions, opened: this.#base?.opened ?? false }, script: rules, until };
   }
@@ -388,7 +392,7 @@ export class App {
       }
       await this.feed.refresh();
       await this.tables.refresh();
-      if (rest && this.controlled.value) await this.advanceTo(this.#moment + 1_000);
+      if (rest && this.controlled.value) await this.time.advanceTo(this.time.moment + 1_000);
       else if (rest) await new Promise((done) => setTimeout(done, 200));
     }
     if (rest) throw new Error(`${operation} was refused again and again.`);
@@ -396,19 +400,14 @@ export class App {
 
   // Makes a state the start of the session: links and reloads begin there.
   async #continueFrom({ base, script, until }: { base: Base; script: Step[]; until: number }): Promise<void> {
-    this.playing.value = false;
+    this.time.playing.value = false;
     this.example.value = undefined;
     this.#base = { ...base, opened: true };
     await this.restart();
     for (const { act } of script) await this.act(act);
-    if (until > 0) await this.advanceTo(START + until);
+    if (until > 0) await this.time.advanceTo(START + until);
     await this.tables.refresh();
     this.#keepSession();
-  }
-
-  /** Prints a line of the page's own below the code. */
-  note(text: string): void {
-    this.print({ level: 'note', text, at: this.#moment });
   }
 
   // ── Acts ───────────────────────────────────────────────────────────────────────────────────────
@@ -416,10 +415,10 @@ export class App {
   /** Does something at this moment, once nothing moves, and remembers it for replays. */
   async act(act: Act): Promise<unknown> {
     return this.#serially(async () => {
-      await this.#settle();
-      if (this.isTab) this.script.value = [...this.script.value, { at: Math.round(this.#moment - START), act }];
+      await this.time.settle();
+      if (this.isTab) this.script.value = [...this.script.value, { at: Math.round(this.time.moment - START), act }];
       const result = await this.#carryOut(act);
-      await this.#settle();
+      await this.time.settle();
       await this.#refresh();
       this.tables.touch();
       this.#keepSession();
@@ -438,7 +437,7 @@ export class App {
       case 'run':
         return this.#startRun(act.code);
       case 'stop':
-        return this.#endRun();
+        return this.run.stop();
       case 'conditions':
         await control.setConditions(act.change);
         this.preset.value = typeof act.change === 'string' ? act.change : 'own';
@@ -465,31 +464,16 @@ export class App {
   }
 
   #startRun(code: string): void {
-    this.#endRun();
-    batch(() => {
-      this.runState.value = 'running';
-      this.missed.value = false;
-      if (!this.isTab || this.script.value.length <= 1) this.output.value = [];
-    });
-    const account = this.isTab ? DEFAULT_ACCOUNT : this.account.value;
-    const run: Run = new Run(this.transport, {
+    this.run.stop();
+    if (!this.isTab || this.script.value.length <= 1) this.run.output.value = [];
+    this.run.start({
       code,
-      now: this.#moment,
       seed: this.#seedOfRun(),
       trusted: code === this.original,
-      settable: this.settable.value,
+      settable: this.time.settable.value,
       base: this.isTab ? '' : serverBase(),
-      env: {
-        AWS_REGION: account.region,
-        AWS_DEFAULT_REGION: account.region,
-        AWS_ACCESS_KEY_ID: account.accessKey,
-        AWS_SECRET_ACCESS_KEY: 'not-checked',
-      },
-      onLine: (line) => this.print(line),
-      onMessage: (message) => this.onResult?.(message),
-      onEnd: (ending) => run === this.#run && this.#ended(ending),
+      account: this.isTab ? DEFAULT_ACCOUNT : this.account.value,
     });
-    this.#run = run;
   }
 
   // Each run has different random numbers: client tokens that an earlier run has used would be valid for ten minutes.
@@ -499,114 +483,19 @@ export class App {
     return this.seed.value + Math.max(0, runs - 1);
   }
 
-  #ended({ code, error, stopped }: Ending): void {
-    batch(() => {
-      this.runState.value = stopped ? 'stopped' : code === 0 ? 'ended' : 'failed';
-      this.#timer = undefined;
-      if (!stopped && !error) this.print({ level: 'note', text: code === 0 ? 'Finished.' : `Ended with exit code ${code}.`, at: this.#moment });
-      if (error && !this.output.value.some(({ text }) => text === error)) this.print({ level: 'error', text: error, at: this.#moment });
-    });
-    this.tables.touch();
-  }
-
-  #endRun(): void {
-    const run = this.#run;
-    this.#run = undefined;
-    run?.stop();
-    if (this.runState.value === 'running') this.runState.value = 'stopped';
-  }
-
   /** Ends the code at once, whatever it does. */
   stopCode(): void {
-    this.#halt = true;
-    this.#endRun();
-    this.print({ level: 'note', text: 'Stopped.', at: this.#moment });
+    this.time.interrupt();
+    this.run.stop();
+    this.run.note('Stopped.');
     void this.act({ do: 'stop' });
-  }
-
-  print(line: Line): void {
-    if (/Requested resource not found|non-existent table/.test(line.text)) this.missed.value = true;
-    const lines = [...this.output.value, line];
-    this.output.value = lines.length > MOST_LINES ? lines.slice(-MOST_LINES) : lines;
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Moves the clock to a moment, from one thing that happens to the next. */
-  async advanceTo(target: number): Promise<void> {
-    await this.#move(() => this.#goTo(Math.round(target)));
-  }
-
   /** Moves the clock on until the code has ended, at most by `limit` milliseconds. */
   async advanceToEnd(limit: number): Promise<void> {
-    await this.#move(() => this.#goTo(this.#moment + limit, () => this.runState.value !== 'running'));
-  }
-
-  async #move(move: () => Promise<void>): Promise<void> {
-    await this.#serially(async () => {
-      this.#halt = false;
-      this.moving.value = true;
-      try {
-        await move();
-      } finally {
-        this.moving.value = false;
-      }
-    });
-    this.tables.touch();
-    this.#keepSession();
-  }
-
-  async advance(milliseconds: number): Promise<void> {
-    await this.#starting;
-    await this.#move(() => this.#goTo(Math.round(this.#moment + milliseconds)));
-  }
-
-  async toNext(): Promise<void> {
-    await this.#starting;
-    const next = this.next.value;
-    if (next !== undefined) await this.advanceTo(next);
-  }
-
-  /** Ends a long move of the clock where it is. */
-  halt(): void {
-    this.#halt = true;
-    this.playing.value = false;
-  }
-
-  async #goTo(target: number, enough = () => false): Promise<void> {
-    if (!this.settable.value) {
-      this.#take(await this.control.advance(Math.max(0, target - this.#moment) / 1000));
-      return;
-    }
-    await this.#settle();
-    while (this.#moment < target && !this.#halt && !enough()) {
-      const stops = [target, this.#timer, this.#due].filter((one): one is number => one !== undefined && one > this.#moment);
-      this.#take(await this.control.setClock(Math.min(...stops)));
-      await this.#settle();
-      if (performance.now() - this.#published > TICK) this.#publish();
-    }
-    this.#publish();
-  }
-
-  /** Waits until the code waits for time. */
-  async #settle(): Promise<void> {
-    this.#timer = this.#run && this.settable.value ? await this.#run.tick(this.#moment) : undefined;
-  }
-
-  #take(clock: ClockState): void {
-    this.#moment = clock.milliseconds;
-    this.#due = clock.nextDue === undefined ? undefined : Math.ceil(Date.parse(clock.nextDue));
-    this.settable.value = clock.settable;
-    if (!clock.settable) this.#publish();
-  }
-
-  #publish(): void {
-    this.#published = performance.now();
-    batch(() => {
-      this.now.value = this.#moment;
-      this.nextDue.value = this.#due;
-      this.nextTimer.value = this.#timer;
-    });
+    await this.time.advanceUntil(() => this.run.state.value !== 'running', limit);
   }
 
   // Advances time while playing, and refreshes the views.
@@ -618,9 +507,9 @@ export class App {
       try {
         if (!document.hidden) {
           if (this.failure.value === SILENT) await this.#reconnect();
-          if (this.playing.value && this.settable.value && !this.moving.value) {
-            await this.advanceTo(this.#moment + Math.max(1, Math.round(passed * this.speed.value)));
-          } else if (!this.settable.value) this.#take(await this.control.clock());
+          if (this.time.playing.value && this.time.settable.value && !this.time.moving.value) {
+            await this.time.advanceTo(this.time.moment + Math.max(1, Math.round(passed * this.time.speed.value)));
+          } else if (!this.time.settable.value) this.time.take(await this.control.clock());
           if (await this.feed.refresh()) this.tables.touch();
           await this.tables.refresh();
           await this.#checkpointed();
@@ -630,7 +519,7 @@ export class App {
         else throw error;
       }
       // A lesson runs as fast as it can: showing each moment would slow it down.
-      const pace = this.moving.value && !this.playing.value ? 4 * TICK : TICK;
+      const pace = this.time.moving.value && !this.time.playing.value ? 4 * TICK : TICK;
       setTimeout(() => void beat(), this.isTab ? Math.max(8, pace - (performance.now() - frame)) : 400);
     };
     this.#lastFrame = performance.now();
@@ -655,8 +544,8 @@ export class App {
 
   #takeOverview(overview: Overview): void {
     batch(() => {
-      this.#take(overview.clock);
-      this.#publish();
+      this.time.take(overview.clock);
+      this.time.publish();
       this.controlled.value = overview.controlled;
       this.version.value = overview.version;
       this.conditions.value = overview.conditions;
@@ -682,19 +571,7 @@ export class App {
 
 const LEARNER: Account = { accessKey: 'lesson', region: 'us-east-1' };
 
-/** The account and region that a table belongs to. Where all callers share their tables, any will do. */
-export const ownerOf = (table: { accessKey: string | undefined; region: string | undefined } | undefined): Account =>
-  table?.accessKey && table.region ? { accessKey: table.accessKey, region: table.region } : DEFAULT_ACCOUNT;
-
 /** The server's address, of the path that this page lies at. */
 export function serverBase(): string {
   return location.origin + location.pathname.replace(/\/_dynatwin\/ui\b.*$/, '');
 }
-
-/** An error in words. */
-export function words(error: unknown): string {
-  if (error instanceof ServiceError) return `${error.name}: ${error.message}`;
-  return error instanceof Error ? error.message : String(error);
-}
-
-export { DAY };

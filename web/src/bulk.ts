@@ -1,9 +1,9 @@
 // All items of a table: read, written, exported to files and imported from them.
-import { ownerOf, type App } from './app';
+import type { App } from './app';
 import type { TableView } from './tables';
 import type { Attributes, AttributeValue, ItemsPage } from './transport/control';
-import { ServiceError } from './transport/dynamodb';
-import { parsed, typedItem, type Parsed } from './value';
+import { ownerOf, ServiceError } from './transport/dynamodb';
+import { isTypedItem, parsed, typedItem, type Parsed } from './value';
 
 const PAGE = 1_000;
 /** The most entries of a BatchWriteItem. */
@@ -65,7 +65,7 @@ async function writeBatch(app: App, table: TableView, entries: WriteEntry[]): Pr
 }
 
 // Capacity refills as time passes: by the emulator's clock where the page advances it.
-const pause = (app: App): Promise<unknown> => (app.settable.value && app.controlled.value ? app.advance(1_000) : new Promise((done) => setTimeout(done, 200)));
+const pause = (app: App): Promise<unknown> => (app.time.settable.value && app.controlled.value ? app.time.advance(1_000) : new Promise((done) => setTimeout(done, 200)));
 
 /** Items as a file: one item to a line, in the format of exports to S3. */
 export const exported = (items: Attributes[]): string => items.map((item) => `${JSON.stringify({ Item: item })}\n`).join('');
@@ -86,10 +86,5 @@ function itemIn(line: Parsed<Members>): Attributes {
   const { Item: only, ...others } = line.value;
   const isWrapped = typeof only === 'object' && only !== null && !Array.isArray(only) && Object.keys(others).length === 0;
   const { value, digits } = isWrapped ? member(line, 'Item') : line;
-  return isTyped(value) ? (value as Attributes) : typedItem(value, digits as Members);
+  return isTypedItem(value) ? value : typedItem(value, digits as Members);
 }
-
-const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);
-
-const isTyped = (item: Record<string, unknown>): boolean =>
-  Object.values(item).every((value) => typeof value === 'object' && value !== null && Object.keys(value).length === 1 && TYPES.has(Object.keys(value)[0] ?? ''));

@@ -1,7 +1,7 @@
 // Requests and events from the engine, each read once from a cursor.
 import { signal } from '@preact/signals';
-import { APP_ACCOUNT } from './app';
 import type { Attributes, Control, EngineEvent, RegionalWrite, RecordedRequest } from './transport/control';
+import { APP_ACCOUNT } from './transport/dynamodb';
 
 /** How many requests are kept for the views. */
 const MOST = 2_000;

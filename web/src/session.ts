@@ -54,6 +54,9 @@ export async function toFragment(session: Session): Promise<string> {
   return `s=${await packed(new TextEncoder().encode(JSON.stringify(shorter(session))))}`;
 }
 
+/** Whether a fragment is that of a link to a session, though it may be damaged. */
+export const isLink = (fragment: string): boolean => /^#?s=/.test(fragment);
+
 /** The session of a link's fragment; `undefined` if there is none. */
 export async function fromFragment(fragment: string): Promise<Session | undefined> {
   const text = /^#?s=([\w-]+)$/.exec(fragment)?.[1];

@@ -1,9 +1,9 @@
 // The tables as the views show them: definition, heat, pending work.
 import { batch, computed, signal } from '@preact/signals';
-import { APP_ACCOUNT, type App } from './app';
+import type { App } from './app';
 import { after, defined, type Definition, type TableBody } from './definitions';
 import type { Heat, Pending, Replication, RecordedRequest, TableEntry } from './transport/control';
-import { call, DEFAULT_ACCOUNT, type Account } from './transport/dynamodb';
+import { APP_ACCOUNT, call, DEFAULT_ACCOUNT, type Account } from './transport/dynamodb';
 
 export interface KeyPart {
   name: string;

@@ -41,8 +41,7 @@ export function plain(value: AttributeValue): unknown {
     case 'L':
       return (inner as AttributeValue[]).map(plain);
     case 'M':
-      // A map that would be taken for another value keeps its type.
-      return isLikeTyped(inner as Attributes) ? value : plainItem(inner as Attributes);
+      return plainMap(inner as Attributes) ?? value;
     default:
       return value;
   }
@@ -51,17 +50,58 @@ export function plain(value: AttributeValue): unknown {
 export const plainItem = (item: Attributes): Record<string, unknown> =>
   Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plain(value)]));
 
-/** The types whose values plain JSON writes as in DynamoDB JSON. */
-const TYPED = new Set(['N', 'B', 'SS', 'NS', 'BS']);
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether an object has one member, called as one of these types. */
-const isLikeTyped = (object: object): boolean => Object.keys(object).length === 1 && TYPED.has(Object.keys(object)[0] ?? '');
+/** The types of values that plain JSON cannot write, and the form of these values in DynamoDB JSON. */
+const TYPED: Record<string, (inner: unknown) => boolean> = { N: isText, B: isText, SS: isTexts, NS: isTexts, BS: isTexts };
 
-/** Whether an object is a map in DynamoDB JSON whose only member is called as one of these types. */
-function isTypedMap(object: object): boolean {
-  const [[type, map] = ['', undefined], ...others] = Object.entries(object) as [string, unknown][];
-  if (type !== 'M' || others.length > 0 || typeof map !== 'object' || map === null) return false;
-  return isLikeTyped(map) && Object.values(map).every((inner) => typeof inner === 'object' && !Array.isArray(inner));
+const SHAPES: Record<string, (inner: unknown) => boolean> = {
+  ...TYPED,
+  S: isText,
+  BOOL: (inner) => typeof inner === 'boolean',
+  NULL: (inner) => inner === true,
+  L: (inner) => Array.isArray(inner) && inner.every(isAttributeValue),
+  M: isTypedItem,
+};
+
+/** The only member of an object. */
+function only(value: unknown): [name: string, inner: unknown] | undefined {
+  const [member, ...others] = isObject(value) ? Object.entries(value) : [];
+  return others.length === 0 ? member : undefined;
+}
+
+const fits = (value: unknown, shapes: typeof SHAPES): boolean => {
+  const [type = '', inner] = only(value) ?? [];
+  return Object.hasOwn(shapes, type) && shapes[type]?.(inner) === true;
+};
+
+/** Whether a value has the form of DynamoDB JSON. */
+const isAttributeValue = (value: unknown): boolean => fits(value, SHAPES);
+
+/** Whether all attributes have the form of DynamoDB JSON. */
+export function isTypedItem(item: unknown): item is Attributes {
+  return isObject(item) && Object.values(item).every(isAttributeValue);
+}
+
+/** The name of the only member of an object, if it is one of the types that plain JSON cannot write. */
+const typeName = (value: unknown): string | undefined => {
+  const [name = ''] = only(value) ?? [];
+  return Object.hasOwn(TYPED, name) ? name : undefined;
+};
+
+/** Whether an object is a map in DynamoDB JSON whose only member is called as a type: so plain JSON writes maps that it could not tell from another value. */
+const isTypedMap = (value: unknown): boolean => {
+  const [type, map] = only(value) ?? [];
+  return type === 'M' && typeName(map) !== undefined && isTypedItem(map);
+};
+
+/** A map as plain JSON; `undefined` if that would be another value. */
+function plainMap(map: Attributes): Record<string, unknown> | undefined {
+  const json = plainItem(map);
+  const name = typeName(json);
+  return name !== undefined && (isObject(json[name]) || fits(json, TYPED)) ? undefined : json;
 }
 
 /** JSON, and the same JSON with each number as its digits: JavaScript rounds numbers. */
@@ -86,7 +126,7 @@ export function typed(value: unknown, digits = value): AttributeValue {
   if (typeof value === 'boolean') return { BOOL: value };
   if (Array.isArray(value)) return { L: value.map((element, at) => typed(element, (digits as unknown[])[at])) };
   // A set, a binary value, a number that JavaScript would round, or a map that looks like one of these.
-  if (isLikeTyped(value as object) || isTypedMap(value as object)) return value as AttributeValue;
+  if (fits(value, TYPED) || isTypedMap(value)) return value as AttributeValue;
   return { M: typedItem(value as Record<string, unknown>, digits as Record<string, unknown>) };
 }
 
@@ -96,5 +136,6 @@ export const typedItem = (item: Record<string, unknown>, digits = item): Attribu
 /** The item of a text in plain JSON. */
 export function itemOf(text: string): Attributes {
   const { value, digits } = parsed<Record<string, unknown>>(text);
+  if (!isObject(value)) throw new SyntaxError('An item is an object of attributes.');
   return typedItem(value, digits as Record<string, unknown>);
 }

@@ -87,7 +87,7 @@ function creation(table: ModelTable): Record<string, unknown> {
 export async function modelOf(app: App): Promise<Model> {
   const tables = [];
   for (const table of app.tables.list.value) tables.push(modelTable(table, await allItems(app, table)));
-  const now = new Date(app.now.value).toISOString();
+  const now = new Date(app.time.now.value).toISOString();
   const metadata = { Author: '', DateCreated: now, DateLastModified: now, Description: '', AWSService: 'Amazon DynamoDB', Version: '3.0' };
   return { ModelName: 'Dynatwin', ModelMetadata: metadata, DataModel: tables };
 }

@@ -125,6 +125,7 @@ export async function manageTable(page) {
   const lines = Array.from({ length: 40 }, (_, n) => JSON.stringify(n % 2 ? { id: `c-${n}`, city: 'Bern' } : { Item: { id: { S: `c-${n}` }, tags: { SS: ['a', 'b'] } } }));
   await row.getByLabel('Import into Customers').setInputFiles({ name: 'customers.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(lines.join('\n')) });
   await row.locator('td', { hasText: /^40$/ }).waitFor();
+  assert.equal(await row.getByLabel('Import into Customers').inputValue(), '', 'the file can be chosen again');
   const [file] = await Promise.all([page.waitForEvent('download'), row.getByRole('button', { name: 'Export Customers' }).click()]);
   assert.equal(file.suggestedFilename(), 'Customers.jsonl');
   const items = readFileSync(await file.path(), 'utf8').trim().split('\n').map((line) => JSON.parse(line).Item);

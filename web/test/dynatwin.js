@@ -16,5 +16,6 @@ export async function start(...flags) {
     server.stderr.on('data', read);
     server.on('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
   });
-  return { address, stop: () => server.kill() };
+  const ended = new Promise((resolve) => server.on('exit', resolve));
+  return { address, stop: () => (server.kill(), ended) };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { after, afterEach, before, test } from 'node:test';
-import { browser, choose, clock, manageTable, pause, printed, quiet, run, stable, state, violations } from './browser.js';
+import { browser, choose, clock, manageTable, pause, printed, quiet, run, stable, state, violations, write } from './browser.js';
 import { fileOf } from './serve.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
@@ -101,12 +101,14 @@ main().catch((error) => {
   await printed(page, 'stored');
 });
 
-test('an endless loop ends within a second or so, with a message', async () => {
+test('an endless loop ends within a second or so, and require is explained', async () => {
   page = await chromium.open();
   await run(page, 'console.log("before");\nwhile (true) {}');
   await printed(page, 'Is there an endless loop?');
   await run(page, 'console.log("the page goes on");');
   await printed(page, 'the page goes on');
+  await run(page, 'const { DynamoDBClient } = require("@aws-sdk/client-dynamodb");');
+  await printed(page, 'Instead of require, write for example: import');
 });
 
 test('the code uses the emulator’s time, randomness and network', async () => {
@@ -126,6 +128,22 @@ await fetch("https://example.com/").catch((error) => console.log("refused:", err
   await printed(page, 'slept 86400000 86400000');
   await printed(page, 'status 200 true');
   await printed(page, 'refused: Code in the playground reaches the emulator alone');
+});
+
+test('a long way of the clock says where it ends, and can be ended, with those that wait for it', async () => {
+  page = await chromium.open();
+  await run(page, 'for (let n = 0; ; n++) await new Promise((done) => setTimeout(done, 1));');
+  for (const step of ['+1 week', '+1 day']) await page.getByRole('button', { name: step, exact: true }).click();
+  await page.locator('.next', { hasText: 'Time is moving… to 2026-01-08 ' }).waitFor();
+  await page.getByRole('button', { name: 'Pause time' }).click();
+  await page.getByRole('button', { name: 'Play time' }).waitFor();
+  const paused = await clock(page);
+  // The next act follows all moves.
+  await tab('Conditions');
+  await page.locator('.presets label', { hasText: 'storm' }).click();
+  await page.locator('.presets label[data-checked="true"]', { hasText: 'storm' }).waitFor();
+  assert.equal(await clock(page), paused);
+  assert.ok(paused < '2026-01-08', paused);
 });
 
 test('each run has client tokens of its own', async () => {
@@ -175,6 +193,34 @@ test('a shared link gives the same event log in a fresh profile', async () => {
   await other.context().close();
 });
 
+test('the session of a link becomes the user’s own, and a damaged link is reported', async () => {
+  page = await chromium.open();
+  await run(page, 'console.log("shared");');
+  await state(page, 'ended');
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.locator('#digest', { hasText: /^[0-9a-f]{12}$/ }).waitFor();
+  const fragment = new URL(await page.getByLabel('Link', { exact: true }).inputValue()).hash;
+  const other = await chromium.open({ path: fragment });
+  await printed(other, 'shared');
+  await printed(other, 'This is the session of the link you followed');
+  assert.equal(new URL(other.url()).hash, '');
+  await run(other, 'console.log("changed");');
+  await printed(other, 'changed');
+  await other.waitForTimeout(600); // the session is written a moment later
+  await other.reload();
+  await printed(other, 'changed');
+
+  // A link that is opened in this tab, whole and damaged.
+  await other.evaluate((hash) => (location.hash = hash), fragment);
+  await printed(other, 'shared');
+  await other.evaluate((hash) => (location.hash = hash), fragment.slice(0, -9));
+  await printed(other, 'The link cannot be read');
+  const damaged = await chromium.open({ path: fragment.slice(0, -9), context: page.context() });
+  await printed(damaged, 'The link cannot be read');
+  for (const one of [other, damaged]) quiet(one);
+  await other.context().close();
+});
+
 test('a reload keeps the session', async () => {
   page = await chromium.open();
   await run(page, GUIDE);
@@ -186,6 +232,17 @@ test('a reload keeps the session', async () => {
   await page.waitForFunction(() => document.getElementById('clock').textContent.startsWith('2026-01-02'), undefined, { timeout: 20_000 });
   await tab('Items');
   await page.locator('.grid tr', { hasText: 'SESSION#' }).waitFor();
+});
+
+test('a reload keeps code that was not run', async () => {
+  page = await chromium.open();
+  await page.getByRole('button', { name: 'Pause time' }).click();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.waitForTimeout(600); // the session is written a moment later
+  await write(page, '// not run yet');
+  await page.waitForTimeout(600);
+  await page.reload();
+  await page.locator('.code-pane .editor', { hasText: '// not run yet' }).waitFor();
 });
 
 test('replicas of a global table lag, pause, and show the writes that were lost', async () => {
@@ -243,6 +300,20 @@ test('items are edited with the service’s own validation, and changes are take
   await page.locator('.grid tr', { hasText: 'USER#eve' }).waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('.grid tr', { hasText: 'USER#eve' }).waitFor({ state: 'detached' });
+
+  // Attributes named as types are written in plain JSON too.
+  await page.getByRole('button', { name: 'Add item' }).click();
+  await field.fill('{"PK": "USER#eve", "SK": "SIZES", "N": 5, "by": {"S": 1}, "of": {"N": 38}}');
+  const form = page.getByRole('checkbox', { name: 'DynamoDB JSON' });
+  await form.check();
+  const typed = page.getByLabel('Item as DynamoDB JSON');
+  assert.deepEqual(JSON.parse(await typed.inputValue()), { PK: { S: 'USER#eve' }, SK: { S: 'SIZES' }, N: { N: '5' }, by: { M: { S: { N: '1' } } }, of: { M: { N: { N: '38' } } } });
+  await typed.fill('{"PK": "USER#eve"}');
+  await form.click();
+  await page.locator('dialog .trouble', { hasText: 'This is not DynamoDB JSON: a value lacks its type.' }).waitFor();
+  await form.click();
+  assert.ok(await form.isChecked());
+  assert.deepEqual(await violations(page), []);
 });
 
 test('code and requests are copied for Node, Vitest, Python and the command line', async () => {
@@ -465,6 +536,11 @@ console.log("done");`,
   await page.getByLabel(/^Index/).selectOption('by-status');
   await page.getByRole('button', { name: 'Scan', exact: true }).click();
   await page.locator('.result-line', { hasText: '1 item returned' }).waitFor();
+  // Neither is the answer for one table shown for another.
+  await table('Users');
+  await page.locator('.result-line').waitFor({ state: 'detached', timeout: 5_000 });
+  await table('Orders');
+  await page.locator('.result-line', { hasText: '1 item returned' }).waitFor();
   await table('Users');
   await page.getByRole('button', { name: 'Scan', exact: true }).click();
   await page.locator('.grid').getByRole('button', { name: 'user-1' }).waitFor();
@@ -551,10 +627,20 @@ test('by the keyboard alone, focus returns from a dialog to what opened it', asy
   await page.getByRole('tab', { name: 'Requests', exact: true }).focus();
   await page.keyboard.press('ArrowRight');
   assert.equal(await focused(), 'Tables');
+  // The first field of a form has the focus.
+  const field = () => page.evaluate(() => document.activeElement?.tagName);
+  const typesInto = async (name, tag) => {
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.locator('dialog').waitFor();
+    assert.equal(await field(), tag, name);
+    await page.keyboard.press('Escape');
+  };
   await opens('Create table', ['Escape']);
+  await typesInto('Create table', 'INPUT');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('ArrowRight');
   await opens('Add item', ['Escape']);
+  await typesInto('Add item', 'TEXTAREA');
 });
 
 test('the stage makes room for tables and items', async () => {
@@ -586,6 +672,33 @@ test('axe reports no violation, in both themes and on every tab', async () => {
     await page.getByRole('button', { name: 'Share' }).click();
     await page.locator('#digest', { hasText: /^[0-9a-f]{12}$/ }).waitFor();
     assert.deepEqual(await violations(page), [], `share, ${colorScheme}`);
+  }
+});
+
+test('items of one partition key and expired items have enough contrast, in both themes', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    await page?.context().close();
+    page = await chromium.open({ colorScheme });
+    await run(
+      page,
+      `import { CreateTableCommand, DynamoDBClient, PutItemCommand, UpdateTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({});
+const TableName = "Baskets";
+await client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
+  AttributeDefinitions: ["PK", "SK"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+}));
+await new Promise((done) => setTimeout(done, 60_000));
+await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification: { AttributeName: "until", Enabled: true } }));
+for (let n = 0; n < 6; n++) await client.send(new PutItemCommand({ TableName, Item: { PK: { S: "USER#1" }, SK: { S: "BASKET#" + n }, until: { N: String(n % 2 ? 4e9 : Math.floor(Date.now() / 1000)) } } }));`,
+    );
+    await page.getByRole('button', { name: '+1 min', exact: true }).click();
+    await state(page, 'ended');
+    await pause(page);
+    await tab('Items');
+    await page.locator('.grid tr[data-first="false"][data-expired="true"]').first().waitFor();
+    await page.locator('.grid tr[data-first="false"][data-expired="false"]').first().waitFor();
+    assert.deepEqual(await violations(page), [], colorScheme);
   }
 });
 

@@ -57,6 +57,16 @@ test('values are shown, edited as plain JSON, and converted back', async () => {
     [{ M: { SS: { L: [{ S: 'x' }] } } }, '{"M":{"SS":{"L":[{"S":"x"}]}}}', { M: { SS: { L: [{ S: 'x' }] } } }],
     [{ M: { M: { M: { B: { S: 'x' } } } } }, '{"M":{"M":{"B":{"S":"x"}}}}', { M: { M: { B: { S: 'x' } } } }],
     [{ M: { M: { M: { a: { S: 'x' } } } } }, '{"M":{"a":"x"}}', { M: { a: 'x' } }],
+    // Such maps are plain where no other value has this form.
+    [{ M: { N: { N: '5' } } }, '{"N":5}', { N: 5 }],
+    [{ M: { B: { NULL: true } } }, '{"B":null}', { B: null }],
+    [{ M: { SS: { S: 'x' } } }, '{"SS":"x"}', { SS: 'x' }],
+    [{ M: { NS: { L: [{ N: '1' }] } } }, '{"NS":[1]}', { NS: [1] }],
+    [{ M: { BS: { L: [] } } }, '{"M":{"BS":{"L":[]}}}', { M: { BS: { L: [] } } }],
+    [{ M: { M: { M: { N: { N: '5' } } } } }, '{"M":{"N":5}}', { M: { N: 5 } }],
+    [{ M: { N: { M: { S: { S: '1' } } } } }, '{"M":{"N":{"M":{"S":{"S":"1"}}}}}', { M: { N: { M: { S: { S: '1' } } } } }],
+    [{ M: { M: { M: { N: { M: { S: { S: '1' } } } } } } }, '{"M":{"M":{"N":{"M":{"S":{"S":"1"}}}}}}', { M: { M: { N: { M: { S: { S: '1' } } } } } }],
+    [{ M: { M: { N: '12345678901234567890' } } }, '{"M":{"N":"12345678901234567890"}}', { M: { N: '12345678901234567890' } }],
   ]) {
     assert.equal(brief(value), text);
     assert.deepEqual(plain(value), json);
@@ -83,8 +93,14 @@ test('JSON that was typed or imported keeps the digits of its numbers', async ()
     // Values that keep their type, and a map that does not look like one of them.
     [`{"n": {"N": "${long}"}, "s": {"NS": ["1", "2"]}}`, { n: { N: long }, s: { NS: ['1', '2'] } }],
     [`{"a": {"M": {"b": ${long}}}}`, { a: { M: { M: { M: { b: { N: long } } } } } }],
+    // Plain JSON whose names are those of types.
+    ['{"N": 5, "S": 1}', { N: { N: '5' }, S: { N: '1' } }],
+    ['{"a": {"N": 5}, "b": {"S": 1}}', { a: { M: { N: { N: '5' } } }, b: { M: { S: { N: '1' } } } }],
+    [`{"a": {"N": ${long}}}`, { a: { M: { N: { N: long } } } }],
+    ['{"a": {"SS": "x"}, "b": {"SS": ["x", 1]}}', { a: { M: { SS: { S: 'x' } } }, b: { M: { SS: { L: [{ S: 'x' }, { N: '1' }] } } } }],
+    ['{"a": {"M": {"N": {"x": 1}}}}', { a: { M: { M: { M: { N: { M: { x: { N: '1' } } } } } } } }],
   ]) assert.deepEqual(itemOf(text), item, text);
-  assert.throws(() => itemOf(`{"n": 0${long}}`), SyntaxError);
+  for (const text of [`{"n": 0${long}}`, '', '5', 'null', '[]', '"a"']) assert.throws(() => itemOf(text), SyntaxError);
 });
 
 test('numbers, lengths and prices are put into words', async () => {
@@ -194,12 +210,14 @@ function fakeApp(items, answers = []) {
   return {
     sent,
     waits,
-    now: { value: Date.UTC(2026, 0, 1) },
-    settable: { value: true },
+    time: {
+      now: { value: Date.UTC(2026, 0, 1) },
+      settable: { value: true },
+      advance: async (milliseconds) => void waits.push(milliseconds),
+    },
     controlled: { value: true },
     tables: { list: { value: [] } },
     control: { of: () => ({ items: pages }) },
-    advance: async (milliseconds) => void waits.push(milliseconds),
     request: async (operation, body) => {
       sent.push(body);
       const answer = answers.shift() ?? {};
@@ -285,6 +303,14 @@ test('items are read from files in each format', async () => {
   assert.deepEqual(imported('{"PK":"a","n":12345678901234567890}'), [{ PK: { S: 'a' }, n: { N: '12345678901234567890' } }]);
   assert.deepEqual(imported('[{"PK":"a","n":0.12345678901234567890}]'), [{ PK: { S: 'a' }, n: { N: '0.12345678901234567890' } }]);
   assert.deepEqual(imported('{"PK":{"S":"a"},"n":12345678901234567890}'), [{ PK: { M: { S: { S: 'a' } } }, n: { N: '12345678901234567890' } }], 'one attribute without a type');
+  for (const [text, wanted] of [
+    ['{"N":5}', { N: { N: '5' } }],
+    ['{"PK":{"N":5}}', { PK: { M: { N: { N: '5' } } } }],
+    ['{"PK":{"S":1}}', { PK: { M: { S: { N: '1' } } } }],
+    ['{"PK":{"L":[{"S":1}]}}', { PK: { M: { L: { L: [{ M: { S: { N: '1' } } }] } } } }],
+    ['{"PK":{"M":{"a":1}}}', { PK: { M: { M: { M: { a: { N: '1' } } } } } }],
+    ['{"PK":{"L":[{"S":"1"}]}}', { PK: { L: [{ S: '1' }] } }],
+  ]) assert.deepEqual(imported(text), [wanted], text);
   assert.deepEqual(imported('{"PK":{"S":"a","more":1}}'), [{ PK: { M: { S: { S: 'a' }, more: { N: '1' } } } }]);
 });
 
@@ -421,6 +447,35 @@ test('a replica has the definition of its table, not of another table of its nam
   tables.adopt([['third us-east-1 T', definition('c')], ['mine us-east-1 T2', definition('d')], ['other us-east-1 T', definition('b')], ['mine us-east-1 T', definition('a')]]);
   await tables.refresh();
   assert.deepEqual(tables.list.value.map(({ id, keys: [key] }) => [id, key.name]), [['mine eu-west-1 T', 'a'], ['other eu-west-1 T', 'b']]);
+});
+
+test('the clock moves from event to event, and those moves end that were asked for before', async () => {
+  const { Timeline } = await load('timeline');
+  const { START } = await load('session');
+  let queue = Promise.resolve();
+  const stops = [];
+  const timers = [START + 20, START + 60_000];
+  const time = new Timeline({
+    control: { setClock: async (milliseconds) => (stops.push(milliseconds - START), { milliseconds, settable: true, nextDue: milliseconds < START + 5 ? new Date(START + 5).toISOString() : undefined }) },
+    ready: async () => {},
+    serially: (work) => (queue = queue.then(work)),
+    tick: async (moment) => timers.find((timer) => timer > moment),
+    moved: () => {},
+  });
+  await time.advance(10);
+  await time.advance(15);
+  assert.deepEqual(stops, [10, 20, 25]);
+  await time.advanceTo(START);
+  assert.equal(time.moment, START + 25, 'the clock does not go back');
+  await time.advanceUntil(() => time.moment >= START + 60_000, 1e9);
+  assert.deepEqual([time.now.value, stops.at(-1), time.next.value], [START + 60_000, 60_000, undefined]);
+
+  time.playing.value = true;
+  const moves = [time.advance(1), time.advance(1), time.advanceTo(START + 70_000)];
+  time.halt();
+  moves.push(time.advance(3));
+  await Promise.all(moves);
+  assert.deepEqual([time.moment, time.playing.value, time.moving.value, time.target.value], [START + 60_003, false, false, undefined]);
 });
 
 test('timers fire in order, at moments of the emulator’s clock', async () => {
@@ -632,6 +687,11 @@ test('errors of the service have their name and message', async () => {
     [400, '{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"denied"}', { name: 'AccessDeniedException', message: 'denied' }],
     [503, 'busy', { name: 'HTTP 503', message: 'busy', status: 503 }],
   ]) await assert.rejects(call(answers(status, body), OWNER, 'GetItem', {}), error);
+  const { ServiceError, words } = await load('transport/dynamodb');
+  for (const [error, text] of [
+    [new ServiceError('AccessDeniedException', 'denied', 400), 'AccessDeniedException: denied'], [new ServiceError('UnknownOperationException', '', 400), 'UnknownOperationException'],
+    [new TypeError('no'), 'no'], ['no', 'no'],
+  ]) assert.equal(words(error), text);
   assert.deepEqual(await call(answers(200, '{"Count":1}'), OWNER, 'GetItem', { a: 1 }), { Count: 1 });
   assert.deepEqual(answers.sent, ['POST', '/', 'DynamoDB_20120810.GetItem', '{"a":1}']);
   assert.match(signedHeaders({ accessKey: 'me', region: 'eu-west-1' }).authorization, /Credential=me\/20260101\/eu-west-1\/dynamodb\//);

@@ -126,7 +126,7 @@ export class Flights {
     const table = this.app.tables.current.value;
     const there = new Set<string>();
     if (table) this.#dropExpired(table);
-    const now = this.app.now.peek();
+    const now = this.app.time.now.peek();
     for (const { index, first, paused } of table?.pending?.indexes ?? []) {
       for (const [at, item] of first.slice(0, 40).entries()) {
         const name = `${index} ${JSON.stringify(item.key)} ${item.due}`;
@@ -148,7 +148,7 @@ export class Flights {
   #dropExpired(table: TableView): void {
     const partitions = table.heat?.resources.find(({ index }) => index === undefined)?.partitions ?? [];
     const expired = new Set<string>();
-    for (const { key, token = '', due } of expiredOf(table, this.app.now.peek())) {
+    for (const { key, token = '', due } of expiredOf(table, this.app.time.now.peek())) {
       const name = `${table.id} ${JSON.stringify(key)} ${due}`;
       expired.add(name);
       if (this.#expired.has(name)) continue;
@@ -195,7 +195,7 @@ export class Flights {
     });
     for (const flight of this.#flights) this.#drawFlight(context, flight, now);
     if (!this.#calm.matches) for (const change of this.#changes.values()) this.#drawChange(context, change);
-    if (this.#flights.length > 0 || (this.#changes.size > 0 && this.app.playing.peek() && !this.#calm.matches)) this.#wake();
+    if (this.#flights.length > 0 || (this.#changes.size > 0 && this.app.time.playing.peek() && !this.#calm.matches)) this.#wake();
   }
 
   #drawFlight(context: CanvasRenderingContext2D, { from, to, kind, start, offset, label }: Flight, now: number): void {
@@ -237,7 +237,7 @@ export class Flights {
   #drawChange(context: CanvasRenderingContext2D, { to, due, since, offset }: Change): void {
     const ends = this.#ends('table', to, offset);
     if (!ends) return;
-    const part = due === Infinity ? 0.12 : Math.min(1, Math.max(0, (this.app.now.peek() - since) / Math.max(1, due - since)));
+    const part = due === Infinity ? 0.12 : Math.min(1, Math.max(0, (this.app.time.now.peek() - since) / Math.max(1, due - since)));
     const { x1, y1, x2, y2 } = ends;
     dot(context, x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, 3.5, this.#colors['write'] ?? 'gray');
   }

@@ -2,13 +2,14 @@
 // above.
 import { signal, useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { ownerOf, type App } from '../app';
+import type { App } from '../app';
 import { keepSetting, setting } from '../keep';
 import { Icon } from '../ui/icon';
 import { keyText } from '../value';
 import { bytes, count, length, units } from '../words';
 import type { Direction, HeatPartition, Replication, Resource, WaitingItem } from '../transport/control';
 import type { IndexView, TableView } from '../tables';
+import { ownerOf } from '../transport/dynamodb';
 import { expiredOf, Flights } from './flights';
 
 const folded = signal(setting('stage') === 'folded');
@@ -76,7 +77,7 @@ function StageHead({ app }: { app: App }) {
 
 function Sender({ app }: { app: App }) {
   const rate = useComputed(() => {
-    const since = app.now.value - 10_000;
+    const since = app.time.now.value - 10_000;
     const recent = app.feed.requests.value.filter(({ at }) => Date.parse(at) >= since);
     return { all: recent.length, failed: recent.filter(({ status }) => status >= 400).length };
   });
@@ -170,7 +171,7 @@ function IndexBox({ app, table, index }: { app: App; table: TableView; index: In
       <small>{index.keys.map(({ name }) => name).join(', ')}</small>
       <small class={waiting > 0 ? 'lag' : 'quiet'}>
         {paused ? 'Paused: ' : ''}
-        {waiting === 0 ? 'up to date' : `${count(waiting, 'change')} on the way${pending?.next && !paused ? `, next in ${length(Date.parse(pending.next) - app.now.value)}` : ''}`}
+        {waiting === 0 ? 'up to date' : `${count(waiting, 'change')} on the way${pending?.next && !paused ? `, next in ${length(Date.parse(pending.next) - app.time.now.value)}` : ''}`}
       </small>
     </div>
   );
@@ -232,7 +233,7 @@ function Conflicts({ app, table }: { app: App; table: TableView }) {
 
 function Waiting({ app, table }: { app: App; table: TableView }) {
   const { timeToLive, transactions } = table.pending ?? {};
-  const expired = expiredOf(table, app.now.value);
+  const expired = expiredOf(table, app.time.now.value);
   return (
     <div class="waiting">
       <div class="ttl" data-anchor="ttl" data-off={!table.ttl}>
@@ -244,7 +245,7 @@ function Waiting({ app, table }: { app: App; table: TableView }) {
           )}
         </header>
         <ol class="chips" aria-label="Expired items that are not deleted yet">
-          {expired.slice(0, 6).map((item) => <Chip key={keyText(item.key)} item={item} now={app.now.value} act="deleted " />)}
+          {expired.slice(0, 6).map((item) => <Chip key={keyText(item.key)} item={item} now={app.time.now.value} act="deleted " />)}
         </ol>
       </div>
       {(transactions?.count ?? 0) > 0 && (
@@ -253,7 +254,7 @@ function Waiting({ app, table }: { app: App; table: TableView }) {
             <Icon name="lock" /> <b>Transactions</b> <small>hold {count(transactions?.count ?? 0, 'item')}</small>
           </header>
           <ol class="chips">
-            {(transactions?.first ?? []).slice(0, 6).map((item) => <Chip key={keyText(item.key)} item={item} now={app.now.value} />)}
+            {(transactions?.first ?? []).slice(0, 6).map((item) => <Chip key={keyText(item.key)} item={item} now={app.time.now.value} />)}
           </ol>
         </div>
       )}

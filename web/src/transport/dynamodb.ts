@@ -8,6 +8,8 @@ export interface Account {
 }
 
 export const DEFAULT_ACCOUNT: Account = { accessKey: 'playground', region: 'us-east-1' };
+/** The access key of the app's own requests, which are left out of the log. */
+export const APP_ACCOUNT: Account = { accessKey: 'dynatwin-ui', region: 'us-east-1' };
 
 export class ServiceError extends Error {
   constructor(
@@ -56,4 +58,14 @@ function parse(text: string): Record<string, unknown> {
   } catch {
     return { message: text };
   }
+}
+
+/** The account and region that a table belongs to. Where all callers share their tables, any will do. */
+export const ownerOf = (table: { accessKey: string | undefined; region: string | undefined } | undefined): Account =>
+  table?.accessKey && table.region ? { accessKey: table.accessKey, region: table.region } : DEFAULT_ACCOUNT;
+
+/** An error in words. */
+export function words(error: unknown): string {
+  if (error instanceof ServiceError) return error.message ? `${error.name}: ${error.message}` : error.name;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,10 @@
 // The pane on the left: code, statements and raw requests, and their results.
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { words, type App } from '../app';
+import type { App } from '../app';
 import { EXAMPLES } from '../examples';
 import type { TableView } from '../tables';
+import { words } from '../transport/dynamodb';
 import { timeOfDay } from '../words';
 import type { CopyAs } from './copies';
 import { Editor } from './editor';
@@ -28,7 +29,8 @@ export function CodePane({ app }: { app: App }) {
 }
 
 function Code({ app }: { app: App }) {
-  const { runState, code, example } = app;
+  const { code, example } = app;
+  const runState = app.run.state;
   const chosen = EXAMPLES.find(({ id }) => id === example.value);
   const run = () => void app.runCode();
   const running = runState.value === 'running';
@@ -42,7 +44,7 @@ function Code({ app }: { app: App }) {
             <Icon name="stop" /> Stop
           </button>
         ) : (
-          <button type="button" class="primary" onClick={run} title="Ctrl+Enter">
+          <button type="button" class="primary" onClick={run} title={app.isTab ? 'Runs the code on a new emulator, without the present tables (Ctrl+Enter)' : 'Ctrl+Enter'}>
             <Icon name="play" /> {app.isTab ? 'Run from the start' : 'Run'}
           </button>
         )}
@@ -65,7 +67,7 @@ const STATES = { idle: '', running: 'Running', ended: 'Finished', failed: 'Ended
 
 function Output({ app }: { app: App }) {
   const list = useRef<HTMLOListElement>(null);
-  const lines = app.output.value;
+  const lines = app.run.output.value;
   useEffect(() => {
     const element = list.current;
     const last = element?.lastElementChild as HTMLElement | null;
@@ -98,9 +100,9 @@ function MissingTable({ app }: { app: App }) {
         const specification = { Enabled: true, AttributeName: guess.ttl };
         await app.request('UpdateTimeToLive', { TableName: table, TimeToLiveSpecification: specification }, account);
       }
-      app.missed.value = false;
+      app.run.missed.value = false;
       await app.act({ do: 'run', code: app.code.value });
-      app.playing.value = true;
+      app.time.playing.value = true;
     } catch (error) {
       trouble.value = words(error);
     }

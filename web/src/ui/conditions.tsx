@@ -1,7 +1,8 @@
 // Conditions and fault rules: switches and sliders, each with one sentence.
 import { useSignal } from '@preact/signals';
-import { words, type App } from '../app';
+import type { App } from '../app';
 import type { Conditions, Lag, Outage, Rule } from '../transport/control';
+import { words } from '../transport/dynamodb';
 import { seconds } from '../words';
 
 const PRESETS: [string, string][] = [

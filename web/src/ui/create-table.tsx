@@ -1,6 +1,7 @@
 // The form for a new table.
 import { useSignal } from '@preact/signals';
-import { words, type App } from '../app';
+import type { App } from '../app';
+import { words } from '../transport/dynamodb';
 import { Icon } from './icon';
 import { useModal } from './modal';
 
@@ -97,7 +98,7 @@ export function CreateTable({ app, onClose }: { app: App; onClose: () => void })
         </header>
         <label class="field">
           <span>Name</span>
-          <input required spellcheck={false} value={name} onInput={(event) => set({ name: event.currentTarget.value.trim() })} />
+          <input autofocus required spellcheck={false} value={name} onInput={(event) => set({ name: event.currentTarget.value.trim() })} />
         </label>
         <KeyInputs of="" keys={fields.value} onChange={set} />
         <div class="field">
@@ -196,7 +197,7 @@ async function enableTtl(app: App, TableName: string, AttributeName: string, acc
       return;
     } catch (error) {
       if (attempt === 60 || !words(error).startsWith('ResourceInUse') && !words(error).startsWith('ResourceNotFound')) throw error;
-      if (app.settable.value && app.controlled.value) await app.advance(1_000);
+      if (app.time.settable.value && app.controlled.value) await app.time.advance(1_000);
       else await new Promise((done) => setTimeout(done, 1_000));
     }
   }

@@ -1,11 +1,11 @@
 // Expressions: how a text is parsed and bound, where it is invalid, and the value of each part for an item.
 import { batch, signal, useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ownerOf, words, type App } from '../app';
+import type { App } from '../app';
 import type { Sent } from '../explain';
 import { indexOf, type TableView } from '../tables';
 import { EXPRESSION_KINDS, type Attributes, type ExplainedExpression, type Expression, type ExpressionItem, type ExpressionKind } from '../transport/control';
-import type { Account } from '../transport/dynamodb';
+import { ownerOf, words, type Account } from '../transport/dynamodb';
 import { keyText } from '../value';
 import { Fault, Tree } from './expression-tree';
 import { TableChoice } from './table-choice';

@@ -1,11 +1,11 @@
 // The items of a table: a virtual list over pages, and an editor for one item.
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ownerOf, words, type App } from '../app';
+import type { App } from '../app';
 import type { Attributes, StoredItem } from '../transport/control';
-import type { Account } from '../transport/dynamodb';
+import { ownerOf, words, type Account } from '../transport/dynamodb';
 import { indexOf, type TableView } from '../tables';
-import { brief, itemOf, keyText, plainItem } from '../value';
+import { brief, isTypedItem, itemOf, keyText, plainItem } from '../value';
 import { bytes, count, dollars, PRICE, units } from '../words';
 import { Icon } from './icon';
 import { useModal } from './modal';
@@ -191,7 +191,7 @@ function ItemList({ app, table, index, onOpen }: { app: App; table: TableView; i
           {Array.from({ length: to - from }, (_, at) => {
             const stored = rows.get(from + at);
             if (!stored) return <tr key={from + at} aria-hidden="true"><td class="unread" colSpan={names.length + 3} /></tr>;
-            const expired = table.ttl !== undefined && isExpired(stored, table.ttl, app.now.value);
+            const expired = table.ttl !== undefined && isExpired(stored, table.ttl, app.time.now.value);
             return <Row key={keyText(stored.key)} stored={stored} names={names} first={rows.get(from + at - 1)?.token !== stored.token} expired={expired} onOpen={onOpen} />;
           })}
           {space(total - to)}
@@ -243,6 +243,12 @@ function others({ item }: StoredItem, keys: string[]): { name: string; text: str
   return texts.sort((one, other) => one.text.length - other.text.length).slice(0, 8);
 }
 
+/** How an item is written, as JSON of either kind. */
+const FORMS = {
+  plain: 'Sets, binary values and very long numbers are written with their type: {"SS": ["a", "b"]}, {"B": "YQ=="}, {"N": "0.1234567890123456789"}. Every other object is a map.',
+  typed: 'Every value is written with its type: {"S": "text"}, {"N": "1"}, {"M": {"name": {"S": "text"}}}.',
+};
+
 /** An item, with its size and place where they are known. */
 export type EditedItem = Pick<StoredItem, 'key' | 'item'> & Partial<StoredItem>;
 
@@ -257,6 +263,10 @@ export function ItemEditor({ app, table, item, onClose }: { app: App; table: Tab
   const turn = () => {
     try {
       const attributes = parsed();
+      if (raw.value && !isTypedItem(attributes)) {
+        trouble.value = 'This is not DynamoDB JSON: a value lacks its type.';
+        return;
+      }
       raw.value = !raw.value;
       text.value = JSON.stringify(raw.value ? attributes : plainItem(attributes), undefined, 2);
       trouble.value = '';
@@ -298,13 +308,14 @@ export function ItemEditor({ app, table, item, onClose }: { app: App; table: Tab
           {bytes(size)} in partition {item.partition} · a write costs {units(write)} WCU, a strongly consistent read {units(read)} RCU · a million writes {dollars(write * PRICE.write)} on demand
         </p>
       )}
-      <textarea aria-label={raw.value ? 'Item as DynamoDB JSON' : 'Item as JSON'} spellcheck={false} rows={14} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <textarea autofocus aria-label={raw.value ? 'Item as DynamoDB JSON' : 'Item as JSON'} spellcheck={false} rows={14} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <p class="quiet">{FORMS[raw.value ? 'typed' : 'plain']}</p>
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
       <div class="tools">
         <button type="button" class="primary" onClick={() => void send('PutItem')}>{renamed() ? 'Save as a new item' : 'Save'}</button>
         {item && <button type="button" onClick={() => void send('DeleteItem')}>Delete</button>}
         <span class="spring" />
-        <label class="check"><input type="checkbox" checked={raw.value} onChange={turn} /> DynamoDB JSON</label>
+        <label class="check"><input type="checkbox" checked={raw.value} onChange={(event) => (turn(), (event.currentTarget.checked = raw.value))} /> DynamoDB JSON</label>
       </div>
     </dialog>
   );

@@ -33,7 +33,7 @@ export async function runLesson(app: App, lesson: Example): Promise<void> {
 
 /** Why a run has no outcome: its last error. */
 function unfinished(app: App): string {
-  const error = app.output.value.findLast(({ level }) => level === 'error' || level === 'note');
+  const error = app.run.output.value.findLast(({ level }) => level === 'error' || level === 'note');
   return `The run did not finish. ${error?.text.split('\n')[0] ?? ''}`;
 }
 

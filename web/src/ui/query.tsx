@@ -1,8 +1,9 @@
 // The query builder: fields in, a request out, and the cost of the request.
 import { signal, useSignal } from '@preact/signals';
-import { words, type App } from '../app';
+import type { App } from '../app';
 import { indexOf, type KeyPart, type TableView } from '../tables';
 import type { Attributes, AttributeValue } from '../transport/control';
+import { ownerOf, words } from '../transport/dynamodb';
 import { brief, keyText } from '../value';
 import { count, units } from '../words';
 import { showRequest } from './code-pane';
@@ -99,32 +100,41 @@ interface Answer {
   LastEvaluatedKey?: Attributes;
 }
 
+/** A request of the panel, with its answer or its error. */
+interface Asked extends Built {
+  /** The id of the table that was read. */
+  table: string;
+  answer?: Answer;
+  trouble?: string;
+}
+
 export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
   const table = app.tables.current.value;
-  const answer = useSignal<Answer | undefined>(undefined);
-  const trouble = useSignal('');
+  const latest = useSignal<Asked | undefined>(undefined);
   const opened = useSignal<EditedItem | undefined>(undefined);
   if (!table) return <p class="quiet empty">No tables yet.</p>;
   const index = indexOf(table, chosen.value);
   const keys = index?.keys ?? table.keys;
   const built = build(table);
-  const run = async (more: Record<string, unknown> = {}) => {
+  // The fields and the table may have changed since the latest request: its answer is not shown for another table.
+  const asked = latest.value?.table === table.id ? latest.value : undefined;
+  const send = async ({ operation, body }: Built) => {
+    const of = { operation, body, table: table.id };
     try {
-      answer.value = (await app.request(built.operation, { ...built.body, ...more })) as Answer;
-      trouble.value = '';
+      latest.value = { ...of, answer: (await app.request(operation, body, ownerOf(table))) as Answer };
     } catch (error) {
-      trouble.value = words(error);
+      latest.value = { ...of, trouble: words(error) };
     }
   };
   // An index may lack attributes: the whole item is read from the table.
-  const open = async (item: Attributes) => {
+  const open = async (shown: Asked, item: Attributes) => {
     const key = Object.fromEntries(table.keys.map(({ name }) => [name, item[name] ?? {}]));
-    const projection = index?.projection ?? 'ALL';
+    const projection = indexOf(table, String(shown.body['IndexName']))?.projection ?? 'ALL';
     try {
-      const whole = projection === 'ALL' ? item : ((await app.request('GetItem', { TableName: table.name, Key: key, ConsistentRead: true })) as { Item?: Attributes }).Item;
+      const whole = projection === 'ALL' ? item : ((await app.request('GetItem', { TableName: table.name, Key: key, ConsistentRead: true }, ownerOf(table))) as { Item?: Attributes }).Item;
       if (whole) opened.value = { key, item: whole };
     } catch (error) {
-      trouble.value = words(error);
+      latest.value = { ...shown, trouble: words(error) };
     }
   };
   return (
@@ -133,7 +143,7 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
         class="query"
         onSubmit={(event) => {
           event.preventDefault();
-          void run();
+          void send(built);
         }}
       >
         <div class="tools slim">
@@ -168,11 +178,11 @@ export function QueryPanel({ app, onShow }: { app: App; onShow: () => void }) {
           <button type="submit" class="primary"><Icon name="play" /> {built.operation}</button>
           <button type="button" onClick={() => (showRequest(built.operation, JSON.stringify(built.body, undefined, 2)), document.getElementById('send-Request')?.click())}>As request</button>
         </div>
-        {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
-        {!answer.value && <p class="quiet">With a partition key this is a Query, which reads one item collection. Without one it is a Scan, which reads the whole table. A filter drops items after they were read and paid for.</p>}
-        {answer.value && <Result answer={answer.value} keys={[...table.keys, ...keys].map(({ name }) => name)} onOpen={(item) => void open(item)} onMore={() => void run({ ExclusiveStartKey: answer.value?.LastEvaluatedKey })} onShow={onShow} />}
+        {asked?.trouble && <p class="trouble" role="alert">{asked.trouble}</p>}
+        {!asked?.answer && <p class="quiet">With a partition key this is a Query, which reads one item collection. Without one it is a Scan, which reads the whole table. A filter drops items after they were read and paid for.</p>}
+        {asked?.answer && <Result answer={asked.answer} keys={[...table.keys, ...keys].map(({ name }) => name)} onOpen={(item) => void open(asked, item)} onMore={() => void send({ ...asked, body: { ...asked.body, ExclusiveStartKey: asked.answer?.LastEvaluatedKey } })} onShow={onShow} />}
       </form>
-      {opened.value && <ItemEditor app={app} table={table} item={opened.value} onClose={() => ((opened.value = undefined), void run())} />}
+      {opened.value && <ItemEditor app={app} table={table} item={opened.value} onClose={() => ((opened.value = undefined), asked && void send(asked))} />}
     </>
   );
 }

@@ -1,12 +1,13 @@
 // A link to this session, and files: sessions, snapshots, data models of NoSQL Workbench.
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { words, type App } from '../app';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
+import type { App } from '../app';
 import { digest } from '../digest';
 import { toFragment } from '../session';
+import { words } from '../transport/dynamodb';
 import { count, length } from '../words';
 import { modelOf } from '../workbench';
-import { download } from './download';
+import { chosenFile, download } from './download';
 import { Icon } from './icon';
 import { useModal } from './modal';
 
@@ -16,14 +17,15 @@ const LONGEST = 60_000;
 export function ShareDialog({ app, onClose }: { app: App; onClose: () => void }) {
   const dialog = useModal(onClose);
   const trouble = useSignal('');
-  useEffect(() => app.halt(), []);
+  // Before the link waits until nothing moves.
+  useLayoutEffect(() => app.time.halt(), []);
   const open = async (file: File | undefined) => {
     if (!file) return;
     try {
       const opened = await app.openFile(new Uint8Array(await file.arrayBuffer()));
       onClose();
       app.news.value = opened;
-      app.note(opened);
+      app.run.note(opened);
     } catch (error) {
       trouble.value = words(error);
     }
@@ -64,7 +66,7 @@ export function ShareDialog({ app, onClose }: { app: App; onClose: () => void })
           <li>
             <label class="button">
               Open a file
-              <input type="file" class="unseen" onChange={(event) => void open(event.currentTarget.files?.[0])} />
+              <input type="file" class="unseen" onChange={(event) => void open(chosenFile(event.currentTarget))} />
             </label>
             <span>{app.isTab ? 'any of these' : 'a data model: its tables and items are created on this server'}</span>
           </li>
@@ -82,7 +84,7 @@ function Link({ app }: { app: App }) {
   const trouble = useSignal('');
   useEffect(() => {
     void (async () => {
-      await app.advance(0);
+      await app.time.advance(0);
       await app.feed.refresh();
       link.value = `${location.origin}${location.pathname}#${await toFragment(app.session())}`;
       mark.value = await digest(app);

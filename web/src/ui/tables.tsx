@@ -1,11 +1,12 @@
 // All tables, and actions on a whole table.
 import { useSignal } from '@preact/signals';
-import { ownerOf, words, type App } from '../app';
+import type { App } from '../app';
 import { allItems, exported, imported, writeItems } from '../bulk';
 import type { TableView } from '../tables';
+import { ownerOf, words } from '../transport/dynamodb';
 import { bytes, count } from '../words';
 import { CreateTable } from './create-table';
-import { download } from './download';
+import { chosenFile, download } from './download';
 import { Icon } from './icon';
 import { useModal } from './modal';
 
@@ -66,9 +67,9 @@ export function TablesPanel({ app, onItems }: { app: App; onItems: () => void })
                 <td class="features" title={features(table)}>{features(table)}</td>
                 <td class="actions">
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Export ${table.name}`} onClick={() => void save(table)}>Export</button>
-                  <label class="button small">
+                  <label class="button small" title="A file of items in plain JSON or DynamoDB JSON: one to a line, or an array. An item is DynamoDB JSON if each of its values has its type.">
                     Import
-                    <input type="file" class="unseen" aria-label={`Import into ${table.name}`} disabled={busy.value !== ''} onChange={(event) => void load(table, event.currentTarget.files?.[0])} />
+                    <input type="file" class="unseen" aria-label={`Import into ${table.name}`} disabled={busy.value !== ''} onChange={(event) => void load(table, chosenFile(event.currentTarget))} />
                   </label>
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Empty ${table.name}`} onClick={() => (doomed.value = { table, act: 'empty' })}>Empty</button>
                   <button type="button" class="small" disabled={busy.value !== ''} aria-label={`Delete ${table.name}`} onClick={() => (doomed.value = { table, act: 'delete' })}>Delete</button>

@@ -1,6 +1,7 @@
 // The time bar: the emulator's clock, and the controls that advance it.
 import { useComputed } from '@preact/signals';
-import { DAY, type App } from '../app';
+import type { App } from '../app';
+import { DAY } from '../timeline';
 import { keyText } from '../value';
 import { length, moment } from '../words';
 import { Icon } from './icon';
@@ -14,18 +15,20 @@ const STEPS: [string, number, string][] = [
 ];
 
 export function TimeBar({ app }: { app: App }) {
-  const { playing, speed, settable, controlled } = app;
+  const { controlled, time } = app;
+  const { playing, speed, settable } = time;
   const off = !controlled.value;
+  const passing = playing.value || time.target.value !== undefined;
   return (
     <section class="time" aria-label="Time">
-      <time class="now" dateTime={new Date(app.now.value).toISOString()}>
+      <time class="now" dateTime={new Date(app.time.now.value).toISOString()}>
         <Icon name="clock" />
-        <span id="clock">{moment(app.now.value)}</span> <small>UTC</small>
+        <span id="clock">{moment(app.time.now.value)}</span> <small>UTC</small>
       </time>
       {settable.value ? (
         <div class="group" role="group" aria-label="Let time pass">
-          <button type="button" class="primary icon-button" disabled={off} aria-label={playing.value ? 'Pause time' : 'Play time'} title={playing.value ? 'Pause' : 'Play'} onClick={() => (playing.value ? app.halt() : (playing.value = true))}>
-            <Icon name={playing.value ? 'pause' : 'play'} />
+          <button type="button" class="primary icon-button" disabled={off} aria-label={passing ? 'Pause time' : 'Play time'} title={passing ? 'Pause' : 'Play'} onClick={() => (passing ? time.halt() : (playing.value = true))}>
+            <Icon name={passing ? 'pause' : 'play'} />
           </button>
           {SPEEDS.map((one) => (
             <button
@@ -50,7 +53,7 @@ export function TimeBar({ app }: { app: App }) {
       <div class="group" role="group" aria-label="Move time forward">
         <NextButton app={app} />
         {STEPS.map(([name, step, words]) => (
-          <button key={name} type="button" disabled={off} title={`Moves time forward by ${words}`} onClick={() => void app.advance(step)}>
+          <button key={name} type="button" disabled={off} title={`Moves time forward by ${words}`} onClick={() => void app.time.advance(step)}>
             {name}
           </button>
         ))}
@@ -61,9 +64,9 @@ export function TimeBar({ app }: { app: App }) {
 }
 
 function NextButton({ app }: { app: App }) {
-  const there = useComputed(() => app.next.value !== undefined);
+  const there = useComputed(() => app.time.next.value !== undefined);
   return (
-    <button type="button" disabled={!there.value || !app.controlled.value} onClick={() => void app.toNext()}>
+    <button type="button" disabled={!there.value || !app.controlled.value} onClick={() => void app.time.toNext()}>
       <Icon name="next" /> Next event
     </button>
   );
@@ -71,10 +74,11 @@ function NextButton({ app }: { app: App }) {
 
 function WhatIsNext({ app }: { app: App }) {
   const words = useComputed(() => {
-    const { next, now, nextTimer, tables, moving } = app;
-    if (moving.value && !app.playing.value) return 'Time is moving…';
+    const { next, now, nextTimer, moving, playing, target } = app.time;
+    if (target.value !== undefined) return `Time is moving… to ${moment(target.value)}`;
+    if (moving.value && !playing.value) return 'Time is moving…';
     if (next.value === undefined) return 'Nothing is due.';
-    return `${nextTimer.value === next.value ? 'The code continues' : whatIsDue(tables.list.value, next.value)} in ${length(next.value - now.value)}`;
+    return `${nextTimer.value === next.value ? 'The code continues' : whatIsDue(app.tables.list.value, next.value)} in ${length(next.value - now.value)}`;
   });
   return <span class="next">{words}</span>;
 }
