@@ -122,20 +122,12 @@ impl<E: Deref<Target: AsRef<Controls>>> AccountControls<E> {
     /// let put = account.while_loading(&["Orders".to_owned()], || {
     ///     engine.dispatch(&caller, "CreateTable", body);
     ///     engine.dispatch(&caller, "PutItem", br#"{"TableName": "Orders", "Item": {"id": {"S": "a"}}}"#)
-    /// })?;
+    /// });
     /// assert_eq!(put.status, 200);
-    /// # Ok::<(), dynatwin_engine::ControlFailure>(())
     /// ```
-    pub fn while_loading<T>(&self, tables: &[String], load: impl FnOnce() -> T) -> Result<T, ControlFailure> {
-        let mut guard = LoadGuard {
-            controls: self.controls(),
-            scope: self.scope(),
-            tables: tables.iter().map(|name| Name::new(name)).collect(),
-        };
-        guard.begin()?;
-        let loaded = load();
-        guard.end()?;
-        Ok(loaded)
+    pub fn while_loading<T>(&self, tables: &[String], load: impl FnOnce() -> T) -> T {
+        let _guard = LoadGuard::begin(self.controls(), self.scope(), tables);
+        load()
     }
 
     /// Pauses replication to a global index until [`resume_index`](AccountControls::resume_index). The index can still be
@@ -241,41 +233,42 @@ struct LoadGuard<'c> {
     tables: Vec<Name>,
 }
 
-impl LoadGuard<'_> {
-    fn begin(&self) -> Result<(), ControlFailure> {
-        let defaults = self.controls.state.catalog().defaults();
-        self.tables
+impl<'c> LoadGuard<'c> {
+    fn begin(controls: &'c Controls, scope: Scope, tables: &[String]) -> LoadGuard<'c> {
+        let tables = tables.iter().map(|name| Name::new(name)).collect();
+        let guard = LoadGuard {
+            controls,
+            scope,
+            tables,
+        };
+        let defaults = controls.state.catalog().defaults();
+        guard
+            .tables
             .iter()
-            .for_each(|name| defaults.begin_load(&self.scope, name));
-        self.apply_conditions(&self.tables)
-    }
-
-    /// Ends the load once.
-    fn end(&mut self) -> Result<(), ControlFailure> {
-        let tables = std::mem::take(&mut self.tables);
-        let defaults = self.controls.state.catalog().defaults();
-        tables.iter().for_each(|name| defaults.end_load(&self.scope, name));
-        self.apply_conditions(&tables)
+            .for_each(|name| defaults.begin_load(&guard.scope, name));
+        guard.apply_conditions();
+        guard
     }
 
     /// Gives the tables that exist the conditions that hold for them now.
-    fn apply_conditions(&self, tables: &[Name]) -> Result<(), ControlFailure> {
-        for name in tables {
-            let Some(found) = self.controls.state.catalog().table(&self.scope, name) else {
-                continue;
-            };
-            let conditions = self.controls.state.conditions_of(&self.scope, name);
-            if found.shape().conditions != conditions {
-                self.controls.reshape(&found, |shape| shape.conditions = conditions)?;
+    fn apply_conditions(&self) {
+        let state = &self.controls.state;
+        for table in self
+            .tables
+            .iter()
+            .filter_map(|name| state.catalog().table(&self.scope, name))
+        {
+            if table.shape().conditions != state.conditions_of(&self.scope, &table.name) {
+                self.controls.apply_conditions(&self.scope, &table);
             }
         }
-        Ok(())
     }
 }
 
 impl Drop for LoadGuard<'_> {
-    /// Ignores its failure: the load has already failed or panicked.
     fn drop(&mut self) {
-        let _ = self.end();
+        let defaults = self.controls.state.catalog().defaults();
+        self.tables.iter().for_each(|name| defaults.end_load(&self.scope, name));
+        self.apply_conditions();
     }
 }

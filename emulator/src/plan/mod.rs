@@ -216,10 +216,18 @@ pub fn key_selection(
         if clauses.len() > limit {
             return Err(condition_not_supported());
         }
-        // A missing equality of the partition key is reported before other missing elements (both DynamoDB Local and dynoxide).
-        let hash = schema.hash.first().and_then(|attribute| clause_of(&attribute.name));
-        if hash.is_some_and(|clause| !matches!(clause.operator, KeyOperator::Eq(_))) {
-            return Err(condition_not_supported());
+        // A missing equality of the partition key is reported before other missing elements (both DynamoDB Local and dynoxide),
+        // and after a value of the wrong type (both DynamoDB Local and dynalite).
+        if let Some(attribute) = schema.hash.first()
+            && let Some(clause) = clause_of(&attribute.name)
+            && !matches!(clause.operator, KeyOperator::Eq(_))
+        {
+            let mut values = clause.operator.values();
+            return Err(if values.all(|value| attribute.kind.fits(value)) {
+                condition_not_supported()
+            } else {
+                wrong_condition_type()
+            });
         }
         if let Some(missing) = missing_element(schema, &|name| clause_of(name).is_some(), clauses.len()) {
             return Err(missing);
@@ -290,6 +298,10 @@ fn condition_not_supported() -> ApiError {
     ApiError::validation("Query key condition not supported")
 }
 
+fn wrong_condition_type() -> ApiError {
+    ApiError::invalid("Condition parameter type does not match schema type")
+}
+
 fn hash_needs_equality(schema: &KeySchema) -> ApiError {
     let names: Vec<&str> = schema.hash.iter().map(|attribute| attribute.name.as_str()).collect();
     ApiError::validation(format!(
@@ -327,7 +339,7 @@ fn check_range_prefix<'c, 'v: 'c>(
 
 fn check_operand(index: Option<&Index>, attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), ApiError> {
     if !attribute.kind.fits(value) {
-        return Err(ApiError::invalid("Condition parameter type does not match schema type"));
+        return Err(wrong_condition_type());
     }
     match (key::empty_key_type(value), index) {
         (None, _) => Ok(()),

@@ -51,6 +51,12 @@ impl<'r> SelectRanges<'r> {
             check_filters(definition, index, condition, &branches)?;
         }
         let mut partitions = partitions(schema, &branches)?;
+        if partitions.iter().all(|(_, ranges)| ranges.is_empty())
+            && let Some(hash) = branches.first().and_then(|branch| branch.hash)
+        {
+            // A Query that can find nothing is still one (docs/behavior: 05 1.5).
+            partitions = vec![(hash, vec![selection(schema, hash, None)?.cleared()])];
+        }
         if partitions.len() > 1 && direction.orders_partitions.is_none() && !select.order.is_empty() {
             return Err(ApiError::validation(
                 "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause.",

@@ -61,6 +61,18 @@ impl KeyRange {
         self
     }
 
+    /// A range without keys, at the start of this one.
+    pub fn cleared(mut self) -> KeyRange {
+        self.upper = match &self.lower {
+            Bound::Included(lower) | Bound::Excluded(lower) => Bound::Excluded(lower.clone()),
+            Bound::Unbounded => Bound::Excluded(Key {
+                token: 0,
+                bytes: KeyBytes::new(),
+            }),
+        };
+        self
+    }
+
     /// Whether it contains a key.
     pub fn contains(&self, key: &Key) -> bool {
         std::ops::RangeBounds::contains(&(self.lower.as_ref(), self.upper.as_ref()), key)

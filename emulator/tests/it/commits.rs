@@ -299,6 +299,37 @@ fn due_work_is_applied_even_if_the_sink_refuses_it() {
     assert_eq!(twin.engine.last_commit(), 0);
 }
 
+/// The conditions of a load hold until it ends, even if the sink refuses to store its beginning or its end.
+#[test]
+fn a_load_ends_even_if_the_sink_refuses_it() {
+    let failing = Conditions {
+        internal_errors: 1.0,
+        ..Conditions::CALM
+    };
+    for (full_before, full_after) in [(true, true), (true, false), (false, true)] {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let account = twin.engine.account(&twin.caller);
+        account.set_table_conditions("tab", failing).unwrap();
+        let disk = Arc::new(Disk::default());
+        twin.engine.attach_sink(disk.clone(), 0);
+        let get = || {
+            let key = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}});
+            twin.send("GetItem", &key).0
+        };
+        disk.0.store(full_before, Ordering::Relaxed);
+        let during = account.while_loading(&["tab".to_owned()], || {
+            disk.0.store(full_after, Ordering::Relaxed);
+            get()
+        });
+        assert_eq!(
+            (during, get()),
+            (200, 500),
+            "full before: {full_before}, after: {full_after}"
+        );
+    }
+}
+
 /// A replay ends under the conditions that its host sets, or else under those that the commits have set. Tables with
 /// conditions of their own keep them.
 #[test]

@@ -85,6 +85,37 @@ fn table() -> Value {
     })
 }
 
+/// A deleted replica leaves a system backup in its region if its recovery is on, whichever region deletes it.
+#[test]
+fn a_deleted_replica_with_recovery_leaves_a_backup() {
+    for from in ["us-east-1", "eu-west-1"] {
+        let twin = Twin::new();
+        twin.add_replica("us-east-1", "eu-west-1");
+        let recovery = json!({"PointInTimeRecoveryEnabled": true});
+        let recovery = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+        twin.must("eu-west-1", "UpdateContinuousBackups", &recovery);
+        twin.put("us-east-1", "a");
+        if from == "eu-west-1" {
+            twin.must(from, "DeleteTable", &json!({"TableName": "tab"}));
+        } else {
+            twin.update(from, &json!({"Delete": {"RegionName": "eu-west-1"}}));
+        }
+        twin.engine.advance(Duration::from_hours(1));
+        for (region, expect) in [("us-east-1", vec![]), ("eu-west-1", vec!["tab$DeletedTableBackup"])] {
+            let listed = twin.must(region, "ListBackups", &json!({"BackupType": "ALL"}));
+            let backups = listed["BackupSummaries"].as_array().unwrap();
+            let names: Vec<&str> = backups.iter().filter_map(|each| each["BackupName"].as_str()).collect();
+            assert_eq!(names, expect, "deleted from {from}, listed in {region}");
+        }
+        let listed = twin.must("eu-west-1", "ListBackups", &json!({"BackupType": "SYSTEM"}));
+        let arn = &listed["BackupSummaries"][0]["BackupArn"];
+        let restore = json!({"TargetTableName": "restored", "BackupArn": arn});
+        twin.must("eu-west-1", "RestoreTableFromBackup", &restore);
+        let count = &twin.must("eu-west-1", "Scan", &json!({"TableName": "restored"}))["Count"];
+        assert_eq!(count, 1, "deleted from {from}");
+    }
+}
+
 #[test]
 fn a_replica_has_the_items_of_its_source_and_lists_the_others() {
     let twin = Twin::new();

@@ -72,7 +72,6 @@ pub enum Existing {
 /// or late. Meanwhile the tables that are written to are under the conditions of
 /// [`while_loading`](AccountControls::while_loading): expired items are deleted as before, and other tables are not affected.
 pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
-    let file = seed.tables.first().map(|table| table.file.clone()).unwrap_or_default();
     let there: HashSet<String> = match existing {
         Existing::Skip => engine.tables(caller).into_iter().collect(),
         Existing::Refuse | Existing::Fill => HashSet::new(),
@@ -85,10 +84,9 @@ pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Exist
         .chain(seed.items.iter().map(|items| items.table.as_str()));
     let written: BTreeSet<_> = named.filter(|name| !is_skipped(name)).map(str::to_owned).collect();
     let written: Vec<_> = written.into_iter().collect();
-    let loaded = AccountControls::new(engine, caller.clone()).while_loading(&written, || {
+    AccountControls::new(engine, caller.clone()).while_loading(&written, || {
         load(&InProcess::new(engine, caller), seed, existing, &|_| ())
-    });
-    loaded.unwrap_or_else(|failure| Err(Error::new(file, format!("the conditions cannot be set: {failure}"))))
+    })
 }
 
 /// Creates the tables, waits until they are active, and writes the items. Calls `note` with a sentence for each setting that

@@ -128,7 +128,7 @@ pub fn make(
     kind: BackupKind,
     created: Moment,
 ) -> Result<Arc<Backup>, ApiError> {
-    let region = context.engine.catalog().region_or_new(&context.scope);
+    let region = context.engine.catalog().region_or_new(&table.scope);
     let shape = table.shape();
     let count = table.census(&shape, created).table;
     let mut backup = BackupRecord::new((table, count), name, kind, created);
@@ -144,6 +144,17 @@ pub fn make(
         BackupKind::User => arn::new_arn(context, &table.arn, "backup", taken),
     };
     Ok(region.backups.create(table, backup, new_arn, context.now)?)
+}
+
+/// Creates the system backup of a table that is being deleted, if its recovery is on. It is visible when the table is removed.
+pub fn make_of_deleted(context: &Context<'_>, table: &Table) -> Result<(), ApiError> {
+    let shape = table.shape();
+    if shape.recovery.is_some() {
+        let gone = shape.deleted_at.unwrap_or(context.now);
+        let name = format!("{}$DeletedTableBackup", table.name);
+        make(context, table, name, BackupKind::System, gone)?;
+    }
+    Ok(())
 }
 
 /// Deletes the system backup that was created for a table that is being deleted.

@@ -17,7 +17,7 @@ use crate::operation::tables::update_table::replicas;
 use crate::operation::tags;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::TableOnly;
-use crate::storage::{BackupKind, Consistency, GroupState, JobKind, Removal, Shape, Table, TableSettings};
+use crate::storage::{Consistency, GroupState, JobKind, Removal, Shape, Table, TableSettings};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 
@@ -80,12 +80,7 @@ impl Stages for Operation {
             shape.close_stream(now, gone);
             Ok(())
         })?;
-        if shape.recovery.is_some() {
-            // The outcome is visible when the table is removed.
-            let gone = shape.deleted_at.unwrap_or(now);
-            let name = format!("{}$DeletedTableBackup", table.name);
-            backups::make(context, table, name, BackupKind::System, gone)?;
-        }
+        backups::make_of_deleted(context, table)?;
         if let Some(region) = context.engine.catalog().region(&context.scope_of(&table.arn)) {
             region.forget_deleted(&table.name, now);
         }

@@ -32,8 +32,12 @@ const MOST_VALUE: usize = 256;
 pub fn read(requested: &[Tag]) -> Result<Tags, ApiError> {
     let mut tags = Tags::new();
     for tag in requested {
-        let key = tag.key.as_deref().unwrap_or_default();
-        check_key(key)?;
+        let key = checked_key(tag.key.as_deref())?;
+        if key.starts_with("aws:") {
+            return Err(ApiError::validation(format!(
+                "Tag Key cannot be prefixed with aws:, Key: {key}"
+            )));
+        }
         let Some(value) = tag.value.as_deref().filter(|value| allowed(value, MOST_VALUE)) else {
             let shown = tag.value.as_deref().unwrap_or("null");
             return Err(ApiError::validation(format!(
@@ -47,22 +51,17 @@ pub fn read(requested: &[Tag]) -> Result<Tags, ApiError> {
         }
         tags.push((key.to_owned(), value.to_owned()));
     }
-    check_count(&tags)?;
+    check_count(tags.len())?;
     Ok(tags)
 }
 
-fn check_key(key: &str) -> Result<(), ApiError> {
-    if key.is_empty() || !allowed(key, MOST_KEY) {
-        return Err(ApiError::validation(format!(
-            "The Tag Key provided is invalid, Key: {key}"
-        )));
-    }
-    if key.starts_with("aws:") {
-        return Err(ApiError::validation(format!(
-            "Tag Key cannot be prefixed with aws:, Key: {key}"
-        )));
-    }
-    Ok(())
+/// Checks the length and the characters of a key.
+pub fn checked_key(key: Option<&str>) -> Result<&str, ApiError> {
+    key.filter(|key| !key.is_empty() && allowed(key, MOST_KEY))
+        .ok_or_else(|| {
+            let shown = key.unwrap_or("null");
+            ApiError::validation(format!("The Tag Key provided is invalid, Key: {shown}"))
+        })
 }
 
 /// Whether a text has only characters allowed in tags, and at most `most`.
@@ -73,9 +72,9 @@ fn allowed(text: &str, most: usize) -> bool {
             .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
 }
 
-/// Checks the number of tags of a resource.
-pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
-    if tags.len() > limits::TAGS {
+/// Checks the number of tags of a resource or of a request.
+pub fn check_count(tags: usize) -> Result<(), ApiError> {
+    if tags > limits::TAGS {
         return Err(ApiError::validation(
             "Number of Tags exceed the current limit for the provided ResourceArn",
         ));

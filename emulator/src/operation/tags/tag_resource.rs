@@ -50,7 +50,7 @@ impl Stages for Operation {
                     None => tags.push((key.clone(), value.clone())),
                 }
             }
-            tags::check_count(tags)
+            tags::check_count(tags.len())
         })
     }
 

@@ -32,6 +32,8 @@ impl Stages for Operation {
                 "Atleast one Tag Key needs to be provided as Input.",
             ));
         }
+        keys.iter().try_for_each(|key| tags::checked_key(Some(key)).map(drop))?;
+        tags::check_count(keys.len())?;
         Ok((resource, keys))
     }
 

@@ -466,7 +466,7 @@ fn an_interrupted_load_leaves_the_conditions() {
             database.log.store.flush().unwrap();
             disk.after_kill()
         });
-        let database = open_with(&loading.unwrap(), &[]);
+        let database = open_with(&loading, &[]);
         assert_eq!(database.engine.conditions(), Conditions::AWS);
         database.engine.advance(Duration::from_mins(1));
         assert_eq!(count(&database), 2, "snapshot: {snapshot}");

@@ -3,6 +3,8 @@
 use super::check::{MORE_THAN_ONE, region_of};
 use super::group_update::GroupUpdate;
 use crate::error::ApiError;
+use crate::execute;
+use crate::operation::backups;
 use crate::storage::{GroupState, Removal};
 
 /// Measured: 0 to 47 s until the deletion is visible, and 97 to 244 s until the replica is no longer listed.
@@ -38,10 +40,11 @@ impl GroupUpdate<'_> {
         for action in &self.changes.replicas {
             let tables = self.tables();
             let gone = tables.iter().find(|table| table.scope.region == region_of(action));
-            if let Some(table) = gone
-                && let Some(region) = self.context.engine.catalog().region(&table.scope)
-            {
-                region.forget_deleted(&table.name, now);
+            if let Some(table) = gone {
+                backups::make_of_deleted(self.context, table)?;
+                if let Some(region) = self.context.engine.catalog().region(&table.scope) {
+                    region.forget_deleted(&table.name, now);
+                }
             }
         }
         Ok(())
@@ -102,6 +105,7 @@ impl GroupUpdate<'_> {
         let Some(table) = tables.iter().find(|table| table.scope.region == region) else {
             return Err(self.not_members());
         };
+        execute::run_due(table, now);
         let removal = if self.is_strong() {
             let gone_at = self.after("replica removal", "", DISSOLUTION);
             Removal {

@@ -20,6 +20,10 @@ impl GroupUpdate<'_> {
         let billing = self.shape.definition.billing;
         for action in &self.changes.replicas {
             check_billing(action, billing)?;
+            if action.kms_master_key_id.is_some() && self.shape.definition.encryption.is_none() {
+                // The service's text, although the key is not missing.
+                return Err(ApiError::invalid("KMSMasterKeyId must be specified for each replica."));
+            }
             // If one is rejected, none is applied.
             self.override_settings(action, &mut Definition::clone(&self.shape.definition))?;
         }
