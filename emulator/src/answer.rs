@@ -41,6 +41,10 @@ pub struct HttpRequest<'a> {
 ///
 /// let headers = [("Host", "localhost")];
 /// assert_eq!(headers.get("host"), Some(&b"localhost"[..]));
+///
+/// let repeated = vec![("x-a".to_owned(), "1".to_owned()), ("X-A".to_owned(), "2".to_owned())];
+/// assert_eq!(repeated.joined("x-a").as_deref(), Some(&b"1,2"[..]));
+/// assert_eq!(repeated.joined("x-b"), None);
 /// ```
 pub trait Headers {
     /// The value of the first header of this name.
@@ -65,6 +69,18 @@ impl Headers for Vec<(String, String)> {
         self.iter()
             .find(|(candidate, _)| candidate.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_bytes())
+    }
+
+    fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let same = self
+            .iter()
+            .filter(|(candidate, _)| candidate.eq_ignore_ascii_case(name));
+        let values: Vec<&[u8]> = same.map(|(_, value)| value.as_bytes()).collect();
+        match values.as_slice() {
+            [] => None,
+            [one] => Some(Cow::Borrowed(one)),
+            several => Some(Cow::Owned(several.join(&b','))),
+        }
     }
 }
 
