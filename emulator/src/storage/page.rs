@@ -85,8 +85,8 @@ pub struct Page {
 /// threads share.
 #[derive(Debug)]
 pub struct EncodedItems {
-    /// A response from its start to its last item: the list of items is not closed.
-    pub json: Writer,
+    /// A response from its start to its last item; nothing before the first.
+    json: Writer,
     /// The number of items.
     pub count: usize,
 }
@@ -103,14 +103,37 @@ const RESPONSE_END: usize = 256;
 /// The maximum number of bytes of a page that are preloaded: more do not fit into the processor's first-level cache.
 const PRELOAD: usize = 32 * 1024;
 
+impl EncodedItems {
+    const NONE: EncodedItems = EncodedItems {
+        json: Writer::new(),
+        count: 0,
+    };
+
+    /// Makes room for more items of this many bytes. One allocation serves most pages.
+    fn make_room(&mut self, bytes: usize) {
+        if self.json.is_empty() {
+            let mut json = Vec::with_capacity(RESPONSE_START.len() + bytes + RESPONSE_END);
+            json.extend_from_slice(RESPONSE_START);
+            self.json = Writer::from(json);
+        } else {
+            self.json.reserve(bytes + RESPONSE_END);
+        }
+    }
+
+    /// The response from its start to its last item: the list of items is not closed.
+    pub fn into_response(mut self) -> Writer {
+        if self.json.is_empty() {
+            self.make_room(0);
+        }
+        self.json
+    }
+}
+
 impl Page {
     /// A page without items.
     pub(super) fn new(walk: &Walk<'_>) -> Page {
         Page {
-            encoded: walk.encodes.then(|| EncodedItems {
-                json: Writer::from(Vec::from(RESPONSE_START)),
-                count: 0,
-            }),
+            encoded: walk.encodes.then_some(EncodedItems::NONE),
             ..Page::default()
         }
     }
@@ -186,7 +209,7 @@ impl Page {
                 return;
             }
             let length = next.iter().map(|item| item.json_length() + 1).sum::<usize>();
-            encoded.json.reserve(length.min(limit.bytes) + RESPONSE_END);
+            encoded.make_room(length.min(limit.bytes));
             for item in next {
                 encoded.json.item(item);
                 encoded.count += 1;
@@ -263,5 +286,8 @@ impl Page {
 
 /// The next items, at most `most` of them, but one at least.
 fn next_items<'a>(items: &mut impl Iterator<Item = &'a Item>, most: usize) -> SmallVec<[&'a Item; SMALL_PAGE]> {
-    items.take(most.clamp(1, SMALL_PAGE)).collect()
+    let mut next = SmallVec::new();
+    // Internal iteration: `next` of a flattened iterator costs a call for each item.
+    items.take(most.clamp(1, SMALL_PAGE)).for_each(|item| next.push(item));
+    next
 }

@@ -174,7 +174,7 @@ pub fn encode(plan: &PagePlan<'_>, mut result: PageResult, out: &mut Writer) {
     let count = result.count();
     let mut answer = match result.encoded.take() {
         Some(encoded) => {
-            *out = encoded.json;
+            *out = encoded.into_response();
             out.close_list();
             Object::resume(out)
         }
