@@ -67,6 +67,16 @@ pub fn compare() -> Outcome<()> {
     Ok(())
 }
 
+/// Sends a server requests of every frequent kind, for a second each, so that a profile of its execution can be collected.
+pub fn exercise(server: &Server) -> Outcome<()> {
+    setup::program("wrk", "wrk")?;
+    workload::fill(server.port())?;
+    for kind in workload::KINDS {
+        wrk::run(server, kind, 1).map_err(|error| format!("{kind}: {error}"))?;
+    }
+    Ok(())
+}
+
 /// The engine and dynoxide's library, in process: a separate crate, whose dependencies only this task builds.
 pub fn libraries() -> Outcome<()> {
     let mut cargo = shell::cargo();
@@ -111,9 +121,9 @@ fn measure(operation: Operation, floor: &Path, runners: &[Runner], seconds: u32,
     let bare = Server::start(floor, &[&operation.answer_size().to_string()])?;
     let mut results: Vec<Vec<Round>> = runners.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
-        let floor = wrk::run(&bare, operation, seconds).map_err(|error| format!("floor: {error}"))?;
+        let floor = wrk::run(&bare, operation.name(), seconds).map_err(|error| format!("floor: {error}"))?;
         for (runner, results) in runners.iter().zip(&mut results) {
-            let load = wrk::run(&runner.server, operation, seconds)
+            let load = wrk::run(&runner.server, operation.name(), seconds)
                 .map_err(|error| format!("{}, {}: {error}", runner.name, operation.name()))?;
             results.push(Round { load, floor });
         }

@@ -1,4 +1,4 @@
-//! The project's development tasks: `cargo xtask wasm`, `page`, `controls`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
+//! The project's development tasks: `cargo xtask wasm`, `page`, `controls`, `wheel`, `test`, `bench`, `profile`, `dist`, `fuzz`, `plant` and `unlocked`.
 
 mod bench;
 mod controls;
@@ -10,6 +10,7 @@ mod fuzz;
 mod image;
 mod patch;
 mod plant;
+mod profile;
 mod python;
 mod schedule;
 mod server;
@@ -47,6 +48,7 @@ usage: cargo xtask TASK
            coverage-guided fuzzing of the engine's dispatch (default: 30 s)
   fuzz --shrink
            reduce target/fuzz-corpus to the fewest inputs with the same coverage
+  profile  record the profile that release builds are optimized with (installs llvm-19 and wrk)
   dist PART
            build a part of a release in target/dist: binary [TARGET], crates, npm, wheel, image, checksums
   plant [WORD]...
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
             Ok(seconds) => fuzz::run_for(seconds),
             Err(_) => Err(USAGE.into()),
         },
+        ["profile"] => profile::record(),
         ["dist", part] => dist::make(part, None),
         ["dist", part, target] => dist::make(part, Some(target)),
         ["plant", words @ ..] => plant::all(words),

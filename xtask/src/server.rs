@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::shell::Outcome;
+use crate::shell::{Outcome, run};
 
 /// The time limit for a server to start: enough for a Java virtual machine on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -50,6 +50,16 @@ impl Server {
         }
         server.started_in = start.elapsed();
         Ok(server)
+    }
+
+    /// Asks the server to stop, and waits until it has.
+    pub fn stop(mut self) -> Outcome<()> {
+        run(Command::new("kill").arg(self.id().to_string()))?;
+        match self.child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("the server stopped with {status}")),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// The URL of the server: `http://127.0.0.1:PORT`.

@@ -12,6 +12,22 @@ const PARTITIONS: usize = 100;
 const ITEMS: usize = 100;
 const BATCH: usize = 25;
 
+/// All kinds of requests in `requests.lua`. Those that remove items come last but one, and those that put them last.
+pub const KINDS: [&str; 12] = [
+    "get",
+    "query",
+    "filter",
+    "scan",
+    "batch_get",
+    "transact_get",
+    "statement",
+    "update",
+    "transact_write",
+    "batch_write",
+    "delete",
+    "put",
+];
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Get,

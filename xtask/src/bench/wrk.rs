@@ -2,7 +2,6 @@
 
 use super::gauge::cpu_seconds;
 use super::http::AUTHORIZATION;
-use super::workload::Operation;
 use crate::server::Server;
 use crate::shell::{self, Outcome, command};
 
@@ -19,12 +18,13 @@ pub struct Load {
     pub p99: f64,
 }
 
-/// Loads a server for `seconds` seconds. A response other than 200, or a broken connection, is an error.
-pub fn run(server: &Server, operation: Operation, seconds: u32) -> Outcome<Load> {
+/// Loads a server for `seconds` seconds with requests of a kind in `requests.lua`. A response other than 200, or a broken
+/// connection, is an error.
+pub fn run(server: &Server, kind: &str, seconds: u32) -> Outcome<Load> {
     let before = cpu_seconds(server.id())?;
     let printed = shell::output(
         command("wrk", "")
-            .env("BENCH_OPERATION", operation.name())
+            .env("BENCH_OPERATION", kind)
             .env("BENCH_AUTHORIZATION", AUTHORIZATION)
             .args(["-t2", "-c32", "--latency", "-s", "xtask/src/bench/requests.lua"])
             .arg(format!("-d{seconds}"))
