@@ -17,7 +17,7 @@ pub fn system_time() -> Moment {
     Moment::from_seconds(0).plus(since.unwrap_or_default())
 }
 
-/// Returns the engine's settings. Without `--seed` the seed is random, and [`start_line`] prints it.
+/// Returns the engine's settings. Without `--seed` the seed is random, and [`start_line`](crate::start_line) prints it.
 pub fn settings(flags: &Flags) -> Settings {
     Settings {
         clock: clock(flags),
