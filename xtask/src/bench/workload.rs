@@ -12,7 +12,7 @@ const PARTITIONS: usize = 100;
 const ITEMS: usize = 100;
 const BATCH: usize = 25;
 
-/// All kinds of requests in `requests.lua`. Those that remove items come last but one, and those that put them last.
+/// All kinds of requests in `requests.lua`. Those that remove items follow those that read them.
 pub const KINDS: [&str; 12] = [
     "get",
     "query",
