@@ -304,12 +304,20 @@ fn number_value(component: &[u8]) -> &[u8] {
 fn push_within(bytes: &mut KeyBytes, attributes: &[KeyAttribute], map: &Map, limit: usize) -> Option<()> {
     let mut size = 0;
     for attribute in attributes {
-        let value = map.get(&attribute.name)?;
-        size += key_size(value);
-        if !attribute.kind.fits(value) || empty_key_type(value).is_some() || size > limit {
+        let raw = match (attribute.kind, map.get(&attribute.name)?) {
+            (ScalarType::S, AttributeValue::S(text)) => text.as_bytes(),
+            (ScalarType::B, AttributeValue::B(raw)) => raw,
+            (ScalarType::N, AttributeValue::N(number)) => {
+                push_number(bytes, *number);
+                continue;
+            }
+            _ => return None,
+        };
+        size += raw.len();
+        if raw.is_empty() || size > limit {
             return None;
         }
-        push_component(bytes, value);
+        push_terminated(bytes, raw);
     }
     Some(())
 }
