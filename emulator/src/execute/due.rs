@@ -362,15 +362,32 @@ fn collection(token: u64) -> KeyRange {
     KeyRange::of_token(token, KeyBytes::new(), None)
 }
 
-/// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key, or what arrives at it, is
-/// large. Called in a table with local indexes before a write locks the partition, so that [`run_before_changes`] finds little to
-/// apply.
-#[cold]
-pub(super) fn run_before_large_collection(table: &Table, partition: &Partition, key: &Key, now: Moment) {
+/// Runs the work that is due by `now` in a partition and that a change of the item under this key would apply under its lock, slice
+/// by slice, if it may be much. Called before a write locks the partition, so that [`run_before_changes`] finds little to apply.
+#[inline]
+pub(super) fn run_before_lock(table: &Table, shape: &Shape, partition: &Partition, key: &Key, now: Moment) {
     let now = partition.due_by(now);
-    if !partition.is_due(now) || table.is_sliced() {
-        return;
+    if partition.is_due(now) {
+        run_required(table, partition, now);
+        if !shape.definition.locals.is_empty() && !table.is_sliced() {
+            run_before_large_collection(table, partition, key, now);
+        }
     }
+}
+
+/// Runs the work that is due by `now` in a partition and may not be left for later, slice by slice; returns the number of deletions.
+#[cold]
+fn run_required(table: &Table, partition: &Partition, now: Moment) -> u64 {
+    let mut deleted = 0;
+    while must_run(table, partition, &partition.read(), now) {
+        deleted += run_slice(table, partition, SLICE, now);
+    }
+    deleted
+}
+
+/// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key, or what arrives at it, is
+/// large.
+fn run_before_large_collection(table: &Table, partition: &Partition, key: &Key, now: Moment) {
     let KeyRange { lower, upper } = collection(key.token);
     let bounds = (lower.as_ref(), upper.as_ref());
     let guard = partition.read();
@@ -500,7 +517,7 @@ fn run_with(
 
 /// How much due work runs under one lock.
 struct Run {
-    /// The maximum number of deletions and arrivals under one lock.
+    /// The maximum number of arrivals under one lock, and of deletions that may not be left for later.
     most: usize,
     /// The number of these from which on deferrable ones are left for later.
     few: usize,
@@ -558,7 +575,7 @@ impl Run {
         let mut deleted = Vec::new();
         // What may not be left for later runs first.
         let mut only_required = self.deferrable < now;
-        while !only_required || count + arrived < self.most {
+        while arrived < self.most && (!only_required || count + arrived < self.most) {
             let takes_deferrable = !only_required && count + arrived < self.few;
             // Where deletions may be observed, arrivals do not wait for them.
             let precedes_deletions = self.leaves_arrivals && table.is_sliced() && partition.inbox.is_due(now);
@@ -611,6 +628,8 @@ impl Run {
                 }
             }
         }
+        #[cfg(test)]
+        tests::note(arrived);
         contents.end_deletions();
         partition.publish_due(contents);
         contents.reclaim(deleted);
@@ -645,7 +664,7 @@ pub fn expire_now(table: &Table, now: Moment) -> u64 {
     let mut count = 0;
     for partition in table.partitions() {
         if table.is_sliced() {
-            count += run_slice(table, partition, FEW, now);
+            count += run_slice(table, partition, FEW, now) + run_required(table, partition, now);
         } else {
             run_all(table, partition, now);
         }
@@ -782,3 +801,6 @@ fn release(table: &Table, key: Key, now: Moment) {
     };
     drop(table.log().begin_due(now, || vec![mutation]));
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,9 +130,8 @@ fn lock<'w>(
     sort::sort_by_key(&mut places, |(place, _)| *place);
     for ((_, at), write) in &places {
         let table = &write.target.table;
-        if !write.target.shape.definition.locals.is_empty() {
-            due::run_before_large_collection(table, table.partition(*at), &write.key, context.now);
-        }
+        let partition = table.partition(*at);
+        due::run_before_lock(table, &write.target.shape, partition, &write.key, context.now);
     }
     let mut locked = Vec::with_capacity(places.len());
     for writes in places.chunk_by(|(one, _), (other, _)| one == other) {

@@ -208,9 +208,7 @@ pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError
 fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
-    if !write.target.shape.definition.locals.is_empty() {
-        due::run_before_large_collection(table, partition, &write.key, context.now);
-    }
+    due::run_before_lock(table, &write.target.shape, partition, &write.key, context.now);
     // Before the lock is taken, so that others wait less for it.
     let names = write.names();
     let mut guard = partition.write();
