@@ -519,7 +519,7 @@ fn run_with(
 struct Run {
     /// The maximum number of arrivals under one lock, and of deletions that may not be left for later.
     most: usize,
-    /// The number of these from which on deferrable ones are left for later.
+    /// The number of deletions and arrivals from which on deferrable ones are left for later.
     few: usize,
     /// Deletions due by this moment are deferrable. Transactions and all other deletions run before them, in the order of their
     /// times.
