@@ -43,6 +43,13 @@ test('the first ten seconds show requests, an index that lags, expired items, an
   await stable(page);
 });
 
+test('time that is paused as soon as the page is there stays paused', async () => {
+  page = await chromium.open();
+  await pause(page);
+  await page.waitForFunction(() => performance.getEntriesByName('interactive').length > 0);
+  await page.getByRole('button', { name: 'Play time' }).waitFor({ timeout: 2_000 });
+});
+
 test('the stage is empty after the animation has ended', async () => {
   page = await chromium.open({ motion: 'no-preference' });
   await run(
@@ -645,8 +652,9 @@ test('by the keyboard alone, focus returns from a dialog to what opened it', asy
 
 test('the stage makes room for tables and items', async () => {
   page = await chromium.open({ viewport: { width: 1280, height: 720 } });
-  await pause(page);
   await tab('Items');
+  await page.locator('.table-box', { hasText: /[2-9]\d items/ }).waitFor({ timeout: 20_000 });
+  await pause(page);
   await rows().nth(2).waitFor();
   const before = await rows().count();
   await page.getByRole('button', { name: 'Hide', exact: true }).click();
