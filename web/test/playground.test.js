@@ -118,6 +118,26 @@ test('an endless loop ends within a second or so, and require is explained', asy
   await printed(page, 'Instead of require, write for example: import');
 });
 
+/** Code that fails, and what is printed. */
+const FAILURES = [
+  ['const a = 1;\nconst b = ;', "SyntaxError: Unexpected token ';' at line 2"],
+  ['const a = 1;\n\nconst a = 2;', "SyntaxError: Identifier 'a' has already been declared at line 3"],
+  ['const a = 1;\n"never closed', 'SyntaxError: Invalid or unexpected token at line 2'],
+  ['import {\n  nope,\n} from "node:util";', "does not provide an export named 'nope' at line 2"],
+  ['\nundefined.first;', "TypeError: Cannot read properties of undefined (reading 'first') at line 2"],
+  ['const later = async () => {\n  throw new RangeError("no");\n};\nawait later();', 'RangeError: no at line 2'],
+  ['setTimeout(() => {\n  nope();\n}, 1);', 'ReferenceError: nope is not defined at line 2'],
+  ['import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";\nconst client = new DynamoDBClient({});\nawait client.send(new ListTablesCommand({ Limit: 0 }));', /ValidationException: .*at line 3$/s],
+];
+
+test('the message of code that fails ends in its line', async () => {
+  page = await chromium.open();
+  for (const [code, message] of FAILURES) {
+    await run(page, code);
+    await printed(page, message);
+  }
+});
+
 test('the code uses the emulator’s time, randomness and network', async () => {
   page = await chromium.open();
   await run(
