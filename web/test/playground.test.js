@@ -272,6 +272,38 @@ test('a reload keeps code that was not run', async () => {
   await page.locator('.code-pane .editor', { hasText: '// not run yet' }).waitFor();
 });
 
+test('a reload keeps the open panel and the selected table, which links do not have', async () => {
+  page = await chromium.open();
+  await run(
+    page,
+    `import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({});
+const key = [{ AttributeName: "id", KeyType: "HASH" }];
+for (const TableName of ["Orders", "Users"]) await client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: key, AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+}));`,
+  );
+  await state(page, 'ended');
+  await pause(page);
+  const shown = async (from, panel, table) => {
+    await from.getByRole('tab', { name: panel, exact: true, selected: true }).waitFor();
+    await from.locator('.table-box', { hasText: table }).waitFor();
+  };
+  await shown(page, 'Requests', 'Orders');
+  await page.getByRole('region', { name: 'Stage' }).locator('label', { hasText: /^Table/ }).locator('select').selectOption({ label: 'Users' });
+  await tab('Items');
+  await page.waitForTimeout(600); // the session is written a moment later
+  await page.reload();
+  await shown(page, 'Items', 'Users');
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.locator('#digest', { hasText: /^[0-9a-f]{12}$/ }).waitFor();
+  const link = await page.getByLabel('Link', { exact: true }).inputValue();
+  const other = await chromium.open({ path: new URL(link).hash });
+  await shown(other, 'Requests', 'Orders');
+  quiet(other);
+  await other.context().close();
+});
+
 test('replicas of a global table lag, pause, and show the writes that were lost', async () => {
   page = await chromium.open();
   await choose(page, 'A table in two regions');
