@@ -7,7 +7,7 @@ import { checked, fromFragment, isLink, START, type Act, type Base, type Session
 import { keep, kept } from './keep';
 import { Feed } from './feed';
 import { idOf, Tables } from './tables';
-import { DAY, TICK, Timeline } from './timeline';
+import { DAY, FAST_TICK, TICK, Timeline } from './timeline';
 import { Control, type Conditions, type FaultReport, type Overview } from './transport/control';
 import { call, DEFAULT_ACCOUNT, ownerOf, ServiceError, type Account } from './transport/dynamodb';
 import type { Transport } from './transport/transport';
@@ -486,7 +486,7 @@ export class App {
 
   #startRun(code: string): void {
     this.run.stop();
-    if (!this.isTab || this.script.value.length <= 1) this.run.output.value = [];
+    if (!this.isTab || this.script.value.length <= 1) this.run.clearOutput();
     this.run.start({
       code,
       seed: this.#seedOfRun(),
@@ -539,8 +539,9 @@ export class App {
         if (!this.isTab) this.failure.value = SILENT;
         else throw error;
       }
-      // A lesson runs as fast as it can: showing each moment would slow it down.
-      const pace = this.time.moving.value && !this.time.playing.value ? 4 * TICK : TICK;
+      // A lesson and a move of the user run as fast as they can: showing each moment would slow them down.
+      const { moving, playing, target } = this.time;
+      const pace = target.value !== undefined ? FAST_TICK : moving.value && !playing.value ? 4 * TICK : TICK;
       setTimeout(() => void beat(), this.isTab ? Math.max(8, pace - (performance.now() - frame)) : 400);
     };
     this.#lastFrame = performance.now();

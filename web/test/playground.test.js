@@ -173,6 +173,15 @@ test('a long way of the clock says where it ends, and can be ended, with those t
   assert.ok(paused < '2026-01-08', paused);
 });
 
+test('an hour of the opening example passes in seconds', async () => {
+  page = await chromium.open();
+  await pause(page);
+  await page.getByRole('button', { name: '+1 h', exact: true }).click();
+  await page.waitForFunction(() => document.getElementById('clock').textContent.startsWith('2026-01-01 01:00:00'), undefined, { timeout: 60_000 });
+  await printed(page, 'Finished.');
+  await page.locator('.table-box', { hasText: '0 items' }).waitFor();
+});
+
 test('each run has client tokens of its own', async () => {
   page = await chromium.open();
   await run(
