@@ -7,7 +7,7 @@ import { checked, fromFragment, isLink, START, type Act, type Base, type Session
 import { keep, kept } from './keep';
 import { Feed } from './feed';
 import { idOf, Tables } from './tables';
-import { DAY, TICK, Timeline } from './timeline';
+import { DAY, FAST_TICK, TICK, Timeline } from './timeline';
 import { Control, type Conditions, type FaultReport, type Overview } from './transport/control';
 import { call, DEFAULT_ACCOUNT, ownerOf, ServiceError, type Account } from './transport/dynamodb';
 import type { Transport } from './transport/transport';
@@ -27,6 +27,19 @@ const SNAPSHOT = 'dynatwin snapshot';
 const SILENT = 'The server does not answer.';
 const UNREADABLE = 'The link cannot be read: a part of it may be missing.';
 const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
+
+/** The panels below the stage. */
+export const PANELS = ['Requests', 'Tables', 'Items', 'Query', 'Expressions', 'Conditions'] as const;
+export type Panel = (typeof PANELS)[number];
+
+/** The members of a kept session that links do not have. */
+interface View {
+  /** Whether time played. */
+  playing: boolean;
+  panel: Panel;
+  /** The id of the selected table. */
+  table: string | undefined;
+}
 
 export class App {
   readonly control: Control;
@@ -61,6 +74,8 @@ export class App {
   readonly faults = signal<FaultReport[]>([]);
   /** The number of the request that is looked at, or `PENDING`. */
   readonly opened = signal<number | undefined>(undefined);
+  /** The panel that is shown. */
+  readonly panel = signal<Panel>('Requests');
   /** A text for screen readers: the latest change. */
   readonly news = signal('');
 
@@ -77,6 +92,7 @@ export class App {
   #lastFrame = 0;
 
   constructor(readonly transport: Transport) {
+    if (!this.isTab) this.panel.value = 'Tables';
     this.control = new Control(transport);
     this.feed = new Feed(this.control);
     this.tables = new Tables(this);
@@ -110,22 +126,27 @@ export class App {
   async start(): Promise<void> {
     await this.#wholly(() => this.#begin());
     performance.mark('interactive');
-    // Also code that is not run is kept.
-    this.code.subscribe(() => this.#store());
+    // Code that has not run and what is shown are kept too.
+    for (const one of [this.code, this.panel, this.tables.selected]) one.subscribe(() => this.#store());
     this.#follow();
     addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
   }
 
   async #begin(): Promise<void> {
     const { hash } = location;
+    const shown = this.panel.value;
     const linked = await fromFragment(hash);
     const stored = await kept(`session-${this.transport.home}`);
     const found = linked ?? checked(stored);
+    const view = linked ? {} : ((stored ?? {}) as Partial<View>);
+    // A panel that the user has opened meanwhile stays.
+    if (view.panel && PANELS.includes(view.panel) && this.panel.value === shown) this.panel.value = view.panel;
+    this.tables.selected.value = view.table;
     if (this.isTab) {
       prepare();
       if (found && (linked || found.base || found.script.length > 0)) {
         await this.replay(found);
-        this.time.playing.value = !linked && (stored as { playing?: boolean }).playing === true;
+        this.time.playing.value = view.playing === true;
       } else await this.#open(OPENING);
       if (found?.base && !linked && !found.script.some(({ act }) => act.do === 'run')) {
         this.run.note('Tables, items, conditions and the clock are restored. The request log begins here, and no code runs.');
@@ -322,8 +343,8 @@ export class App {
   #store(): void {
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
-      const kept = { ...this.session(), ...this.#checkpoint, playing: this.time.playing.value && !this.#checkpoint };
-      void keep(`session-${this.transport.home}`, kept);
+      const view: View = { playing: this.time.playing.value && !this.#checkpoint, panel: this.panel.value, table: this.tables.selected.value };
+      void keep(`session-${this.transport.home}`, { ...this.session(), ...this.#checkpoint, ...view });
     }, 300);
   }
 
@@ -465,7 +486,7 @@ export class App {
 
   #startRun(code: string): void {
     this.run.stop();
-    if (!this.isTab || this.script.value.length <= 1) this.run.output.value = [];
+    if (!this.isTab || this.script.value.length <= 1) this.run.clearOutput();
     this.run.start({
       code,
       seed: this.#seedOfRun(),
@@ -518,8 +539,9 @@ export class App {
         if (!this.isTab) this.failure.value = SILENT;
         else throw error;
       }
-      // A lesson runs as fast as it can: showing each moment would slow it down.
-      const pace = this.time.moving.value && !this.time.playing.value ? 4 * TICK : TICK;
+      // A lesson and a move of the user run as fast as they can: showing each moment would slow them down.
+      const { moving, playing, target } = this.time;
+      const pace = target.value !== undefined ? FAST_TICK : moving.value && !playing.value ? 4 * TICK : TICK;
       setTimeout(() => void beat(), this.isTab ? Math.max(8, pace - (performance.now() - frame)) : 400);
     };
     this.#lastFrame = performance.now();

@@ -68,15 +68,19 @@ export class Feed {
   }
 
   async #readEvents(): Promise<boolean> {
+    let found = false;
     const log = this.#log;
-    const { events, next } = await this.control.events(this.#next, PAGE);
-    if (log !== this.#log) return false;
-    this.#next = next;
-    const stale = events.filter(({ age, request }) => age !== undefined && request !== undefined);
-    if (stale.length > 0) this.ages.value = new Map([...this.ages.value, ...stale.map(({ request, age }) => [request, age] as [number, number])]);
-    this.#addConflicts(events);
-    for (const event of events) for (const watcher of this.#watchers) watcher(event);
-    return events.length > 0;
+    for (;;) {
+      const { events, next } = await this.control.events(this.#next, PAGE);
+      if (log !== this.#log) return found;
+      this.#next = next;
+      found ||= events.length > 0;
+      const stale = events.filter(({ age, request }) => age !== undefined && request !== undefined);
+      if (stale.length > 0) this.ages.value = new Map([...this.ages.value, ...stale.map(({ request, age }) => [request, age] as [number, number])]);
+      this.#addConflicts(events);
+      for (const event of events) for (const watcher of this.#watchers) watcher(event);
+      if (events.length < PAGE) return found;
+    }
   }
 
   #addConflicts(events: EngineEvent[]): void {

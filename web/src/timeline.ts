@@ -5,6 +5,8 @@ import type { ClockState, Control } from './transport/control';
 
 /** The interval at which the views are refreshed while time moves, in milliseconds of real time. */
 export const TICK = 50;
+/** The interval during a move that the user has asked for, which rendering would slow down. */
+export const FAST_TICK = 500;
 export const DAY = 86_400_000;
 
 /** What the clock moves for. */
@@ -69,7 +71,7 @@ export class Timeline {
     await this.#move(() => this.#moment + limit, { enough });
   }
 
-  /** Moves the clock on for the user, who may end the move. */
+  /** Moves the clock on for the user, who may end the move. It stops only where the code continues. */
   async advance(milliseconds: number): Promise<void> {
     const asked = this.#halts;
     await this.host.ready();
@@ -117,12 +119,12 @@ export class Timeline {
     const began = performance.now();
     await this.settle();
     while (this.#moment < target && !over()) {
-      const stops = [target, this.#timer, this.#due].filter((one): one is number => one !== undefined && one > this.#moment);
+      const stops = [target, this.#timer, shown ? undefined : this.#due].filter((one): one is number => one !== undefined && one > this.#moment);
       this.take(await this.host.control.setClock(Math.min(...stops)));
       await this.settle();
       const passed = performance.now();
       if (shown && passed - began > TICK) this.target.value = target;
-      if (passed - this.#published > TICK) this.publish();
+      if (passed - this.#published > (shown ? 4 * TICK : TICK)) this.publish();
     }
     this.publish();
   }

@@ -143,9 +143,10 @@ export async function manageTable(page) {
 
 export const printed = (page, text) => page.locator('.output li', { hasText: text }).first().waitFor({ timeout: 20_000 });
 export const state = (page, wanted) => page.locator(`.state[data-state="${wanted}"]`).waitFor({ timeout: 20_000 });
+/** Pauses time once it plays: an example starts it when its tables are there. */
 export const pause = async (page) => {
-  const button = page.getByRole('button', { name: 'Pause time' });
-  if (await button.isVisible()) await button.click();
+  await page.getByRole('button', { name: 'Pause time' }).click();
+  await page.getByRole('button', { name: 'Play time' }).waitFor();
 };
 export const clock = (page) => page.locator('#clock').textContent();
 

@@ -43,6 +43,13 @@ test('the first ten seconds show requests, an index that lags, expired items, an
   await stable(page);
 });
 
+test('time that is paused as soon as the page is there stays paused', async () => {
+  page = await chromium.open();
+  await pause(page);
+  await page.waitForFunction(() => performance.getEntriesByName('interactive').length > 0);
+  await page.getByRole('button', { name: 'Play time' }).waitFor({ timeout: 2_000 });
+});
+
 test('the stage is empty after the animation has ended', async () => {
   page = await chromium.open({ motion: 'no-preference' });
   await run(
@@ -111,6 +118,26 @@ test('an endless loop ends within a second or so, and require is explained', asy
   await printed(page, 'Instead of require, write for example: import');
 });
 
+/** Code that fails, and what is printed. */
+const FAILURES = [
+  ['const a = 1;\nconst b = ;', "SyntaxError: Unexpected token ';' at line 2"],
+  ['const a = 1;\n\nconst a = 2;', "SyntaxError: Identifier 'a' has already been declared at line 3"],
+  ['const a = 1;\n"never closed', 'SyntaxError: Invalid or unexpected token at line 2'],
+  ['import {\n  nope,\n} from "node:util";', "does not provide an export named 'nope' at line 2"],
+  ['\nundefined.first;', "TypeError: Cannot read properties of undefined (reading 'first') at line 2"],
+  ['const later = async () => {\n  throw new RangeError("no");\n};\nawait later();', 'RangeError: no at line 2'],
+  ['setTimeout(() => {\n  nope();\n}, 1);', 'ReferenceError: nope is not defined at line 2'],
+  ['import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";\nconst client = new DynamoDBClient({});\nawait client.send(new ListTablesCommand({ Limit: 0 }));', /ValidationException: .*at line 3$/s],
+];
+
+test('the message of code that fails ends in its line', async () => {
+  page = await chromium.open();
+  for (const [code, message] of FAILURES) {
+    await run(page, code);
+    await printed(page, message);
+  }
+});
+
 test('the code uses the emulator’s time, randomness and network', async () => {
   page = await chromium.open();
   await run(
@@ -144,6 +171,15 @@ test('a long way of the clock says where it ends, and can be ended, with those t
   await page.locator('.presets label[data-checked="true"]', { hasText: 'storm' }).waitFor();
   assert.equal(await clock(page), paused);
   assert.ok(paused < '2026-01-08', paused);
+});
+
+test('an hour of the opening example passes in seconds', async () => {
+  page = await chromium.open();
+  await pause(page);
+  await page.getByRole('button', { name: '+1 h', exact: true }).click();
+  await page.waitForFunction(() => document.getElementById('clock').textContent.startsWith('2026-01-01 01:00:00'), undefined, { timeout: 60_000 });
+  await printed(page, 'Finished.');
+  await page.locator('.table-box', { hasText: '0 items' }).waitFor();
 });
 
 test('each run has client tokens of its own', async () => {
@@ -243,6 +279,38 @@ test('a reload keeps code that was not run', async () => {
   await page.waitForTimeout(600);
   await page.reload();
   await page.locator('.code-pane .editor', { hasText: '// not run yet' }).waitFor();
+});
+
+test('a reload keeps the open panel and the selected table, which links do not have', async () => {
+  page = await chromium.open();
+  await run(
+    page,
+    `import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+const client = new DynamoDBClient({});
+const key = [{ AttributeName: "id", KeyType: "HASH" }];
+for (const TableName of ["Orders", "Users"]) await client.send(new CreateTableCommand({
+  TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: key, AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+}));`,
+  );
+  await state(page, 'ended');
+  await pause(page);
+  const shown = async (from, panel, table) => {
+    await from.getByRole('tab', { name: panel, exact: true, selected: true }).waitFor();
+    await from.locator('.table-box', { hasText: table }).waitFor();
+  };
+  await shown(page, 'Requests', 'Orders');
+  await page.getByRole('region', { name: 'Stage' }).locator('label', { hasText: /^Table/ }).locator('select').selectOption({ label: 'Users' });
+  await tab('Items');
+  await page.waitForTimeout(600); // the session is written a moment later
+  await page.reload();
+  await shown(page, 'Items', 'Users');
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.locator('#digest', { hasText: /^[0-9a-f]{12}$/ }).waitFor();
+  const link = await page.getByLabel('Link', { exact: true }).inputValue();
+  const other = await chromium.open({ path: new URL(link).hash });
+  await shown(other, 'Requests', 'Orders');
+  quiet(other);
+  await other.context().close();
 });
 
 test('replicas of a global table lag, pause, and show the writes that were lost', async () => {
@@ -645,8 +713,9 @@ test('by the keyboard alone, focus returns from a dialog to what opened it', asy
 
 test('the stage makes room for tables and items', async () => {
   page = await chromium.open({ viewport: { width: 1280, height: 720 } });
-  await pause(page);
   await tab('Items');
+  await page.locator('.table-box', { hasText: /[2-9]\d items/ }).waitFor({ timeout: 20_000 });
+  await pause(page);
   await rows().nth(2).waitFor();
   const before = await rows().count();
   await page.getByRole('button', { name: 'Hide', exact: true }).click();

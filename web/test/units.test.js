@@ -386,7 +386,7 @@ test('the log is read once, without the page’s own requests', async () => {
   let events = [];
   const feed = new Feed({
     requests: async ({ after: last, limit }) => (asked.push(last), all.filter(({ number }) => number > last).slice(0, limit)),
-    events: async (from) => ({ events: events.slice(from), next: events.length }),
+    events: async (from, limit) => ({ events: events.slice(from, from + limit), next: Math.min(events.length, from + limit) }),
   });
   const heard = [];
   const watched = [];
@@ -411,6 +411,9 @@ test('the log is read once, without the page’s own requests', async () => {
   assert.equal(await feed.refresh(), true);
   assert.deepEqual([feed.conflicts.value.length, [...feed.ages.value], watched.length], [3, [[7, 1.5], [9, 2]], 6]);
   assert.equal(heard.length, own.length);
+  events.push(...Array.from({ length: 1_500 }, (_, at) => ({ kind: 'staleRead', request: 10 + at, age: 1 })));
+  await feed.refresh();
+  assert.equal(feed.ages.value.size, 1_502, 'all that is new is read at once');
   feed.clear();
   assert.deepEqual([feed.seen, feed.requests.value, feed.conflicts.value, feed.ages.value.size], [0, [], [], 0]);
   await feed.refresh();
@@ -476,6 +479,24 @@ test('the clock moves from event to event, and those moves end that were asked f
   moves.push(time.advance(3));
   await Promise.all(moves);
   assert.deepEqual([time.moment, time.playing.value, time.moving.value, time.target.value], [START + 60_003, false, false, undefined]);
+});
+
+test('a move that the user has asked for stops only where the code continues', async () => {
+  const { Timeline } = await load('timeline');
+  const { START } = await load('session');
+  const stops = [];
+  const time = new Timeline({
+    control: { setClock: async (milliseconds) => (stops.push(milliseconds - START), { milliseconds, settable: true, nextDue: new Date(milliseconds + 2).toISOString() }) },
+    ready: async () => {},
+    serially: (work) => work(),
+    tick: async (moment) => (moment < START + 17 ? START + 17 : undefined),
+    moved: () => {},
+  });
+  await time.advanceTo(START + 10);
+  await time.advanceTo(START + 13);
+  assert.deepEqual(stops.splice(0), [10, 12, 13]);
+  await time.advance(20);
+  assert.deepEqual(stops, [17, 33]);
 });
 
 test('timers fire in order, at moments of the emulator’s clock', async () => {

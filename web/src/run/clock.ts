@@ -24,6 +24,8 @@ export class EmulatorClock {
   #timers = new Map<number, Timer>();
   #last = 0;
   #pending = 0;
+  /** Called once no work is under way. */
+  #idle: (() => void)[] = [];
   #fired = 0;
   #settable = true;
   #ahead = 0;
@@ -55,6 +57,7 @@ export class EmulatorClock {
       return await work;
     } finally {
       this.#pending -= 1;
+      if (this.#pending === 0) for (const resume of this.#idle.splice(0)) resume();
     }
   }
 
@@ -119,6 +122,7 @@ export class EmulatorClock {
   /** Waits until no request is under way and nothing can run. */
   async settle(): Promise<void> {
     do {
+      if (this.#pending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
       await macrotask();
       await macrotask();
     } while (this.#pending > 0);

@@ -7,6 +7,8 @@ import { Run, type Ending, type Line } from './runner';
 export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
 
 const MOST_LINES = 2_000;
+/** The shortest interval between changes of the output, in milliseconds of real time: each renders the list of lines. */
+const INTERVAL = 200;
 const MODULE = 'The code is an ES module. Instead of require, write for example: import { DynamoDBClient } from "@aws-sdk/client-dynamodb";';
 
 export interface Start {
@@ -28,6 +30,11 @@ export class CodeRun {
   onResult: ((verdict: unknown) => void) | undefined;
 
   #run: Run | undefined;
+  /** Lines that are not in `output` yet. */
+  #unshown: Line[] = [];
+  /** When `output` last changed, by `performance.now()`. */
+  #shown = -INTERVAL;
+  #showing: ReturnType<typeof setTimeout> | undefined;
 
   /** `moment` is the emulator's time; `ended` is called when code has ended by itself. */
   constructor(readonly transport: Transport, readonly moment: () => number, readonly ended: () => void) {}
@@ -57,8 +64,10 @@ export class CodeRun {
     batch(() => {
       this.state.value = stopped ? 'stopped' : code === 0 ? 'ended' : 'failed';
       if (!stopped && !error) this.note(code === 0 ? 'Finished.' : `Ended with exit code ${code}.`);
+      this.#show();
       if (error && !this.output.value.some(({ text }) => text === error)) this.print({ level: 'error', text: error, at: this.moment() });
       if (error?.includes('require is not defined')) this.note(MODULE);
+      this.#show();
     });
     this.ended();
   }
@@ -71,10 +80,16 @@ export class CodeRun {
     if (this.state.value === 'running') this.state.value = 'stopped';
   }
 
+  /** Forgets what was printed. */
+  clearOutput(): void {
+    this.#unshown = [];
+    this.output.value = [];
+  }
+
   /** Forgets what was run and printed. */
   clear(): void {
     batch(() => {
-      this.output.value = [];
+      this.clearOutput();
       this.state.value = 'idle';
       this.missed.value = false;
     });
@@ -92,7 +107,14 @@ export class CodeRun {
 
   print(line: Line): void {
     if (/Requested resource not found|non-existent table/.test(line.text)) this.missed.value = true;
-    const lines = [...this.output.value, line];
-    this.output.value = lines.length > MOST_LINES ? lines.slice(-MOST_LINES) : lines;
+    this.#unshown.push(line);
+    this.#showing ??= setTimeout(() => this.#show(), Math.max(0, this.#shown + INTERVAL - performance.now()));
+  }
+
+  #show(): void {
+    clearTimeout(this.#showing);
+    this.#showing = undefined;
+    this.#shown = performance.now();
+    this.output.value = [...this.output.value, ...this.#unshown.splice(0)].slice(-MOST_LINES);
   }
 }

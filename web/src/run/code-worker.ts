@@ -12,6 +12,8 @@ const realFetch = fetch.bind(globalThis);
 const clock = new EmulatorClock();
 let ended = false;
 let evaluated = false;
+/** The address of the code's module. */
+let address = '';
 
 const post = (message: FromWorker) => scope.postMessage(message);
 const print = (level: Level, text: string) => post({ kind: 'print', level, text, at: clock.now });
@@ -28,9 +30,28 @@ function end(code: number, error?: string): void {
 
 function failed(error: unknown): void {
   if (error instanceof Exit) return end(error.code);
-  const words = error instanceof Error ? inspect(error) : `Uncaught ${inspect(error)}`;
+  const line = lineOf(error);
+  const words = (error instanceof Error ? inspect(error) : `Uncaught ${inspect(error)}`) + (line ? `\n    at line ${line}` : '');
   print('error', words);
   end(1, words);
+}
+
+/** The line of the code that an error comes from: of its stack or, for a syntax error, which has none, of the event that reports it. */
+function lineOf(error: unknown): number | undefined {
+  if (!address) return undefined;
+  const [, frame = ''] = (error instanceof Error && error.stack?.split(`${address}:`)) || [];
+  const line = Number.parseInt(frame, 10);
+  return line > 0 ? line : reportedLine(error);
+}
+
+let place: { line?: number } | undefined;
+
+function reportedLine(error: unknown): number | undefined {
+  const found: { line?: number } = {};
+  place = found;
+  reportError(error); // calls the listener at once
+  place = undefined;
+  return found.line;
 }
 
 // Code that has ended, or waits for time to pass.
@@ -64,7 +85,8 @@ async function start(message: StartMessage): Promise<void> {
     prepare(connection, process);
     const begun = new Promise<void>((resolve) => (scope['__dynatwinBegun'] = resolve));
     const source = `globalThis.__dynatwinBegun(); ${linked}`;
-    const evaluation = import(/* @vite-ignore */ URL.createObjectURL(new Blob([source], { type: 'text/javascript' })));
+    address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+    const evaluation = import(/* @vite-ignore */ address);
     // The code's own awaits may last for any time of the emulator's clock.
     await clock.during(Promise.race([begun, evaluation]));
     await evaluation;
@@ -113,7 +135,8 @@ function prepare(connection: Connection, process: object): void {
   });
   scope.addEventListener('error', (event) => {
     event.preventDefault();
-    failed(event.error ?? event.message);
+    if (!place) failed(event.error ?? event.message);
+    else if (event.filename === address) place.line = event.lineno;
   });
 }
 

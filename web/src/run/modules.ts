@@ -18,6 +18,14 @@ export function preload(): void {
   for (const load of Object.values(SDK)) void load();
 }
 
+function importsOf(code: string): ReturnType<typeof parse>[0] {
+  try {
+    return parse(code)[0];
+  } catch {
+    return [];
+  }
+}
+
 type Constructor = new (config?: Record<string, unknown>) => object;
 
 export class Modules {
@@ -29,10 +37,10 @@ export class Modules {
     readonly process: Namespace,
   ) {}
 
-  /** The code with each import replaced by the address of its module. */
+  /** The code with each import replaced by the address of its module. Code with a syntax error is left to the browser, which names it. */
   async link(code: string): Promise<string> {
     await init();
-    const [imports] = parse(code);
+    const imports = importsOf(code);
     let linked = '';
     let from = 0;
     for (const { type, specifier, start, end } of imports) {

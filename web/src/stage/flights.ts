@@ -112,7 +112,13 @@ export class Flights {
     }
   }
 
+  /** Whether time moves too fast to animate its events. */
+  get #isFast(): boolean {
+    return this.app.time.target.peek() !== undefined;
+  }
+
   #fly(flight: Flight): void {
+    if (this.#isFast) return;
     if (this.#calm.matches) {
       this.#flash(flight.to, flight.kind);
       return;
@@ -258,6 +264,7 @@ export class Flights {
   }
 
   #flash(anchor: string, kind: FlightKind): void {
+    if (this.#isFast) return;
     const element = this.host.querySelector<HTMLElement>(`[data-anchor="${CSS.escape(anchor)}"]`);
     const color = this.#colors[kind] || `var(--${kind})`;
     element?.animate([{ boxShadow: `0 0 0 2px ${color}` }, { boxShadow: '0 0 0 2px transparent' }], { duration: 420 });

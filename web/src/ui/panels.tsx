@@ -1,6 +1,5 @@
 // The panels below the stage: requests, items, queries, conditions.
-import { useSignal } from '@preact/signals';
-import type { App } from '../app';
+import { PANELS, type App } from '../app';
 import type { Sent } from '../explain';
 import type { Account } from '../transport/dynamodb';
 import { lazy } from './lazy';
@@ -13,10 +12,8 @@ const QueryPanel = lazy(() => import('./query').then((module) => module.QueryPan
 const ExpressionsPanel = lazy(() => import('./expressions').then((module) => module.ExpressionsPanel));
 const ConditionsPanel = lazy(() => import('./conditions').then((module) => module.ConditionsPanel));
 
-const TABS = ['Requests', 'Tables', 'Items', 'Query', 'Expressions', 'Conditions'] as const;
-
 export function Panels({ app }: { app: App }) {
-  const tab = useSignal<(typeof TABS)[number]>(app.isTab ? 'Requests' : 'Tables');
+  const tab = app.panel;
   const explain = (sent: Sent, account: Account) => {
     void import('./expressions').then(({ showExpression }) => {
       showExpression(app, sent, account);
@@ -26,7 +23,7 @@ export function Panels({ app }: { app: App }) {
   const faults = app.faults.value.length;
   return (
     <section class="pane panels" aria-label="Details">
-      <Tabs label="Details" id="details" names={TABS} selected={tab} badges={faults > 0 ? { Conditions: String(faults) } : {}} />
+      <Tabs label="Details" id="details" names={PANELS} selected={tab} badges={faults > 0 ? { Conditions: String(faults) } : {}} />
       <div class="tab-body" role="tabpanel" id="details-panel" aria-label={tab.value}>
         {tab.value === 'Requests' && <RequestsPanel app={app} onExpression={explain} />}
         {tab.value === 'Tables' && <TablesPanel app={app} onItems={() => (tab.value = 'Items')} />}
