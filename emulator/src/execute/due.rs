@@ -83,11 +83,17 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     if !table.is_sliced() {
         run_all(table, partition, now);
     } else if partition.is_due(now) {
-        run_slice(table, partition, FEW, now);
-        while partition.has_transaction_or_arrival_due(now) {
-            run_slice(table, partition, SLICE, now);
-        }
+        run_few(table, partition, now);
     }
+}
+
+/// Runs the work that is due by `now` in a partition, except for most deletions; returns the number of those it runs.
+fn run_few(table: &Table, partition: &Partition, now: Moment) -> u64 {
+    let mut deleted = run_slice(table, partition, FEW, now);
+    while partition.has_transaction_or_arrival_due(now) {
+        deleted += run_slice(table, partition, SLICE, now);
+    }
+    deleted
 }
 
 /// The moment by which deletions must be due that may be left for later: changes of other items may precede them.
@@ -375,14 +381,12 @@ pub(super) fn run_before_lock(table: &Table, shape: &Shape, partition: &Partitio
     }
 }
 
-/// Runs the work that is due by `now` in a partition and may not be left for later, slice by slice; returns the number of deletions.
+/// Runs the work that is due by `now` in a partition and may not be left for later, slice by slice.
 #[cold]
-fn run_required(table: &Table, partition: &Partition, now: Moment) -> u64 {
-    let mut deleted = 0;
+fn run_required(table: &Table, partition: &Partition, now: Moment) {
     while must_run(table, partition, &partition.read(), now) {
-        deleted += run_slice(table, partition, SLICE, now);
+        run_slice(table, partition, SLICE, now);
     }
-    deleted
 }
 
 /// Runs the work that is due by `now` in a partition, slice by slice, if the item collection of this key, or what arrives at it, is
@@ -664,7 +668,7 @@ pub fn expire_now(table: &Table, now: Moment) -> u64 {
     let mut count = 0;
     for partition in table.partitions() {
         if table.is_sliced() {
-            count += run_slice(table, partition, FEW, now) + run_required(table, partition, now);
+            count += run_few(table, partition, now);
         } else {
             run_all(table, partition, now);
         }

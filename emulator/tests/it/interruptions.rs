@@ -318,6 +318,28 @@ fn an_interrupted_transfer_fails() {
     }
 }
 
+/// All transfers that are in progress when the process ends have failed, not one of them alone.
+#[test]
+fn transfers_that_are_interrupted_together_fail() {
+    let (original, recorder) = engine(&Conditions::CALM);
+    let (mut commits, mut described) = (recorder.commits(), Vec::new());
+    for (request, describe, description, arn) in transfers() {
+        let start = recorder.commits().len();
+        let answer = must(&original, &request);
+        let mut of_transfer = recorder.commits().split_off(start);
+        of_transfer.pop();
+        commits.extend(of_transfer);
+        let describe = (US, describe, json!({arn: answer[description][arn]}));
+        described.push((describe, description, arn));
+    }
+    let engine = commits::replayed(settings(1), &commits, &original);
+    for (describe, description, arn) in described {
+        let shown = must(&engine, &describe)[description].take();
+        assert_eq!(shown[arn.replace("Arn", "Status")], "FAILED", "{}", describe.1);
+        assert_eq!(shown["FailureCode"], "InternalServerError", "{}", describe.1);
+    }
+}
+
 /// A transfer whose request fails, because its commits are refused, has failed too; also according to the commits before.
 #[test]
 fn a_transfer_whose_commits_are_refused_fails() {

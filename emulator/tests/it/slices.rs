@@ -388,6 +388,30 @@ fn expire_now_counts_each_deletion_once() {
     assert_eq!(deleted.map(|metric| metric.value), Some(1000.0));
 }
 
+/// Items that have arrived from another region are deleted and counted as well, even if no request has applied them yet.
+#[test]
+fn expire_now_deletes_items_that_have_arrived() {
+    for read_staleness in [Lag::None, Lag::Fixed(Duration::from_secs(1))] {
+        let (twin, micros) = running();
+        let mut conditions = Conditions::CALM;
+        conditions.replication_lag = Lag::Fixed(Duration::from_secs(5));
+        conditions.read_staleness = read_staleness;
+        twin.engine.set_conditions(conditions).unwrap();
+        create_table_with_ttl(&twin);
+        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        twin.ok("UpdateTable", &replica);
+        // The items arrive there at 5 s, and expire in both regions at 10 s.
+        put_expiring_items(&twin, 2000);
+        micros.fetch_add(12_000_000, Ordering::SeqCst);
+        let there = Caller {
+            region: "eu-west-1".into(),
+            ..twin.caller.clone()
+        };
+        assert_eq!(twin.engine.account(&there).expire_now("tab"), Ok(2000));
+        assert_eq!(twin.engine.account(&there).expire_now("tab"), Ok(0));
+    }
+}
+
 #[test]
 fn a_backup_stays_as_it_was() {
     let twin = Twin::new(1);

@@ -130,6 +130,38 @@ fn the_events_of_a_copy_count_its_items() {
     }
 }
 
+/// The event at the end of a table counts the items of that table alone.
+#[test]
+fn each_table_of_a_copy_has_its_own_number_of_items() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    let source = InProcess::new(&from, &caller);
+    let tables = [("first", 2), ("second", 0), ("third", 3)];
+    for (name, count) in tables {
+        let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
+        source.call("CreateTable", &table).unwrap();
+        for number in 0..count {
+            let item = json!({"id": {"S": number.to_string()}});
+            source
+                .call("PutItem", &json!({"TableName": name, "Item": item}))
+                .unwrap();
+        }
+    }
+    for verify in [false, true] {
+        let (to, done) = (engine(&Conditions::CALM), Mutex::new(Vec::new()));
+        let report = |event: CopyEvent<'_>| {
+            if let CopyEvent::Done { table, items, .. } = event {
+                done.lock().unwrap().push((table.to_owned(), items));
+            }
+        };
+        let options = CopyOptions { verify, ..options() };
+        assert_eq!(copy(&source, &InProcess::new(&to, &caller), &options, &report), Ok(5));
+        let expected = tables.map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(*done.lock().unwrap(), expected, "{verify}");
+    }
+}
+
 /// Tables are listed in pages of a hundred, all of which are copied.
 #[test]
 fn all_tables_of_an_account_are_copied() {

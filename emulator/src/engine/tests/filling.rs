@@ -36,7 +36,7 @@ fn dump(engine: &Engine) -> Vec<Vec<Mutation>> {
 }
 
 /// A checkpoint at any commit of the filling, with the commits after it, gives the same table; and none, if the commits end
-/// before it is listed.
+/// before it is listed. That another table is listed meanwhile makes no difference.
 #[test]
 fn a_checkpoint_contains_the_tables_that_are_being_filled() {
     for taken in 0..=3 {
@@ -80,6 +80,12 @@ fn a_checkpoint_contains_the_tables_that_are_being_filled() {
             .create_table(identity, tab.shape().settings.clone(), now)
             .unwrap();
         step(0);
+        send(
+            &engine,
+            "CreateTable",
+            &json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("pk"),
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),
+        );
         copy.fill(items(0).into_iter().chain(items(1)), now).unwrap();
         step(1);
         copy.fill(items(2).into_iter().chain(items(3)), now).unwrap();
@@ -91,7 +97,10 @@ fn a_checkpoint_contains_the_tables_that_are_being_filled() {
         let sequence = checkpoint.sequence();
         let checkpoint: Vec<Commit> = checkpoint.collect();
         let commits = recorder.0.lock().unwrap().clone();
-        for (end, tables) in [(unlisted, &["tab"][..]), (commits.len(), &["copy", "tab"])] {
+        for (end, tables) in [
+            (unlisted, &["other", "tab"][..]),
+            (commits.len(), &["copy", "other", "tab"]),
+        ] {
             if sequence > end as u64 {
                 continue;
             }
@@ -105,7 +114,7 @@ fn a_checkpoint_contains_the_tables_that_are_being_filled() {
             replay.finish(now);
             again.clock().set(now);
             assert_eq!(again.tables(&caller()), tables, "checkpoint {taken}, {end} commits");
-            if tables.len() == 2 {
+            if tables.len() == 3 {
                 assert!(dump(&again) == dump(&engine), "checkpoint {taken}");
             }
         }

@@ -340,6 +340,14 @@ fn entries_of_the_log_have_actions_and_keys() {
             json!(["d"]),
         ),
         ("Query", query("pk = :p"), "Query", json!(["a"])),
+        // That of an index is its own, and not the table's.
+        (
+            "Query",
+            json!({"TableName": "Tab", "IndexName": "by-owner", "KeyConditionExpression": "#o = :o",
+                "ExpressionAttributeNames": {"#o": "owner"}, "ExpressionAttributeValues": {":o": {"S": "b"}}}),
+            "Query",
+            json!(["b"]),
+        ),
         // Of several attributes the first is the leading key.
         (
             "Query",

@@ -335,6 +335,32 @@ fn writes_wait_for_a_snapshot_of_refused_due_work() {
     assert_eq!(state(&open(&disk.after_kill()).unwrap()), after);
 }
 
+/// Wherever the writing of a snapshot fails, refused due work remains to be stored.
+#[test]
+fn refused_due_work_is_stored_after_any_failure_of_a_snapshot() {
+    for failing in 1.. {
+        let disk = SimDisk::without_reservation();
+        let database = with_expiring_item(&disk);
+        disk.fail_at(disk.operations() + 1, Fault::Error);
+        database.engine.advance(Duration::from_hours(72));
+        let before = state(&database);
+        assert!(database.log.lacks_changes());
+        disk.fail_at(disk.operations() + failing, Fault::Error);
+        let is_written = database.log.take_snapshot(&database.engine).is_ok();
+        assert_eq!(database.log.lacks_changes(), !is_written, "operation {failing}");
+        let put = request(&database, false, "PutItem", &put("b", 1));
+        assert_eq!(put.is_some(), is_written, "operation {failing}");
+        if is_written {
+            assert!(failing > 5, "the last operation that fails is {}", failing - 1);
+            break;
+        }
+        assert_eq!(state(&database), before, "operation {failing}");
+        database.log.take_snapshot(&database.engine).unwrap();
+        drop(database);
+        assert_eq!(state(&open(&disk.after_kill()).unwrap()), before, "operation {failing}");
+    }
+}
+
 /// A control that is refused changes nothing, and one that succeeds changes all tables, whichever commit the disk refuses.
 #[test]
 fn conditions_are_set_in_all_tables_or_in_none() {

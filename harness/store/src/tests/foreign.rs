@@ -61,6 +61,31 @@ fn files_of_other_programs_are_left() {
     );
 }
 
+/// Whichever number a new file would get, it replaces none of another program: neither of its own kind nor of the other.
+#[test]
+fn new_files_get_numbers_that_no_file_has() {
+    for suffix in ["wal", "snapshot"] {
+        for number in 2..=8 {
+            let name = format!("{number:06}.{suffix}");
+            let disk = SimDisk::new();
+            drop(open(&disk).unwrap());
+            let foreign = (name.clone(), record(number, 600));
+            let disk = SimDisk::with(disk.files().into_iter().chain([foreign]));
+            let (store, ..) = open(&disk).unwrap();
+            let mut written = Vec::new();
+            for round in 0..4 {
+                written.push(record(100 + round, 50));
+                store.append(written.last().unwrap()).unwrap();
+                snapshot(&store, &written).unwrap();
+            }
+            drop(store);
+            assert_eq!(disk.files().get(&name), Some(&record(number, 600)), "{name}");
+            let (_, found, _) = open(&disk).unwrap();
+            assert_eq!(found, written, "{name}");
+        }
+    }
+}
+
 /// A directory without a manifest that has files of another program is not made one of a store.
 #[test]
 fn a_store_is_not_created_among_files_of_other_programs() {
