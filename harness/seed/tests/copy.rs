@@ -442,6 +442,80 @@ fn a_resumed_copy_writes_no_item_again() {
     assert!(!state.exists());
 }
 
+/// Fails at a batch of a page of segment 0, once the state has been saved because segment 1 is done. The source and the
+/// destination share `page`.
+struct StoppingInPage<'d> {
+    inner: InProcess<'d>,
+    state: &'d std::path::Path,
+    /// The thread that has read the page, and the batches left until the failure.
+    page: &'d Mutex<Option<(std::thread::ThreadId, u32)>>,
+    /// Whether it is the first page.
+    first: bool,
+    batch: u32,
+}
+
+impl Database for StoppingInPage<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        let this_thread = std::thread::current().id();
+        let mut page = self.page.lock().unwrap();
+        if operation == "Scan" && body["Segment"] == 0 && body["ExclusiveStartKey"].is_null() == self.first {
+            page.get_or_insert((this_thread, self.batch));
+        }
+        if let Some((thread, batches)) = page.as_mut()
+            && operation == "BatchWriteItem"
+            && *thread == this_thread
+        {
+            *batches -= 1;
+            if *batches == 0 {
+                drop(page);
+                let started = std::time::Instant::now();
+                while !self.state.exists() {
+                    assert!(started.elapsed() < Duration::from_mins(1), "nothing is saved");
+                    std::thread::yield_now();
+                }
+                return Err(CallError {
+                    code: "AccessDeniedException".into(),
+                    message: "no more".into(),
+                });
+            }
+        }
+        drop(page);
+        self.inner.call(operation, body)
+    }
+
+    fn pause(&self, _: Duration) {}
+}
+
+/// A page of which only some batches are written is copied again.
+#[test]
+fn a_copy_that_stops_within_a_page_writes_the_rest_of_it() {
+    let (from, caller) = (filled(), caller());
+    for (first, batch) in [(true, 1), (true, 2), (false, 1)] {
+        let to = engine(&Conditions::CALM);
+        let state = std::env::temp_dir().join(format!("dynatwin-page-{}.json", std::process::id()));
+        let _ = std::fs::remove_file(&state);
+        let page = Mutex::new(None);
+        let stopping = |engine| StoppingInPage {
+            inner: InProcess::new(engine, &caller),
+            state: &state,
+            page: &page,
+            first,
+            batch,
+        };
+        let resumable = CopyOptions {
+            state: Some(state.clone()),
+            ..options()
+        };
+        let error = copy(&stopping(&from), &stopping(&to), &resumable, &|_| ()).unwrap_err();
+        assert_eq!(error, "Orders: AccessDeniedException: no more");
+        let (source, copied) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+        // Compares the number of items and their checksum.
+        let rest = copy(&source, &copied, &resumable, &|_| ()).unwrap();
+        assert!(rest < ITEMS, "{rest} after batch {batch} of a page (first: {first})");
+        assert!(!state.exists());
+    }
+}
+
 #[test]
 fn a_copy_that_differs_is_reported() {
     let (from, to, caller) = (filled(), engine(&Conditions::CALM), caller());
