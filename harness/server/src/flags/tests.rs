@@ -612,6 +612,15 @@ fn every_value_of_every_flag() {
             found.like_dynamodb_local = false;
             assert_eq!(*found, expected, "{line} {value}");
         }
+        // The command line wins over each other value of the environment.
+        let others = cases.iter().filter(|case| case.0 == *name && case.2 != "1TiB");
+        for (_, _, other, _) in others.filter(|_| *value != "1TiB") {
+            let environment = [&environment[..], &[(variable.as_str(), *other)]].concat();
+            let Ok(Invocation::Run(found)) = ask(&format!("--{kebab}={value}"), &environment) else {
+                panic!("--{kebab}={value} {environment:?}")
+            };
+            assert_eq!(*found, expected, "--{kebab}={value} {environment:?}");
+        }
     }
     let all: std::collections::BTreeSet<&str> = cases.iter().map(|(name, ..)| *name).collect();
     for flag in FLAGS

@@ -142,6 +142,22 @@ fn a_snapshot_is_due_once_the_log_is_longer() {
     assert_eq!(due(&store), (true, true));
 }
 
+/// A snapshot divides the log when it starts. Until one is complete, all parts count.
+#[test]
+fn a_snapshot_that_fails_is_due_again() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(&record(0, 700)).unwrap();
+    for round in 1..4 {
+        store.begin_snapshot().unwrap().unwrap().start().unwrap();
+        assert!(store.wants_snapshot(500), "round {round}");
+        store.append(&record(round, 30)).unwrap();
+        assert!(store.wants_snapshot(500), "round {round}");
+    }
+    snapshot(&store, &[record(0, 30)]).unwrap();
+    assert!(!store.wants_snapshot(500));
+}
+
 /// Segments that a snapshot has replaced neither count for the next one nor are synced again.
 #[test]
 fn replaced_segments_are_forgotten() {
