@@ -25,7 +25,7 @@ export async function browser(address) {
       const page = await context.newPage();
       page.trouble = [];
       page.loaded = [];
-      page.on('console', (message) => page.trouble.push(message.text()));
+      page.on('console', (message) => page.trouble.push(`${message.text()} ${message.location().url}`.trim()));
       page.on('pageerror', (error) => page.trouble.push(String(error)));
       page.on('request', (request) => {
         const to = request.url();

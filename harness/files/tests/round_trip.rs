@@ -1279,6 +1279,24 @@ fn texts_with_quotes_and_braces_end_no_record() {
     }
 }
 
+/// A blank line of a DynamoDB JSON file is no record, whatever ends the lines and however many spaces it has.
+#[test]
+fn blank_lines_are_no_records() {
+    for (at, between) in ["\n", "\n\n", "\r\n", "\r\n\r\n", "\n \n", "\n\t \r\n", "\n\r\n \n"]
+        .iter()
+        .enumerate()
+    {
+        let twin = Twin::new(&format!("blank-{at}"));
+        let lines = ["a", "b"].map(|key| format!(r#"{{"Item":{{"pk":{{"S":"{key}"}}}}}}"#));
+        let text = format!("{between}{}{between}", lines.join(between));
+        twin.write("rows", text.as_bytes());
+        let import = twin.import("rows", json!({"InputFormat": "DYNAMODB_JSON"}));
+        let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+        assert_eq!(counts, [json!(2), json!(2), json!(0)], "{between:?}: {import}");
+        assert_eq!(twin.items("copy").len(), 2, "{between:?}");
+    }
+}
+
 /// Each requested report is written, one without records as an empty object; none that was not requested is.
 #[test]
 fn the_reports_of_a_bulk_operation_are_those_requested() {

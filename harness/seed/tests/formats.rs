@@ -413,6 +413,31 @@ fn fields_of_csv_are_values() {
     }
 }
 
+/// A field that is a key of an index has that key's type.
+#[test]
+fn fields_of_csv_are_keys_of_indexes() {
+    let index = |name: &str, keys: &[&str]| {
+        let types = ["HASH", "RANGE"];
+        let keys = keys
+            .iter()
+            .zip(types)
+            .map(|(key, kind)| json!({"AttributeName": key, "KeyType": kind}));
+        json!({"IndexName": name, "KeySchema": keys.collect::<Vec<_>>(), "Projection": {"ProjectionType": "ALL"}})
+    };
+    let definitions = [["k", "S"], ["r", "N"], ["n", "N"], ["b", "B"], ["l", "N"]]
+        .map(|[name, kind]| json!({"AttributeName": name, "AttributeType": kind}));
+    let table = json!({
+        "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": definitions,
+        "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}, {"AttributeName": "r", "KeyType": "RANGE"}],
+        "GlobalSecondaryIndexes": [index("global", &["n", "b"])],
+        "LocalSecondaryIndexes": [index("local", &["k", "l"])],
+    });
+    let mut seed = Seed::parse("table.json", table.to_string().as_bytes()).unwrap();
+    seed.append(Seed::parse("Tab.csv", b"k,r,n,b,l,v\n1,2,3,a b,4,5\n").unwrap());
+    let item = json!({"k": {"S": "1"}, "r": {"N": "2"}, "n": {"N": "3"}, "b": {"B": "YSBi"}, "l": {"N": "4"}, "v": {"S": "5"}});
+    assert_eq!(Filled::with(Ok(seed)).items("Tab"), [item]);
+}
+
 /// A document is JSON lines if another object follows the one on its first line. Space around a document is no part of it.
 #[test]
 fn documents_on_one_line() {

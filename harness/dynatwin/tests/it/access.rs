@@ -11,6 +11,7 @@ use dynatwin::{Clock, Moment, Twin};
 use crate::s;
 
 const ALLOW: &str = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}}"#;
+const PUT: &str = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:PutItem", "Resource": "*"}}"#;
 
 #[tokio::test]
 async fn federated_users_and_context_keys() {
@@ -31,6 +32,13 @@ async fn federated_users_and_context_keys() {
         .context_key("www.amazon.com:user_id", "u1");
     for (principal, key, refusal) in [
         (ann().session_policy(ALLOW), "a", ""),
+        (ann().session_policy(PUT).session_policy(ALLOW), "a", ""),
+        (ann().session_policy(ALLOW).session_policy(PUT), "a", ""),
+        (
+            ann().session_policy(PUT),
+            "a",
+            "because no session policy allows the dynamodb:GetItem action",
+        ),
         (
             ann(),
             "a",

@@ -251,6 +251,20 @@ fn waiters_are_woken_whatever_the_outcome() {
     }
 }
 
+/// A failed sync concerns only the records that were not synced before.
+#[test]
+fn synced_records_stay_synced_when_a_later_sync_fails() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let synced = store.append(b"synced").unwrap();
+    store.sync().unwrap();
+    let unsynced = store.append(b"unsynced").unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    assert!(store.sync().is_err());
+    assert_eq!(block_on(store.until_synced(synced)), Ok(()));
+    assert!(block_on(store.until_synced(unsynced)).is_err());
+}
+
 /// Counts how often it was woken.
 #[derive(Default)]
 struct Woken(std::sync::atomic::AtomicUsize);
