@@ -432,6 +432,34 @@ fn an_export_has_the_state_of_its_moment() {
     assert_eq!(twin.lines(&new), [r#"{"Item":{"pk":{"S":"a"},"v":{"S":"new"}}}"#]);
 }
 
+/// Exports of a table with the same prefix leave each other's files.
+#[test]
+fn exports_with_one_prefix_have_their_own_files() {
+    let twin = Twin::new("one-prefix");
+    twin.put(&json!({"pk": {"S": "a"}, "v": {"S": "old"}}));
+    let then = twin.seconds();
+    twin.pass(3600);
+    twin.put(&json!({"pk": {"S": "a"}, "v": {"S": "new"}}));
+    let full = twin.export(json!({"ExportTime": then}));
+    let from = then - then % 60 + 60;
+    let increments = [(0, 1800), (1800, 3600)].map(|(first, last)| {
+        twin.pass(60);
+        let span = json!({"ExportFromTime": from + first, "ExportToTime": from + last});
+        twin.export(json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span}))
+    });
+    let names = |export: &Value| {
+        let summary = twin.json(export["ExportManifest"].as_str().unwrap());
+        let files = fs::read_to_string(twin.path(summary["manifestFilesS3Key"].as_str().unwrap())).unwrap();
+        let lines = files.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.map(|line| line["dataFileS3Key"].to_string()).collect::<Vec<_>>()
+    };
+    let mut all = [names(&full), names(&increments[0]), names(&increments[1])].concat();
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!((all.len(), count > 1), (count, true), "{all:?}");
+}
+
 /// The times of the summary are those that were requested, not that of the request.
 #[test]
 fn the_summary_of_an_export_has_the_moments_that_were_requested() {

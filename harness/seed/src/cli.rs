@@ -407,25 +407,27 @@ mod tests {
         };
         let file = std::env::temp_dir().join(format!("dynatwin-import-{}.json", std::process::id()));
         let text = format!(
-            r#"{{"tables": [{}, {}, {}]}}"#,
+            r#"{{"tables": [{}, {}, {}], "items": {{"Eee": [{{"id": "e"}}]}}}}"#,
             table("Aaa"),
             table("Bbb"),
             table("Ccc")
         );
         std::fs::write(&file, text).unwrap();
         for (flags, tables, items) in [
-            ("", &["Aaa", "Bbb", "Ccc"][..], Ok(3)),
+            ("", &["Aaa", "Bbb", "Ccc"][..], Ok(4)),
             ("--table Bbb", &["Bbb"], Ok(1)),
             ("--table Ccc --table Aaa", &["Aaa", "Ccc"], Ok(2)),
+            ("--table Eee", &[], Ok(1)),
+            ("--table Eee --table Bbb", &["Bbb"], Ok(2)),
             (
                 "--table Ddd",
                 &[],
-                Err("there is no table Ddd in FILE; it has Aaa, Bbb, Ccc"),
+                Err("there is no table Ddd in FILE; it has Aaa, Bbb, Ccc, Eee"),
             ),
             (
                 "--table Aaa --table bbb",
                 &[],
-                Err("there is no table bbb in FILE; it has Aaa, Bbb, Ccc"),
+                Err("there is no table bbb in FILE; it has Aaa, Bbb, Ccc, Eee"),
             ),
         ] {
             let items = items.map_err(|error: &str| error.replace("FILE", &file.display().to_string()));
@@ -440,11 +442,23 @@ mod tests {
                 region: "us-east-1".into(),
             };
             let to = crate::database::InProcess::new(&engine, &caller);
+            // The file has items of a table that it does not define.
+            let existing =
+                Seed::parse("table.json", format!(r#"{{"tables": [{}]}}"#, table("Eee")).as_bytes()).unwrap();
+            load(
+                &to,
+                Seed {
+                    items: Vec::new(),
+                    ..existing
+                },
+                &|_| (),
+            )
+            .unwrap();
             let line = format!("{} --to http://localhost:1 {flags}", file.display());
             let command = parsed("import", &line).unwrap().unwrap();
             let loaded = command.seed().and_then(|seed| load(&to, seed, &|_| ()));
             assert_eq!(loaded, items, "{flags}");
-            assert_eq!(engine.tables(&caller), tables, "{flags}");
+            assert_eq!(engine.tables(&caller), [tables, &["Eee"]].concat(), "{flags}");
         }
         std::fs::remove_file(&file).unwrap();
     }

@@ -164,6 +164,16 @@ fn a_database_of_dynamodb_local() {
     assert_eq!(filled.items("Bin")[0], json!({"n": {"B": "YWJj"}}));
 }
 
+/// Only the stream that is enabled counts: each table had one before, `Ended` has none now.
+#[test]
+fn ended_streams_of_dynamodb_local_are_left_out() {
+    let filled = Filled::with(Seed::read(&data("ended-streams.db")));
+    assert_eq!(filled.1, Loaded { tables: 2, items: 0 });
+    let again = &filled.table("Again")["StreamSpecification"];
+    assert_eq!(*again, json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}));
+    assert_eq!(filled.table("Ended")["StreamSpecification"], Value::Null);
+}
+
 #[test]
 fn definitions_and_items_in_one_document() {
     let jest = format!(
@@ -914,6 +924,28 @@ fn a_load_keeps_the_conditions_of_time_to_live() {
             }
         }
     }
+}
+
+/// Items of a file are not throttled, whether or not the file defines their table.
+#[test]
+fn items_of_an_existing_table_are_loaded_whatever_its_capacity() {
+    let engine = engine(&Conditions::AWS);
+    let caller = caller();
+    let table = r#"{"TableName": "Small", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}"#;
+    let lines: String = (0..1000).map(|id| format!("{{\"id\": \"{id}\"}}\n")).collect();
+    for (defined, loaded) in [
+        (true, Loaded { tables: 1, items: 1000 }),
+        (false, Loaded { tables: 0, items: 1000 }),
+    ] {
+        let mut seed = Seed::parse("Small.jsonl", lines.as_bytes()).unwrap();
+        if defined {
+            seed.append(Seed::parse("table.json", table.as_bytes()).unwrap());
+        }
+        assert_eq!(load_engine(&engine, &caller, seed, Existing::Fill).unwrap(), loaded);
+    }
+    assert_eq!(engine.items(&caller, "Small").unwrap().len(), 1000);
 }
 
 /// A load ends with the conditions of each table, and affects no other.

@@ -104,7 +104,8 @@ fn filled() -> (Engine, Vec<String>) {
             ask(engine, "UpdateContributorInsights", &body);
         },
         |engine, name| {
-            let body = json!({"TableName": name, "IndexName": "byN", "ContributorInsightsAction": "ENABLE"});
+            let body = json!({"TableName": name, "IndexName": "byN", "ContributorInsightsAction": "ENABLE",
+                "ContributorInsightsMode": "THROTTLED_KEYS"});
             ask(engine, "UpdateContributorInsights", &body);
         },
     ];

@@ -319,6 +319,24 @@ fn a_busy_connection_is_not_evicted() {
     assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 503);
 }
 
+/// Also if its body arrived after its head: then the connection was receiving a body before.
+#[test]
+fn a_busy_connection_whose_request_came_in_pieces_is_not_evicted() {
+    let (server, backend) = crowded(1, 2, true);
+    let (mut other, mut pieces) = (connect(&server), connect(&server));
+    let request = post("/lost", b"body");
+    let (head, body) = request.split_at(request.len() - 4);
+    pieces.write_all(head).unwrap();
+    // The only worker reads the head before it answers this.
+    assert_eq!(ask(&mut other, &post("/", b"1")).body, b"1");
+    pieces.write_all(body).unwrap();
+    other.write_all(&post("/lost", b"")).unwrap();
+    while backend.handled.load(Ordering::SeqCst) < 3 {
+        std::thread::yield_now();
+    }
+    assert_eq!(ask(&mut connect(&server), &post("/", b"2")).status(), 503);
+}
+
 #[test]
 fn a_client_that_leaves_a_lost_answer_frees_its_connection() {
     let (server, backend) = crowded(1, 1, false);

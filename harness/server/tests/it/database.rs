@@ -167,6 +167,30 @@ fn a_restart_restores_everything() {
     }
 }
 
+/// A server that cannot listen stores what it has loaded before it ends.
+#[test]
+fn a_failed_start_keeps_what_was_loaded() {
+    let directory = Directory::new("failed-start");
+    let file = std::env::temp_dir().join(format!("dynatwin-failed-start-{}.json", std::process::id()));
+    let table = json!({"TableName": "Loaded", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "Items": [{"id": "a"}]});
+    fs::write(&file, json!({"tables": [table]}).to_string()).unwrap();
+    let other = Process::start("");
+    let words = format!(
+        "--shared-db --port {} --db-path {} --load {}",
+        other.port,
+        directory.path(),
+        file.display()
+    );
+    let (code, out, err) = finished(&words);
+    fs::remove_file(file).unwrap();
+    assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
+    let mut server = directory.start("--shared-db");
+    let scanned = server.ok("Scan", &json!({"TableName": "Loaded"}));
+    assert_eq!(scanned["Items"], json!([{"id": {"S": "a"}}]));
+}
+
 #[test]
 fn a_directory_without_tables_keeps_its_seed_and_clock() {
     let directory = Directory::new("empty");

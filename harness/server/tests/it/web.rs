@@ -118,6 +118,22 @@ fn an_answer_that_names_its_origin_varies_with_it() {
     }
 }
 
+/// A page can read why its request was refused, also if the server refused it before the backend had it.
+#[test]
+fn refusals_are_for_pages_of_listed_origins() {
+    let server = served(HealthCheck::Healthy, |options| {
+        options.origins = Origins::parse("*").unwrap();
+        options.limits.body = 10;
+    });
+    let headers = "host: localhost\r\norigin: http://a.example\r\n";
+    for (body, status) in [("0123456789", 404), ("0123456789a", 413)] {
+        let refused = send(&server, "POST /", headers, body);
+        assert_eq!(refused.status(), status);
+        let origin = refused.header("access-control-allow-origin");
+        assert_eq!(origin, Some("*"), "{status}");
+    }
+}
+
 #[test]
 fn pages_of_other_origins_have_no_control() {
     let any = served(HealthCheck::Healthy, |options| {
