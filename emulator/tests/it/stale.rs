@@ -622,6 +622,41 @@ fn monotonic_reads_are_separate_for_each_table() {
     }
 }
 
+/// A transaction that reads several tables and partitions has seen the present state of each.
+#[test]
+fn a_read_transaction_is_seen_in_all_its_partitions() {
+    let twin = Twin::new(7);
+    twin.engine
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true))
+        .unwrap();
+    ["one", "two"].iter().for_each(|table| create_table(&twin, table));
+    let in_partition = |place: usize| {
+        let mut names = (0..100).map(|at| format!("p{at}"));
+        names.find(|pk| partition_of(pk) == place).unwrap()
+    };
+    let names: Vec<String> = (0..4).map(in_partition).collect();
+    let places = ["two", "one"]
+        .map(|table| names.iter().map(move |pk| (table, pk)))
+        .into_iter()
+        .flatten();
+    let gets: Vec<Value> = places
+        .map(|(table, pk)| json!({"TableName": table, "Key": {"pk": {"S": pk}, "sk": {"N": "0"}}}))
+        .collect();
+    for n in ["1", "2"] {
+        twin.engine.advance(Duration::from_secs(20));
+        for get in &gets {
+            let mut item = get["Key"].clone();
+            item["n"] = json!({"N": n});
+            twin.ok("PutItem", &json!({"TableName": get["TableName"], "Item": item}));
+        }
+    }
+    let read = |get: &Value| number(&twin.ok("GetItem", get)["Item"]["n"]);
+    assert_eq!(gets.iter().map(read).collect::<Vec<_>>(), [Some(1); 8]);
+    let items: Vec<Value> = gets.iter().map(|get| json!({"Get": get})).collect();
+    twin.ok("TransactGetItems", &json!({"TransactItems": items}));
+    assert_eq!(gets.iter().map(read).collect::<Vec<_>>(), [Some(2); 8]);
+}
+
 /// Puts an item with `n` 1, and 20 seconds later with 2; returns its key.
 fn put_twice(twin: &Twin) -> Value {
     for n in ["1", "2"] {

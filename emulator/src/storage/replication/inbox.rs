@@ -599,4 +599,22 @@ mod tests {
         assert_eq!(copy.first(9).len(), 3);
         assert_eq!(drain(&copy, 100), [(6, 1), (6, 2)]);
     }
+
+    /// A paused source's changes of one item stay separate.
+    #[test]
+    fn a_saved_inbox_that_is_paused_is_restored() {
+        let inbox = Inbox::default();
+        for number in 1..=3 {
+            push(&inbox, "a", 1, number, 5);
+        }
+        inbox.set_paused(&"a".into(), true, at(1));
+        let (saved, copy) = (inbox.save(), Inbox::default());
+        saved.iter().for_each(|saved| copy.restore(saved.clone()));
+        assert_eq!((copy.save(), copy.next()), (saved, inbox.next()));
+        assert_eq!(copy.first(9).len(), 3);
+        for inbox in [&inbox, &copy] {
+            inbox.set_paused(&"a".into(), false, at(20));
+        }
+        assert_eq!(drain(&copy, 100), drain(&inbox, 100));
+    }
 }

@@ -1,7 +1,8 @@
 //! Time to live, sleeping on the twin's clock, and conditions.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::task::{Context, Wake};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
@@ -220,6 +221,34 @@ async fn advancing_the_systems_clock_wakes_its_sleepers() {
         .await
         .unwrap()
         .unwrap();
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A sleeper on a running clock is polled after each step, to wait for the rest alone.
+#[tokio::test]
+async fn advancing_the_systems_clock_shortens_sleeps() {
+    let clock = Twin::new().clock();
+    let woken = Arc::new(Woken::default());
+    let waker = Arc::clone(&woken).into();
+    let mut sleep = std::pin::pin!(clock.sleep(Duration::from_hours(1)));
+    for step in 0..3 {
+        assert!(
+            sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending(),
+            "{step}"
+        );
+        assert_eq!(woken.0.load(Ordering::SeqCst), step);
+        clock.advance(Duration::from_mins(15));
+    }
+    assert_eq!(woken.0.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
