@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::Twin;
 use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit};
 use dynatwin_engine::faults::{Rule, Verdict};
-use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
+use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, Engine, Lag, Moment};
 use serde_json::{Value, json};
 
 use super::heat;
@@ -44,6 +44,47 @@ fn bytes(twin: &Twin) -> (u64, Value) {
     let of_partitions = heat(twin).resources[0].partitions.iter().map(|each| each.bytes).sum();
     let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
     (of_partitions, described["Table"]["TableSizeBytes"].clone())
+}
+
+/// A restored or forked table has the sizes of its partitions, and those of its indexes.
+#[test]
+fn copies_have_the_sizes_of_their_original() {
+    let twin = Twin::new(1);
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "GlobalSecondaryIndexes": [{"IndexName": "by-g", "Projection": {"ProjectionType": "KEYS_ONLY"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}]});
+    twin.ok("CreateTable", &create);
+    for at in 0..50 {
+        let item = json!({"pk": {"S": at.to_string()}, "g": {"S": "x".repeat(at)}, "v": {"S": "y".repeat(100 * at)}});
+        let item = if at == 0 { json!({"pk": {"S": "0"}}) } else { item };
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let sizes = |engine: &Engine| -> Vec<Vec<u64>> {
+        let heat = engine.account(&twin.caller).heat("tab").unwrap();
+        let resources = heat.resources.iter();
+        resources
+            .map(|each| each.partitions.iter().map(|partition| partition.bytes).collect())
+            .collect()
+    };
+    let before = sizes(&twin.engine);
+    assert!(
+        before.len() == 2 && before.iter().flatten().sum::<u64>() > 100_000,
+        "{before:?}"
+    );
+    assert_eq!(
+        sizes(&twin.engine.fork(Clock::settable(Moment::START)).unwrap()),
+        before
+    );
+    twin.engine.restore(&twin.engine.snapshot()).unwrap();
+    assert_eq!(sizes(&twin.engine), before);
 }
 
 #[test]

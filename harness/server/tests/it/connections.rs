@@ -324,7 +324,7 @@ fn a_busy_connection_is_not_evicted() {
 fn a_busy_connection_whose_request_came_in_pieces_is_not_evicted() {
     let (server, backend) = crowded(1, 2, true);
     let (mut other, mut pieces) = (connect(&server), connect(&server));
-    let request = post("/lost", b"body");
+    let request = post("/hold/86400000", b"body");
     let (head, body) = request.split_at(request.len() - 4);
     pieces.write_all(head).unwrap();
     // The only worker reads the head before it answers this.
@@ -335,6 +335,8 @@ fn a_busy_connection_whose_request_came_in_pieces_is_not_evicted() {
         std::thread::yield_now();
     }
     assert_eq!(ask(&mut connect(&server), &post("/", b"2")).status(), 503);
+    backend.clock.advance(Duration::from_hours(24));
+    assert_eq!(read(&mut pieces).unwrap().body, b"body");
 }
 
 #[test]
