@@ -934,7 +934,8 @@ fn items_of_an_existing_table_are_loaded_whatever_its_capacity() {
     let table = r#"{"TableName": "Small", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
         "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}"#;
-    let lines: String = (0..1000).map(|id| format!("{{\"id\": \"{id}\"}}\n")).collect();
+    let lines = (0..1000).map(|id| format!("{{\"id\": \"{id}\"}}\n"));
+    let lines = lines.collect::<Vec<_>>().concat();
     for (defined, loaded) in [
         (true, Loaded { tables: 1, items: 1000 }),
         (false, Loaded { tables: 0, items: 1000 }),
