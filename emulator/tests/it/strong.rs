@@ -83,6 +83,11 @@ fn every_region_has_a_write_that_was_answered() {
         let query = json!({"TableName": "tab", "ConsistentRead": true, "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": {":pk": {"S": "a"}}});
         assert_eq!(twin.ok(region, "Query", &query)["Count"], 1);
+        let batch = json!({"RequestItems": {"tab": {"ConsistentRead": true, "Keys": [{"pk": {"S": "n"}}]}}});
+        assert_eq!(
+            twin.ok(region, "BatchGetItem", &batch)["Responses"]["tab"][0]["n"]["N"],
+            "12"
+        );
     }
 }
 
@@ -210,6 +215,12 @@ fn a_region_that_is_cut_off_answers_eventually_consistent_reads_alone() {
         });
         assert_eq!(statuses, [500, 200], "{operation} {body}");
     }
+    let statuses = [true, false].map(|consistent| {
+        let keys = json!({"ConsistentRead": consistent, "Keys": [{"pk": {"S": "a"}}]});
+        twin.send(OHIO, "BatchGetItem", &json!({"RequestItems": {"tab": keys}}))
+            .0
+    });
+    assert_eq!(statuses, [500, 200], "BatchGetItem");
     // The others are two of three.
     twin.put(US, "a", "2");
     twin.put(OREGON, "a", "3");
