@@ -124,12 +124,14 @@ export class App {
 
   /** Starts with the session of the link, the one that was kept, or the opening example. */
   async start(): Promise<void> {
-    await this.#wholly(() => this.#begin());
+    const begun = this.#wholly(() => this.#begin());
+    // A link that is followed meanwhile is opened afterwards.
+    addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
+    await begun;
     performance.mark('interactive');
     // Code that has not run and what is shown are kept too.
     for (const one of [this.code, this.panel, this.tables.selected]) one.subscribe(() => this.#store());
     this.#follow();
-    addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
   }
 
   async #begin(): Promise<void> {

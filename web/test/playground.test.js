@@ -246,6 +246,12 @@ test('the session of a link becomes the user’s own, and a damaged link is repo
   await other.reload();
   await printed(other, 'changed');
 
+  // A link that is opened while the page starts.
+  await other.reload();
+  await other.evaluate((hash) => (location.hash = hash), fragment);
+  await printed(other, 'This is the session of the link you followed');
+  assert.equal(new URL(other.url()).hash, '');
+
   // A link that is opened in this tab, whole and damaged.
   await other.evaluate((hash) => (location.hash = hash), fragment);
   await printed(other, 'shared');
