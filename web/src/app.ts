@@ -125,7 +125,7 @@ export class App {
   /** Starts with the session of the link, the one that was kept, or the opening example. */
   async start(): Promise<void> {
     const begun = this.#wholly(() => this.#begin());
-    // A link that is followed meanwhile is opened afterwards.
+    // A link that is followed before the start is complete is opened afterwards.
     addEventListener('hashchange', ({ newURL }) => void this.#arrive(new URL(newURL).hash));
     await begun;
     performance.mark('interactive');

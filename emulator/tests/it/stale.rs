@@ -89,6 +89,14 @@ fn partition_of(pk: &str) -> usize {
     (token >> 62) as usize
 }
 
+/// Returns a partition key of each partition.
+fn key_of_each_partition() -> [String; 4] {
+    [0, 1, 2, 3].map(|place| {
+        let mut names = (0..100).map(|at| format!("p{at}"));
+        names.find(|pk| partition_of(pk) == place).unwrap()
+    })
+}
+
 fn number(value: &Value) -> Option<i64> {
     value["N"].as_str()?.parse().ok()
 }
@@ -601,11 +609,7 @@ fn monotonic_reads_are_separate_for_each_table() {
         let body = json!({"TableName": table, "Key": key(pk), "ConsistentRead": consistent});
         number(&twin.ok("GetItem", &body)["Item"]["n"])
     };
-    let in_partition = |place: usize| {
-        let mut names = (0..100).map(|at| format!("p{at}"));
-        names.find(|pk| partition_of(pk) == place).unwrap()
-    };
-    let keys: Vec<String> = (0..4).map(in_partition).collect();
+    let keys = key_of_each_partition();
     for (at, pk) in keys.iter().enumerate() {
         let mut item = key(pk);
         item["n"] = json!({"N": at.to_string()});
@@ -630,11 +634,7 @@ fn a_read_transaction_is_seen_in_all_its_partitions() {
         .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true))
         .unwrap();
     ["one", "two"].iter().for_each(|table| create_table(&twin, table));
-    let in_partition = |place: usize| {
-        let mut names = (0..100).map(|at| format!("p{at}"));
-        names.find(|pk| partition_of(pk) == place).unwrap()
-    };
-    let names: Vec<String> = (0..4).map(in_partition).collect();
+    let names = key_of_each_partition();
     let places = ["two", "one"]
         .map(|table| names.iter().map(move |pk| (table, pk)))
         .into_iter()

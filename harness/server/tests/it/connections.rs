@@ -319,7 +319,7 @@ fn a_busy_connection_is_not_evicted() {
     assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 503);
 }
 
-/// Also if its body arrived after its head: then the connection was receiving a body before.
+/// A connection is busy once the body of its request has arrived, also if its head arrived separately.
 #[test]
 fn a_busy_connection_whose_request_came_in_pieces_is_not_evicted() {
     let (server, backend) = crowded(1, 2, true);
