@@ -587,4 +587,28 @@ mod tests {
         drop(quiet.clone());
         assert!(!quiet.emulator().announced.load(Ordering::Relaxed));
     }
+
+    /// Runs itself in another process, where it fails.
+    #[test]
+    fn a_failing_test_prints_each_seed_once() {
+        const FAILS: &str = "DYNATWIN_FAILING_TEST";
+        if std::env::var_os(FAILS).is_some() {
+            let twin = Twin::seeded(7);
+            let _clone = twin.clone();
+            drop(Twin::seeded(8));
+            panic!("the test fails");
+        }
+        let run = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "twin::tests::a_failing_test_prints_each_seed_once",
+                "--nocapture",
+            ])
+            .env(FAILS, "1")
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(run.stderr).unwrap();
+        let seeds: Vec<_> = printed.lines().filter(|line| line.starts_with("dynatwin: ")).collect();
+        assert_eq!((run.status.success(), seeds), (false, vec![&*replay(7, true)]));
+    }
 }

@@ -151,3 +151,27 @@ async fn configured_sessions_begin_at_the_time_of_the_twin() {
         }
     }
 }
+
+/// The clock ends a principal's session after its duration, an hour unless another is set.
+#[tokio::test]
+async fn sessions_of_principals_end_after_their_duration() {
+    let allow = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*"}}"#;
+    let accounts = format!(r#"{{"accounts": {{"123456789012": {{"roles": {{"Web": {{"policies": [{allow}]}}}}}}}}}}"#);
+    for (duration, seconds) in [
+        (None, 3600),
+        (Some(Duration::from_mins(15)), 900),
+        (Some(Duration::from_hours(2)), 7200),
+    ] {
+        let twin = Twin::builder().seed(7).access(&accounts).build();
+        let mut role = twin.as_role("arn:aws:iam::123456789012:role/Web");
+        if let Some(duration) = duration {
+            role = role.duration(duration);
+        }
+        let client = role.client();
+        twin.clock().advance(Duration::from_secs(seconds - 1));
+        client.list_tables().send().await.unwrap();
+        twin.clock().advance(Duration::from_secs(2));
+        let error = client.list_tables().send().await.unwrap_err();
+        assert_eq!(error.code(), Some("ExpiredTokenException"), "{duration:?}");
+    }
+}

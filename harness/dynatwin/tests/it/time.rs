@@ -184,6 +184,49 @@ async fn an_unpolled_sleeper_does_not_block_others_for_long() {
     assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(2)));
 }
 
+/// A sleeper that is not polled is woken three times, after a courtesy of 100 ms, before the next one passes it. Each
+/// earlier sleeper gets all of that.
+#[tokio::test(start_paused = true)]
+async fn an_unpolled_sleeper_is_called_before_it_is_passed() {
+    let clock = Twin::seeded(7).clock();
+    let second = Duration::from_secs(1);
+    let own = Arc::new(Woken::default());
+    let waker = Arc::clone(&own).into();
+    let mut context = Context::from_waker(&waker);
+    let mut last = std::pin::pin!(clock.sleep(3 * second));
+    let mut forgotten = Vec::new();
+    for at in [1, 2] {
+        let woken = Arc::new(Woken::default());
+        let mut sleep = Box::pin(clock.sleep(at * second));
+        let waker = Arc::clone(&woken).into();
+        assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        forgotten.push((at, woken, sleep));
+    }
+    for (at, woken, _) in &forgotten {
+        let before = woken.0.load(Ordering::SeqCst);
+        assert!(last.as_mut().poll(&mut context).is_pending());
+        tokio::time::advance(Duration::from_millis(99)).await;
+        assert!(last.as_mut().poll(&mut context).is_pending());
+        assert_eq!(
+            woken.0.load(Ordering::SeqCst),
+            before,
+            "sleeper {at} may still be polled"
+        );
+        tokio::time::advance(Duration::from_millis(2)).await;
+        for call in 1..=3 {
+            let polls = own.0.load(Ordering::SeqCst);
+            assert!(last.as_mut().poll(&mut context).is_pending());
+            assert_eq!(woken.0.load(Ordering::SeqCst), before + call, "sleeper {at}");
+            assert!(own.0.load(Ordering::SeqCst) > polls, "the last sleeper calls again");
+            assert_eq!(clock.now(), Moment::START.plus((at - 1) * second));
+        }
+        assert!(last.as_mut().poll(&mut context).is_pending());
+        assert_eq!(clock.now(), Moment::START.plus(*at * second));
+    }
+    assert!(last.as_mut().poll(&mut context).is_ready());
+    assert_eq!(clock.now(), Moment::START.plus(3 * second));
+}
+
 #[tokio::test]
 async fn sleepers_wake_in_time_on_a_busy_machine() {
     let clock = Twin::seeded(7).clock();

@@ -68,6 +68,7 @@ async fn assert_no_scans_accepts_queries_and_suggests_them_for_scans() {
         assert!(other.scans().is_empty() && other.requests().is_empty());
     }
     assert_eq!((twin.scans().len(), twin.region("us-east-1").scans().len()), (1, 1));
+    assert_eq!(panic_of(|| twin.region("us-east-1").assert_no_scans()), text);
     twin.forget_requests();
     twin.assert_no_scans();
 }
@@ -302,6 +303,7 @@ async fn counters_have_cloudwatchs_names() {
     );
     assert_eq!(twin.metric("ConsumedWriteCapacityUnits", [("TableName", TABLE)]), 2.0);
     assert_eq!(twin.metric("ConsumedWriteCapacityUnits", []), 0.0);
+    assert_eq!(twin.metric("ConsumedWriteCapacityUnits", [("TableName", "Other")]), 0.0);
     let expired = (twin.clock().now().seconds() + 60).to_string();
     let dies = client
         .put_item()
@@ -312,4 +314,7 @@ async fn counters_have_cloudwatchs_names() {
     twin.clock().advance(std::time::Duration::from_secs(61));
     assert_eq!(twin.metric("TimeToLiveDeletedItemCount", [("TableName", TABLE)]), 1.0);
     assert_eq!(twin.metrics().len(), 3);
+    assert_eq!(query(&client, "a").await, 1);
+    let returned = |operation| twin.metric("ReturnedItemCount", [("TableName", TABLE), ("Operation", operation)]);
+    assert_eq!((returned("Query"), returned("Scan")), (1.0, 0.0));
 }
