@@ -782,6 +782,40 @@ fn checkpoints_have_no_expired_backups() {
 }
 
 #[test]
+fn a_backup_describes_the_indexes_that_the_table_has() {
+    for (local, global) in [(false, false), (true, false), (false, true), (true, true)] {
+        let twin = Twin::new(1);
+        let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+        let mut table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("pk", "sk"),
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"}]});
+        let mut expect = [Value::Null, Value::Null];
+        for (kind, wanted, name, key) in [
+            ("LocalSecondaryIndexes", local, "by-l", key("pk", "l")),
+            ("GlobalSecondaryIndexes", global, "by-g", key("sk", "l")),
+        ] {
+            if wanted {
+                let projection = json!({"ProjectionType": "KEYS_ONLY"});
+                let mut index = json!({"IndexName": name, "KeySchema": key, "Projection": projection});
+                table[kind] = json!([index]);
+                if kind == "GlobalSecondaryIndexes" {
+                    index["ProvisionedThroughput"] = json!({"ReadCapacityUnits": 0, "WriteCapacityUnits": 0});
+                }
+                expect[usize::from(kind == "GlobalSecondaryIndexes")] = json!([index]);
+                let attributes = table["AttributeDefinitions"].as_array_mut().unwrap();
+                attributes.truncate(2);
+                attributes.push(json!({"AttributeName": "l", "AttributeType": "S"}));
+            }
+        }
+        twin.ok("CreateTable", &table);
+        let arn = backup(&twin, "backup");
+        let described = twin.ok("DescribeBackup", &json!({ "BackupArn": arn }));
+        let features = &described["BackupDescription"]["SourceTableFeatureDetails"];
+        let listed = [&features["LocalSecondaryIndexes"], &features["GlobalSecondaryIndexes"]];
+        assert_eq!(listed, [&expect[0], &expect[1]], "{local} {global}");
+    }
+}
+
+#[test]
 fn a_backup_describes_a_stream_that_is_on() {
     let twin = Twin::new(1);
     create_table_with_ttl(&twin);

@@ -2,6 +2,7 @@
 
 use crate::common::settings;
 use dynatwin_engine::Engine;
+use dynatwin_engine::api::{OPERATIONS, Service, service_of};
 use dynatwin_engine::http::{Answer, HttpRequest};
 
 const AUTHORIZATION: &str =
@@ -10,7 +11,10 @@ const AUTHORIZATION: &str =
 const STACK: usize = 256 * 1024;
 
 fn post(engine: &Engine, operation: &str, body: &[u8]) -> Answer {
-    let target = format!("DynamoDB_20120810.{operation}");
+    let target = match service_of(operation) {
+        Service::DynamoDb => format!("DynamoDB_20120810.{operation}"),
+        Service::Streams => format!("DynamoDBStreams_20120810.{operation}"),
+    };
     let headers = [
         ("content-type", "application/x-amz-json-1.0"),
         ("x-amz-target", &target),
@@ -110,6 +114,21 @@ fn bodies() {
         ));
     }
     check(cases);
+}
+
+#[test]
+fn a_body_that_is_no_object_is_refused_by_every_operation() {
+    let engine = Engine::new(settings(1));
+    for operation in OPERATIONS.iter().map(|operation| operation.name) {
+        for body in ["[]", "1", "\"a\"", "true", ""] {
+            let answer = post(&engine, operation, body.as_bytes());
+            let text = text(&answer);
+            assert!(
+                answer.status == 400 && text.contains("SerializationException"),
+                "{operation} {body}: {text}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -110,7 +110,10 @@ fn a_load_is_answered_at_once() {
         assert_eq!(seconds(&all), [0, 0, 2]);
         for nested in [&tab, &made] {
             let nested = std::slice::from_ref(nested);
-            account.while_loading(nested, || assert_eq!(seconds(&all), [0, 0, 2]));
+            account.while_loading(nested, || {
+                account.while_loading(nested, || assert_eq!(seconds(&all), [0, 0, 2]));
+                assert_eq!(seconds(&all), [0, 0, 2], "in a load of {nested:?}");
+            });
             assert_eq!(seconds(&all), [0, 0, 2], "after a load of {nested:?}");
         }
         twin.engine.snapshot()
