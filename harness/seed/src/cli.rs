@@ -133,7 +133,7 @@ fn is_url(text: &str) -> bool {
 
 /// Fails for the name of a new directory that looks like an endpoint.
 fn check_directory(name: &str) -> Result<(), String> {
-    let port = |(host, port): (&str, &str)| !host.contains('/') && !port.is_empty() && port.parse::<u16>().is_ok();
+    let port = |(host, port): (&str, &str)| !host.contains('/') && port.parse::<u16>().is_ok();
     if !Path::new(name).exists() && (name.contains("://") || name.rsplit_once(':').is_some_and(port)) {
         let address = name.split_once("://").map_or(name, |(_, address)| address);
         return Err(format!(
@@ -145,7 +145,7 @@ fn check_directory(name: &str) -> Result<(), String> {
 
 impl Command {
     fn run(&self) -> Result<(), String> {
-        let progress = Progress::new();
+        let progress = Progress::new(stderr(), stderr().is_terminal());
         let report = |event: CopyEvent<'_>| progress.report(&event);
         let from = match self.sources.as_slice() {
             [url] if is_url(url) => Some(Endpoint::from_env(url)?),
@@ -229,39 +229,47 @@ fn load(to: &dyn Database, seed: Seed, note: &dyn Fn(&str)) -> Result<u64, Strin
     Ok(loaded.items as u64)
 }
 
+/// Asks the user of a terminal; without one, the answer is no.
 fn confirm(endpoint: &Endpoint) -> Result<(), String> {
+    let input = stdin();
+    let is_confirmed = input.is_terminal() && is_confirmed(endpoint, &mut input.lock(), &mut stderr());
     let refused = || format!("not written to {}: --yes was not given", endpoint.url());
-    if !stdin().is_terminal() {
-        return Err(refused());
-    }
+    is_confirmed.then_some(()).ok_or_else(refused)
+}
+
+fn is_confirmed(endpoint: &Endpoint, input: &mut dyn BufRead, output: &mut dyn Write) -> bool {
     let _ = write!(
-        stderr(),
+        output,
         "Create tables and write items at {} (region {})? [yes/no] ",
         endpoint.url(),
         endpoint.region()
     );
     let mut answer = String::new();
-    let _ = stdin().lock().read_line(&mut answer);
-    if answer.trim() == "yes" { Ok(()) } else { Err(refused()) }
+    let _ = input.read_line(&mut answer);
+    answer.trim() == "yes"
 }
 
 /// A line on standard error with the progress of the copy.
-struct Progress {
+struct Progress<W> {
+    output: Mutex<W>,
     table: Mutex<(String, u64)>,
     items: AtomicU64,
     written: Mutex<Instant>,
     begin: Instant,
     is_terminal: bool,
+    interval: Duration,
 }
 
-impl Progress {
-    fn new() -> Progress {
+impl<W: Write> Progress<W> {
+    fn new(output: W, is_terminal: bool) -> Progress<W> {
         Progress {
+            output: Mutex::new(output),
             table: Mutex::default(),
             items: AtomicU64::new(0),
             written: Mutex::new(Instant::now()),
             begin: Instant::now(),
-            is_terminal: stderr().is_terminal(),
+            is_terminal,
+            interval: if is_terminal { TERMINAL_INTERVAL } else { LOG_INTERVAL },
         }
     }
 
@@ -291,15 +299,10 @@ impl Progress {
     }
 
     fn advance(&self, items: u64) {
-        let interval = if self.is_terminal {
-            TERMINAL_INTERVAL
-        } else {
-            LOG_INTERVAL
-        };
         let Ok(mut written) = self.written.try_lock() else {
             return;
         };
-        if written.elapsed() < interval {
+        if written.elapsed() < self.interval {
             return;
         }
         *written = Instant::now();
@@ -316,15 +319,21 @@ impl Progress {
         });
         let text = format!("{table}: {items} items{bar}");
         if self.is_terminal {
-            let _ = write!(stderr(), "\r\x1b[K{text}");
+            self.write(&format!("\r\x1b[K{text}"));
         } else {
-            let _ = writeln!(stderr(), "{text}");
+            self.write(&format!("{text}\n"));
         }
     }
 
     fn line(&self, text: &str) {
         let clear = if self.is_terminal { "\r\x1b[K" } else { "" };
-        let _ = writeln!(stderr(), "{clear}{text}");
+        self.write(&format!("{clear}{text}\n"));
+    }
+
+    fn write(&self, text: &str) {
+        if let Ok(mut output) = self.output.lock() {
+            let _ = output.write_all(text.as_bytes());
+        }
     }
 
     fn finish(&self, items: u64) {
@@ -358,6 +367,8 @@ mod tests {
             .unwrap();
         assert_eq!(command.sources, ["a.db", "T=b.csv"]);
         assert_eq!(command.caller, Some(("me".into(), "eu-west-1".into())));
+        let command = parsed("import", "a- b=c- --to d --from e f").unwrap().unwrap();
+        assert_eq!(command.sources, ["a-", "b=c-", "e", "f"]);
         for help in ["--help", "-h", "--from a -h"] {
             assert!(parsed("copy", help).unwrap().is_none(), "{help}");
         }
@@ -473,6 +484,31 @@ mod tests {
             ("import", "--to b", "a file to import is missing"),
             ("import", "a --to", "--to needs a value"),
             (
+                "import",
+                "a --to b --bogus",
+                "--bogus is not known; dynatwin import --help prints what is",
+            ),
+            ("import", "a --to b --bogus=c", "--bogus is not known"),
+            ("import", "a --to b -x", "-x is not known"),
+            ("import", "a --to b -", "- is not known"),
+            ("copy", "--from a --to b --", "-- is not known"),
+            ("copy", "--from=a --from=b --to c", "--from can be given once"),
+            (
+                "copy",
+                "--from a --to b --segments 0",
+                "--segments needs a positive number, not 0",
+            ),
+            (
+                "copy",
+                "--from a --to b --segments inf",
+                "--segments needs a positive number, not inf",
+            ),
+            (
+                "copy",
+                "--from a --to b --segments NaN",
+                "--segments needs a positive number, not NaN",
+            ),
+            (
                 "copy",
                 "--from a --to b --rate 0",
                 "--rate needs a number of items a second from 0.001 to 1000000000, not 0",
@@ -558,10 +594,20 @@ mod tests {
             ("backup", Ok(())),
             ("backup:new", Ok(())),
             ("backup:", Ok(())),
+            (":1", hint(":1", "http://:1")),
+            ("backup:65535", hint("backup:65535", "http://backup:65535")),
+            ("backup:65536", Ok(())),
             (".", Ok(())),
         ] {
             assert_eq!(check_directory(name), expect, "{name}");
         }
+        // One that exists is a directory, whatever its name.
+        let name = format!("dynatwin-directory-{}:1", std::process::id());
+        assert!(check_directory(&name).is_err());
+        std::fs::create_dir(&name).unwrap();
+        let checked = check_directory(&name);
+        std::fs::remove_dir(&name).unwrap();
+        assert_eq!(checked, Ok(()));
         let command = parsed("copy", "--from http://localhost:1 --to localhost:2")
             .unwrap()
             .unwrap();
@@ -721,5 +767,171 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The defaults are those that the help prints.
+    #[test]
+    fn defaults_are_those_of_the_help() {
+        let command = parsed("copy", "--from a --to b").unwrap().unwrap();
+        for (flag, default) in [
+            (
+                "segments of the parallel Scan of each table",
+                command.options.segments.to_string(),
+            ),
+            ("copy this table; repeatable", "all tables".to_owned()),
+            (
+                "write at most N items a second, from 0.001 to 1000000000",
+                "no limit".to_owned(),
+            ),
+        ] {
+            assert!(HELP.contains(&format!("{flag} ({default})")), "{flag}: {default}");
+        }
+        assert!(command.options.tables.is_empty() && command.options.rate.is_none());
+    }
+
+    /// Only the whole word confirms.
+    #[test]
+    fn a_destination_is_confirmed_by_the_word_yes() {
+        let endpoint = Endpoint::new("http://192.0.2.1:8000", |name| Some(name.to_owned())).unwrap();
+        for (answer, expected) in [
+            ("yes\n", true),
+            ("yes\r\n", true),
+            ("  yes\n", true),
+            ("yes", true),
+            ("yes\nno\n", true),
+            ("no\n", false),
+            ("no\nyes\n", false),
+            ("y\n", false),
+            ("Yes\n", false),
+            ("yes yes\n", false),
+            ("\n", false),
+            ("", false),
+        ] {
+            let mut printed = Vec::new();
+            let found = is_confirmed(&endpoint, &mut answer.as_bytes(), &mut printed);
+            assert_eq!(found, expected, "{answer:?}");
+            assert_eq!(
+                String::from_utf8(printed).unwrap(),
+                "Create tables and write items at http://192.0.2.1:8000/ (region AWS_REGION)? [yes/no] "
+            );
+        }
+    }
+
+    /// What a copy with these events prints, with a line of progress for each `Copied` or for none.
+    fn printed(events: &[CopyEvent<'_>], is_terminal: bool, interval: Duration) -> String {
+        let progress = Progress {
+            interval,
+            ..Progress::new(Vec::new(), is_terminal)
+        };
+        events.iter().for_each(|event| progress.report(event));
+        String::from_utf8(progress.output.into_inner().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn progress_is_a_line_with_a_bar() {
+        for (about, copied, expected) in [
+            (0, &[25][..], "25 items"),
+            (200, &[1], "1 items [....................] 0% of about 200"),
+            (200, &[9], "9 items [....................] 4% of about 200"),
+            (200, &[10], "10 items [#...................] 5% of about 200"),
+            (200, &[25, 25], "50 items [#####...............] 25% of about 200"),
+            (200, &[199], "199 items [###################.] 99% of about 200"),
+            (200, &[200], "200 items [####################] 100% of about 200"),
+            (200, &[200, 100], "300 items [####################] 100% of about 200"),
+            (1, &[1], "1 items [####################] 100% of about 1"),
+        ] {
+            let mut events = vec![CopyEvent::Begins { table: "Orders", about }];
+            events.extend(copied.iter().map(|items| CopyEvent::Copied { items: *items }));
+            let log = printed(&events, false, Duration::ZERO);
+            assert_eq!(log.lines().count(), copied.len(), "{log}");
+            assert!(log.ends_with(&format!("Orders: {expected}\n")), "{log}");
+            // On a terminal each line replaces the one before.
+            let terminal = printed(&events, true, Duration::ZERO);
+            let lines = log.lines().map(|line| format!("\r\x1b[K{line}"));
+            assert_eq!(terminal, lines.collect::<String>());
+            for is_terminal in [false, true] {
+                assert_eq!(printed(&events, is_terminal, Duration::MAX), "", "{about}");
+            }
+        }
+        assert_eq!(Progress::new(Vec::new(), true).interval, TERMINAL_INTERVAL);
+        assert_eq!(Progress::new(Vec::new(), false).interval, LOG_INTERVAL);
+    }
+
+    /// A line of progress is not written before the interval since the last one has passed.
+    #[test]
+    fn lines_of_progress_have_an_interval() {
+        let interval = Duration::from_mins(1);
+        let Some(earlier) = Instant::now().checked_sub(interval) else {
+            eprintln!("this machine has run for less than a minute: nothing is tested");
+            return;
+        };
+        let progress = Progress {
+            interval,
+            ..Progress::new(Vec::new(), false)
+        };
+        progress.report(&CopyEvent::Begins { table: "Tab", about: 0 });
+        for items in [1, 2, 4, 8] {
+            if items != 2 {
+                *progress.written.lock().unwrap() = earlier;
+            }
+            progress.report(&CopyEvent::Copied { items });
+        }
+        progress.report(&CopyEvent::Copied { items: 16 });
+        let log = String::from_utf8(progress.output.into_inner().unwrap()).unwrap();
+        assert_eq!(log, "Tab: 1 items\nTab: 7 items\nTab: 15 items\n");
+    }
+
+    /// Each table has its own number of items, and the copy ends with that of all.
+    #[test]
+    fn the_end_of_each_table_is_printed() {
+        let events = [
+            CopyEvent::Begins { table: "Aaa", about: 2 },
+            CopyEvent::Copied { items: 2 },
+            CopyEvent::Done {
+                table: "Aaa",
+                items: 2,
+                checksum: Some(0xab),
+            },
+            CopyEvent::Note {
+                text: "Bbb already exists",
+            },
+            CopyEvent::Begins { table: "Bbb", about: 9 },
+            CopyEvent::Copied { items: 4 },
+            CopyEvent::Copied { items: 1 },
+            // Resumed: the table has more items than are copied now.
+            CopyEvent::Done {
+                table: "Bbb",
+                items: 9,
+                checksum: Some(u64::MAX),
+            },
+            CopyEvent::Begins { table: "Ccc", about: 0 },
+            CopyEvent::Done {
+                table: "Ccc",
+                items: 0,
+                checksum: None,
+            },
+        ];
+        let lines = [
+            "Aaa: 2 items copied; both sides have 2 items with checksum 00000000000000ab",
+            "Bbb already exists",
+            "Bbb: 5 items copied; both sides have 9 items with checksum ffffffffffffffff",
+            "Ccc: 0 items copied",
+        ];
+        for (is_terminal, begin) in [(false, ""), (true, "\r\x1b[K")] {
+            let expected = lines.map(|line| format!("{begin}{line}\n")).concat();
+            assert_eq!(printed(&events, is_terminal, Duration::MAX), expected);
+            let progress = Progress::new(Vec::new(), is_terminal);
+            progress.finish(16);
+            let end = String::from_utf8(progress.output.into_inner().unwrap()).unwrap();
+            assert!(
+                end.starts_with(&format!("{begin}16 items in ")) && end.ends_with(" s\n"),
+                "{end}"
+            );
+        }
+        let of_second = printed(&events, false, Duration::ZERO);
+        assert!(
+            of_second.contains("\nBbb: 5 items [###########.........] 55% of about 9\n"),
+            "{of_second}"
+        );
     }
 }

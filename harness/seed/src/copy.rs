@@ -467,3 +467,195 @@ fn hash(item: Item) -> Result<u64, String> {
         .bytes(attributes::Item::new(&attributes).json())
         .finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that is removed on drop, with those beside it.
+    struct State(PathBuf);
+
+    impl State {
+        fn new(name: &str) -> State {
+            let folder = std::env::temp_dir().join(format!("dynatwin-state-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(&folder).unwrap();
+            State(folder.join("state.json"))
+        }
+
+        fn saved(&self) -> Option<String> {
+            fs::read_to_string(&self.0).ok()
+        }
+    }
+
+    impl Drop for State {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(self.0.parent().unwrap());
+        }
+    }
+
+    /// The progress is saved when a segment is done, and otherwise when the interval has passed since it was last saved.
+    #[test]
+    fn progress_is_saved_after_an_interval() {
+        let Some(earlier) = Instant::now().checked_sub(SAVE_INTERVAL) else {
+            eprintln!("this machine has run for less than a second: nothing is tested");
+            return;
+        };
+        let later = Instant::now() + Duration::from_hours(1);
+        let after = |key: &str| Segment::After(Some(json!({"id": {"S": key}})));
+        let file = State::new("interval");
+        let progress = Progress::open(Some(&file.0)).unwrap();
+        assert_eq!(progress.segments("Tab", 3).len(), 3);
+        for (last_saved, segment, to, is_saved) in [
+            (later, 1, after("a"), None),
+            (
+                earlier,
+                0,
+                after("b"),
+                Some(r#"{"Tab":[{"id":{"S":"b"}},{"id":{"S":"a"}},null]}"#),
+            ),
+            (
+                later,
+                0,
+                after("c"),
+                Some(r#"{"Tab":[{"id":{"S":"b"}},{"id":{"S":"a"}},null]}"#),
+            ),
+            (
+                later,
+                1,
+                Segment::Done,
+                Some(r#"{"Tab":[{"id":{"S":"c"}},"done",null]}"#),
+            ),
+            (later, 0, after("d"), Some(r#"{"Tab":[{"id":{"S":"c"}},"done",null]}"#)),
+        ] {
+            progress.tables.lock().unwrap().1 = last_saved;
+            progress.set("Tab", segment, to).unwrap();
+            assert_eq!(file.saved().as_deref(), is_saved);
+            assert_ne!(progress.tables.lock().unwrap().1, earlier);
+        }
+        progress.forget("Tab").unwrap();
+        assert_eq!(file.saved().as_deref(), Some("{}"));
+        progress.finish().unwrap();
+        progress.finish().unwrap();
+        assert_eq!(fs::read_dir(file.0.parent().unwrap()).unwrap().count(), 0);
+        let without = Progress::open(None).unwrap();
+        without.segments("Tab", 1);
+        assert_eq!(
+            (without.set("Tab", 0, Segment::Done), without.finish()),
+            (Ok(()), Ok(()))
+        );
+    }
+
+    /// A state is replaced as a whole, so that a copy that is killed while it saves leaves the state before.
+    #[test]
+    #[cfg(unix)]
+    fn a_state_is_replaced_as_a_whole() {
+        let file = State::new("replaced");
+        fs::write(&file.0, r#"{"Tab": [null]}"#).unwrap();
+        let before = file.0.with_file_name("before");
+        fs::hard_link(&file.0, &before).unwrap();
+        let progress = Progress::open(Some(&file.0)).unwrap();
+        progress.set("Tab", 0, Segment::Done).unwrap();
+        assert_eq!(file.saved().as_deref(), Some(r#"{"Tab":["done"]}"#));
+        assert_eq!(fs::read_to_string(before).unwrap(), r#"{"Tab": [null]}"#);
+    }
+
+    #[test]
+    fn states_are_read_as_they_are_saved() {
+        let file = State::new("read");
+        let text = r#"{"Other":["done"],"Tab":["done",null,{"id":{"S":"a"}}]}"#;
+        fs::write(&file.0, text).unwrap();
+        let progress = Progress::open(Some(&file.0)).unwrap();
+        let segments = progress.segments("Tab", 7);
+        assert!(matches!(
+            segments.as_slice(),
+            [Segment::Done, Segment::After(None), Segment::After(Some(key))] if *key == json!({"id": {"S": "a"}})
+        ));
+        assert_eq!(progress.segments("New", 0).len(), 1);
+        progress.forget("New").unwrap();
+        assert_eq!(file.saved().as_deref(), Some(text));
+        for (text, message) in [
+            ("", "EOF while parsing"),
+            ("[]", "invalid type"),
+            (r#"{"Tab": 1}"#, "not the state of a copy"),
+        ] {
+            fs::write(&file.0, text).unwrap();
+            let error = Progress::open(Some(&file.0)).err().unwrap();
+            assert!(
+                error.starts_with(&format!("{}: {message}", file.0.display())),
+                "{error}"
+            );
+        }
+    }
+
+    /// The batches of a copy follow each other at its rate, and an idle one does not save up.
+    #[test]
+    fn a_pace_counts_items() {
+        let pace = Pace::new(1000.0);
+        assert_eq!(pace.interval, Duration::from_millis(1));
+        let next = || *pace.next.lock().unwrap();
+        let soon = Instant::now() + Duration::from_millis(3);
+        *pace.next.lock().unwrap() = soon;
+        pace.wait(25);
+        assert_eq!(next(), soon + Duration::from_millis(25));
+        assert!(Instant::now() >= soon);
+        if let Some(earlier) = soon.checked_sub(Duration::from_secs(1)) {
+            *pace.next.lock().unwrap() = earlier;
+            let begin = Instant::now();
+            pace.wait(2);
+            assert!(next() >= begin + Duration::from_millis(2));
+        }
+    }
+
+    /// Equal items have equal checksums, however their numbers and sets are written, and different items have others.
+    #[test]
+    fn checksums_of_items() {
+        let sum = |item: Json| hash(item.as_object().unwrap().clone()).unwrap();
+        let first =
+            json!({"id": {"S": "a"}, "n": {"N": "1.50"}, "s": {"SS": ["x", "y"]}, "m": {"M": {"a": {"NULL": true}}}});
+        let with = |member: &str, value: Json| {
+            let mut item = first.clone();
+            item[member] = value;
+            item
+        };
+        for same in [
+            with("n", json!({"N": "15e-1"})),
+            with("s", json!({"SS": ["y", "x"]})),
+            json!({"s": first["s"], "m": first["m"], "n": first["n"], "id": first["id"]}),
+        ] {
+            assert_eq!(sum(same.clone()), sum(first.clone()), "{same}");
+        }
+        for other in [
+            with("n", json!({"N": "1.51"})),
+            with("n", json!({"S": "1.50"})),
+            with("s", json!({"SS": ["x"]})),
+            with("s", json!({"L": [{"S": "x"}, {"S": "y"}]})),
+            with("m", json!({"M": {"a": {"BOOL": true}}})),
+            with("more", json!({"S": ""})),
+        ] {
+            assert_ne!(sum(other.clone()), sum(first.clone()), "{other}");
+        }
+    }
+
+    /// The other segments of a copy stop once one has failed.
+    #[test]
+    fn segments_stop_after_a_failure() {
+        let begin = Instant::now();
+        let run = |segment: usize, stop: &AtomicBool| {
+            if segment == 1 {
+                return Err("failed".to_owned());
+            }
+            while !stop.load(Ordering::Relaxed) {
+                assert!(
+                    begin.elapsed() < Duration::from_secs(10),
+                    "segment {segment} is not stopped"
+                );
+                thread::yield_now();
+            }
+            Ok(segment)
+        };
+        assert_eq!(each_segment(3, run), Err("failed".to_owned()));
+        let run = |segment: usize, stop: &AtomicBool| Ok((segment, stop.load(Ordering::Relaxed)));
+        assert_eq!(each_segment(3, run), Ok(vec![(0, false), (1, false), (2, false)]));
+    }
+}

@@ -375,7 +375,7 @@ fn tagged(node: Node, tag: Option<&str>) -> Result<Node, Problem> {
         "!Ref" => "Ref".to_owned(),
         "!Condition" => "Condition".to_owned(),
         _ => match tag.strip_prefix('!') {
-            Some(name) if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            Some(name) if name.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
                 format!("Fn::{name}")
             }
             _ => return Err(Problem::new(line, format!("the tag `{tag}` is not known"))),
@@ -447,6 +447,13 @@ mod tests {
             ("-1E5", number("-1E5")),
             ("1e", string("1e")),
             ("1e+", string("1e+")),
+            ("1ex", string("1ex")),
+            ("12e4a5", string("12e4a5")),
+            ("1e+x", string("1e+x")),
+            ("1e5.5", string("1e5.5")),
+            ("1E-7", number("1E-7")),
+            ("+", string("+")),
+            ("-.", string("-.")),
             ("1x", string("1x")),
             ("1.x", string("1.x")),
             ("--1", string("--1")),
@@ -477,11 +484,16 @@ mod tests {
 
     #[test]
     fn collections_have_a_greatest_depth() {
-        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let nested = |begin: &str, end: &str, depth: usize| format!("{}1{}", begin.repeat(depth), end.repeat(depth));
         for (depth, is_read) in [(DEPTH, true), (DEPTH + 1, false)] {
-            assert_eq!(yaml(&nested(depth)).is_ok(), is_read, "{depth}");
-            let objects = format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
-            assert_eq!(yaml(&objects).is_ok(), is_read, "{depth}");
+            for (begin, end) in [("[", "]"), ("{\"a\":", "}")] {
+                let text = nested(begin, end, depth);
+                for read in [json(&text), yaml(&text)] {
+                    let problem = read.err().map(|problem| problem.message);
+                    let expected = (!is_read).then(|| "collections are nested more than 128 levels deep".to_owned());
+                    assert_eq!(problem, expected, "{depth} of {begin}");
+                }
+            }
         }
     }
 
@@ -532,6 +544,30 @@ mod tests {
         );
     }
 
+    /// A member is merged unless there is one of its name, and stands behind the object's own.
+    #[test]
+    fn merged_objects_have_each_member_once() {
+        for (object, expected) in [
+            ("{<<: *a}", "x1 y1 z1"),
+            ("{<<: *a, x: 2}", "x2 y1 z1"),
+            ("{x: 2, <<: *a, y: 3}", "x2 y3 z1"),
+            ("{x: 2, y: 3, z: 4, <<: *a}", "x2 y3 z4"),
+            ("{w: 5, <<: *a}", "w5 x1 y1 z1"),
+            ("{<<: [*b, *a], y: 3}", "y3 z6 x1"),
+            ("{<<: [*a, *b]}", "x1 y1 z1"),
+            ("{<<: []}", ""),
+        ] {
+            let text = format!("a: &a {{x: 1, y: 1, z: 1}}\nb: &b {{y: 6, z: 6}}\nc: {object}\n");
+            let node = yaml(&text).unwrap();
+            let members = node.get("c").unwrap().object("it").unwrap().iter();
+            let members = members.map(|(name, node)| match &node.value {
+                Value::Number(number) => format!("{name}{number}"),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(members.collect::<Vec<_>>().join(" "), expected, "{object}");
+        }
+    }
+
     #[test]
     fn json_is_strict() {
         for text in [
@@ -560,6 +596,29 @@ mod tests {
         let long = yaml("a:\n  Fn::Sub: '${Stage}-x'\nb:\n  Fn::If: [C, {Ref: T}, 1]\n").unwrap();
         let without_lines = |node: &Node| format!("{node:?}").replace(|c: char| c.is_ascii_digit(), "");
         assert_eq!(without_lines(&short), without_lines(&long));
+    }
+
+    /// An alias stands for the last value with its anchor, and has the line at which it stands.
+    #[test]
+    fn aliases_stand_for_their_anchors() {
+        let node = yaml("- &a 1\n- &b 2\n- *b\n- *a\n- &a {x: *b}\n- *a\n- *b\n").unwrap();
+        let number = |text: &str| Value::Number(text.into());
+        let object = |line: usize| object([("x", Node::new(line, number("2")))]);
+        let expected = [
+            number("1"),
+            number("2"),
+            number("2"),
+            number("1"),
+            object(5),
+            object(5),
+            number("2"),
+        ];
+        let found = node
+            .list("it")
+            .unwrap()
+            .iter()
+            .map(|node| (node.line, node.value.clone()));
+        assert_eq!(found.collect::<Vec<_>>(), (1..).zip(expected).collect::<Vec<_>>());
     }
 
     #[test]
@@ -594,6 +653,9 @@ mod tests {
             (yaml, "a: *b", 1, "YAML"),
             (yaml, "a: 1\n---\nb: 2", 2, "more than one YAML document"),
             (yaml, "a: !!python/object x", 1, "is not known"),
+            (yaml, "b: 1\na: !foo-bar x", 2, "the tag `!foo-bar` is not known"),
+            (yaml, "a: !Sub_ x", 1, "the tag `!Sub_` is not known"),
+            (yaml, "a: !<x> y", 1, "the tag `x` is not known"),
             (yaml, &bomb, 5, "aliases add more than"),
         ];
         for (parse, text, line, message) in cases {
@@ -665,6 +727,43 @@ mod tests {
             ("1\n 2\n", Value::String("1 2".into())),
         ] {
             assert_eq!(yaml(text).unwrap().value, expected, "{text}");
+        }
+    }
+
+    /// A member that is given twice is refused, at least in objects of up to a thousand members.
+    #[test]
+    fn members_of_large_objects_are_given_once() {
+        for count in [1, 2, 500, 999] {
+            let names = (1..count).map(|at| format!("\"m{at}\": 0,\n"));
+            let names: String = names.collect();
+            for (name, is_read) in [("other", true), ("first", false)] {
+                let text = format!("{{\"first\": 0,\n{names}\"{name}\": 0}}");
+                for read in [json(&text), yaml(&text)] {
+                    let problem = read.err().map(|problem| (problem.line, problem.message));
+                    let expected = (!is_read).then(|| (count + 1, "`first` occurs twice".to_owned()));
+                    assert_eq!(problem, expected, "{name} after {count}");
+                }
+            }
+        }
+    }
+
+    /// Aliases may add up to 100,000 values.
+    #[test]
+    fn aliases_add_a_limited_number_of_values() {
+        // An anchor of 1,000 values, and a list with aliases to it.
+        let members: Vec<String> = (0..999).map(|at| format!("m{at}: 1")).collect();
+        for anchor in [
+            format!("&a [{}]", vec!["1"; 999].join(",")),
+            format!("&a {{{}}}", members.join(",")),
+            format!("&a [{{{}}}]", members[1..].join(",")),
+        ] {
+            for (count, is_read) in [(100, true), (101, false)] {
+                let aliases = vec!["*a"; count].join(",");
+                let read = yaml(&format!("a: {anchor}\nb: [{aliases}]\n"));
+                let problem = read.err().map(|problem| (problem.line, problem.message));
+                let expected = (!is_read).then(|| (2, "aliases add more than 100000 values".to_owned()));
+                assert_eq!(problem, expected, "{count} of {}", &anchor[..20]);
+            }
         }
     }
 }

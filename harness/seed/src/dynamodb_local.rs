@@ -239,3 +239,212 @@ fn rows(path: PathBuf, file: String, table: String) -> Receiver<ReadItem> {
     });
     receiver
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that is removed on drop.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("dynatwin-local-{}-{name}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const SCHEMA: &str = "
+        CREATE TABLE dm (TableName TEXT, ReadCapacityUnits INTEGER, WriteCapacityUnits INTEGER, TableInfo BLOB,
+            BillingMode INTEGER, DeletionProtectionEnabled INTEGER);
+        CREATE TABLE sm (StreamID TEXT, StreamStatus TEXT, TableName TEXT, StreamInfo BLOB);
+        CREATE TABLE \"T\" (ObjectJSON BLOB);
+    ";
+
+    /// A database with the table `T`, of whose row these columns are given as SQL, and with the rows of further statements.
+    fn database(folder: &Folder, columns: [&str; 4], info: &Json, more: &str) -> PathBuf {
+        let path = folder.0.join("x.db");
+        let _ = std::fs::remove_file(&path);
+        let connection = Connection::open(&path).unwrap();
+        let [read, write, mode, protection] = columns;
+        let row =
+            format!("INSERT INTO dm VALUES ('T', {read}, {write}, CAST('{info}' AS BLOB), {mode}, {protection});");
+        connection.execute_batch(&format!("{SCHEMA}{row}{more}")).unwrap();
+        path
+    }
+
+    /// The description of a table with an index and this member.
+    fn info(more: &Json) -> Json {
+        let key = json!({"AttributeName": "id", "AttributeType": "S"});
+        let index = json!({"IndexName": "i", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}});
+        let mut info = json!({"Attributes": [key], "LSIList": [], "GSIList": [index],
+            "SQLiteIndex": {"": [{"DynamoDBAttribute": key, "KeyType": "HASH"}]}});
+        for (name, value) in more.as_object().unwrap() {
+            info[name] = value.clone();
+        }
+        info
+    }
+
+    /// Each column of a table's row has its member, or a default.
+    #[test]
+    fn columns_are_members_of_the_table() {
+        let folder = Folder::new("columns");
+        let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+        let provisioned =
+            |read, write| json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(read, write)});
+        let protected = json!({"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true});
+        let on_demand = json!({"BillingMode": "PAY_PER_REQUEST"});
+        for (columns, expected) in [
+            (["3", "4", "0", "'null'"], provisioned(3, 4)),
+            (["3", "NULL", "0", "'null'"], provisioned(3, 1)),
+            (["NULL", "4", "NULL", "NULL"], provisioned(1, 4)),
+            (["NULL", "NULL", "2", "'false'"], provisioned(1, 1)),
+            (["3", "4", "1", "'null'"], on_demand.clone()),
+            (["0", "0", "1", "NULL"], on_demand.clone()),
+            (["0", "0", "1", "'true'"], protected),
+            (["0", "0", "1", "'false'"], on_demand.clone()),
+            (["0", "0", "1", "1"], on_demand),
+        ] {
+            let path = database(&folder, columns, &info(&json!({})), "");
+            let mut expected = expected;
+            let mut index = info(&json!({}))["GSIList"][0].clone();
+            if expected["BillingMode"] == "PAY_PER_REQUEST" {
+                index.as_object_mut().unwrap().remove("ProvisionedThroughput");
+            }
+            expected["GlobalSecondaryIndexes"] = json!([index]);
+            expected["TableName"] = "T".into();
+            expected["KeySchema"] = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+            expected["AttributeDefinitions"] = json!([{"AttributeName": "id", "AttributeType": "S"}]);
+            let seed = read(&path).unwrap();
+            assert_eq!(seed.tables.len(), 1);
+            assert_eq!(Json::Object(seed.tables[0].create.clone()), expected, "{columns:?}");
+            assert_eq!((seed.tables[0].line, seed.tables[0].time_to_live.as_deref()), (0, None));
+        }
+        let columns = ["0", "0", "1", "'null'"];
+        let stream = |status: &str, view: &str| {
+            format!(
+                "INSERT INTO sm VALUES ('{status}{view}', '{status}', 'T', CAST('{{\"streamViewType\":\"{view}\"}}' AS BLOB));"
+            )
+        };
+        for (streams, view) in [
+            (String::new(), None),
+            (stream("ENABLED", "KEYS_ONLY"), Some("KEYS_ONLY")),
+            (stream("DISABLED", "KEYS_ONLY"), None),
+            (
+                stream("DISABLED", "KEYS_ONLY") + &stream("ENABLED", "NEW_IMAGE"),
+                Some("NEW_IMAGE"),
+            ),
+            (stream("ENABLED", "KEYS_ONLY").replace("'T'", "'U'"), None),
+        ] {
+            let lists = json!({"GSIList": [], "LSIList": null, "TimeToLiveAttributeName": "expires"});
+            let path = database(&folder, columns, &info(&lists), &streams);
+            let table = read(&path).unwrap().tables.remove(0);
+            let expected = view.map(|view| json!({"StreamEnabled": true, "StreamViewType": view}));
+            assert_eq!(table.create.get("StreamSpecification"), expected.as_ref(), "{streams}");
+            assert_eq!(table.time_to_live.as_deref(), Some("expires"));
+            for list in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"] {
+                assert_eq!(table.create.get(list), None, "{list}");
+            }
+        }
+    }
+
+    /// Items have no line; an invalid one ends them with an error that names the table.
+    #[test]
+    fn rows_are_items() {
+        let folder = Folder::new("rows");
+        let rows = |values: &[&str]| {
+            let rows = values.iter().map(|value| format!("INSERT INTO T VALUES ({value});"));
+            rows.collect::<String>()
+        };
+        let (first, second) = (
+            r#"CAST('{"id":{"S":"a"}}' AS BLOB)"#,
+            r#"CAST('{"id":{"S":"b"}}' AS BLOB)"#,
+        );
+        for (values, count, error) in [
+            (&[][..], 0, None),
+            (&[first, second], 2, None),
+            (
+                &[first, "CAST('{' AS BLOB)", second],
+                1,
+                Some("table T: an item is not JSON: "),
+            ),
+            (
+                &[first, "CAST('[]' AS BLOB)", second],
+                1,
+                Some("table T: an item is not an object"),
+            ),
+            (&["1", second], 0, Some("table T: ")),
+        ] {
+            let path = database(&folder, ["0", "0", "1", "NULL"], &info(&json!({})), &rows(values));
+            let mut read: Vec<_> = read(&path).unwrap().items.remove(0).items.collect();
+            let last = read.pop_if(|item| item.is_err()).map(|item| item.unwrap_err());
+            let begin = error.map(|error| format!("{}: {error}", path.display()));
+            match (&last, &begin) {
+                (Some(last), Some(begin)) => assert!(last.to_string().starts_with(begin), "{last}"),
+                _ => assert_eq!(last.is_some(), begin.is_some(), "{values:?}"),
+            }
+            assert_eq!(read.len(), count, "{values:?}");
+            for (item, id) in read.into_iter().zip(["a", "b"]) {
+                let item = item.unwrap();
+                let attributes = json!({"id": {"S": id}}).as_object().unwrap().clone();
+                assert_eq!((item.line, item.attributes), (0, Attributes::Typed(attributes)));
+            }
+        }
+    }
+
+    #[test]
+    fn other_databases_are_refused() {
+        let folder = Folder::new("others");
+        let columns = ["0", "0", "1", "NULL"];
+        for (info, message) in [
+            (json!([]), "table T: TableInfo is a list, not an object"),
+            (json!({}), "table T: the table T has no KeySchema"),
+            (json!({"SQLiteIndex": {}}), "table T: TableInfo has no key"),
+        ] {
+            let path = database(&folder, columns, &info, "");
+            let error = read(&path).unwrap_err();
+            assert_eq!(error.to_string(), format!("{}: {message}", path.display()));
+        }
+        let path = database(&folder, columns, &info(&json!({})), "DROP TABLE dm;");
+        assert!(
+            read(&path)
+                .unwrap_err()
+                .message()
+                .starts_with("not a database of DynamoDB Local: ")
+        );
+    }
+
+    /// Files of a directory are those that end in `.db` and begin as a database.
+    #[test]
+    fn databases_of_a_directory() {
+        let folder = Folder::new("directory");
+        assert!(dynamodb_local_files(&folder.0).is_empty());
+        for (name, text) in [
+            ("e.db", &b"SQLite format 3\0"[..]),
+            ("a.db", b"SQLite format 3\0 and more"),
+            ("d.db", b"SQLite format 3\0"),
+            ("b.db", b"SQLite format 3\0"),
+            ("f.db", b"SQLite format 3\0"),
+            ("exact.sqlite", b"SQLite format 3\0"),
+            ("db", b"SQLite format 3\0"),
+            ("other.db", b"SQLite format 4\0"),
+            ("short.db", b"SQLite format 3"),
+            ("empty.db", b""),
+        ] {
+            std::fs::write(folder.0.join(name), text).unwrap();
+        }
+        std::fs::create_dir(folder.0.join("c.db")).unwrap();
+        let expected = ["a.db", "b.db", "d.db", "e.db", "f.db"].map(|name| folder.0.join(name));
+        assert_eq!(dynamodb_local_files(&folder.0), expected);
+        assert!(dynamodb_local_files(&folder.0.join("a.db")).is_empty());
+    }
+}

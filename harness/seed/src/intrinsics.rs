@@ -588,7 +588,14 @@ Conditions:
         let found = |text: &str| template.resolve(&yaml(text).unwrap());
         let unknown = "Fn::GetAtt of FunctionRole.Arn is not known before the stack exists";
         assert_eq!(found("!GetAtt FunctionRole.Arn").unwrap_err().message, unknown);
-        assert!(found("KMSMasterKeyId: !GetAtt FunctionRole.Arn").is_ok());
+        for text in [
+            "!GetAtt FunctionRole.Arn",
+            "!Ref FunctionRole",
+            "!Sub '${FunctionRole}'",
+            "[!Ref FunctionRole]",
+        ] {
+            assert!(found(&format!("KMSMasterKeyId: {text}")).is_ok(), "{text}");
+        }
     }
 
     /// Every operand of a condition counts, wherever it stands; CloudFormation allows up to ten.
@@ -675,6 +682,84 @@ Conditions:
                 assert_eq!(scalar(&found.unwrap()).unwrap(), expected, "{text}");
             }
             assert!(resolve(&format!("!Select [{count}, [{list}]]")).is_err());
+        }
+    }
+
+    /// Every other member must be known.
+    #[test]
+    fn values_with_an_effect_are_known() {
+        let root = yaml(TEMPLATE).unwrap();
+        let template = Template::new(&root).unwrap();
+        for member in ["TableName", "KMSMasterKey", "StreamArn", "kmsMasterKeyId"] {
+            for (value, message) in [
+                ("!Ref Key", "`Key` is not known before the stack exists"),
+                ("!Ref Given", "the parameter Given has no default value"),
+                ("!ImportValue x", "Fn::ImportValue is not supported"),
+            ] {
+                for text in [
+                    format!("{member}: {value}"),
+                    format!("a: [{{b: 1, {member}: {{c: [{value}]}}}}]"),
+                ] {
+                    let problem = template.resolve(&yaml(&text).unwrap()).unwrap_err();
+                    assert_eq!(problem.message, message, "{text}");
+                }
+            }
+        }
+        let beside = "{KMSMasterKeyId: !Ref Key, SSEType: !Ref Given}";
+        let problem = template.resolve(&yaml(beside).unwrap()).unwrap_err();
+        assert_eq!(problem.message, "the parameter Given has no default value");
+    }
+
+    /// Values, functions and conditions have a greatest depth.
+    #[test]
+    fn templates_have_a_greatest_depth() {
+        let too_deep = "functions are nested too deeply";
+        let nested = |begin: &str, value: &str, end: &str, depth: usize| {
+            format!("{}{value}{}", begin.repeat(depth), end.repeat(depth))
+        };
+        for (text, expected) in [
+            (nested("[", "a", "]", 127), None),
+            (nested("[", "a", "]", 128), Some(too_deep)),
+            (nested("{a: ", "a", "}", 127), None),
+            (nested("{a: ", "a", "}", 128), Some(too_deep)),
+            (
+                nested("!Split ['', ", "a", "]", 127),
+                Some("a list stands where a string is expected"),
+            ),
+            (nested("!Split ['', ", "a", "]", 128), Some(too_deep)),
+            // Values that need not be known are searched for references, at most as deeply.
+            (
+                format!("KMSMasterKeyId: [{}]", nested("!Split ['', ", "!Ref Key", "]", 63)),
+                None,
+            ),
+            (
+                format!("KMSMasterKeyId: {}", nested("!Split ['', ", "!Ref Key", "]", 64)),
+                Some(too_deep),
+            ),
+            (
+                format!("KMSMasterKeyId: {}", nested("!Join ['', [", "!Ref Key", "]]", 42)),
+                None,
+            ),
+            (
+                format!("KMSMasterKeyId: {}", nested("!Join ['', [", "!Ref Key", "]]", 43)),
+                Some(too_deep),
+            ),
+        ] {
+            let found = resolve(&text).err().map(|problem| problem.message);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+        for (count, expected) in [(DEPTH, Ok(true)), (DEPTH + 1, Err("conditions are nested too deeply"))] {
+            let chain = (1..count).map(|at| format!("  C{at}: {{Condition: C{}}}\n", at + 1));
+            let chain: String = chain.collect();
+            let text = format!("Conditions:\n{chain}  C{count}: !Equals [a, a]\n");
+            let not = "!Not [".repeat(count - 1) + "!Equals [a, a]" + &"]".repeat(count - 1);
+            let text = format!("{text}  Nested: {not}\n");
+            let root = yaml(&text).unwrap();
+            let template = Template::new(&root).unwrap();
+            let holds = |name: &str| template.holds(name, &root).map_err(|problem| problem.message);
+            let expected = expected.map_err(str::to_owned);
+            assert_eq!(holds("C1"), expected, "{count}");
+            assert_eq!(holds("Nested"), expected.clone().map(|_| count % 2 == 1), "{count}");
         }
     }
 }

@@ -12,12 +12,10 @@ use crate::seed::{Attributes, Item, Items, Seed, SeedItem};
 /// The longest line of a file with an item on each: an item of 400 KB, in base64 and escaped.
 const LONGEST_LINE: u64 = 16 << 20;
 
-const TYPES: [&str; 10] = ["B", "BOOL", "BS", "L", "M", "N", "NS", "NULL", "S", "SS"];
-
 /// An item in DynamoDB's form, or of plain JSON if not every attribute has a type.
 pub(crate) fn item(node: &Node) -> Result<Item, Problem> {
     let members = node.object("an item")?;
-    if !members.is_empty() && members.iter().all(|(_, value)| is_typed(value)) {
+    if members.iter().all(|(_, value)| is_typed(value)) {
         typed(node)
     } else {
         let attributes = members.iter().map(|(name, value)| Ok((name.clone(), marshal(value)?)));
@@ -46,17 +44,16 @@ fn is_typed(node: &Node) -> bool {
     let [(kind, value)] = members.as_slice() else {
         return false;
     };
-    TYPES.contains(&kind.as_str())
-        && match (kind.as_str(), &value.value) {
-            ("S" | "N" | "B", Value::String(_)) => true,
-            ("BOOL" | "NULL", Value::Bool(_)) => true,
-            ("SS" | "NS" | "BS", Value::Array(elements)) => {
-                elements.iter().all(|element| matches!(element.value, Value::String(_)))
-            }
-            ("L", Value::Array(elements)) => elements.iter().all(is_typed),
-            ("M", Value::Object(members)) => members.iter().all(|(_, member)| is_typed(member)),
-            _ => false,
+    match (kind.as_str(), &value.value) {
+        ("S" | "N" | "B", Value::String(_)) => true,
+        ("BOOL" | "NULL", Value::Bool(_)) => true,
+        ("SS" | "NS" | "BS", Value::Array(elements)) => {
+            elements.iter().all(|element| matches!(element.value, Value::String(_)))
         }
+        ("L", Value::Array(elements)) => elements.iter().all(is_typed),
+        ("M", Value::Object(members)) => members.iter().all(|(_, member)| is_typed(member)),
+        _ => false,
+    }
 }
 
 /// A plain value in DynamoDB's form.
@@ -234,6 +231,19 @@ mod tests {
                 r#"{"a": {"M": {"b": {"S": "x"}, "c": 1}}}"#,
                 r#"{"a": {"M": {"M": {"M": {"b": {"M": {"S": {"S": "x"}}}, "c": {"N": "1"}}}}}}"#,
             ),
+            // A name that is not one of a type.
+            (r#"{"a": {"X": "x"}}"#, r#"{"a": {"M": {"X": {"S": "x"}}}}"#),
+            (r#"{"a": {"s": "x"}}"#, r#"{"a": {"M": {"s": {"S": "x"}}}}"#),
+            (r#"{"a": {}}"#, r#"{"a": {"M": {}}}"#),
+            (r#"{"a": {"S": 1}}"#, r#"{"a": {"M": {"S": {"N": "1"}}}}"#),
+            (r#"{"a": {"N": 1}}"#, r#"{"a": {"M": {"N": {"N": "1"}}}}"#),
+            (r#"{"a": {"L": {}}}"#, r#"{"a": {"M": {"L": {"M": {}}}}}"#),
+            (r#"{"a": {"M": []}}"#, r#"{"a": {"M": {"M": {"L": []}}}}"#),
+            (
+                r#"{"a": {"NS": ["1"]}, "b": {"M": {}}, "c": {"L": []}}"#,
+                r#"{"a": {"NS": ["1"]}, "b": {"M": {}}, "c": {"L": []}}"#,
+            ),
+            ("{}", "{}"),
             (r#"{"a": {"BOOL": "true"}}"#, r#"{"a": {"M": {"BOOL": {"S": "true"}}}}"#),
             (
                 r#"{"a": {"S": "x", "N": "1"}}"#,
@@ -266,6 +276,20 @@ mod tests {
                     r#"the value of `id` is not in DynamoDB's form, such as {"S": "text"}"#,
                 )),
             ),
+            // The first request of each table tells what the document is.
+            (
+                r#"{"T": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}, {"id": "a"}]}"#,
+                Some(Err("the request is not a PutRequest with an Item")),
+            ),
+            (
+                r#"{"T": [{"id": "a"}, {"PutRequest": {"Item": {"id": {"S": "a"}}}}]}"#,
+                None,
+            ),
+            (
+                r#"{"T": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}], "U": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}]}"#,
+                Some(Ok(2)),
+            ),
+            ("[]", None),
             ("{}", None),
             (r#"{"T": []}"#, None),
             (r#"{"T": [{"id": "a"}]}"#, None),

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn texts_are_escaped() {
-        let text = r#"{"a\"b": "c\\d\n\"", "é": [1.50, 1e3, null, false, {}, []]}"#;
+        let text = r#"{"a\"b": "c\\d\n\"", "é": [1.50, 1e3, null, false, true, {}, [], [1, 2], {"b": 1, "c": true}]}"#;
         let same: serde_json::Value = serde_json::from_str(text).unwrap();
         for file in ["x.json", "x.yaml", "x.YML", "x"] {
             let json = to_json(file, text).unwrap_or_else(|error| panic!("{error}"));
@@ -137,6 +137,27 @@ mod tests {
                 "{file}: {json}"
             );
             assert!(json.contains("1.50") && json.contains("1e3"), "{file}: {json}");
+        }
+    }
+
+    /// Only a file that is named so is YAML.
+    #[test]
+    fn yaml_is_known_by_its_name() {
+        for (file, is_yaml) in [
+            ("x.yaml", true),
+            ("x.yml", true),
+            ("a/x.json.YAML", true),
+            ("x.json", false),
+            ("x.yaml.json", false),
+            ("yaml", false),
+            ("x", false),
+        ] {
+            assert_eq!(to_json(file, "a: [b]").is_ok(), is_yaml, "{file}");
+            assert_eq!(
+                to_json(file, r#"{"a": true}"#).as_deref(),
+                Ok(r#"{"a":true}"#),
+                "{file}"
+            );
         }
     }
 }

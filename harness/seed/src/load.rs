@@ -337,6 +337,8 @@ pub(crate) fn put(database: &dyn Database, table: &str, items: Vec<Item>) -> Res
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -351,6 +353,231 @@ mod tests {
             (1000, 10_000),
         ] {
             assert_eq!(backoff(attempt), Duration::from_millis(millis), "attempt {attempt}");
+        }
+    }
+
+    /// A database that gives these answers to one operation, the last of them again and again, and empty ones to others. It
+    /// records the operations, the requests of this one, and the pauses.
+    struct Scripted {
+        operation: &'static str,
+        operations: Mutex<Vec<String>>,
+        answers: Mutex<Vec<Result<Json, CallError>>>,
+        requests: Mutex<Vec<Json>>,
+        pauses: Mutex<Vec<Duration>>,
+    }
+
+    impl Scripted {
+        fn new(operation: &'static str, answers: impl IntoIterator<Item = Result<Json, CallError>>) -> Scripted {
+            let mut answers: Vec<_> = answers.into_iter().collect();
+            answers.reverse();
+            Scripted {
+                operation,
+                operations: Mutex::default(),
+                answers: Mutex::new(answers),
+                requests: Mutex::default(),
+                pauses: Mutex::default(),
+            }
+        }
+
+        fn seen(self) -> (Vec<Json>, Vec<Duration>) {
+            (self.requests.into_inner().unwrap(), self.pauses.into_inner().unwrap())
+        }
+    }
+
+    impl Database for Scripted {
+        fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError> {
+            self.operations.lock().unwrap().push(operation.to_owned());
+            if operation != self.operation {
+                return Ok(json!({}));
+            }
+            self.requests.lock().unwrap().push(body.clone());
+            let mut answers = self.answers.lock().unwrap();
+            let last = answers.last().unwrap().clone();
+            if answers.len() > 1 {
+                answers.pop();
+            }
+            last
+        }
+
+        fn pause(&self, time: Duration) {
+            self.pauses.lock().unwrap().push(time);
+        }
+    }
+
+    fn error(code: &str) -> CallError {
+        CallError {
+            code: code.into(),
+            message: "m".into(),
+        }
+    }
+
+    fn table(line: usize) -> Table {
+        Table {
+            file: "x.json".into(),
+            line,
+            name: "T".into(),
+            create: json!({"TableName": "T"}).as_object().unwrap().clone(),
+            time_to_live: None,
+            recovery: None,
+            insights: Vec::new(),
+        }
+    }
+
+    /// The pauses of a request that is sent again this many times.
+    fn backoffs(count: u32) -> Vec<Duration> {
+        (0..count).map(backoff).collect()
+    }
+
+    /// A request that may succeed later is sent again up to ten times, after pauses that grow.
+    #[test]
+    fn transient_errors_are_retried() {
+        for (code, failures, retries, is_success) in [
+            ("ThrottlingException", 0, 0, true),
+            ("ThrottlingException", 1, 1, true),
+            ("", 3, 3, true),
+            ("InternalServerError", 10, 10, true),
+            ("ThrottlingException", 11, 10, false),
+            ("", 30, 10, false),
+            ("ValidationException", 1, 0, false),
+            ("AccessDeniedException", 3, 0, false),
+        ] {
+            let answers = (0..failures).map(|_| Err(error(code)));
+            let database = Scripted::new("Scan", answers.chain([Ok(json!({"Count": 1}))]));
+            let answer = send(&database, "Scan", &json!({"TableName": "T"}));
+            let expected = if is_success {
+                Ok(json!({"Count": 1}))
+            } else {
+                Err(error(code))
+            };
+            assert_eq!(answer, expected, "{failures} of {code}");
+            let (requests, pauses) = database.seen();
+            assert_eq!(
+                requests,
+                vec![json!({"TableName": "T"}); retries + 1],
+                "{failures} of {code}"
+            );
+            assert_eq!(pauses, backoffs(retries as u32), "{failures} of {code}");
+        }
+    }
+
+    /// What a batch leaves is sent again up to ten times, after pauses that grow.
+    #[test]
+    fn unprocessed_items_are_sent_again() {
+        let item = |id: &str| json!({"id": {"S": id}}).as_object().unwrap().clone();
+        let requests = |ids: &[&str]| {
+            let requests = ids.iter().map(|id| json!({"PutRequest": {"Item": item(id)}}));
+            Json::Array(requests.collect())
+        };
+        let left = |ids: &[&str]| Ok(json!({"UnprocessedItems": {"T": requests(ids)}}));
+        let batch = |ids: &[&str]| json!({"RequestItems": {"T": requests(ids)}});
+        for (answers, expected) in [
+            (vec![Ok(json!({"UnprocessedItems": {}}))], vec![batch(&["a", "b", "c"])]),
+            (vec![Ok(json!({}))], vec![batch(&["a", "b", "c"])]),
+            (vec![left(&[])], vec![batch(&["a", "b", "c"])]),
+            (
+                vec![left(&["b", "c"]), left(&["c"]), Ok(json!({"UnprocessedItems": {}}))],
+                vec![batch(&["a", "b", "c"]), batch(&["b", "c"]), batch(&["c"])],
+            ),
+        ] {
+            let database = Scripted::new("BatchWriteItem", answers);
+            assert_eq!(put(&database, "T", ["a", "b", "c"].map(item).to_vec()), Ok(()));
+            let (requests, pauses) = database.seen();
+            assert_eq!(pauses, backoffs(expected.len() as u32 - 1));
+            assert_eq!(requests, expected);
+        }
+        for (count, is_success) in [(ATTEMPTS, true), (ATTEMPTS + 1, false)] {
+            let answers = (0..count).map(|_| left(&["a"]));
+            let database = Scripted::new("BatchWriteItem", answers.chain([Ok(json!({}))]));
+            let written = put(&database, "T", vec![item("a")]);
+            let message = "ProvisionedThroughputExceededException: items stay unprocessed";
+            let expected = if is_success { Ok(()) } else { Err(message.to_owned()) };
+            assert_eq!(written.map_err(|error| error.to_string()), expected, "{count}");
+            let (requests, pauses) = database.seen();
+            assert_eq!((requests.len(), pauses), (11, backoffs(10)), "{count}");
+        }
+    }
+
+    /// A table is described every second until it is active, for ten minutes.
+    #[test]
+    fn a_load_waits_until_the_table_is_active() {
+        let status = |status: &str| Ok(json!({"Table": {"TableStatus": status}}));
+        for (waits, is_active) in [(0, true), (1, true), (3, true), (599, true), (600, false), (700, false)] {
+            let answers = (0..waits).map(|_| status("CREATING"));
+            let database = Scripted::new("DescribeTable", answers.chain([status("ACTIVE")]));
+            let created = create(&database, &table(1), &|_| ());
+            let message = "the table does not become active".to_owned();
+            let expected = if is_active { Ok(()) } else { Err(message) };
+            assert_eq!(created.map_err(|error| error.to_string()), expected, "{waits}");
+            let (requests, pauses) = database.seen();
+            let descriptions = if is_active { waits + 1 } else { 600 };
+            assert_eq!(requests, vec![json!({"TableName": "T"}); descriptions], "{waits}");
+            assert_eq!(pauses, vec![Duration::from_secs(1); waits.min(600)], "{waits}");
+        }
+    }
+
+    fn line(number: usize, id: usize) -> Line {
+        Line {
+            file: "x.json".into(),
+            number,
+            attributes: json!({"id": {"N": id.to_string()}}).as_object().unwrap().clone(),
+        }
+    }
+
+    fn keys() -> Keys {
+        Keys::of_description("T", &json!({"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}))
+    }
+
+    /// Items are sent as a batch; one that is refused or has a key twice is sent item by item.
+    #[test]
+    fn items_are_sent_as_a_batch() {
+        for (ids, answer, expected) in [
+            (&[][..], Ok(json!({})), &[][..]),
+            (&[1], Ok(json!({})), &["BatchWriteItem"]),
+            (&[1, 2, 3], Ok(json!({})), &["BatchWriteItem"]),
+            (&[1, 2, 1], Ok(json!({})), &["PutItem", "PutItem", "PutItem"]),
+            (
+                &[1, 2],
+                Err(error("ValidationException")),
+                &["BatchWriteItem", "PutItem", "PutItem"],
+            ),
+        ] {
+            let database = Scripted::new("BatchWriteItem", [answer]);
+            write(&database, &keys(), ids.iter().map(|id| line(1, *id)).collect()).unwrap();
+            assert_eq!(*database.operations.lock().unwrap(), expected, "{ids:?}");
+        }
+    }
+
+    /// A refused item or table is named with its file, and its line if the file has lines.
+    #[test]
+    fn refusals_name_the_line_of_a_file_that_has_lines() {
+        for (number, expected) in [
+            (
+                0,
+                [
+                    "x.json: ValidationException: m",
+                    "x.json: table T: ValidationException: m",
+                ],
+            ),
+            (
+                1,
+                [
+                    "x.json:1: ValidationException: m",
+                    "x.json:1: table T: ValidationException: m",
+                ],
+            ),
+            (
+                7,
+                [
+                    "x.json:7: ValidationException: m",
+                    "x.json:7: table T: ValidationException: m",
+                ],
+            ),
+        ] {
+            let database = Scripted::new("PutItem", [Ok(json!({})), Err(error("ValidationException"))]);
+            let refused = write(&database, &keys(), vec![line(3, 1), line(number, 1), line(9, 1)]);
+            assert_eq!(refused.unwrap_err().to_string(), expected[0]);
+            let refused = table(number).refused(&error("ValidationException"));
+            assert_eq!(refused.to_string(), expected[1]);
         }
     }
 }

@@ -327,3 +327,77 @@ pub(crate) fn json(node: &Node) -> Result<Json, Problem> {
         ),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::yaml;
+
+    /// The members of a table in YAML, in CreateTable's form.
+    fn read(text: &str) -> Result<Json, String> {
+        let members = members(&yaml(text).unwrap(), CREATE_TABLE, "a table");
+        members.map(Json::Object).map_err(|problem| problem.message)
+    }
+
+    /// Values are converted to the types of their members.
+    #[test]
+    fn members_have_types() {
+        let policy = r#"{"a":[1,"x",true,null,1.5]}"#;
+        for (text, expected) in [
+            ("TableName: ~", json!({})),
+            ("TableName: T", json!({"TableName": "T"})),
+            ("TableName: 007", json!({"TableName": "007"})),
+            (
+                "Tags: [{Key: a, Value: true}, {Key: 1.50, Value: False}]",
+                json!({"Tags": [{"Key": "a", "Value": "true"}, {"Key": "1.50", "Value": "false"}]}),
+            ),
+            ("Tags: [~, {Key: a, Value: ~}]", json!({"Tags": [{"Key": "a"}]})),
+            ("Tags: []", json!({"Tags": []})),
+            (
+                "DeletionProtectionEnabled: 'false'",
+                json!({"DeletionProtectionEnabled": false}),
+            ),
+            (
+                "StreamSpecification: {StreamEnabled: true}",
+                json!({"StreamSpecification": {"StreamEnabled": true}}),
+            ),
+            (
+                "WarmThroughput: {ReadUnitsPerSecond: '12', Status: ACTIVE}",
+                json!({"WarmThroughput": {"ReadUnitsPerSecond": 12}}),
+            ),
+            (
+                "ResourcePolicy: {a: [1, x, true, ~, 1.5]}",
+                json!({"ResourcePolicy": policy}),
+            ),
+            (
+                &format!("ResourcePolicy: '{policy}'"),
+                json!({"ResourcePolicy": policy}),
+            ),
+            (
+                "ResourcePolicy: {Account: 012}",
+                json!({"ResourcePolicy": r#"{"Account":"012"}"#}),
+            ),
+        ] {
+            assert_eq!(read(text), Ok(expected), "{text}");
+        }
+        for (text, message) in [
+            ("TableName: []", "TableName is a list, not a string"),
+            ("Tags: {}", "Tags is an object, not a list"),
+            ("Tags: [a]", "Tags is a string, not an object"),
+            ("Tags: [{Name: a}]", "`Name` is not a member of Tags"),
+            (
+                "DeletionProtectionEnabled: 1",
+                "DeletionProtectionEnabled is a number, not a boolean",
+            ),
+            (
+                "OnDemandThroughput: {MaxReadRequestUnits: 1.5}",
+                "MaxReadRequestUnits is `1.5`, not a whole number",
+            ),
+            ("[]", "a table is a list, not an object"),
+        ] {
+            assert_eq!(read(text), Err(message.to_owned()), "{text}");
+        }
+    }
+}

@@ -380,4 +380,47 @@ mod tests {
             assert_eq!(Json::Object(table.create), described(request), "{text}");
         }
     }
+
+    /// A table that is defined in two ways is named with the file and line of the second definition, if it has lines.
+    #[test]
+    fn tables_are_defined_once() {
+        let table = |file: &str, line: usize, key: &str| Table {
+            file: file.to_owned(),
+            line,
+            name: "Users".to_owned(),
+            create: json!({"TableName": "Users", "KeySchema": key})
+                .as_object()
+                .unwrap()
+                .clone(),
+            time_to_live: None,
+            recovery: None,
+            insights: Vec::new(),
+        };
+        for (second, expected) in [
+            (table("b.json", 1, "id"), None),
+            (
+                table("b.json", 1, "name"),
+                Some("b.json:1: table Users is defined differently in a.json"),
+            ),
+            (
+                table("b.json", 7, "name"),
+                Some("b.json:7: table Users is defined differently in a.json"),
+            ),
+            (
+                table("b.db", 0, "name"),
+                Some("b.db: table Users is defined differently in a.json"),
+            ),
+        ] {
+            let seed = |table: &Table| Seed {
+                tables: vec![table.clone()],
+                items: Vec::new(),
+            };
+            let mut defined = HashMap::new();
+            let first = table("a.json", 3, "id");
+            seed(&first).add_definitions(&mut defined).unwrap();
+            let found = seed(&second).add_definitions(&mut defined);
+            assert_eq!(found.err().map(|error| error.to_string()).as_deref(), expected);
+            assert_eq!(defined["Users"], first);
+        }
+    }
 }

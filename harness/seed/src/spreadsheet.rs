@@ -158,3 +158,67 @@ fn of_csv(file: &str, error: &csv::Error, lines: &mut Lines) -> Error {
         None => described,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of the items and the messages of errors, until the items end.
+    fn lines(text: impl AsRef<[u8]> + Send + 'static) -> Vec<Result<usize, String>> {
+        let items = read("x.csv", "T", io::Cursor::new(text)).unwrap().items;
+        let line = |item: SeedItem| item.line;
+        items
+            .map(|item| item.map(line).map_err(|error| error.to_string()))
+            .collect()
+    }
+
+    /// An error ends the items.
+    #[test]
+    fn nothing_is_read_after_an_error() {
+        for (text, error) in [
+            (
+                &b"id,v\na,1\nb\nc,3\n"[..],
+                "x.csv:3: CSV error: the record has 1 fields, and the header 2",
+            ),
+            (
+                b"id,v\na,1\nb,2,3\nc,3\n",
+                "x.csv:3: CSV error: the record has 3 fields, and the header 2",
+            ),
+            (
+                b"id,v\na,1\nb,\xff\nc,3\n",
+                "x.csv:3: CSV error: invalid utf-8: invalid UTF-8 in field 1 near byte index 0",
+            ),
+        ] {
+            assert_eq!(lines(text), [Ok(2), Err(error.to_owned())]);
+        }
+        for (text, expected) in [
+            ("id\na\nb\n", [Ok(2), Ok(3)]),
+            ("id\na\n\nb\n", [Ok(2), Ok(4)]),
+            ("\n\nid\na\n\n\nb", [Ok(4), Ok(7)]),
+            ("id\r\n\r\na\r\n\r\n\r\nb\r\n", [Ok(3), Ok(6)]),
+        ] {
+            assert_eq!(lines(text), expected, "{text:?}");
+        }
+        for (text, line) in [("id,id\n", 1), ("\nid,id\n", 2), ("\r\n\r\nid,id", 3), ("\n\n,\n", 3)] {
+            let error = read("x.csv", "T", text.as_bytes()).err().unwrap();
+            assert_eq!(error.line(), Some(line), "{text:?}");
+        }
+        let error = read("x.csv", "T", &b"id,\xff\na,1\n"[..]).err().unwrap().to_string();
+        assert!(error.starts_with("x.csv:1: CSV error: invalid utf-8"), "{error}");
+    }
+
+    /// Lines are counted in files that are read in several parts, also if one ends between a carriage return and a line feed.
+    #[test]
+    fn lines_of_long_files_are_counted() {
+        for end in ["\n", "\r\n", "\r"] {
+            for pad in 0..3 {
+                let rows = (0..3_000).map(|row| format!("{row:04},\"a{end}b\"{end}"));
+                let rows = rows.collect::<Vec<_>>().concat();
+                let text = format!("id,v{end}{}{rows}", end.repeat(pad));
+                let first = 2 + pad;
+                let expected: Vec<_> = (0..3_000).map(|row| Ok(first + 2 * row)).collect();
+                assert_eq!(lines(text), expected, "{end:?} {pad}");
+            }
+        }
+    }
+}

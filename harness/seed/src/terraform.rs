@@ -526,4 +526,58 @@ mod tests {
             assert_eq!(read.is_ok_and(|seed| seed.tables.len() == 1), is_read, "{depth}");
         }
     }
+
+    /// An index has throughput of its own unless Terraform writes that none is set, as 0 units.
+    #[test]
+    fn units_of_indexes() {
+        for (read, write, expected) in [
+            (
+                Some(1),
+                Some(1),
+                json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}),
+            ),
+            (
+                Some(1),
+                Some(0),
+                json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 0}),
+            ),
+            (
+                Some(0),
+                Some(1),
+                json!({"ReadCapacityUnits": 0, "WriteCapacityUnits": 1}),
+            ),
+            (Some(2), None, json!({"ReadCapacityUnits": 2})),
+            (Some(0), Some(0), Json::Null),
+            (None, None, Json::Null),
+        ] {
+            let index = json!({"name": "i", "hash_key": "id", "projection_type": "ALL", "read_capacity": read,
+                "write_capacity": write});
+            for (mode, expected) in [("PROVISIONED", &expected), ("PAY_PER_REQUEST", &Json::Null)] {
+                let more = json!({"billing_mode": mode, "read_capacity": 5, "write_capacity": 5,
+                    "global_secondary_index": [index]});
+                let table = tables(&with(minimal(), &more)).unwrap().remove(0);
+                let found = &table.create["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"];
+                assert_eq!(found, expected, "{mode} {index}");
+            }
+        }
+    }
+
+    /// Units in limits are positive: others stand for no limit.
+    #[test]
+    fn limits_are_positive() {
+        for (units, expected) in [
+            (json!(1), json!(1)),
+            (json!(0), Json::Null),
+            (json!(-1), Json::Null),
+            (json!(null), Json::Null),
+        ] {
+            let more =
+                json!({"billing_mode": "PAY_PER_REQUEST", "on_demand_throughput": [{"max_read_request_units": units}]});
+            let table = tables(&with(minimal(), &more)).unwrap().remove(0);
+            assert_eq!(
+                table.create["OnDemandThroughput"]["MaxReadRequestUnits"], expected,
+                "{units}"
+            );
+        }
+    }
 }

@@ -208,4 +208,65 @@ mod tests {
             assert_eq!(tables(&more).unwrap_err().message, message, "{more}");
         }
     }
+
+    /// A table is provisioned if it has units of both kinds.
+    #[test]
+    fn units_of_tables() {
+        for (units, expected) in [
+            (json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}), Some((1, 2))),
+            (
+                json!({"ReadCapacityUnits": "3", "WriteCapacityUnits": "4"}),
+                Some((3, 4)),
+            ),
+            (json!({"ReadCapacityUnits": 1}), None),
+            (json!({"WriteCapacityUnits": 1}), None),
+            (json!({}), None),
+        ] {
+            let settings = json!({"ProvisionedCapacitySettings": {"ProvisionedThroughput": units}});
+            let table = tables(&settings).unwrap().remove(0);
+            let throughput =
+                expected.map(|(read, write)| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write}));
+            assert_eq!(
+                table.create.get("ProvisionedThroughput"),
+                throughput.as_ref(),
+                "{units}"
+            );
+            let mode = expected.is_none().then(|| json!("PAY_PER_REQUEST"));
+            assert_eq!(table.create.get("BillingMode"), mode.as_ref(), "{units}");
+        }
+    }
+
+    /// Sample data are items in DynamoDB's form, at their lines.
+    #[test]
+    fn sample_data_are_items() {
+        let model = |data: &str| {
+            let key = r#"{"PartitionKey": {"AttributeName": "id", "AttributeType": "S"}}"#;
+            let text =
+                format!(r#"{{"DataModel": [{{"TableName": "T", "KeyAttributes": {key}, "TableData": {data}}}]}}"#);
+            read("x.json", &document::json(&text)?)
+        };
+        for (data, lines) in [
+            ("null", &[][..]),
+            ("[]", &[]),
+            (r#"[{"id": {"S": "a"}}]"#, &[1]),
+            ("[\n{\"id\": {\"S\": \"a\"}},\n\n{\"id\": {\"S\": \"b\"}}]", &[2, 4]),
+        ] {
+            let seed = model(data).unwrap();
+            let items = seed.items.into_iter().flat_map(|items| items.items);
+            let found: Vec<_> = items.map(|item| item.unwrap().line).collect();
+            assert_eq!((seed.tables.len(), found.as_slice()), (1, lines), "{data}");
+        }
+        for (data, line, message) in [
+            ("{}", 1, "TableData is an object, not a list"),
+            ("[\n1]", 2, "an item is a number, not an object"),
+            (
+                "[{},\n{\"id\": \"a\"}]",
+                2,
+                r#"the value of `id` is not in DynamoDB's form, such as {"S": "text"}"#,
+            ),
+        ] {
+            let problem = model(data).unwrap_err();
+            assert_eq!((problem.line, problem.message.as_str()), (line, message), "{data}");
+        }
+    }
 }

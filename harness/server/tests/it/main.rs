@@ -4,6 +4,7 @@
 mod binary;
 mod connections;
 mod control;
+mod copies;
 #[cfg(unix)]
 mod copy;
 #[cfg(unix)]
