@@ -193,6 +193,39 @@ accounts:
         std::fs::remove_file(&path).unwrap();
     }
 
+    /// What is wrong with a file begins with its name, and so do warnings about its policies.
+    #[test]
+    fn problems_of_access_name_the_file() {
+        let path = std::env::temp_dir().join(format!("dynatwin-warnings-{}.json", std::process::id()));
+        let file = path.to_str().unwrap();
+        let flags = Flags::of(&["--iam", file]);
+        let engine = engine(&flags);
+        let _ = std::fs::remove_file(&path);
+        let missing = configure_access(&flags, &engine).unwrap_err();
+        assert_eq!(missing, format!("{file}: No such file or directory (os error 2)"));
+        for (text, problem) in [
+            ("{", ""),
+            (r#"{"accounts": {"1": {}}}"#, ": "),
+            (r#"{"account": {}}"#, ": "),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = configure_access(&flags, &engine).unwrap_err();
+            assert!(error.starts_with(&format!("{file}{problem}")), "{text}: {error}");
+        }
+        let user = r#"{"accounts": {"123456789012": {"users": {"ann": {"policies": [{"Statement": [
+            {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"},
+            {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"}]}]}}}}}"#;
+        std::fs::write(&path, user).unwrap();
+        let warnings = configure_access(&flags, &engine).unwrap();
+        let expected = format!(
+            "{file}: accounts.123456789012.users.ann.policies.0, statement 2: UnknownAction: dynamodb:GetItems is not an action \
+             of DynamoDB, so it matches nothing."
+        );
+        assert_eq!(warnings, [expected]);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(configure_access(&Flags::of(&[]), &engine), Ok(vec![]));
+    }
+
     #[test]
     fn a_file_has_a_largest_size() {
         let path = std::env::temp_dir().join(format!("dynatwin-largest-{}", std::process::id()));

@@ -83,3 +83,46 @@ impl Backend for Engine {
         Controls::run_background_work(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dynatwin_engine::http::{AnswerHeaders, Delivery, StillDelay};
+
+    use super::*;
+
+    struct Teapot(Clock);
+
+    impl Backend for Teapot {
+        fn handle(&self, _: &HttpRequest<'_>) -> Answer {
+            Answer {
+                status: 418,
+                headers: AnswerHeaders::new(),
+                body: Vec::new(),
+                at: self.0.now(),
+                still: StillDelay::default(),
+                delivery: Delivery::Whole,
+                note: None,
+            }
+        }
+
+        fn clock(&self) -> &Clock {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn a_backend_that_only_answers_has_no_events_and_no_due_work() {
+        let teapot = Teapot(Clock::settable(Moment::START));
+        let request = HttpRequest {
+            method: "GET",
+            target: "/",
+            headers: &[],
+            body: b"",
+        };
+        assert!(!teapot.may_take_long(&request));
+        assert!(!teapot.has_events_after(0, Waker::noop()));
+        assert_eq!(teapot.run_background_work(), Moment::NEVER);
+        let (answer, durability) = teapot.handle_durably(&request);
+        assert_eq!((answer.status, durability.is_none()), (418, true));
+    }
+}

@@ -75,4 +75,20 @@ mod tests {
         drop(first);
         assert_eq!(budget.used.load(Relaxed), 0);
     }
+
+    #[test]
+    fn a_lease_of_any_size_can_be_refused() {
+        let budget = Budget::new(10);
+        let (mut first, mut second) = (budget.lease(), budget.lease());
+        assert_eq!(first.grow_to(1), Ok(()));
+        assert_eq!(second.grow_to(usize::MAX), Err(Exhausted));
+        assert_eq!(first.grow_to(usize::MAX), Err(Exhausted));
+        assert_eq!(budget.used.load(Relaxed), 1);
+        assert_eq!(second.grow_to(9), Ok(()));
+        assert_eq!(second.grow_to(9), Ok(()));
+        drop(second);
+        assert_eq!(budget.used.load(Relaxed), 1);
+        let mut nothing = Budget::new(0).lease();
+        assert_eq!((nothing.grow_to(0), nothing.grow_to(1)), (Ok(()), Err(Exhausted)));
+    }
 }

@@ -58,6 +58,9 @@ mod tests {
         }
         let none = connect_to_any([].into_iter(), timeout).unwrap_err();
         assert_eq!(none, "the host has no address");
-        assert!(connect("127.0.0.1", open.port(), timeout).is_ok());
+        let connected = connect("127.0.0.1", open.port(), timeout).unwrap();
+        assert_eq!(connected.peer_addr().unwrap(), open);
+        assert_eq!(connected.read_timeout().unwrap(), Some(timeout));
+        assert_eq!(connected.write_timeout().unwrap(), Some(timeout));
     }
 }

@@ -391,4 +391,51 @@ mod tests {
         }
         assert_eq!(request_name(Some(b"\xff"), "GET", "/"), "GET /");
     }
+
+    #[test]
+    fn each_known_header_has_its_position() {
+        let names = [
+            "x-amz-target",
+            "authorization",
+            "x-amz-date",
+            "content-type",
+            "accept-encoding",
+            "content-encoding",
+            "origin",
+        ];
+        let positions = names.map(|name| known_header(name.as_bytes()));
+        assert_eq!(positions, std::array::from_fn(Some));
+        assert_eq!(names.len(), KNOWN_HEADERS);
+        assert_eq!(known_header(b"host"), None);
+    }
+
+    #[test]
+    fn headers_are_read_alone_or_joined() {
+        let mut all = HeaderMap::new();
+        for (name, value) in [
+            ("origin", "http://a"),
+            ("x-two", "a"),
+            ("x-amz-target", "t"),
+            ("x-two", "b"),
+            ("origin", "http://b"),
+            ("x-one", "1"),
+            ("x-two", ""),
+            ("x-empty", ""),
+        ] {
+            all.append(name, HeaderValue::from_static(value));
+        }
+        let head = Head::new(&all);
+        for (name, first, joined) in [
+            ("x-two", Some("a"), Some("a,b,")),
+            ("origin", Some("http://a"), Some("http://a,http://b")),
+            ("x-amz-target", Some("t"), Some("t")),
+            ("x-one", Some("1"), Some("1")),
+            ("x-empty", Some(""), Some("")),
+            ("x-three", None, None),
+            ("authorization", None, None),
+        ] {
+            assert_eq!(head.get(name), first.map(str::as_bytes), "{name}");
+            assert_eq!(head.joined(name).as_deref(), joined.map(str::as_bytes), "{name}");
+        }
+    }
 }

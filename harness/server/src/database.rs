@@ -183,16 +183,23 @@ fn take_snapshots(engine: &Engine, log: &Log, stopping: &AtomicBool) {
     let mut pause = SNAPSHOT_INTERVAL;
     while !stopping.load(Ordering::Relaxed) {
         thread::park_timeout(pause);
-        if stopping.load(Ordering::Relaxed) || !log.wants_snapshot() {
-            continue;
+        if !stopping.load(Ordering::Relaxed) {
+            pause = take_due_snapshot(engine, log, pause);
         }
-        pause = match log.take_snapshot(engine) {
-            Ok(()) => SNAPSHOT_INTERVAL,
-            Err(error) => {
-                note(&format!("cannot write a snapshot: {error}"));
-                (pause * 2).min(LONGEST_PAUSE)
-            }
-        };
+    }
+}
+
+/// Takes a snapshot if one is due. Returns the pause before the next check, given the pause before this one.
+fn take_due_snapshot(engine: &Engine, log: &Log, pause: Duration) -> Duration {
+    if !log.wants_snapshot() {
+        return pause;
+    }
+    match log.take_snapshot(engine) {
+        Ok(()) => SNAPSHOT_INTERVAL,
+        Err(error) => {
+            note(&format!("cannot write a snapshot: {error}"));
+            (pause * 2).min(LONGEST_PAUSE)
+        }
     }
 }
 

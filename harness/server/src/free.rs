@@ -28,3 +28,30 @@ impl Reclaim for Freeing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends the name of the thread that drops it.
+    struct Dropped(Sender<Option<String>>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            let _ = self.0.send(thread::current().name().map(str::to_owned));
+        }
+    }
+
+    #[test]
+    fn values_are_freed_by_the_thread_or_at_once_without_it() {
+        let (sender, dropped) = mpsc::channel();
+        let freeing = Freeing::start();
+        for _ in 0..2 {
+            freeing.reclaim(Box::new(Dropped(sender.clone())));
+            assert_eq!(dropped.recv(), Ok(Some("dynatwin-free".into())));
+        }
+        let without_thread = Freeing(mpsc::channel().0);
+        without_thread.reclaim(Box::new(Dropped(sender)));
+        assert_eq!(dropped.try_recv(), Ok(thread::current().name().map(str::to_owned)));
+    }
+}

@@ -115,6 +115,7 @@ impl Saved {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
+    use std::time::Duration;
 
     use super::*;
 
@@ -175,6 +176,53 @@ mod tests {
                 assert_eq!((after.now(), after.is_frozen()), (before.now(), true), "{context}");
                 after.unfreeze();
                 assert_eq!(after.now(), before.now(), "{context}");
+            }
+        }
+    }
+
+    /// A clock that runs continues from its last moment; that of the system has moved on while no process ran.
+    #[test]
+    fn a_running_clock_continues_at_its_moment() {
+        let day = Duration::from_hours(24);
+        let source = Arc::new(AtomicI64::new(0));
+        let clock = |form| {
+            let source = Arc::clone(&source);
+            let time = move || Moment::from_micros(source.load(Ordering::Relaxed));
+            match form {
+                Form::System => Clock::system(time),
+                Form::Settable => Clock::settable(Moment::START),
+                Form::Accelerated => Clock::accelerated(time, Moment::START, 10.0),
+            }
+        };
+        for form in [Form::System, Form::Settable, Form::Accelerated] {
+            for (ran, ended, opening) in [(0, 0, 0), (5, 0, 0), (0, 9, 0), (5, 9, 0), (5, 9, 1), (1, 0, 9)] {
+                let context = format!("{form:?}, {ran}, {ended} and {opening} seconds");
+                source.store(0, Ordering::Relaxed);
+                let before = clock(form);
+                source.store(ran * 1_000_000, Ordering::Relaxed);
+                before.advance(day);
+                let saved = Saved {
+                    adjustment: before.adjustment(),
+                    moment: before.now(),
+                    ..saved(form, None)
+                };
+                source.store((ran + ended) * 1_000_000, Ordering::Relaxed);
+                let after = clock(form);
+                source.store((ran + ended + opening) * 1_000_000, Ordering::Relaxed);
+                saved.restore(&after);
+                let passed = match form {
+                    Form::System => Duration::from_secs((ended + opening) as u64),
+                    Form::Settable | Form::Accelerated => Duration::ZERO,
+                };
+                let expected = (saved.moment.plus(passed), false);
+                assert_eq!((after.now(), after.is_frozen()), expected, "{context}");
+                source.fetch_add(1_000_000, Ordering::Relaxed);
+                let next = match form {
+                    Form::System => Duration::from_secs(1),
+                    Form::Settable => Duration::ZERO,
+                    Form::Accelerated => Duration::from_secs(10),
+                };
+                assert_eq!(after.now(), expected.0.plus(next), "{context}");
             }
         }
     }

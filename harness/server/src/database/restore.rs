@@ -81,14 +81,44 @@ fn reporter(path: &str) -> impl FnMut(Progress) {
     let started = std::time::Instant::now();
     let (path, mut said) = (path.to_owned(), 0);
     move |progress| {
-        let percent = (progress.read * 100).checked_div(progress.total).unwrap_or(100);
-        let seconds = started.elapsed().as_secs();
-        if seconds > said {
-            said = seconds;
-            note(&format!(
-                "opening {path}: {percent}% of {} MB",
-                progress.total / 1_000_000
-            ));
+        if let Some(line) = progress_line(&path, progress, started.elapsed().as_secs(), &mut said) {
+            note(&line);
+        }
+    }
+}
+
+/// Returns the line about the progress after some seconds, unless `said`, the second of the last line, is the same.
+fn progress_line(path: &str, progress: Progress, seconds: u64, said: &mut u64) -> Option<String> {
+    if seconds <= *said {
+        return None;
+    }
+    *said = seconds;
+    let percent = (progress.read * 100).checked_div(progress.total).unwrap_or(100);
+    let megabytes = progress.total / 1_000_000;
+    Some(format!("opening {path}: {percent}% of {megabytes} MB"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_printed_once_a_second() {
+        let mut said = 0;
+        for (seconds, read, total, expect) in [
+            (0, 0, 12_000_000, None),
+            (0, 3_000_000, 12_000_000, None),
+            (1, 3_000_000, 12_000_000, Some("25% of 12 MB")),
+            (1, 6_000_000, 12_000_000, None),
+            (3, 11_999_999, 12_000_000, Some("99% of 12 MB")),
+            (3, 12_000_000, 12_000_000, None),
+            (4, 12_000_000, 12_000_000, Some("100% of 12 MB")),
+            (5, 0, 1_999_999, Some("0% of 1 MB")),
+            (6, 0, 0, Some("100% of 0 MB")),
+        ] {
+            let line = progress_line("data", Progress { read, total }, seconds, &mut said);
+            let expect = expect.map(|expect| format!("opening data: {expect}"));
+            assert_eq!(line, expect, "{read} of {total} after {seconds} seconds");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An engine on a simulated disk: every failure at every operation of a short history.
 
 mod clocks;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -468,6 +469,23 @@ fn flags_replace_the_conditions_of_a_directory_if_they_are_given() {
                 expect,
                 "{context}, and again"
             );
+        }
+    }
+}
+
+/// Flags replace the conditions before the work that has become due since the last process is done.
+#[test]
+fn flags_hold_for_work_that_became_due_between_two_processes() {
+    for (words, kept) in [(&[][..], 0), (&["--ttl", "off"], 1), (&["--ttl", "on"], 0)] {
+        for (at, end) in ENDS.into_iter().enumerate() {
+            let disk = SimDisk::new();
+            let database = open_with(&disk, &[]);
+            add_expiring_item(&database);
+            let disk = end(&database, &disk);
+            drop(database);
+            let words = [&["--clock", "2026-06-01T00:00:00Z"], words].concat();
+            let database = open_with(&disk, &words);
+            assert_eq!(count(&database), kept, "end {at}: {words:?}");
         }
     }
 }

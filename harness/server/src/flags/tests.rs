@@ -212,6 +212,22 @@ fn sizes_and_switches_have_several_forms() {
         let flags = flags(&line);
         assert_eq!((flags.max_memory, flags.log_size), (Some(expect), expect), "{line}");
     }
+    for (value, expect) in [
+        ("7 MB", Some(7 << 20)),
+        ("0", Some(0)),
+        ("17179869183G", Some(((1 << 34) - 1) << 30)),
+        ("17179869184G", None),
+        ("", None),
+        ("MB", None),
+        ("-1", None),
+        ("1.5GB", None),
+        ("1TB", None),
+        ("1MBs", None),
+        ("MB1", None),
+        ("1\u{b5}", None),
+    ] {
+        assert_eq!(size(value), expect, "{value:?}");
+    }
     for (words, expect) in [(["on", "true", "Yes", "1"], true), (["off", "FALSE", "no", "0"], false)] {
         for word in words {
             assert_eq!(flags(&format!("--shared-db={word}")).shared_db, expect, "{word}");
@@ -286,6 +302,34 @@ fn unknown_input_is_reported() {
         ("--db-path d --sync never", "--sync: 'never' is not second|always"),
         ("--db-path=", "--db-path=: '' is not a directory"),
         ("--s3-dir=", "--s3-dir=: '' is not a directory"),
+        ("--load=", "--load=: '' is not a file"),
+        ("--iam=", "--iam=: '' is not a file"),
+        ("--host=", "--host=: '' is not HOST"),
+        ("--host a,,b", "--host: 'a,,b' is not HOST"),
+        ("--host a --host b,", "--host: 'b,' is not HOST"),
+        ("--allowed-host=", "--allowed-host=: '' is not HOST"),
+        ("--allowed-host ,a", "--allowed-host: ',a' is not HOST"),
+        ("--log debug", "--log: 'debug' is not off|errors|requests"),
+        ("--ttl never", "--ttl: 'never' is not on|off"),
+        ("--ttl 2", "--ttl: '2' is not on|off"),
+        ("--port -1", "--port: '-1' is not a port (0 to 65535)"),
+        (
+            "--seed -1",
+            "--seed: '-1' is not a whole number (0 to 18446744073709551615)",
+        ),
+        (
+            "--seed 18446744073709551616",
+            "--seed: '18446744073709551616' is not a whole number (0 to 18446744073709551615)",
+        ),
+        ("--speed -1", "--speed: '-1' is not a positive number (0.000001 to 1e9)"),
+        (
+            "--speed inf",
+            "--speed: 'inf' is not a positive number (0.000001 to 1e9)",
+        ),
+        ("--load", "--load needs a value: FILE"),
+        ("--clock", "--clock needs a value: system|settable|MOMENT"),
+        ("-", "- is not a flag; --help lists them"),
+        ("---port 1", "---port is not a flag; --help lists them"),
     ] {
         assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
     }
@@ -667,5 +711,65 @@ fn the_last_of_two_flags_counts() {
         ),
     ] {
         assert_eq!(flags(line), expected, "{line}");
+    }
+}
+
+/// The values that `--help` names as those of flags that are not given.
+#[test]
+fn the_defaults_are_those_of_the_help() {
+    let defaults = flags("");
+    let with = |line: &str| Flags {
+        db_path: None,
+        ..flags(line)
+    };
+    for (name, value) in [
+        ("port", "8000"),
+        ("clock", "system"),
+        ("log", "errors"),
+        ("sync", "second"),
+        ("log-size", "64MB"),
+    ] {
+        let line = format!("--{name} {value} --db-path d");
+        assert_eq!(with(&line), defaults, "{line}");
+        let flag = FLAGS.iter().find(|flag| flag.kebab() == name).unwrap();
+        assert!(flag.help.ends_with(&format!("({value})")), "{name}: {}", flag.help);
+    }
+    assert_eq!((defaults.port, defaults.log_size), (8000, 67_108_864));
+    assert_eq!((defaults.conditions, defaults.speed, defaults.seed), (None, None, None));
+    assert_eq!((defaults.ttl, defaults.delay_transient_statuses), (None, None));
+    assert!(defaults.hosts.is_empty() && defaults.allowed_hosts.is_empty() && defaults.load.is_empty());
+    assert!(!defaults.shared_db && !defaults.no_control && !defaults.verify_signatures && !defaults.in_memory);
+    assert_eq!(defaults.cors, Origins::default());
+}
+
+/// The options of the Java command are skipped up to the first flag.
+#[test]
+fn options_of_java_are_skipped() {
+    for (line, expect) in [
+        ("java -Xms64m -Xmx1g -Dname=value --port 1", Some(1)),
+        ("-agentlib:jdwp=transport=dt_socket --port 2", Some(2)),
+        ("-javaagent:agent.jar -jar DynamoDBLocal.jar --port 3", Some(3)),
+        ("-jar -Dname=value --port 4", Some(4)),
+        ("-agent:x --port 5", None),
+        ("--port 6 -Dname=value", None),
+        ("--port 7 java", None),
+        ("javac --port 8", None),
+    ] {
+        let port = match ask(line, &[]) {
+            Ok(Invocation::Run(flags)) => Some(flags.port),
+            _ => None,
+        };
+        assert_eq!(port, expect, "{line}");
+    }
+}
+
+#[test]
+fn clocks_have_names() {
+    for (line, expect) in [
+        ("", "system"),
+        ("--clock settable", "settable"),
+        ("--clock 2026-01-01T00:00:00Z", "from 2026-01-01T00:00:00.000Z"),
+    ] {
+        assert_eq!(flags(line).clock.to_string(), expect, "{line}");
     }
 }

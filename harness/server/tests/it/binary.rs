@@ -118,11 +118,76 @@ fn signatures_are_verified() {
         unsigned.contains("Signature expired: 20260101T000000Z is now earlier than"),
         "{unsigned}"
     );
-    let (code, _, err) = finished(&["--verify-signatures", "--port", "0"]);
-    assert!(
-        code == Some(2) || std::env::var("AWS_SECRET_ACCESS_KEY").is_ok(),
-        "{err}"
-    );
+}
+
+/// Signatures cannot be verified without keys, which the configuration of access may contain.
+#[test]
+fn the_verification_of_signatures_needs_credentials() {
+    let access = Scratch::new("no-keys.json", r#"{"accounts": {"123456789012": {}}}"#);
+    let without = |name: &str, words: &[&str]| {
+        let mut command = dynatwin(words);
+        command
+            .env("AWS_ACCESS_KEY_ID", "AKIATEST")
+            .env("AWS_SECRET_ACCESS_KEY", "secret")
+            .env_remove(name);
+        command
+    };
+    let sentence =
+        "dynatwin: --verify-signatures needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in its environment\n";
+    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+        let output = without(name, &["--port", "0", "--verify-signatures"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), sentence, "{name}");
+        assert_eq!(output.stdout, b"", "{name}");
+        let words = ["--port", "0", "--verify-signatures", "--iam", access.path()];
+        let mut server = Running::spawn(without(name, &words));
+        assert_eq!(server.signal("TERM"), Some(0), "{name}");
+    }
+}
+
+/// The start line comes first, then a line for each file.
+#[test]
+fn loaded_files_are_named_at_startup() {
+    let file = Scratch::new("loaded.yaml", USERS);
+    let more = Scratch::new("loaded-more.json", r#"[{"id": "c"}]"#);
+    let item = format!("Users={}", more.path());
+    for (load, lines) in [
+        (&[][..], &[][..]),
+        (&[file.path()], &["Loaded 1 table and 2 items from "]),
+        (
+            &[file.path(), &item],
+            &["Loaded 1 table and 2 items from ", "Loaded 0 tables and 1 item from "],
+        ),
+    ] {
+        let words = load.iter().flat_map(|file| ["--load", file]);
+        let words: Vec<_> = ["--port", "0", "--shared-db"].into_iter().chain(words).collect();
+        let mut child = dynatwin(&words).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        out.read_line(&mut first).unwrap();
+        assert!(first.contains("http://127.0.0.1:"), "{first}");
+        assert_eq!(Running(child, first, 0).signal("TERM"), Some(0));
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest.lines().count(), lines.len(), "{load:?}: {rest}");
+        for ((line, begin), file) in rest.lines().zip(lines).zip(load) {
+            assert!(
+                line.starts_with(&format!("{begin}{file}")) && line.ends_with('.'),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// A memory limit that cannot be kept ends the server before it serves.
+#[test]
+fn a_memory_limit_that_cannot_be_kept_exits_with_1() {
+    let words = ["--port", "0", "--max-memory", "1GB"].map(str::to_owned);
+    let code = dynatwin_server::run(words, |_, bytes| {
+        assert_eq!(bytes, 1 << 30);
+        Err("the allocator has no statistics".into())
+    });
+    assert_eq!(code, 1);
 }
 
 #[test]
@@ -558,6 +623,12 @@ fn a_signal_stops_a_server_that_is_loading() {
         let written = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
         assert_eq!(server.signal("TERM"), Some(1), "{directory:?}");
         drop(written);
+        let mut err = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        assert_eq!(err, "dynatwin: stopped by a signal while it started\n", "{directory:?}");
+        let mut out = String::new();
+        server.0.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert_eq!(out, "", "{directory:?}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -631,6 +702,21 @@ fn requests_are_logged_by_their_level() {
             .map(|line| line.split(' ').skip(1).take(2).collect::<Vec<_>>().join(" "));
         let logged: Vec<String> = logged.filter(|line| !line.starts_with("POST ")).collect();
         assert_eq!(logged, expect, "{words:?}: {err}");
+        for line in err.lines() {
+            let words: Vec<_> = line.split(' ').collect();
+            let (time, status) = (words[0], words.iter().position(|word| word.parse::<u16>().is_ok()));
+            assert!(time.starts_with("20") && time.ends_with('Z'), "{line}");
+            match words[status.unwrap() + 1..] {
+                // The durations of requests are logged with all requests alone.
+                [] => assert_eq!(expect.len(), 2, "{line}"),
+                [took, "ms"] => {
+                    let (whole, thousandths) = took.split_once('.').unwrap();
+                    assert!(whole.parse::<u32>().is_ok() && thousandths.len() == 3, "{line}");
+                    assert!(expect.len() > 2, "{line}");
+                }
+                _ => panic!("{line}"),
+            }
+        }
     }
 }
 

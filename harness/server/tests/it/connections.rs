@@ -72,6 +72,54 @@ fn headers_reach_the_backend_whatever_their_case() {
     }
 }
 
+/// Each header has its own value, whatever the others are.
+#[test]
+fn every_header_reaches_the_backend() {
+    let (server, _) = still();
+    let names = [
+        "x-amz-target",
+        "authorization",
+        "x-amz-date",
+        "content-type",
+        "accept-encoding",
+        "content-encoding",
+        "origin",
+        "user-agent",
+        "host",
+        "x-other",
+    ];
+    let headers = |without: &str| {
+        let others = names.iter().filter(|name| **name != without);
+        let lines = others.map(|name| match *name {
+            "host" => "host: localhost\r\n".to_owned(),
+            name => format!("{name}: value of {name}\r\n"),
+        });
+        lines.collect::<String>()
+    };
+    for name in names {
+        let value = if name == "host" {
+            "localhost".into()
+        } else {
+            format!("value of {name}")
+        };
+        for length in [
+            "content-length: 0\r\n\r\n",
+            "transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        ] {
+            for (without, expect) in [("", value.as_str()), (name, "")] {
+                let head = format!("POST /header/{name} HTTP/1.1\r\n{}{length}", headers(without));
+                // A page's request needs a host.
+                if without == "host" {
+                    continue;
+                }
+                let response = ask(&mut connect(&server), head.as_bytes());
+                assert_eq!(response.status(), 200, "{head}");
+                assert_eq!(String::from_utf8(response.body).unwrap(), expect, "{head}");
+            }
+        }
+    }
+}
+
 /// hyper serves one of the forms, and the server itself the other.
 #[test]
 fn both_forms_of_a_request_have_the_same_response() {
@@ -312,6 +360,40 @@ fn a_connection_that_sends_a_body_is_evicted() {
     assert_eq!(end(&mut sending), End::Closed);
 }
 
+/// A refused connection whose body may still arrive is idle.
+#[test]
+fn a_refused_connection_is_evicted() {
+    for head in [
+        // Refused by its length, by its host, and by its size.
+        &format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", LIMIT + 1),
+        "POST / HTTP/1.1\r\nhost: evil.example\r\norigin: http://evil.example\r\ncontent-length: 9\r\n\r\n",
+        &format!(
+            "POST / HTTP/1.1\r\nhost: x\r\nx-long: {}\r\ncontent-length: 9\r\n\r\n",
+            "h".repeat(17_000)
+        ),
+    ] {
+        let (server, _) = crowded(1, 1, true);
+        let mut refused = connect(&server);
+        let response = ask(&mut refused, head.as_bytes());
+        assert!(response.status() >= 400 && response.is_last(), "{}", response.head);
+        assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 200, "{head}");
+        assert_eq!(end(&mut refused), End::Closed);
+    }
+}
+
+/// The console only reads; what is sent to it is discarded, and the connection goes on.
+#[test]
+fn a_body_for_the_console_is_discarded() {
+    let (server, backend) = still();
+    let mut stream = connect(&server);
+    for length in [2, 8 * 1024 * 1024] {
+        let response = ask(&mut stream, &post("/_dynatwin/ui/", &vec![b'c'; length]));
+        assert_eq!((response.status(), response.is_last()), (405, false), "{length}");
+        assert_eq!(ask(&mut stream, &post("/", b"next")).body, b"next", "{length}");
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 2);
+}
+
 #[test]
 fn a_busy_connection_is_not_evicted() {
     let (server, backend) = crowded(2, 2, true);
@@ -389,10 +471,14 @@ fn bodies_in_flight_have_a_budget() {
     for _ in 0..10 {
         assert_eq!(ask(&mut connect(&server), &post("/", &body)).body, body);
     }
-    let mut large = connect(&server);
-    let response = ask(&mut large, &post("/", &vec![b'l'; 2 * 1024 * 1024]));
-    assert_eq!(response.status(), 503);
-    assert_eq!(end(&mut large), End::Closed);
+    // The body counts, whatever its answer is.
+    for path in ["/", "/bytes/0"] {
+        let mut large = connect(&server);
+        let response = ask(&mut large, &post(path, &vec![b'l'; 2 * 1024 * 1024]));
+        assert_eq!(response.status(), 503, "{path}");
+        assert_eq!(end(&mut large), End::Closed);
+        assert_eq!(ask(&mut connect(&server), &post("/bytes/0", &body)).status(), 200);
+    }
     // Half of a body that does not go on leaves no room for others, until its client goes away.
     let mut halves: Vec<TcpStream> = Vec::new();
     while ask(&mut connect(&server), &post("/", &body)).status() != 503 {
@@ -431,6 +517,64 @@ fn answers_in_flight_have_a_budget() {
             );
         }
     }
+}
+
+/// Smaller answers need no room.
+#[test]
+fn answers_from_64_kilobytes_on_need_room() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| options.limits.bodies = 65_536);
+    let (none, _) = echo(Clock::settable(Moment::START), |options| options.limits.bodies = 0);
+    for (bytes, status) in [(65_535, 200), (65_536, 503), (65_537, 503)] {
+        for request in forms(&format!("/bytes/{bytes}"), b"") {
+            let response = ask(&mut connect(&none), &request);
+            assert_eq!(
+                (response.status(), response.is_last()),
+                (status, status == 503),
+                "{bytes}"
+            );
+            if status == 200 {
+                assert_eq!(response.body.len(), bytes);
+            } else {
+                let body = String::from_utf8(response.body).unwrap();
+                let message = "The requests and answers in progress use all of their memory limit.";
+                assert!(body.contains("#ServiceUnavailable") && body.contains(message), "{body}");
+            }
+        }
+    }
+    for request in forms("/bytes/65536", b"") {
+        let mut response = ask(&mut connect(&server), &request);
+        // The room of the answer before is given back after its last byte is sent.
+        while response.status() == 503 {
+            response = ask(&mut connect(&server), &request);
+        }
+        assert_eq!(response.body.len(), 65_536);
+    }
+}
+
+/// A client that announces a large body and sends little of it leaves room for others.
+#[test]
+fn announced_bodies_that_are_not_sent_need_little_room() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.workers = 1;
+        options.limits.bodies = 1024 * 1024;
+    });
+    let announced: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = connect(&server);
+            let head = b"POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1000000\r\n\r\n";
+            stream.write_all(head).unwrap();
+            // The server answers so when it begins to receive the body.
+            let mut answer = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+            stream.read_exact(&mut answer).unwrap();
+            stream.write_all(b"a").unwrap();
+            stream
+        })
+        .collect();
+    let body = vec![b'b'; 300_000];
+    // The only worker has read the pieces before.
+    assert_eq!(ask(&mut connect(&server), &post("/", b"small")).body, b"small");
+    assert_eq!(ask(&mut connect(&server), &post("/", &body)).status(), 200);
+    drop(announced);
 }
 
 /// An answer that a fault truncates is held as a whole, so all of it counts.
@@ -711,6 +855,28 @@ fn stalled_requests_are_not_executed() {
     assert_eq!(end(&mut stream), End::Closed);
     assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
     assert_eq!(ask(&mut connect(&server), &post("/", b"up")).body, b"up");
+}
+
+/// A client that closes its side within a request gets no answer.
+#[test]
+fn a_request_that_ends_early_is_not_executed() {
+    let (server, backend) = still();
+    for request in forms("/", b"0123456789") {
+        let head = request.windows(4).position(|part| part == b"\r\n\r\n").unwrap() + 4;
+        for length in [1, head - 1, head, head + 1, request.len() - 1] {
+            let mut stream = connect(&server);
+            stream.write_all(&request[..length]).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).unwrap();
+            let answer = String::from_utf8(answer).unwrap();
+            assert!(
+                answer.is_empty() || answer.starts_with("HTTP/1.1 400 "),
+                "{length}: {answer}"
+            );
+        }
+    }
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
 }
 
 #[test]

@@ -284,10 +284,19 @@ fn a_torn_end_is_reported_and_damage_stops_the_start() {
     let mut server = directory.start("");
     assert_eq!(server.ok("Scan", &json!({"TableName": "Orders"}))["Count"], 19);
     let err = server.end("KILL");
+    let expect = format!(
+        "dynatwin: {}/{name} ended with an incomplete write, as after a crash: removed ",
+        directory.path()
+    );
+    let removed = err.strip_prefix(&expect).unwrap_or_else(|| panic!("{err}"));
+    let numbers: Vec<usize> = removed.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [bytes, offset] = numbers[..] else { panic!("{err}") };
     assert!(
-        err.contains(&format!("{}/{name} ended with an incomplete write", directory.path())),
+        removed.starts_with(&format!("{bytes} bytes from byte {offset} on (")),
         "{err}"
     );
+    assert!(bytes > 0 && bytes + offset + 9 == whole.len(), "{err}, {}", whole.len());
+    assert_eq!(err.lines().count(), 1, "{err}");
     let mut bytes = fs::read(&segment).unwrap();
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
@@ -317,10 +326,13 @@ fn files_of_dynamodb_local_are_reported() {
     let mut server = directory.start("");
     server.ok("CreateTable", &crate::support::process::table("Orders"));
     let err = server.end("TERM");
-    assert!(
-        err.contains("which are not read: key_us-east-1.db, shared-local-instance.db; `dynatwin import"),
-        "{err}"
+    let path = directory.path();
+    let expect = format!(
+        "dynatwin: {path} contains files of DynamoDB Local, which are not read: key_us-east-1.db, shared-local-instance.db; \
+         `dynatwin import {path}/key_us-east-1.db --to URL` copies their tables to a running server, \
+         --load {path}/key_us-east-1.db to this one\n"
     );
+    assert_eq!(err, expect);
     let server = directory.start("");
     assert_eq!(server.end("TERM"), "", "not once there are tables");
 }
@@ -351,9 +363,11 @@ fn a_full_disk_fails_writes_alone() {
         server.ok("PutItem", &put(written));
         let err = server.end("KILL");
         assert!(
-            err.contains("writes fail: the log cannot be written: ") && err.contains("writes work again"),
+            err.contains("dynatwin: writes fail: the log cannot be written: "),
             "{err}"
         );
+        let printed = ["writes fail", "writes work again"].map(|line| err.matches(line).count());
+        assert_eq!(printed, [1, 1], "{sync}: {err}");
         let mut server = directory.start("");
         assert_eq!(count(&mut server), written + 1);
         assert_eq!(server.end("TERM"), "", "nothing was torn");

@@ -87,7 +87,12 @@ fn a_reset_is_a_reset() {
 
 #[test]
 fn a_lost_answer_leaves_the_connection_open() {
-    for request in forms("/lost", b"1") {
+    let [direct, hyper] = forms("/lost", b"1");
+    // A request that fills the buffer leaves open whether there is more to read.
+    let longer = post("/lost", &[b'1'; 1000]);
+    let full = post("/lost", &vec![b'1'; 4096 + 1000 - longer.len()]);
+    assert_eq!(full.len(), 4096);
+    for request in [direct, hyper, full] {
         let (server, backend) = still();
         let mut stream = connect(&server);
         stream.write_all(&request).unwrap();

@@ -201,17 +201,30 @@ fn pages_reach_the_server_only_under_its_own_names() {
             "{browser}"
         );
     }
-    let refused = send(
-        &server,
-        "POST /",
-        "host: evil.example\r\norigin: http://evil.example\r\n",
-        "{}",
-    );
-    let body = String::from_utf8(refused.body).unwrap();
-    assert!(
-        body.contains("AccessDeniedException") && body.contains("--allowed-host"),
-        "{body}"
-    );
+    // In the form of the errors of what is requested.
+    for (line, begin) in [
+        (
+            "POST /",
+            r#"{"__type":"com.amazon.coral.service#AccessDeniedException","message":"Requests of web pages need a Host "#,
+        ),
+        (
+            "POST /_dynatwin/reset",
+            r#"{"error":"Requests of web pages need a Host "#,
+        ),
+        ("GET /_dynatwin/ui/", r#"{"error":"Requests of web pages need a Host "#),
+    ] {
+        let page = "host: evil.example\r\norigin: http://evil.example\r\n";
+        let refused = send(&server, line, page, "{}");
+        assert_eq!(refused.header("content-type"), Some("application/x-amz-json-1.0"));
+        assert!(refused.is_last(), "{line}");
+        let body = String::from_utf8(refused.body).unwrap();
+        assert!(
+            body.starts_with(begin) && body.contains("--allowed-host"),
+            "{line}: {body}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert!(json.is_object(), "{line}: {body}");
+    }
 }
 
 fn health(server: &Server, method: &str) -> (u16, String, String) {
