@@ -252,6 +252,7 @@ mod tests {
             for (line, (begin, end)) in lines.iter().zip(expected) {
                 assert!(line.starts_with(&format!("Loaded {begin} from ")), "{line}");
                 assert!(line.ends_with(&format!(".{end}")), "{line}");
+                assert_eq!(line.contains("unchanged"), !end.is_empty(), "{line}");
             }
             assert_eq!(count("One"), items, "{files:?}");
             ask("DeleteItem", r#"{"TableName": "One", "Key": {"id": {"S": "d"}}}"#);

@@ -312,6 +312,13 @@ mod tests {
         ] {
             assert!(Origins::parse(list).is_some(), "{list:?}");
         }
+        // All origins are allowed wherever the asterisk is.
+        for list in ["*", "*,http://a.example", "http://a.example, *"] {
+            let list = Origins::parse(list).unwrap();
+            for origin in ["http://a.example", "https://b.example:1", "null"] {
+                assert!(list.allow(origin), "{origin}: {list:?}");
+            }
+        }
         // Browsers leave out the port of the scheme.
         let list = Origins::parse("http://a.example:80,https://b.example:443,http://c.example:443").unwrap();
         for (origin, expect) in [
@@ -359,12 +366,20 @@ mod tests {
             assert_eq!(local.allows_host(host), expect, "{host}");
         }
         // Each of several addresses is the server's own, whatever the others are.
-        let several = access(&["127.0.0.1:8000", "192.0.2.1:8000", "[2001:db8::1]:8000"]);
+        let several = access(&[
+            "127.0.0.1:8000",
+            "192.0.2.1:8000",
+            "[2001:db8::1]:8000",
+            "[2001:db8::a:1]:8000",
+        ]);
         for (host, expect) in [
             ("192.0.2.1:8000", true),
             ("192.0.2.1", true),
             ("192.0.2.1.:8000", true),
             ("[2001:db8::1]:8000", true),
+            ("[2001:db8::a:1]:8000", true),
+            ("[2001:db8::a:1]", true),
+            ("[2001:db8::a]", false),
             ("127.0.0.1", true),
             ("192.0.2.2:8000", false),
             ("[2001:db8::2]", false),

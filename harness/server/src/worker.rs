@@ -645,6 +645,7 @@ mod tests {
                 // Reading would let the others proceed.
                 let closed = refuse().into_std().unwrap();
                 closed.set_nonblocking(false).unwrap();
+                closed.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
                 assert_eq!((&closed).read(&mut [0]).unwrap(), 0);
                 assert_eq!(connections.refusals.load(Relaxed), REFUSALS);
             }
