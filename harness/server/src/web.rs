@@ -448,7 +448,7 @@ mod tests {
             let mut sent = format!("{line} HTTP/1.1\r\n");
             for (name, value) in headers {
                 request = request.header(*name, *value);
-                sent += &format!("{name}: {value}\r\n");
+                sent.extend([name, ": ", value, "\r\n"]);
             }
             let summary = HeadSummary::of(&request.body(()).unwrap());
             assert_eq!(
