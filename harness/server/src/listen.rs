@@ -67,13 +67,18 @@ type Wanted = (IpAddr, bool);
 /// only `127.0.0.1`.
 pub(crate) fn listen(hosts: &[String], port: u16) -> Result<Listening, ListenError> {
     let wanted = wanted(hosts)?;
+    attempt(port, || bind_all(&wanted, port))
+}
+
+/// Binds a port. A free port of the first address may be in use on another one, so several are tried.
+fn attempt<T>(port: u16, mut bind: impl FnMut() -> Result<T, ListenError>) -> Result<T, ListenError> {
     for _ in 1..ATTEMPTS {
-        match bind_all(&wanted, port) {
+        match bind() {
             Err(ListenError::InUse(_)) if port == 0 => {}
             done => return done,
         }
     }
-    bind_all(&wanted, port)
+    bind()
 }
 
 fn wanted(hosts: &[String]) -> Result<Vec<Wanted>, ListenError> {
@@ -186,6 +191,32 @@ mod tests {
         }
     }
 
+    /// A port that was asked for is tried once, and any port as often as a bound says. Other errors are final.
+    #[test]
+    fn another_free_port_is_tried() {
+        const ADDRESS: SocketAddr = SocketAddr::new(V4, 1);
+        let in_use = || ListenError::InUse(ADDRESS);
+        let unbound = || ListenError::Unbound(ADDRESS, io::ErrorKind::PermissionDenied.into());
+        for (port, failures, error, expected) in [
+            (0, 0, in_use as fn() -> _, Ok(1)),
+            (0, 1, in_use, Ok(2)),
+            (0, ATTEMPTS - 1, in_use, Ok(ATTEMPTS)),
+            (0, ATTEMPTS, in_use, Err(ATTEMPTS)),
+            (0, 1, unbound as fn() -> _, Err(1)),
+            (1, 0, in_use, Ok(1)),
+            (1, 1, in_use, Err(1)),
+            (8000, 1, in_use, Err(1)),
+        ] {
+            let mut attempts = 0;
+            let bound = attempt(port, || {
+                attempts += 1;
+                if attempts <= failures { Err(error()) } else { Ok(()) }
+            });
+            let counted = if bound.is_ok() { Ok(attempts) } else { Err(attempts) };
+            assert_eq!(counted, expected, "port {port}, {failures} failures: {bound:?}");
+        }
+    }
+
     #[test]
     fn all_addresses_have_one_port() {
         // The port may be taken at the second address.
@@ -231,5 +262,80 @@ mod tests {
         ));
         let taken = bound.addresses[0].port();
         assert!(matches!(bind_all(&[(V4, true)], taken), Err(ListenError::InUse(_))));
+    }
+
+    /// Each family has its own socket if both are asked for, in any order; otherwise `::` accepts both.
+    #[test]
+    fn unspecified_addresses_accept_their_families() {
+        for (hosts, clients) in [
+            (&["::", "0.0.0.0"][..], &["127.0.0.1", "::1"][..]),
+            (&["0.0.0.0", "::"], &["127.0.0.1", "::1"]),
+            (&["::"], &["127.0.0.1", "::1"]),
+            (&["0.0.0.0"], &["127.0.0.1"]),
+        ] {
+            let names: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            let listening = match listen(&names, 0) {
+                Ok(listening) => listening,
+                // The machine has no IPv6.
+                Err(ListenError::Unbound(address, _)) if address.is_ipv6() => continue,
+                Err(error) => panic!("{hosts:?}: {error}"),
+            };
+            assert_eq!(listening.sockets.len(), hosts.len());
+            for client in clients {
+                let ip: IpAddr = client.parse().unwrap();
+                let _client = std::net::TcpStream::connect((ip, listening.addresses[0].port()))
+                    .unwrap_or_else(|error| panic!("{client} at {hosts:?}: {error}"));
+                let of_family = listening
+                    .addresses
+                    .iter()
+                    .position(|bound| bound.is_ipv4() == ip.is_ipv4());
+                let socket = &listening.sockets[of_family.unwrap_or_default()];
+                socket.set_nonblocking(false).unwrap();
+                let peer = socket.accept().unwrap().1;
+                assert_eq!(peer.ip().to_canonical(), ip, "{hosts:?}");
+            }
+        }
+    }
+
+    /// The connections that a server has closed do not keep its port from the next one.
+    #[cfg(unix)]
+    #[test]
+    fn a_restart_takes_over_its_port() {
+        // Another program may take the port in between.
+        let restarts = (0..3).any(|_| {
+            let first = bind(SocketAddr::new(V4, 0), false).unwrap();
+            let address = first.local_addr().unwrap();
+            first.set_nonblocking(false).unwrap();
+            let client = std::net::TcpStream::connect(address).unwrap();
+            // The side that closes first keeps the port.
+            drop(first.accept().unwrap());
+            drop((client, first));
+            bind(address, false).is_ok()
+        });
+        assert!(restarts);
+    }
+
+    /// The names of hosts that have no address, and sockets that cannot be bound, are named with their flags.
+    #[test]
+    fn errors_are_sentences() {
+        let address = SocketAddr::new(V4, 8000);
+        let denied = || io::Error::new(io::ErrorKind::PermissionDenied, "denied");
+        for (error, expected) in [
+            (
+                ListenError::InUse(SocketAddr::new(V6, 8000)),
+                "port 8000 of ::1 is in use by another program; stop it, or choose another port with --port",
+            ),
+            (
+                ListenError::Unbound(address, denied()),
+                "cannot listen on 127.0.0.1:8000: denied",
+            ),
+            (
+                ListenError::UnknownHost("nowhere".into(), denied()),
+                "--host nowhere has no address: denied",
+            ),
+            (ListenError::System(denied()), "cannot start the server: denied"),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

@@ -252,11 +252,31 @@ mod tests {
             for (line, (begin, end)) in lines.iter().zip(expected) {
                 assert!(line.starts_with(&format!("Loaded {begin} from ")), "{line}");
                 assert!(line.ends_with(&format!(".{end}")), "{line}");
+                assert_eq!(line.contains("unchanged"), !end.is_empty(), "{line}");
             }
             assert_eq!(count("One"), items, "{files:?}");
             ask("DeleteItem", r#"{"TableName": "One", "Key": {"id": {"S": "d"}}}"#);
         }
         assert_eq!(count("Two"), 2);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A line has the owner of the tables, unless all callers share them.
+    #[test]
+    fn lines_name_the_owner_of_the_tables() {
+        let Caller { access_key, region } = owner(|name| std::env::var(name).ok());
+        let path = std::env::temp_dir().join(format!("dynatwin-load-owner-{}.json", std::process::id()));
+        let file = path.to_str().unwrap();
+        let table = r#"{"tables": [{"TableName": "Tab", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "Items": [{"id": "a"}, {"id": "b"}]}]}"#;
+        std::fs::write(&path, table).unwrap();
+        let owned = format!(" for access key {access_key} in {region} (--shared-db shows them to all callers)");
+        for (words, who) in [(&[][..], owned.as_str()), (&["--shared-db"], "")] {
+            let flags = Flags::of(&[&["--load", file], words].concat());
+            let lines = load(&flags, &engine(&flags)).unwrap();
+            let expected = format!("Loaded 1 table and 2 items from {file}{who}.");
+            assert_eq!(lines, [expected], "{words:?}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -95,4 +95,51 @@ mod tests {
             }
         }
     }
+
+    /// The neighbors of the escaped characters are letters, marks and blanks of other scripts.
+    #[test]
+    fn other_characters_stay() {
+        for char in [
+            ' ',
+            '~',
+            '\u{a0}',
+            '\u{61b}',
+            '\u{61d}',
+            '\u{200a}',
+            '\u{2010}',
+            '\u{2027}',
+            '\u{202f}',
+            '\u{205f}',
+            '\u{2070}',
+            '\u{fefe}',
+            '\u{ff00}',
+            '\u{1f600}',
+        ] {
+            assert_eq!(
+                escaped(&char.to_string()),
+                char.to_string(),
+                "{}",
+                char.escape_unicode()
+            );
+        }
+        for char in ['\0', '\u{1f}', '\u{7f}', '\u{80}', '\u{9f}'] {
+            assert_eq!(escaped(&char.to_string()), char.escape_unicode().to_string());
+        }
+    }
+
+    #[test]
+    fn levels_have_names_and_an_order() {
+        for (name, level) in [
+            ("off", Some(Log::Off)),
+            ("errors", Some(Log::Errors)),
+            ("requests", Some(Log::Requests)),
+            ("", None),
+            ("Errors", None),
+            ("request", None),
+        ] {
+            assert_eq!(Log::named(name), level, "{name}");
+        }
+        assert!([Log::Off, Log::Errors, Log::Requests].is_sorted_by(|one, next| one < next));
+        assert_eq!(Log::default(), Log::Errors);
+    }
 }

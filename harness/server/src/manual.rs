@@ -200,4 +200,102 @@ mod tests {
         );
         assert!(fish.contains("-a 'system settable'"), "{fish}");
     }
+
+    /// A flag of each kind, with characters that the shells and roff regard.
+    fn kinds() -> Vec<Entry> {
+        let entry = |name: &str, value, variable: Option<&str>, help| Entry {
+            name: name.into(),
+            value,
+            variable: variable.map(str::to_owned),
+            help,
+        };
+        vec![
+            entry("to-dir", Some("DIR"), Some("DYNATWIN_TO_DIR"), "where [all] is: 'here'"),
+            entry("from", Some("FILE"), None, ".file"),
+            entry("level", Some("low|high"), None, "a\\b"),
+            entry("when", Some("now|MOMENT"), None, "'now'"),
+            entry("at", Some("HOST:[PORT]"), None, "any"),
+            entry("quiet", None, None, "-"),
+        ]
+    }
+
+    #[test]
+    fn the_manual_page_escapes_its_text() {
+        let page = man(&kinds());
+        let flags = page.split_once(".SH FLAGS\n").unwrap().1;
+        let expected = [
+            ".TP\n\\fB\\-\\-to\\-dir\\fR \\fIDIR\\fR\nwhere [all] is: 'here'\nEnvironment: DYNATWIN_TO_DIR\n",
+            ".TP\n\\fB\\-\\-from\\fR \\fIFILE\\fR\n\\&.file\n",
+            ".TP\n\\fB\\-\\-level\\fR \\fIlow|high\\fR\na\\eb\n",
+            ".TP\n\\fB\\-\\-when\\fR \\fInow|MOMENT\\fR\n\\&'now'\n",
+            ".TP\n\\fB\\-\\-at\\fR \\fIHOST:[PORT]\\fR\nany\n",
+            ".TP\n\\fB\\-\\-quiet\\fR\n\\-\n",
+        ];
+        assert_eq!(flags, expected.concat());
+        for Command { name, help, .. } in COMMANDS {
+            let described = format!(".TP\n.B {name}\n{}\n", escaped(help));
+            assert!(page.contains(&described), "{described}");
+        }
+        assert!(page.starts_with(".TH DYNATWIN 1 "), "{page}");
+    }
+
+    /// Values that are files complete to files, listed values to themselves, and other values to nothing.
+    #[test]
+    fn each_shell_completes_values_by_their_kind() {
+        let entries = kinds();
+        let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        let commands = commands.join(" ");
+        let bash = [
+            "_dynatwin() {\n  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n  case \"${COMP_WORDS[COMP_CWORD-1]}\" in\n",
+            "    --to-dir) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n",
+            "    --from) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n",
+            "    --level) COMPREPLY=($(compgen -W 'low high' -- \"$word\")); return ;;\n",
+            "    --when) COMPREPLY=($(compgen -W 'now' -- \"$word\")); return ;;\n",
+            "  esac\n  COMPREPLY=($(compgen -W '--to-dir --from --level --when --at --quiet ",
+            &commands,
+            "' -- \"$word\"))\n}\ncomplete -o default -F _dynatwin dynatwin\n",
+        ];
+        assert_eq!(completions("bash", &entries).unwrap(), bash.concat());
+        let zsh = [
+            "#compdef dynatwin\n_arguments \\\n",
+            "  '--to-dir[where \\[all\\] is\\: '\\''here'\\'']:file:_files' \\\n",
+            "  '--from[.file]:file:_files' \\\n",
+            "  '--level[a\\b]:low|high:(low high)' \\\n",
+            "  '--when['\\''now'\\'']:now|MOMENT:(now)' \\\n",
+            "  '--at[any]:HOST\\:\\[PORT\\]:' \\\n",
+            "  '--quiet[-]' \\\n",
+            "  '1::command:(",
+            &commands,
+            ")'\n",
+        ];
+        assert_eq!(completions("zsh", &entries).unwrap(), zsh.concat());
+        let fish = completions("fish", &entries).unwrap();
+        let (of_commands, of_flags) = fish.split_at(fish.find("complete -c dynatwin -l").unwrap());
+        let expected = [
+            "complete -c dynatwin -l to-dir -d 'where [all] is: \\'here\\'' -r -F\n",
+            "complete -c dynatwin -l from -d '.file' -r -F\n",
+            "complete -c dynatwin -l level -d 'a\\\\b' -x -a 'low high'\n",
+            "complete -c dynatwin -l when -d '\\'now\\'' -x -a 'now'\n",
+            "complete -c dynatwin -l at -d 'any' -x\n",
+            "complete -c dynatwin -l quiet -d '-'\n",
+        ];
+        assert_eq!(of_flags, expected.concat());
+        assert_eq!(of_commands.lines().count(), COMMANDS.len());
+        for (line, Command { name, help, .. }) in of_commands.lines().zip(COMMANDS) {
+            let help = help.replace('\\', "\\\\").replace('\'', "\\'");
+            assert_eq!(
+                line,
+                format!("complete -c dynatwin -n __fish_use_subcommand -f -a {name} -d '{help}'")
+            );
+        }
+    }
+
+    #[test]
+    fn flags_whose_values_are_files() {
+        let entries = entries();
+        let files = entries.iter().filter(|entry| entry.takes_file());
+        let mut files: Vec<&str> = files.map(|entry| entry.name.as_str()).collect();
+        files.sort_unstable();
+        assert_eq!(files, ["db-path", "iam", "load", "s3-dir"]);
+    }
 }

@@ -143,7 +143,13 @@ mod tests {
     /// `health` gives up after one attempt, `wait` after its time.
     #[test]
     fn waiting_repeats_the_attempt() {
-        for (patience, attempts, is_found) in [(None, 1, false), (Some(Duration::from_hours(1)), 3, true)] {
+        for (patience, attempts, is_found) in [
+            (None, 1, false),
+            (Some(Duration::ZERO), 1, false),
+            // Over before the next attempt.
+            (Some(PAUSE), 1, false),
+            (Some(Duration::from_hours(1)), 3, true),
+        ] {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let probe = Probe {
                 host: "127.0.0.1".into(),

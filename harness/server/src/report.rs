@@ -245,4 +245,194 @@ mod tests {
             assert_eq!(indented(&Json::read(json.as_bytes()).unwrap(), 0), text);
         }
     }
+
+    /// Each flag in each of its forms.
+    #[test]
+    fn flags_of_reports() {
+        let report = |host: &str, port, principal: Option<&str>| {
+            Ok(Some(AccessReport {
+                host: host.into(),
+                port,
+                principal: principal.map(str::to_owned),
+                leading_keys: false,
+                attributes: false,
+            }))
+        };
+        for (line, variable, expected) in [
+            ("", None, report("127.0.0.1", 8000, None)),
+            ("", Some("9"), report("127.0.0.1", 9, None)),
+            ("", Some(""), report("127.0.0.1", 8000, None)),
+            ("", Some("65536"), report("127.0.0.1", 8000, None)),
+            ("--port 1", Some("9"), report("127.0.0.1", 1, None)),
+            ("--port=65535", None, report("127.0.0.1", 65535, None)),
+            ("--port 1 --port 2", None, report("127.0.0.1", 2, None)),
+            ("--host a", Some("9"), report("a", 9, None)),
+            ("--host=::1", None, report("::1", 8000, None)),
+            ("--principal=a=b", None, report("127.0.0.1", 8000, Some("a=b"))),
+            (
+                "--principal a --principal b",
+                None,
+                report("127.0.0.1", 8000, Some("b")),
+            ),
+            (
+                "--leading-keys --leading-keys=off",
+                None,
+                report("127.0.0.1", 8000, None),
+            ),
+            ("-h", None, Ok(None)),
+            ("--port 1 --help", None, Ok(None)),
+            ("--port 65536", None, Err("--port: '65536' is not a port".into())),
+            ("--host", None, Err("--host needs a value".into())),
+            ("--port", None, Err("--port needs a value".into())),
+            (
+                "--leading-keys=2",
+                None,
+                Err("--leading-keys: '2' is neither on nor off".into()),
+            ),
+            (
+                "report",
+                None,
+                Err("report is not a flag of dynatwin access-report; --help lists them".into()),
+            ),
+        ] {
+            assert_eq!(parse(line, variable), expected, "{line}, {variable:?}");
+        }
+    }
+
+    /// What is printed for each answer of a server, and for none.
+    #[test]
+    fn answers_of_a_server() {
+        const RECORDED: &str = r#"{"watched": true, "principals": []}"#;
+        const USED: &str =
+            r#"{"watched": true, "principals": [{"principal": "b", "policy": {}}, {"principal": "c", "policy": {}}]}"#;
+        for (principal, answers, expected) in [
+            (
+                None,
+                &[r#"{"principals": [{"principal": "a", "policy": {"Version": "1"}}]}"#][..],
+                Ok("{\n  \"Version\": \"1\"\n}"),
+            ),
+            (
+                Some("b"),
+                &[r#"{"principals": [{"principal": "b", "policy": [1]}]}"#],
+                Ok("[\n  1\n]"),
+            ),
+            (
+                None,
+                &[r#"{"principals": [{"principal": "a", "policy": 1}, {"principal": "b", "policy": 2}]}"#],
+                Ok("[\n  {\n    \"principal\": \"a\",\n    \"policy\": 1\n  },\n  \
+                    {\n    \"principal\": \"b\",\n    \"policy\": 2\n  }\n]"),
+            ),
+            (None, &[r#"{"error": "Only for you."}"#], Err("Only for you.")),
+            (
+                None,
+                &[r#"{"error": "Only for you.", "principals": []}"#],
+                Err("Only for you."),
+            ),
+            (None, &["{}"], Err("the server has no access report")),
+            (None, &[r#"{"principals": {}}"#], Err("the server has no access report")),
+            (None, &["[]"], Err("the server has no access report")),
+            (None, &["<html>"], Err("the server does not answer in JSON")),
+            (None, &[""], Err("the server does not answer in JSON")),
+            (
+                None,
+                &[r#"{"watched": false, "principals": []}"#],
+                Err("no requests are recorded: POST /_dynatwin/watch starts it"),
+            ),
+            (
+                Some("a"),
+                &[r#"{"watched": false, "principals": []}"#],
+                Err("no requests are recorded: POST /_dynatwin/watch starts it"),
+            ),
+            (None, &[RECORDED], Err("no recorded request has used a permission")),
+            (
+                Some("a"),
+                &[RECORDED, USED],
+                Err("no recorded request of a has used a permission; those of b, c have"),
+            ),
+            // Nobody's request has used one, or the second answer is no report.
+            (
+                Some("a"),
+                &[RECORDED, RECORDED],
+                Err("no recorded request of a has used a permission"),
+            ),
+            (
+                Some("a"),
+                &[RECORDED, "<html>"],
+                Err("no recorded request of a has used a permission"),
+            ),
+            (
+                Some("a"),
+                &[RECORDED, "{}"],
+                Err("no recorded request of a has used a permission"),
+            ),
+        ] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let report = AccessReport {
+                host: "127.0.0.1".into(),
+                port: listener.local_addr().unwrap().port(),
+                principal: principal.map(str::to_owned),
+                leading_keys: true,
+                attributes: false,
+            };
+            let answering = std::thread::spawn(move || {
+                let requests = answers.iter().map(|answer| {
+                    let mut stream = listener.accept().unwrap().0;
+                    let (mut request, mut byte) = (Vec::new(), [0]);
+                    while !request.ends_with(b"\r\n\r\n") {
+                        stream.read_exact(&mut byte).unwrap();
+                        request.push(byte[0]);
+                    }
+                    write!(stream, "HTTP/1.1 200 OK\r\n\r\n{answer}").unwrap();
+                    String::from_utf8(request).unwrap()
+                });
+                requests.collect::<Vec<_>>()
+            });
+            let printed = report.run();
+            assert_eq!(
+                printed.as_deref().map_err(String::as_str),
+                expected,
+                "{principal:?}, {answers:?}"
+            );
+            // The second request is about all principals.
+            let asked = [report.path(principal), report.path(None)];
+            for (request, path) in answering.join().unwrap().iter().zip(asked) {
+                let expected = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+                assert_eq!(*request, expected);
+            }
+        }
+    }
+
+    /// An error of the connection has the address.
+    #[test]
+    fn a_server_that_is_not_there_is_named() {
+        for (answer, expected) in [
+            (Some("SSH-2.0-OpenSSH\r\n"), Some("the server does not answer in HTTP")),
+            (Some(""), Some("the server does not answer in HTTP")),
+            (None, None),
+        ] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let report = parse("", Some(&port.to_string())).unwrap().unwrap();
+            // Without an answer, the port is closed.
+            let listener = answer.is_some().then_some(listener);
+            let answering = answer.zip(listener).map(|(answer, listener)| {
+                std::thread::spawn(move || {
+                    let mut stream = listener.accept().unwrap().0;
+                    let (mut request, mut byte) = (Vec::new(), [0]);
+                    while !request.ends_with(b"\r\n\r\n") {
+                        stream.read_exact(&mut byte).unwrap();
+                        request.push(byte[0]);
+                    }
+                    stream.write_all(answer.as_bytes()).unwrap();
+                })
+            });
+            let error = report.run().unwrap_err();
+            let begin = format!("127.0.0.1:{port}: {}", expected.unwrap_or_default());
+            assert!(error.starts_with(&begin), "{error}");
+            assert!(expected.is_none() || error == begin, "{error}");
+            if let Some(answering) = answering {
+                answering.join().unwrap();
+            }
+        }
+    }
 }

@@ -286,3 +286,175 @@ impl Drop for Server {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::{Condvar, Mutex};
+
+    use dynatwin_engine::http::{Answer, HttpRequest};
+    use dynatwin_engine::{Clock, Moment};
+
+    use super::*;
+    use crate::response::internal_error;
+
+    /// The limits that a server has unless they are changed, of which the documentation states some.
+    #[test]
+    fn limits_have_defaults() {
+        let limits = Limits::default();
+        for (name, found, expected) in [
+            ("head", limits.head, 16_384),
+            ("body", limits.body, 16_777_216),
+            ("bodies", limits.bodies, 536_870_912),
+            ("connections", limits.connections, 4096),
+            ("answer_bytes", limits.answer_bytes, 65_536),
+            ("snapshot", limits.snapshot, SNAPSHOT),
+        ] {
+            assert_eq!(found, expected, "{name}");
+        }
+        for (name, found, seconds) in [
+            ("head", limits.head_time, 30),
+            ("body", limits.body_time, 60),
+            ("answer", limits.answer_time, 60),
+            ("idle", limits.idle_time, 300),
+            ("eviction", limits.eviction_time, 2),
+            ("stop", limits.stop_time, 5),
+            ("heartbeat", limits.heartbeat, 15),
+        ] {
+            assert_eq!(found.as_secs_f64(), f64::from(seconds), "{name}");
+        }
+        let options = Options::port(7);
+        assert_eq!((options.port, options.log), (7, Log::Errors));
+        let cores = thread::available_parallelism().unwrap().get();
+        assert_eq!(options.workers, cores.min(16));
+        assert!(options.hosts.is_empty() && options.allowed_hosts.is_empty());
+        assert_eq!(options.origins, Origins::default());
+    }
+
+    /// Records the threads that handle requests. Long requests run until they are released.
+    struct Threads {
+        clock: Clock,
+        names: Mutex<BTreeSet<String>>,
+        running: Mutex<usize>,
+        changed: Condvar,
+        released: Mutex<bool>,
+        most: AtomicUsize,
+    }
+
+    impl Threads {
+        fn new() -> Arc<Threads> {
+            Arc::new(Threads {
+                clock: Clock::settable(Moment::START),
+                names: Mutex::default(),
+                running: Mutex::new(0),
+                changed: Condvar::new(),
+                released: Mutex::new(false),
+                most: AtomicUsize::new(0),
+            })
+        }
+    }
+
+    impl Backend for Threads {
+        fn handle(&self, request: &HttpRequest<'_>) -> Answer {
+            if self.may_take_long(request) {
+                let mut running = self.running.lock().unwrap();
+                *running += 1;
+                self.most.fetch_max(*running, Ordering::Relaxed);
+                self.changed.notify_all();
+                while !*self.released.lock().unwrap() {
+                    running = self.changed.wait(running).unwrap();
+                }
+                *running -= 1;
+            } else {
+                let name = thread::current().name().unwrap().to_owned();
+                self.names.lock().unwrap().insert(name);
+            }
+            internal_error()
+        }
+
+        fn may_take_long(&self, request: &HttpRequest<'_>) -> bool {
+            request.target == "/long"
+        }
+
+        fn clock(&self) -> &Clock {
+            &self.clock
+        }
+    }
+
+    fn served(workers: usize) -> (Server, Arc<Threads>) {
+        let backend = Threads::new();
+        let options = Options {
+            workers,
+            log: Log::Off,
+            ..Options::port(0)
+        };
+        (serve(Arc::clone(&backend), options).unwrap(), backend)
+    }
+
+    fn send(server: &Server, target: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(server.local_addr()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        write!(stream, "POST {target} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n").unwrap();
+        stream
+    }
+
+    fn is_answered(stream: &mut TcpStream) -> bool {
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).is_ok() && begin == *b"HTTP/1.1 500"
+    }
+
+    #[test]
+    fn connections_are_served_by_the_given_number_of_threads() {
+        for (workers, expected) in [(0, 1), (1, 1), (2, 2), (3, 3)] {
+            let (server, backend) = served(workers);
+            let mut open: Vec<TcpStream> = Vec::new();
+            for _ in 0..8 {
+                let mut stream = send(&server, "/");
+                assert!(is_answered(&mut stream));
+                open.push(stream);
+            }
+            let names: Vec<String> = backend.names.lock().unwrap().iter().cloned().collect();
+            let expected: Vec<String> = (0..expected).map(|number| format!("dynatwin-{number}")).collect();
+            assert_eq!(names, expected, "{workers} workers");
+        }
+    }
+
+    /// Long requests run side by side, up to a bound for each worker; the others wait for one of them, and all are answered.
+    #[test]
+    fn long_requests_run_side_by_side() {
+        let (server, backend) = served(1);
+        let mut long: Vec<_> = (0..=LONG_REQUESTS).map(|_| send(&server, "/long")).collect();
+        let mut running = backend.running.lock().unwrap();
+        while *running < LONG_REQUESTS {
+            let (guard, waited) = backend.changed.wait_timeout(running, Duration::from_secs(10)).unwrap();
+            assert!(!waited.timed_out(), "{} run", *guard);
+            running = guard;
+        }
+        drop(running);
+        // The worker itself is not occupied.
+        assert!(is_answered(&mut send(&server, "/")));
+        let running = backend.running.lock().unwrap();
+        *backend.released.lock().unwrap() = true;
+        drop(running);
+        backend.changed.notify_all();
+        for stream in &mut long {
+            assert!(is_answered(stream));
+        }
+        assert_eq!(backend.most.load(Ordering::Relaxed), LONG_REQUESTS);
+    }
+
+    /// The first address is the server's, and is closed once it stops.
+    #[test]
+    fn addresses_of_a_server() {
+        let (server, _) = served(1);
+        let first = server.addresses()[0];
+        assert_eq!(server.local_addr(), first);
+        assert_eq!(server.port(), first.port());
+        assert_eq!(server.endpoint(), format!("http://127.0.0.1:{}", first.port()));
+        assert!(TcpStream::connect(first).is_ok());
+        drop(server);
+        assert!(TcpStream::connect(first).is_err());
+    }
+}

@@ -79,11 +79,14 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use dynatwin_engine::TimeToLive;
 
     use super::*;
     use crate::engine::clock;
     use crate::flags::{Invocation, parse};
+    use crate::server::{Options, serve};
 
     /// The state of a clock is printed, not what was asked for.
     #[test]
@@ -156,6 +159,24 @@ mod tests {
             let state = clock_state(&flags, &clock);
             assert!(state.contains(", continued at 21"), "{state}");
         }
+        for (words, expected) in [
+            (
+                &["--clock", "settable"][..],
+                "settable, frozen at 2026-01-01T00:00:00.000Z",
+            ),
+            (
+                &["--speed", "2"],
+                "system at 2 times its speed, frozen at 2030-01-01T00:00:00.000Z",
+            ),
+        ] {
+            let flags = Flags::of(words);
+            let clock = match flags.speed {
+                Some(speed) => Clock::accelerated(move || start, start, speed),
+                None => clock(&flags),
+            };
+            clock.freeze();
+            assert_eq!(clock_state(&flags, &clock), expected);
+        }
         let flags = Flags::default();
         let clock = Clock::system(|| Moment::START);
         clock.freeze();
@@ -163,6 +184,74 @@ mod tests {
             clock_state(&flags, &clock),
             "system, frozen at 2026-01-01T00:00:00.000Z"
         );
+    }
+
+    /// The unit is the largest of which there are at least two.
+    #[test]
+    fn durations_are_rounded_down() {
+        for (seconds, expected) in [
+            (0, "0 seconds"),
+            (1, "1 second"),
+            (2, "2 seconds"),
+            (119, "119 seconds"),
+            (120, "2 minutes"),
+            (179, "2 minutes"),
+            (180, "3 minutes"),
+            (7199, "119 minutes"),
+            (7200, "2 hours"),
+            (10_799, "2 hours"),
+            (10_800, "3 hours"),
+            (172_799, "47 hours"),
+            (172_800, "2 days"),
+            (259_199, "2 days"),
+            (259_200, "3 days"),
+        ] {
+            assert_eq!(rounded(Duration::from_secs(seconds)), expected, "{seconds}");
+        }
+        for (number, expected) in [(0, "0 tables"), (1, "1 table"), (2, "2 tables"), (11, "11 tables")] {
+            assert_eq!(counted(number, "table"), expected);
+        }
+    }
+
+    /// The whole line, for each kind of storage and several addresses.
+    #[test]
+    fn the_line_has_everything_that_a_run_needs() {
+        let memory = "Data is in memory and is lost when the server stops.";
+        for (words, conditions, clock, kept) in [
+            (&[][..], "calm", "system", memory),
+            (
+                &["--conditions", "storm", "--clock", "settable"],
+                "storm",
+                "settable",
+                memory,
+            ),
+            (
+                &["--db-path", "d"],
+                "calm",
+                "system",
+                "Data is stored in d, synced every second.",
+            ),
+            (
+                &["--db-path", "d", "--sync", "always"],
+                "calm",
+                "system",
+                "Data is stored in d, synced before each answer.",
+            ),
+        ] {
+            let flags = Flags::of(&[&["--seed", "42"], words].concat());
+            let engine = Arc::new(crate::engine::engine(&flags));
+            let server = serve(Arc::clone(&engine), Options::port(0)).unwrap();
+            let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+            assert_eq!(
+                start_line(&flags, &engine, &server),
+                format!(
+                    "Dynatwin {} listens on http://{} (conditions {conditions}, seed 42, clock {clock}). {kept}",
+                    env!("CARGO_PKG_VERSION"),
+                    addresses.join(" and http://")
+                ),
+                "{words:?}"
+            );
+        }
     }
 
     #[test]
@@ -178,6 +267,10 @@ mod tests {
                 }),
                 name
             );
+            // Flags change these two under each preset.
+            for table_status in [Conditions::CALM.table_status, Conditions::AWS.table_status] {
+                assert_eq!(name_of(&Conditions { table_status, ..preset }), name);
+            }
             assert_eq!(
                 name_of(&Conditions {
                     throttles: 0.5,

@@ -177,22 +177,4 @@ impl<D: Backend> Drop for EventStream<D> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_say_where_they_end() {
-        for (page, expect) in [
-            (&b"id: 7\n\n"[..], Some((7, false))),
-            (
-                b"id: 1\ndata: {\"id\":1,\"table\":\"id: 9\"}\n\nid: 1\n\n",
-                Some((1, true)),
-            ),
-            (b"event: cleared\ndata: {}\n\nid: 0\n\n", Some((0, true))),
-            (b"", None),
-            (b"{}", None),
-        ] {
-            assert_eq!(read_page(page), expect);
-        }
-    }
-}
+mod tests;

@@ -172,6 +172,50 @@ mod tests {
     }
 
     #[test]
+    fn files_have_the_type_of_their_extension() {
+        for (name, expected) in [
+            ("index.html", "text/html; charset=utf-8"),
+            ("assets/a.min.js", "text/javascript; charset=utf-8"),
+            ("assets/a.css", "text/css; charset=utf-8"),
+            ("icon.svg", "image/svg+xml"),
+            ("assets/a.wasm", "application/octet-stream"),
+            ("assets/js", "application/octet-stream"),
+            ("a.js.map", "application/octet-stream"),
+        ] {
+            assert_eq!(content_type(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_get_and_head_are_answered() {
+        for method in [
+            Method::POST,
+            Method::PUT,
+            Method::DELETE,
+            Method::PATCH,
+            Method::OPTIONS,
+        ] {
+            for path in ["/_dynatwin/ui", "/_dynatwin/ui/", "/_dynatwin/ui/none"] {
+                for files in [BUILT, &[]] {
+                    let status = answer(files, &method, path).unwrap().status;
+                    assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+                }
+            }
+            assert!(answer(BUILT, &method, "/_dynatwin/uix").is_none(), "{method}");
+        }
+        for (path, status) in [
+            ("/_dynatwin/ui", StatusCode::PERMANENT_REDIRECT),
+            ("/_dynatwin/ui/", StatusCode::OK),
+            ("/_dynatwin/ui/none", StatusCode::NOT_FOUND),
+        ] {
+            let get = answer(BUILT, &Method::GET, path).unwrap();
+            let head = answer(BUILT, &Method::HEAD, path).unwrap();
+            assert_eq!((get.status, head.status), (status, status), "{path}");
+            assert_eq!(get.body, head.body, "{path}");
+        }
+    }
+
+    #[test]
     fn a_server_without_the_console_names_the_command_that_builds_it() {
         let page = answer(&[], &Method::GET, "/_dynatwin/ui/").unwrap();
         assert_eq!(page.status, StatusCode::NOT_FOUND);

@@ -138,7 +138,8 @@ impl Watch {
         }
     }
 
-    fn flushed(&self) -> io::Result<()> {
+    /// Records that everything is sent. Fails if the connection is to end.
+    pub(crate) fn flushed(&self) -> io::Result<()> {
         if self.phase() == Phase::Answering {
             let streams = self.streaming.load(Relaxed);
             self.enter(if streams { Phase::Streaming } else { Phase::Idle });
@@ -245,5 +246,189 @@ mod tests {
         ticks.fetch_add(1, Relaxed);
         watch.sent(99);
         assert_eq!(watch.age(), 1);
+    }
+
+    const PHASES: [Phase; 8] = [
+        Phase::New,
+        Phase::Head,
+        Phase::Body,
+        Phase::Busy,
+        Phase::Lost,
+        Phase::Answering,
+        Phase::Streaming,
+        Phase::Idle,
+    ];
+
+    /// The phase after each event in each phase. A phase that is entered begins anew, and one that stays keeps its age.
+    #[test]
+    fn phases_follow_one_another() {
+        type Change = (&'static str, fn(&Watch), fn(Phase) -> Option<Phase>);
+        let changes: [Change; 5] = [
+            ("received", Watch::received, |phase| {
+                matches!(phase, Phase::New | Phase::Idle).then_some(Phase::Head)
+            }),
+            (
+                "flushed",
+                |watch| watch.flushed().unwrap(),
+                |phase| (phase == Phase::Answering).then_some(Phase::Idle),
+            ),
+            (
+                "flushed a page",
+                |watch| {
+                    watch.set_streaming(true);
+                    watch.flushed().unwrap();
+                },
+                |phase| (phase == Phase::Answering).then_some(Phase::Streaming),
+            ),
+            ("a stream begins", |watch| watch.set_streaming(true), |_| None),
+            (
+                "a stream ends",
+                |watch| {
+                    watch.set_streaming(true);
+                    watch.set_streaming(false);
+                },
+                |phase| (phase == Phase::Streaming).then_some(Phase::Answering),
+            ),
+        ];
+        for (name, change, after) in changes {
+            for phase in PHASES {
+                let ticks = Arc::new(AtomicU32::new(u32::MAX));
+                let watch = Watch::new(Arc::clone(&ticks), 1);
+                assert_eq!((watch.phase(), watch.age()), (Phase::New, 0));
+                watch.enter(phase);
+                // The ticks may wrap.
+                ticks.fetch_add(3, Relaxed);
+                assert_eq!((watch.phase(), watch.age()), (phase, 3), "{name}");
+                change(&watch);
+                let expected = after(phase).map_or((phase, 3), |next| (next, 0));
+                assert_eq!((watch.phase(), watch.age()), expected, "{name}, {phase:?}");
+            }
+        }
+    }
+
+    /// After a stream has ended, the connection is idle between requests.
+    #[test]
+    fn a_connection_is_idle_after_a_stream() {
+        let watch = Watch::new(Arc::default(), 1);
+        watch.set_streaming(true);
+        watch.enter(Phase::Answering);
+        watch.flushed().unwrap();
+        watch.set_streaming(false);
+        watch.flushed().unwrap();
+        assert_eq!(watch.phase(), Phase::Idle);
+        watch.enter(Phase::Answering);
+        watch.flushed().unwrap();
+        assert_eq!(watch.phase(), Phase::Idle);
+    }
+
+    #[test]
+    fn a_cut_connection_ends_at_the_next_flush() {
+        for phase in PHASES {
+            let watch = Watch::new(Arc::default(), 1);
+            watch.enter(phase);
+            assert!(watch.flushed().is_ok(), "{phase:?}");
+            watch.cut();
+            let error = watch.flushed().unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted, "{phase:?}");
+        }
+    }
+
+    /// What is sent counts only while an answer is sent.
+    #[test]
+    fn only_answers_make_progress() {
+        for phase in PHASES {
+            let ticks = Arc::new(AtomicU32::new(0));
+            let watch = Watch::new(Arc::clone(&ticks), 10);
+            watch.enter(phase);
+            ticks.fetch_add(1, Relaxed);
+            watch.sent(10);
+            let age = u32::from(phase != Phase::Answering);
+            assert_eq!((watch.phase(), watch.age()), (phase, age));
+        }
+    }
+
+    /// Reads and writes in every form are recorded. The end of what the client sends is no request.
+    #[test]
+    fn a_socket_updates_its_record() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        runtime.unwrap().block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let ticks = Arc::new(AtomicU32::new(0));
+            let watch = Arc::new(Watch::new(Arc::clone(&ticks), 10));
+            let mut socket = Watched {
+                stream: listener.accept().await.unwrap().0,
+                watch: Arc::clone(&watch),
+                received: Bytes::from_static(b"before"),
+            };
+            let mut buffer = [0; 4];
+            // What another reader has received belongs to the phase that it has set.
+            for part in [&b"befo"[..], b"re"] {
+                assert_eq!(socket.read(&mut buffer).await.unwrap(), part.len());
+                assert_eq!(buffer[..part.len()], *part);
+                assert_eq!(watch.phase(), Phase::New);
+            }
+            client.write_all(b"a").await.unwrap();
+            assert_eq!(socket.read(&mut buffer).await.unwrap(), 1);
+            assert_eq!(watch.phase(), Phase::Head);
+            let long = vec![b'x'; JOINED + 1];
+            for (length, parts) in [(9, 1), (10, 1), (9, 2), (10, 2), (JOINED + 1, 2)] {
+                watch.enter(Phase::Answering);
+                ticks.fetch_add(1, Relaxed);
+                let bytes = &long[..length];
+                let sent = if parts == 1 {
+                    socket.write(bytes).await.unwrap()
+                } else {
+                    let (first, second) = bytes.split_at(length / 2);
+                    let parts = [IoSlice::new(first), IoSlice::new(second)];
+                    socket.write_vectored(&parts).await.unwrap()
+                };
+                assert_eq!(sent, length);
+                let mut arrived = vec![0; length];
+                client.read_exact(&mut arrived).await.unwrap();
+                assert_eq!(arrived, bytes, "{length} bytes in {parts} parts");
+                assert_eq!(watch.age(), u32::from(length < 10), "{length} bytes in {parts} parts");
+                socket.flush().await.unwrap();
+                assert_eq!(watch.phase(), Phase::Idle);
+            }
+            client.shutdown().await.unwrap();
+            assert_eq!(socket.read(&mut buffer).await.unwrap(), 0);
+            assert_eq!(watch.phase(), Phase::Idle);
+        });
+    }
+
+    #[test]
+    fn only_a_reset_connection_discards_what_it_has_sent() {
+        use std::io::Read;
+
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        let runtime = runtime.unwrap();
+        let _entered = runtime.enter();
+        for resets in [false, true] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let accepted = listener.accept().unwrap().0;
+            accepted.set_nonblocking(true).unwrap();
+            let watch = Arc::new(Watch::new(Arc::default(), 1));
+            let socket = Watched {
+                stream: TcpStream::from_std(accepted).unwrap(),
+                watch: Arc::clone(&watch),
+                received: Bytes::new(),
+            };
+            if resets {
+                watch.reset();
+            }
+            drop(socket);
+            let read = client.read(&mut [0]);
+            let kind = read.map_err(|error| error.kind());
+            let expected = if resets {
+                Err(io::ErrorKind::ConnectionReset)
+            } else {
+                Ok(0)
+            };
+            assert_eq!(kind, expected);
+        }
     }
 }

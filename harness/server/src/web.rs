@@ -286,6 +286,17 @@ mod tests {
             "http://a.example http://b.example",
             "http://me@a.example",
             "*, http://a.example/path",
+            "[::1",
+            "http://[::1",
+            "http://[::1:3000",
+            "::1",
+            "::1]",
+            "http://::1]:3000",
+            "http://:3000",
+            "http://a.example:65536",
+            "http://a.example:-1",
+            "http://a.example#top",
+            "http://a.example\\path",
         ] {
             assert_eq!(Origins::parse(list), None, "{list:?}");
         }
@@ -300,6 +311,13 @@ mod tests {
             " * ",
         ] {
             assert!(Origins::parse(list).is_some(), "{list:?}");
+        }
+        // All origins are allowed wherever the asterisk is.
+        for list in ["*", "*,http://a.example", "http://a.example, *"] {
+            let list = Origins::parse(list).unwrap();
+            for origin in ["http://a.example", "https://b.example:1", "null"] {
+                assert!(list.allow(origin), "{origin}: {list:?}");
+            }
         }
         // Browsers leave out the port of the scheme.
         let list = Origins::parse("http://a.example:80,https://b.example:443,http://c.example:443").unwrap();
@@ -347,6 +365,35 @@ mod tests {
         ] {
             assert_eq!(local.allows_host(host), expect, "{host}");
         }
+        // Each of several addresses is the server's own, whatever the others are.
+        let several = access(&[
+            "127.0.0.1:8000",
+            "192.0.2.1:8000",
+            "[2001:db8::1]:8000",
+            "[2001:db8::a:1]:8000",
+        ]);
+        for (host, expect) in [
+            ("192.0.2.1:8000", true),
+            ("192.0.2.1", true),
+            ("192.0.2.1.:8000", true),
+            ("[2001:db8::1]:8000", true),
+            ("[2001:db8::a:1]:8000", true),
+            ("[2001:db8::a:1]", true),
+            ("[2001:db8::a]", false),
+            ("127.0.0.1", true),
+            ("192.0.2.2:8000", false),
+            ("[2001:db8::2]", false),
+        ] {
+            assert_eq!(several.allows_host(host), expect, "{host}");
+        }
+        for bound in [
+            &["127.0.0.1:8000", "0.0.0.0:8000"][..],
+            &["[::]:8000", "192.0.2.1:8000"],
+        ] {
+            for (host, expect) in [("198.51.100.7", true), ("[2001:db8::1]", true), ("evil.example", false)] {
+                assert_eq!(access(bound).allows_host(host), expect, "{host} at {bound:?}");
+            }
+        }
         assert!(access(&["192.0.2.1:8000"]).allows_host("192.0.2.1:8000"));
         for (host, expect) in [
             ("192.0.2.1:8000", true),
@@ -354,6 +401,61 @@ mod tests {
             ("evil.example", false),
         ] {
             assert_eq!(access(&["0.0.0.0:8000"]).allows_host(host), expect, "{host}");
+        }
+    }
+
+    /// The name comes from the header, in any case, and a request without one has no name.
+    #[test]
+    fn names_are_compared_without_case() {
+        let access = WebAccess::new(Origins::default(), vec!["Twin".into()], &[]);
+        for (host, expect) in [
+            (Some("LocalHost:8000"), true),
+            (Some("TWIN"), true),
+            (Some("evil.example"), false),
+            (Some("\u{fc}"), false),
+            (None, false),
+        ] {
+            let value = host.map(|host| (HOST, host.parse().unwrap()));
+            let headers = HeaderMap::from_iter(value);
+            assert_eq!(access.is_own_name(&headers), expect, "{host:?}");
+        }
+    }
+
+    /// The size is that of the lines as they were sent, without blanks that are not needed.
+    #[test]
+    fn heads_are_summarized() {
+        let browser = "Mozilla/5.0";
+        for (line, headers, hosts, from_page) in [
+            ("GET /", &[][..], 0, false),
+            ("POST /a?b=c", &[("host", "a")], 1, false),
+            ("POST /", &[("host", "a"), ("host", "b"), ("x-host", "c")], 2, false),
+            ("POST /", &[("origin", "null")], 0, true),
+            ("GET /", &[("sec-fetch-site", "same-origin")], 0, true),
+            ("GET /", &[("sec-fetch", "1")], 0, false),
+            ("GET /", &[("user-agent", browser), ("accept-language", "en")], 0, false),
+            ("GET /_dynatwin/tables", &[], 0, false),
+            ("GET /_dynatwin/tables", &[("user-agent", browser)], 0, true),
+            (
+                "GET /_dynatwin/tables",
+                &[("user-agent", "curl/8 Mozilla/5.0")],
+                0,
+                false,
+            ),
+            ("GET /_dynatwin/tables", &[("accept-language", "en")], 0, true),
+        ] {
+            let (method, target) = line.split_once(' ').unwrap();
+            let mut request = Request::builder().method(method).uri(target);
+            let mut sent = format!("{line} HTTP/1.1\r\n");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+                sent.extend([name, ": ", value, "\r\n"]);
+            }
+            let summary = HeadSummary::of(&request.body(()).unwrap());
+            assert_eq!(
+                (summary.size, summary.hosts, summary.from_page),
+                (sent.len(), hosts, from_page),
+                "{sent}"
+            );
         }
     }
 }

@@ -376,7 +376,17 @@ async fn finish(mut open: Vec<Open>, longest: Duration) {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+    use std::io::Read;
+
+    use dynatwin_engine::http::{Answer, HttpRequest};
+    use dynatwin_engine::{Clock, Moment};
+    use tokio::io::AsyncReadExt;
+    use tokio::task::yield_now;
+
     use super::*;
+    use crate::response::internal_error;
+    use crate::server::Options;
 
     #[test]
     fn the_connection_that_has_been_idle_for_longest_is_replaced() {
@@ -413,5 +423,257 @@ mod tests {
         for watch in &kept {
             assert_eq!(patience.eviction_rank(watch), None, "{:?}", watch.phase());
         }
+    }
+
+    struct NoRequests(Clock);
+
+    impl Backend for NoRequests {
+        fn handle(&self, _: &HttpRequest<'_>) -> Answer {
+            internal_error()
+        }
+
+        fn clock(&self) -> &Clock {
+            &self.0
+        }
+    }
+
+    /// The two ends of a connection: the client's, and the accepted one.
+    fn pair() -> (std::net::TcpStream, std::net::TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let accepted = listener.accept().unwrap().0;
+        for stream in [&client, &accepted] {
+            stream.set_nonblocking(true).unwrap();
+        }
+        (client, accepted)
+    }
+
+    fn loads(pool: &Pool) -> Vec<usize> {
+        pool.peers.iter().map(|peer| peer.load.load(Relaxed)).collect()
+    }
+
+    fn served(mailbox: &mut Mailbox) -> AssignedConnection {
+        match mailbox.1.try_recv() {
+            Ok(Message::Serve(assigned)) => assigned,
+            _ => panic!("worker {} has no connection", mailbox.0),
+        }
+    }
+
+    #[test]
+    fn connections_are_assigned_to_the_worker_with_the_fewest() {
+        let (pool, mut mailboxes) = Pool::new(2, 3);
+        let mut assigned = Vec::new();
+        for (worker, crowded, after) in [
+            (0, None, [1, 0]),
+            (1, None, [1, 1]),
+            (0, None, [2, 1]),
+            // The maximum number is reached.
+            (1, Some(0), [2, 2]),
+            (0, Some(0), [3, 2]),
+        ] {
+            pool.assign(pair().1);
+            let connection = served(&mut mailboxes[worker]);
+            assert_eq!(connection.crowded, crowded, "{after:?}");
+            assert_eq!(loads(&pool), after);
+            assigned.push(connection);
+        }
+        pool.make_room();
+        assert!(matches!(mailboxes[0].1.try_recv(), Ok(Message::MakeRoom)));
+        assert!(mailboxes[1].1.try_recv().is_err());
+        // Three of them end, so there is room for one more.
+        assigned.drain(..3);
+        assert_eq!(loads(&pool), [1, 1]);
+        pool.assign(pair().1);
+        assert_eq!(served(&mut mailboxes[0]).crowded, None);
+        drop(assigned);
+        assert_eq!(loads(&pool), [0, 0]);
+    }
+
+    /// Each worker is asked twice, in turn, and the connection is part of the load of the one that is asked.
+    #[test]
+    fn a_connection_without_room_is_passed_on() {
+        for workers in 1..=4 {
+            let (pool, mut mailboxes) = Pool::new(workers, 0);
+            pool.assign(pair().1);
+            for number in 0..2 * workers {
+                let worker = number % workers;
+                let assigned = served(&mut mailboxes[worker]);
+                assert_eq!(assigned.crowded, Some(number), "{workers} workers");
+                let expected: Vec<usize> = (0..workers).map(|other| usize::from(other == worker)).collect();
+                assert_eq!(loads(&pool), expected);
+                let refused = pool.pass_on(worker, assigned);
+                assert_eq!(
+                    refused.is_some(),
+                    number + 1 == 2 * workers,
+                    "{workers} workers: {number}"
+                );
+            }
+            assert!(mailboxes.iter_mut().all(|mailbox| mailbox.1.try_recv().is_err()));
+            assert_eq!(loads(&pool), vec![0; workers]);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lack_of_files_is_recognized() {
+        for (code, expected) in [(22, false), (23, true), (24, true), (25, false), (103, false)] {
+            let error = io::Error::from_raw_os_error(code);
+            assert_eq!(is_out_of_files(&error), expected, "{error}");
+        }
+        assert!(!is_out_of_files(&io::Error::other("23")));
+    }
+
+    #[test]
+    fn limits_become_ticks() {
+        let seconds = Duration::from_secs;
+        let millis = Duration::from_millis;
+        let limits = |[head, body, answer, idle, eviction]: [Duration; 5]| Limits {
+            head_time: head,
+            body_time: body,
+            answer_time: answer,
+            idle_time: idle,
+            eviction_time: eviction,
+            // These have no part in the period.
+            stop_time: Duration::ZERO,
+            heartbeat: Duration::ZERO,
+            ..Limits::default()
+        };
+        let long = seconds(8);
+        for (times, period, ticks) in [
+            ([30, 60, 60, 300, 2].map(seconds), seconds(1), [30, 60, 60, 300, 2]),
+            ([8, 9, 10, 11, 0].map(seconds), seconds(1), [8, 9, 10, 11, 0]),
+            ([seconds(4), long, long, long, long], millis(500), [8, 16, 16, 16, 16]),
+            ([long, seconds(4), long, long, long], millis(500), [16, 8, 16, 16, 16]),
+            ([long, long, seconds(4), long, long], millis(500), [16, 16, 8, 16, 16]),
+            ([long, long, long, seconds(4), long], millis(500), [16, 16, 16, 8, 16]),
+            ([long, long, long, long, millis(999)], seconds(1), [8, 8, 8, 8, 0]),
+            ([40, 80, 81, 84, 85].map(millis), millis(5), [8, 16, 16, 16, 17]),
+            ([1, 4, 5, 9, 10].map(millis), millis(5), [0, 0, 1, 1, 2]),
+            ([Duration::MAX; 5], seconds(1), [u32::MAX; 5]),
+        ] {
+            let patience = Patience::new(&limits(times));
+            assert_eq!(patience.period, period, "{times:?}");
+            let Patience {
+                head,
+                body,
+                answer,
+                idle,
+                eviction,
+                ..
+            } = patience;
+            assert_eq!([head, body, answer, idle, eviction], ticks, "{times:?}");
+        }
+    }
+
+    /// A connection is ended once it has been in a phase for longer than the phase may last, and removed when it has ended.
+    #[test]
+    fn stalled_connections_are_swept() {
+        let patience = Patience {
+            period: Duration::ZERO,
+            head: 1,
+            body: 2,
+            answer: 3,
+            idle: 4,
+            eviction: 0,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            for (phase, most) in [
+                (Phase::New, Some(1)),
+                (Phase::Head, Some(1)),
+                (Phase::Body, Some(2)),
+                (Phase::Answering, Some(3)),
+                (Phase::Idle, Some(4)),
+                (Phase::Busy, None),
+                (Phase::Lost, None),
+                (Phase::Streaming, None),
+            ] {
+                for age in [0, 1, 2, 3, 4, 5, u32::MAX] {
+                    let ticks = Arc::new(AtomicU32::new(0));
+                    let watch = Arc::new(Watch::new(Arc::clone(&ticks), 1));
+                    watch.enter(phase);
+                    ticks.store(age, Relaxed);
+                    let task = tokio::spawn(pending::<()>()).abort_handle();
+                    let ended = tokio::spawn(async {}).abort_handle();
+                    yield_now().await;
+                    let mut open = Vec::new();
+                    for task in [&task, &ended, &task] {
+                        let (watch, task) = (Arc::clone(&watch), task.clone());
+                        open.push(Open { watch, task });
+                    }
+                    patience.sweep(&mut open);
+                    yield_now().await;
+                    let is_stalled = most.is_some_and(|most| age > most);
+                    assert_eq!(task.is_finished(), is_stalled, "{phase:?}, {age}");
+                    patience.sweep(&mut open);
+                    assert_eq!(open.len(), if is_stalled { 0 } else { 2 }, "{phase:?}, {age}");
+                    task.abort();
+                }
+            }
+        });
+    }
+
+    /// A bounded number of refusals is sent at a time. Further connections are closed, and take no place.
+    #[test]
+    fn the_number_of_refusals_is_limited() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(async {
+            let (pool, mut mailboxes) = Pool::new(1, 0);
+            let options = Options::port(0);
+            let connections = Connections {
+                patience: Patience::new(&options.limits),
+                shared: Arc::new(Shared::new(
+                    Arc::new(NoRequests(Clock::settable(Moment::START))),
+                    options,
+                    &[],
+                )),
+                pool: Arc::clone(&pool),
+                number: 0,
+                open: Vec::new(),
+                ticks: Arc::default(),
+                refusals: Arc::default(),
+            };
+            let mut refuse = || {
+                let (client, accepted) = pair();
+                pool.assign(accepted);
+                connections.refuse(served(&mut mailboxes[0]));
+                TcpStream::from_std(client).unwrap()
+            };
+            // Nothing is sent before this task waits.
+            let refused: Vec<_> = (0..REFUSALS).map(|_| refuse()).collect();
+            for _ in 0..=REFUSALS {
+                // Reading would let the others proceed.
+                let closed = refuse().into_std().unwrap();
+                closed.set_nonblocking(false).unwrap();
+                closed.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                assert_eq!((&closed).read(&mut [0]).unwrap(), 0);
+                assert_eq!(connections.refusals.load(Relaxed), REFUSALS);
+            }
+            for mut client in refused {
+                let mut answer = String::new();
+                client.read_to_string(&mut answer).await.unwrap();
+                assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer}");
+            }
+            while connections.refusals.load(Relaxed) > 0 {
+                yield_now().await;
+            }
+            assert_eq!(loads(&pool), [0]);
+            let mut answer = String::new();
+            refuse().read_to_string(&mut answer).await.unwrap();
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert_eq!(
+                head,
+                format!(
+                    "HTTP/1.1 503 Service Unavailable\r\nserver: Server\r\n\
+                     content-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\nconnection: close",
+                    body.len()
+                )
+            );
+            let body: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!(
+                body["message"],
+                "The server has reached its maximum number of connections."
+            );
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! An engine on a simulated disk: every failure at every operation of a short history.
 
 mod clocks;
+mod events;
 mod snapshots;
 
 use std::collections::BTreeMap;

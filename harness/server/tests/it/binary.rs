@@ -720,6 +720,28 @@ fn requests_are_logged_by_their_level() {
     }
 }
 
+/// The engine notes that a table belongs to another caller, at the level of errors.
+#[cfg(unix)]
+#[test]
+fn notes_are_logged_unless_the_log_is_off() {
+    use crate::support::process::{Process, table};
+
+    for (words, notes) in [("", 2), ("--log errors", 2), ("--log requests", 2), ("--log off", 0)] {
+        let mut server = Process::start(words);
+        server.ok("CreateTable", &table("Tab"));
+        for answer in [answer, direct_answer] {
+            let missed = answer(server.port, "DescribeTable", r#"{"TableName": "Tab"}"#);
+            assert!(missed.starts_with("HTTP/1.1 400 "), "{missed}");
+        }
+        let err = server.end("TERM");
+        let noted = err.lines().filter(|line| line.contains("Tab") && line.contains("me"));
+        assert_eq!(noted.count(), notes, "{words}: {err}");
+        if words != "--log requests" {
+            assert_eq!(err.lines().count(), notes, "{words}: {err}");
+        }
+    }
+}
+
 /// A credential comes from the request, can be percent-encoded, and appears in the log.
 #[test]
 fn request_content_cannot_forge_the_log() {

@@ -181,12 +181,14 @@ fn the_number_of_streams_is_limited() {
             listener
         })
         .collect();
-    assert!(!open().1, "one more");
+    let is_full = || (0..3).all(|_| !open().1);
+    assert!(is_full(), "more");
     for _ in 0..2 {
         drop(streams.pop());
         // A heartbeat finds out.
         let next = (0..10_000).map(|_| open()).find(|(_, streams)| *streams);
         streams.push(next.expect("there is room").0);
+        assert!(is_full(), "more after one has ended");
     }
 }
 
@@ -229,6 +231,28 @@ fn a_stream_ends_with_its_server() {
     // Closed or reset.
     let _ = listener.reader.read_to_end(&mut rest);
     assert!(rest.is_empty() || rest == b"0\r\n\r\n", "{rest:?}");
+}
+
+/// A stream between two heartbeats is not an idle connection: neither a new connection nor the idle time ends it.
+#[test]
+fn a_stream_is_not_idle() {
+    let mut twin = Twin::with(Allowed::All, |limits| {
+        limits.heartbeat = Duration::from_hours(1);
+        limits.connections = 2;
+        limits.eviction_time = Duration::ZERO;
+        limits.idle_time = Duration::ZERO;
+    });
+    twin.create("me", "Orders");
+    let mut listener = Listener::new(&twin, &[]);
+    listener.head();
+    assert_eq!(listener.chunk(), "id: 0\n\n");
+    // Each replaces the one before.
+    for number in 0..10 {
+        let mut other = twin.another();
+        put(&mut other, "me", &number.to_string());
+        let events = events_in(&listener.until(&format!("id: {}", 4 * (number + 1))));
+        assert_eq!(events.len(), 4, "{events:?}");
+    }
 }
 
 /// A reset removes the log; a client is notified and receives later events.

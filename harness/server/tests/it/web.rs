@@ -227,6 +227,86 @@ fn pages_reach_the_server_only_under_its_own_names() {
     }
 }
 
+/// The console, or the page that shows how to build it, has headers that keep other pages from using it.
+#[test]
+fn the_console_is_served_with_its_headers() {
+    let server = served(HealthCheck::Healthy, |_| ());
+    for (line, statuses, content_type) in [
+        ("GET /_dynatwin/ui/", &[200, 404][..], "text/html; charset=utf-8"),
+        ("GET /_dynatwin/ui/?a=b", &[200, 404], "text/html; charset=utf-8"),
+        ("POST /_dynatwin/ui/", &[405], "text/plain; charset=utf-8"),
+        ("PUT /_dynatwin/ui", &[405], "text/plain; charset=utf-8"),
+    ] {
+        let page = send(&server, line, "host: localhost\r\nuser-agent: Mozilla/5.0\r\n", "");
+        assert!(statuses.contains(&page.status()), "{line}: {}", page.status());
+        assert_eq!(page.header("content-type"), Some(content_type), "{line}");
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"), "{line}");
+        assert_eq!(page.header("referrer-policy"), Some("no-referrer"), "{line}");
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; "), "{line}: {policy}");
+        assert!(!page.body.is_empty() && !page.is_last(), "{line}");
+        let foreign = send(&server, line, "host: evil.example\r\nuser-agent: Mozilla/5.0\r\n", "");
+        assert_eq!(foreign.status(), 403, "{line}");
+    }
+    assert_eq!(
+        send(&server, "GET /_dynatwin/uix", "host: localhost\r\n", "").status(),
+        404
+    );
+}
+
+/// Refusals that the server sends on its own have the headers that the service's have.
+#[test]
+fn refusals_of_the_server_have_the_headers_of_the_service() {
+    let server = served(HealthCheck::Healthy, |options| {
+        options.limits.body = 10;
+        options.limits.bodies = 100;
+    });
+    let long = "x".repeat(17_000);
+    for (line, headers, body, expected) in [
+        (
+            "POST /",
+            format!("host: x\r\nx-long: {long}\r\n"),
+            "",
+            (400, None, Some("0")),
+        ),
+        (
+            "POST /",
+            "host: x\r\nhost: y\r\n".to_owned(),
+            "",
+            (400, None, Some("0")),
+        ),
+        (
+            "POST /",
+            "host: x\r\n".to_owned(),
+            "0123456789a",
+            (413, None, Some("0")),
+        ),
+        (
+            "POST /",
+            "host: x\r\norigin: http://x\r\n".to_owned(),
+            "",
+            (403, Some("application/x-amz-json-1.0"), None),
+        ),
+        (
+            "POST /_dynatwin/reset",
+            "host: x\r\norigin: http://x\r\n".to_owned(),
+            "",
+            (403, Some("application/x-amz-json-1.0"), None),
+        ),
+    ] {
+        let refused = send(&server, line, &headers, body);
+        let found = (
+            refused.status(),
+            refused.header("content-type"),
+            refused.header("x-amz-crc32"),
+        );
+        assert_eq!(found, expected, "{line}");
+        assert_eq!(refused.header("server"), Some("server"));
+        assert_eq!(refused.body.is_empty(), expected.1.is_none(), "{line}");
+        assert!(refused.is_last(), "{line}");
+    }
+}
+
 fn health(server: &Server, method: &str) -> (u16, String, String) {
     use std::io::{Read, Write};
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
