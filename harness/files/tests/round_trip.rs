@@ -537,6 +537,20 @@ fn lines_are_written_as_the_service_writes_them() {
             r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.}}}"#.to_owned(),
         ])
     );
+    assert_eq!(
+        span("NEW_IMAGE", "DYNAMODB_JSON"),
+        BTreeSet::from([
+            r#"{"Metadata":{"WriteTimestampMicros":{"N":"1767225660000000"}},"Keys":{"pk":{"S":"b"}},"NewImage":{"pk":{"S":"b"},"v":{"N":"1"}}}"#.to_owned(),
+            r#"{"Metadata":{"WriteTimestampMicros":{"N":"1767225720000000"}},"Keys":{"pk":{"S":"a"}}}"#.to_owned(),
+        ])
+    );
+    assert_eq!(
+        span("NEW_AND_OLD_IMAGES", "ION"),
+        BTreeSet::from([
+            r#"$ion_1_0 {Record:{Keys:{pk:"b"},Metadata:{WriteTimestampMicros:1767225660000000.},NewImage:{pk:"b",v:1.}}}"#.to_owned(),
+            r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.},OldImage:{b:{{AQ==}},n:5.,pk:"a",ss:$dynamodb_SS::["x"],'z-z':null}}}"#.to_owned(),
+        ])
+    );
 }
 
 #[test]

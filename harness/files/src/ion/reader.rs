@@ -450,6 +450,8 @@ mod tests {
         for (ion, expect) in [
             ("", "nothing"),
             ("$ion_1_0 // a comment\n /* and one */", "nothing"),
+            ("$ion_1_0 // the end", "nothing"),
+            ("{Item:{b:{{\tAQ\r\n I=\n}}}}", r#"{"Item":{"b":{"B":"AQI="}}}"#),
             ("$ion_1_0 {Item:{pk:\"a\"}}", r#"{"Item":{"pk":{"S":"a"}}}"#),
             (
                 "{Item:{n:1.5d3,m:-7,k:0x1F,z:1_000.,e:2.e0}}",
