@@ -320,6 +320,23 @@ fn written_records_are_flushed_although_a_sync_has_failed() {
     assert_eq!(open(&disk.after_kill()).unwrap().1.concat(), b"appendedbuffered");
 }
 
+/// A record that is buffered during an `fsync` that fails is written all the same.
+#[test]
+fn records_buffered_during_a_failed_sync_are_flushed() {
+    let disk = SimDisk::new();
+    let store = Arc::new(open(&disk).unwrap().0);
+    store.append(b"before").unwrap();
+    let during = Arc::clone(&store);
+    disk.during_next_sync(move || {
+        during.buffer(b"during").unwrap();
+    });
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    assert!(store.sync().is_err());
+    assert!(store.has_pending());
+    assert_eq!((store.flush(), store.has_pending()), (Ok(()), false));
+    assert_eq!(open(&disk.after_kill()).unwrap().1.concat(), b"beforeduring");
+}
+
 #[test]
 fn a_failed_write_of_buffered_records_is_repaired_by_a_snapshot() {
     let disk = SimDisk::new();
