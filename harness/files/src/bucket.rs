@@ -116,6 +116,10 @@ mod tests {
         }
         bucket.put("b/4", b"").unwrap();
         assert_eq!(listed("b/"), None);
+        let failure = bucket.at_most(3, "b/").err().unwrap();
+        assert_eq!(failure.message, "Access Denied: more than 3 objects begin with b/");
+        // The service's quota of an import.
+        assert_eq!(MOST_OBJECTS, 50_000);
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -151,7 +155,10 @@ mod tests {
             std::os::unix::fs::symlink(folder.join(to), folder.join("data").join(link)).unwrap();
         }
         for key in ["folder/file", "file", "dangling"] {
-            assert!(bucket.put(key, b"after").is_err(), "{key}");
+            let failure = bucket.put(key, b"after").unwrap_err();
+            let link = folder.join("data").join(key.split('/').next().unwrap());
+            let message = format!("Access Denied: {} is a link", link.display());
+            assert_eq!((failure.code, failure.message), ("S3AccessDenied", message), "{key}");
         }
         assert_eq!(fs::read(folder.join("other/file")).unwrap(), b"before");
         assert!(!folder.join("other/new").exists());
@@ -253,7 +260,9 @@ mod tests {
         }
         let bucket = Bucket::open(&root, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
         for key in ["..", "../x", "a/../x", "./x", "a/.", "a\\x", "c:x", "a\0"] {
-            assert!(bucket.put(key, b"").is_err(), "{key:?}");
+            let failure = bucket.put(key, b"").unwrap_err();
+            let message = format!("Access Denied: {key} is not a valid path");
+            assert_eq!((failure.code, failure.message), ("S3AccessDenied", message), "{key:?}");
         }
         for (key, file) in [
             ("x", "x"),
@@ -267,6 +276,12 @@ mod tests {
             bucket.put(key, b"again").unwrap();
             assert_eq!(fs::read_to_string(root.join("data").join(file)).unwrap(), "again");
         }
+        // In a folder, a file and a folder cannot have one name.
+        for key in ["x/y", "x/y/z", "z"] {
+            let failure = bucket.put(key, b"").unwrap_err();
+            assert_eq!(failure.code, "S3AccessDenied", "{key}");
+        }
+        assert_eq!(fs::read_to_string(root.join("data/x")).unwrap(), "again");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

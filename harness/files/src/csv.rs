@@ -123,6 +123,30 @@ mod tests {
         }
     }
 
+    /// Neither a header nor a line has more values than an item has bytes.
+    #[test]
+    fn the_number_of_values_is_limited() {
+        let too_many = |values: usize| Err(format!("the line has {values} values, more than an item has bytes"));
+        let not_one = |values: usize| Err(format!("the line has {values} values, not 1"));
+        const MOST: usize = quotas::ITEM_SIZE;
+        for (header, values, expect) in [
+            ("pk\n", MOST, vec![not_one(MOST), Ok(())]),
+            ("pk\n", MOST + 1, vec![too_many(MOST + 1)]),
+            ("", MOST, vec![Err(format!("the line has 1 values, not {MOST}"))]),
+            ("", MOST + 1, vec![too_many(MOST + 1)]),
+            ("", MOST_DELIMITERS + 1, vec![too_many(MOST_DELIMITERS + 1)]),
+            ("", MOST_DELIMITERS + 2, vec![Err(TOO_LONG.to_owned())]),
+        ] {
+            let text = format!("{header}{}\na", ",".repeat(values - 1));
+            let records = read_records(|source, reading| read(text.as_bytes(), source, reading));
+            assert_eq!(records, expect, "{header:?}, {values} values");
+        }
+        // The limit is that of each line.
+        let text = format!("pk\n{}", format!("{}\n", ",".repeat(MOST - 1)).repeat(4));
+        let records = read_records(|source, reading| read(text.as_bytes(), source, reading));
+        assert_eq!(records, vec![not_one(MOST); 4]);
+    }
+
     #[test]
     fn little_is_read_of_a_record_of_delimiters() {
         for (byte, most) in [(b',', 900_000), (b'"', 17_000_000), (b'x', 17_000_000)] {

@@ -204,13 +204,14 @@ pub mod tests {
         let frame = |text: &str| {
             ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest)
         };
-        let (one, two, empty) = (frame("one"), frame("two"), frame(""));
+        let (one, two, empty, byte) = (frame("one"), frame("two"), frame(""), frame("x"));
         let (skipped, nothing) = (skippable(0, &[0xff; 300]), skippable(15, b""));
         for (name, frames, expect) in [
             ("nothing", vec![], Some("")),
             ("one frame", vec![&one], Some("one")),
             ("two frames", vec![&one, &two], Some("onetwo")),
             ("an empty frame", vec![&empty], Some("")),
+            ("frames of one byte", vec![&byte, &byte, &one, &byte], Some("xxonex")),
             (
                 "empty frames",
                 vec![&empty, &one, &empty, &empty, &two, &empty],

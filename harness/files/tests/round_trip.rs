@@ -311,7 +311,7 @@ fn manifests_describe_their_files() {
             assert_eq!(checksum, md5(&fs::read(twin.path(manifest)).unwrap()).0, "{manifest}");
         }
         let mut names = BTreeSet::new();
-        for line in fs::read_to_string(twin.path(files)).unwrap().lines() {
+        for (part, line) in fs::read_to_string(twin.path(files)).unwrap().lines().enumerate() {
             let line: Value = serde_json::from_str(line).unwrap();
             let key = line["dataFileS3Key"].as_str().unwrap();
             let (checksum, hex) = md5(&fs::read(twin.path(key)).unwrap());
@@ -322,6 +322,14 @@ fn manifests_describe_their_files() {
             let name = key.rsplit('/').next().unwrap().strip_suffix(".json.gz").unwrap();
             let is_known = |char: char| matches!(char, 'a'..='z' | '2'..='7');
             assert!(name.len() == 26 && name.chars().all(is_known), "{name}");
+            // A name is the same in each run: a digest in base 32, the last digit first.
+            let digest = Md5::digest(format!("{}/{part}", summary["exportArn"].as_str().unwrap()));
+            let digits = name.bytes().rev().map(|digit| match digit {
+                b'2'..=b'7' => digit - b'2' + 26,
+                _ => digit - b'a',
+            });
+            let number = digits.fold(0, |number: u128, digit| number << 5 | u128::from(digit));
+            assert_eq!(number.to_be_bytes()[..], digest[..], "{name}");
             assert!(names.insert(name.to_owned()), "{name} occurs twice");
         }
         assert!(names.len() > 1, "an export has several files");
@@ -529,6 +537,20 @@ fn lines_are_written_as_the_service_writes_them() {
             r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.}}}"#.to_owned(),
         ])
     );
+    assert_eq!(
+        span("NEW_IMAGE", "DYNAMODB_JSON"),
+        BTreeSet::from([
+            r#"{"Metadata":{"WriteTimestampMicros":{"N":"1767225660000000"}},"Keys":{"pk":{"S":"b"}},"NewImage":{"pk":{"S":"b"},"v":{"N":"1"}}}"#.to_owned(),
+            r#"{"Metadata":{"WriteTimestampMicros":{"N":"1767225720000000"}},"Keys":{"pk":{"S":"a"}}}"#.to_owned(),
+        ])
+    );
+    assert_eq!(
+        span("NEW_AND_OLD_IMAGES", "ION"),
+        BTreeSet::from([
+            r#"$ion_1_0 {Record:{Keys:{pk:"b"},Metadata:{WriteTimestampMicros:1767225660000000.},NewImage:{pk:"b",v:1.}}}"#.to_owned(),
+            r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.},OldImage:{b:{{AQ==}},n:5.,pk:"a",ss:$dynamodb_SS::["x"],'z-z':null}}}"#.to_owned(),
+        ])
+    );
 }
 
 #[test]
@@ -553,6 +575,11 @@ fn values_are_written_in_ion() {
         ("ns", json!({"NS": ["-2.50"]}), "ns:$dynamodb_NS::[-2.5]"),
         ("ns", json!({"NS": ["0"]}), "ns:$dynamodb_NS::[0.]"),
         ("n", json!({"N": "100"}), "n:100."),
+        ("n", json!({"N": "-2.5e-3"}), "n:-0.0025"),
+        ("n", json!({"N": "12E+3"}), "n:12000."),
+        ("ns", json!({"NS": ["3e4"]}), "ns:$dynamodb_NS::[30000.]"),
+        ("t", json!({"S": "\r\t/\u{85}"}), r#"t:"\r\t/\u0085""#),
+        ("m", json!({"M": {"a b": {"S": ""}}}), r#"m:{'a b':""}"#),
         (
             "l",
             json!({"L": [{"N": "1"}, {"NS": ["2"]}, {"NULL": true}]}),
@@ -916,6 +943,79 @@ fn a_broken_object_is_one_error() {
     }
 }
 
+/// The records before a place that cannot be read are imported, and so are the other objects. The place is an error with
+/// the number of the next record.
+#[test]
+fn records_before_an_unreadable_place_are_imported() {
+    let formats = [
+        ("DYNAMODB_JSON", r#"{"Item":{"pk":{"S":"KEY"}}}"#),
+        ("ION", r#"{Item:{pk:"KEY"}}"#),
+        ("CSV", "KEY"),
+    ];
+    for (format, record) in formats {
+        let line = |key: &[u8]| {
+            let (before, after) = record.split_once("KEY").unwrap();
+            [before.as_bytes(), key, after.as_bytes(), b"\n"].concat()
+        };
+        let [a, b, c] = [b"a", b"b", b"c"].map(|key| line(key));
+        let header = if format == "CSV" { &b"pk\n"[..] } else { b"" };
+        let start = [header, &a, &b].concat();
+        for (case, compression, object) in [
+            ("not UTF-8", "NONE", [&start, &line(b"\xff")[..], &c].concat()),
+            ("truncated", "GZIP", gzip(&start)[..gzip(&start).len() - 4].to_vec()),
+            ("not gzip", "GZIP", [gzip(&start), b"rest".to_vec()].concat()),
+            (
+                "truncated",
+                "ZSTD",
+                [zstd(&start), zstd(&c)[..zstd(&c).len() - 1].to_vec()].concat(),
+            ),
+            ("not zstd", "ZSTD", [zstd(&start), b"rest".to_vec()].concat()),
+        ] {
+            let context = format!("{format}, {compression}, {case}");
+            let twin = Twin::new(&format!("unreadable-{format}-{compression}-{}", case.len()));
+            let compressed = match compression {
+                "GZIP" => gzip,
+                "ZSTD" => zstd,
+                _ => <[u8]>::to_vec as fn(&[u8]) -> Vec<u8>,
+            };
+            let intact = compressed(&[header, &c].concat());
+            twin.write("in/1", &object);
+            twin.write("in/2", &intact);
+            let import = twin.import(
+                "in/",
+                json!({"InputFormat": format, "InputCompressionType": compression}),
+            );
+            let counts = ["ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+            assert_eq!(counts, [json!(3), json!(1)], "{context}: {import}");
+            assert_eq!(twin.items("copy").len(), 3, "{context}");
+            // Bulk operations read no CSV.
+            if format == "CSV" {
+                continue;
+            }
+            let input = json!({"S3Bucket": "data", "S3KeyPrefix": "in/", "InputFormat": format,
+                "InputCompressionType": compression});
+            let done = twin.bulk("in/", json!({"InputS3Configuration": input}));
+            let id = done["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
+            let errors = fs::read_to_string(twin.path(&format!("AWSDynamoDB/{id}/errors.json"))).unwrap();
+            let error: Value = serde_json::from_str(&errors).unwrap();
+            assert_eq!(
+                (&error["object"], &error["record"]),
+                (&json!("in/1"), &json!(3)),
+                "{context}"
+            );
+            assert!(
+                error["message"].as_str().is_some_and(|message| !message.is_empty()),
+                "{context}: {error}"
+            );
+            assert_eq!(
+                (error.get("Item"), error.get("ExistingItem")),
+                (None, None),
+                "{context}"
+            );
+        }
+    }
+}
+
 /// A few compressed kilobytes can contain gigabytes. A record is limited to 16 MB, in every format.
 #[test]
 fn records_are_bounded() {
@@ -1030,6 +1130,11 @@ fn exports_follow_no_links_out_of_the_bucket() {
         let export = twin.export(json!({"S3Prefix": prefix}));
         assert_eq!(export["ExportStatus"], "FAILED", "{export}");
         assert_eq!(export["FailureCode"], "S3AccessDenied", "{export}");
+        let message = export["FailureMessage"].as_str().unwrap();
+        assert!(
+            message.starts_with("Access Denied: ") && message.ends_with(" is a link"),
+            "{export}"
+        );
     }
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written");
     assert_eq!(twin.export(json!({"S3Prefix": "own"}))["ExportStatus"], "COMPLETED");

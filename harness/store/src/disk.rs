@@ -412,6 +412,34 @@ mod tests {
         fs::remove_dir_all(&path).unwrap();
     }
 
+    /// Space is reserved behind the end of a file, whose length stays, or not at all.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn reserved_space_does_not_count_as_length() {
+        use std::os::unix::fs::MetadataExt;
+
+        let path = std::env::temp_dir().join(format!("dynatwin-store-reserved-{}", std::process::id()));
+        let directory = Directory::at(&path);
+        let lock = directory.lock().unwrap();
+        let file = directory.create("file").unwrap();
+        file.write_at(b"record", 0).unwrap();
+        let taken = || fs::metadata(path.join("file")).unwrap().blocks() * 512;
+        let megabyte = 1024 * 1024;
+        for (from, end) in [(6, megabyte), (megabyte, 2 * megabyte)] {
+            let reserves = file.reserve(from, end).unwrap();
+            assert_eq!(file.len().unwrap(), 6, "{from} to {end}");
+            assert!(
+                !reserves || (end..2 * end).contains(&taken()),
+                "{from} to {end}: {}",
+                taken()
+            );
+        }
+        file.set_len(6).unwrap();
+        assert!(taken() < 128 * 1024, "{}", taken());
+        drop((lock, file));
+        fs::remove_dir_all(&path).unwrap();
+    }
+
     #[test]
     fn a_directory_is_created_with_those_it_is_in() {
         let base = std::env::temp_dir().join(format!("dynatwin-store-nested-{}", std::process::id()));

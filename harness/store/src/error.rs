@@ -161,3 +161,92 @@ impl fmt::Display for AppendError {
 }
 
 impl std::error::Error for AppendError {}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn errors_name_the_file_and_what_to_do() {
+        let (directory, file) = ("/data".to_owned(), "000001.wal".to_owned());
+        let in_use = |process| OpenError::InUse {
+            directory: directory.clone(),
+            process,
+        };
+        for (error, expect) in [
+            (
+                in_use(Some(7)),
+                "/data is in use by another process (7); stop it, or choose another directory",
+            ),
+            (
+                in_use(None),
+                "/data is in use by another process; stop it, or choose another directory",
+            ),
+            (
+                OpenError::Damaged {
+                    directory: directory.clone(),
+                    file: file.clone(),
+                    offset: 40,
+                    problem: "the file ends within a record".to_owned(),
+                },
+                "/data/000001.wal is damaged at byte 40: the file ends within a record. Nothing was changed; restore the \
+                 directory from a copy",
+            ),
+            (
+                OpenError::Foreign {
+                    directory: directory.clone(),
+                    file: file.clone(),
+                },
+                "/data/000001.wal was not written by this store. Nothing was changed; move the file elsewhere, or choose \
+                 another directory",
+            ),
+            (
+                OpenError::UnknownFormat {
+                    directory: directory.clone(),
+                    file: file.clone(),
+                    version: 2,
+                },
+                "/data/000001.wal has format 2, which this version does not read: use a newer one",
+            ),
+            (
+                OpenError::Record {
+                    directory: directory.clone(),
+                    file,
+                    offset: 88,
+                    problem: "not a commit".to_owned(),
+                },
+                "/data/000001.wal: the record at byte 88 cannot be applied: not a commit",
+            ),
+            (
+                OpenError::Io {
+                    directory,
+                    action: "read 000001.wal".to_owned(),
+                    error: io::Error::other("no such device"),
+                },
+                "/data: cannot read 000001.wal: no such device",
+            ),
+        ] {
+            assert_eq!(error.to_string(), expect);
+            assert_eq!(
+                error.source().map(ToString::to_string),
+                expect.ends_with("no such device").then(|| "no such device".to_owned())
+            );
+        }
+        for (error, expect) in [
+            (
+                AppendError::Write("no space".to_owned()),
+                "the log cannot be written: no space",
+            ),
+            (
+                AppendError::Unsynced("broken".to_owned()),
+                "the log could not be stored (broken), and a new snapshot must be written first",
+            ),
+            (AppendError::Closed, "the log is closed"),
+            (AppendError::TooLong(9), "a record of 9 bytes is too long"),
+        ] {
+            assert_eq!(error.to_string(), expect);
+        }
+    }
+}

@@ -271,15 +271,26 @@ mod tests {
             read_file_header(&header, FileKind::Log, 7, 99).unwrap().version,
             VERSION
         );
-        for (kind, number, id) in [
-            (FileKind::Snapshot, 7, 99),
-            (FileKind::Log, 8, 99),
-            (FileKind::Log, 7, 98),
+        let elsewhere = "the file belongs to another place or another store";
+        for (kind, number, id, problem) in [
+            (FileKind::Snapshot, 7, 99, "the file's content does not match its name"),
+            (FileKind::Log, 8, 99, elsewhere),
+            (FileKind::Log, 7, 98, elsewhere),
         ] {
-            assert!(matches!(
-                read_file_header(&header, kind, number, id),
-                Err(HeaderError::Damaged(_))
-            ));
+            let refused = read_file_header(&header, kind, number, id).err();
+            assert_eq!(refused, Some(HeaderError::Damaged(problem)));
+        }
+        for at in 0..=FILE_HEADER {
+            let (mut flipped, problem) = match at {
+                ..8 => (header.to_vec(), "it does not begin as a file of a store"),
+                8..FILE_HEADER => (header.to_vec(), "the checksum of the file's header does not match"),
+                _ => (header[..39].to_vec(), "the file is shorter than its header"),
+            };
+            if let Some(byte) = flipped.get_mut(at) {
+                *byte ^= 1;
+            }
+            let refused = read_file_header(&flipped, FileKind::Log, 7, 99).err();
+            assert_eq!(refused, Some(HeaderError::Damaged(problem)), "byte {at}");
         }
         let mut newer = header;
         newer[8] = 200;

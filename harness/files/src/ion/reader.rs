@@ -35,8 +35,10 @@ fn records(text: &str, start: u64, reading: &mut Reading<'_>) -> bool {
     let mut parser = Parser { text, at: 0 };
     loop {
         match parser.record() {
-            Ok(Some(record)) if json::record(&record, reading) => {}
-            Ok(Some(_)) => return false,
+            // Valid JSON, whatever its values are.
+            Ok(Some(record)) => {
+                json::record(&record, reading);
+            }
             Ok(None) => return true,
             Err(Fault(why)) => {
                 let at = start + parser.at as u64;
@@ -161,14 +163,12 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Converts a value, and wraps it in its type.
+    /// Converts the value that comes next, and wraps it in its type.
     fn value(&mut self, out: &mut Writer, depth: usize) -> Parsed<()> {
         if depth > quotas::NESTING_KEPT {
             return Err(Fault("values are nested too deep"));
         }
-        self.blank()?;
         let annotation = self.annotation()?;
-        self.blank()?;
         let set = match annotation.as_deref() {
             Some("$dynamodb_SS") => Some("SS"),
             Some("$dynamodb_NS") => Some("NS"),
@@ -276,7 +276,7 @@ impl<'t> Parser<'t> {
         let dashes = digits
             .match_indices('-')
             .any(|(at, _)| !digits[..at].ends_with(['d', 'D', 'e', 'E']));
-        if digits.is_empty() || dashes || digits.contains(['T', ':']) {
+        if digits.is_empty() || dashes || digits.contains('T') {
             return Err(Fault("a number was expected"));
         }
         let text = text.replace(['d', 'D'], "e").replace(".e", "e");
@@ -297,7 +297,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the annotation of a value, if any; the last one of several.
+    /// Returns the annotation of the value that comes next, if any; the last one of several.
     fn annotation(&mut self) -> Parsed<Option<String>> {
         let mut last = None;
         loop {
@@ -329,9 +329,8 @@ impl<'t> Parser<'t> {
         Ok(inner.chars().filter(|char| !char.is_whitespace()).collect())
     }
 
-    /// Parses a quoted text: a short or long string, or a symbol.
+    /// Parses the quoted text that comes next: a short or long string, or a symbol.
     fn string(&mut self) -> Parsed<String> {
-        self.blank()?;
         let mut text = String::new();
         if !self.rest().starts_with("'''") {
             let quote = match self.peek() {
@@ -451,6 +450,8 @@ mod tests {
         for (ion, expect) in [
             ("", "nothing"),
             ("$ion_1_0 // a comment\n /* and one */", "nothing"),
+            ("$ion_1_0 // the end", "nothing"),
+            ("{Item:{b:{{\tAQ\r\n I=\n}}}}", r#"{"Item":{"b":{"B":"AQI="}}}"#),
             ("$ion_1_0 {Item:{pk:\"a\"}}", r#"{"Item":{"pk":{"S":"a"}}}"#),
             (
                 "{Item:{n:1.5d3,m:-7,k:0x1F,z:1_000.,e:2.e0}}",
@@ -510,14 +511,108 @@ mod tests {
             ("{Item:{'a\nb':1}}", "a text does not end"),
             ("{Item:{t:2026-01-01T}}", "a number was expected"),
             ("{Item:{t:2026T}}", "a number was expected"),
+            ("{Item:{t:2026-01-01}}", "a number was expected"),
+            ("{Item:{t:2026-01-01T12:00Z}}", "a number was expected"),
+            ("{Item:{n:$dynamodb_NS::[1,2026-01-01]}}", "a number was expected"),
+            ("{Item:{n:1-2}}", "a number was expected"),
+            ("{Item:{n:-}}", "a number was expected"),
             ("{Item:{t:{{\"clob\"}}}}", "an item is made of no clob"),
             ("{Item:{t:symbol}}", "an item is made of no such value"),
             ("{Item:{t:\"open", "a text does not end"),
             ("[1]", "a struct was expected"),
+            ("{Item:{t:{{'''clob'''}}}}", "an item is made of no clob"),
+            ("{Item:{t:{{AQ==}", "a blob does not end"),
+            ("{Item:{n:+1}}", "an item is made of no such value"),
+            ("{Item:{n:nan}}", "an item is made of no such value"),
+            ("{Item:{n:nullx}}", "an item is made of no such value"),
+            ("{Item:{n:truex}}", "an item is made of no such value"),
+            ("{Item:{l:[,]}}", "an item is made of no such value"),
+            ("{Item:{l:[1 2]}}", "a comma was expected"),
+            ("{Item:{l:[1}}", "a comma was expected"),
+            ("{Item:{l:[1", "a comma was expected"),
+            ("{Item:{s:$dynamodb_SS::[1]}}", "a text was expected"),
+            ("{Item:{n:$dynamodb_NS::[\"1\"]}}", "a number was expected"),
+            ("{Item:{b:$dynamodb_BS::[\"AQ==\"]}}", "a blob was expected"),
+            ("{Item:1}", "a struct was expected"),
+            ("{ExpressionAttributeNames:[]}", "a struct was expected"),
+            ("{ExpressionAttributeNames:{'#a':1}}", "a text was expected"),
+            ("{ExpressionAttributeValues:\"a\"}", "a struct was expected"),
+            ("{ConditionExpression:{}}", "a text was expected"),
+            ("{1a:1}", "a name was expected"),
+            ("{:1}", "a name was expected"),
+            ("{,}", "a name was expected"),
+            ("{Item:{a:'''b'''::1}}", "a comma was expected"),
+            ("{Item:{a:\"b\"::1}}", "a comma was expected"),
+            ("{Item:{a:b:1}}", "an item is made of no such value"),
+            ("{Item:{a:1", "a comma was expected"),
+            ("{Item:{a:1} /* open", "a comment does not end"),
+            ("/* open *", "a comment does not end"),
             ("{Item:{a:1 b:2}}", "a comma was expected"),
             ("{Item 1}", "a colon was expected"),
         ] {
             check(ion, expect);
+        }
+    }
+
+    /// Fields have their own types in a record; in an item, their names are those of attributes.
+    #[test]
+    fn names_of_fields_have_a_meaning_in_a_record_only() {
+        check(
+            "{Item:{Item:1,ConditionExpression:2,ExpressionAttributeNames:{a:3},ExpressionAttributeValues:{b:4}},other:5}",
+            concat!(
+                r#"{"Item":{"Item":{"N":"1"},"ConditionExpression":{"N":"2"},"ExpressionAttributeNames":{"M":{"a":{"N":"3"}}},"#,
+                r#""ExpressionAttributeValues":{"M":{"b":{"N":"4"}}}},"other":{"N":"5"}}"#
+            ),
+        );
+        // A set is a list with an annotation.
+        check(
+            "{Item:{a:$dynamodb_SS::\"x\",b:$dynamodb_NS::1,c:$dynamodb_BS::{{AQ==}},d:$dynamodb_SS::{e:1},f:dynamodb_SS::[\"x\"]}}",
+            concat!(
+                r#"{"Item":{"a":{"S":"x"},"b":{"N":"1"},"c":{"B":"AQ=="},"d":{"M":{"e":{"N":"1"}}},"#,
+                r#""f":{"L":[{"S":"x"}]}}}"#
+            ),
+        );
+        check(
+            r#"{"Item":{"a":1,a$_1:2,'3':3}}"#,
+            r#"{"Item":{"a":{"N":"1"},"a$_1":{"N":"2"},"3":{"N":"3"}}}"#,
+        );
+    }
+
+    #[test]
+    fn integers_have_a_radix_and_a_greatest_value() {
+        let greatest = u128::MAX;
+        for (number, expect) in [
+            (format!("{greatest:#x}"), Some(greatest.to_string())),
+            (format!("-{greatest:#b}"), Some(format!("-{greatest}"))),
+            (format!("{greatest:#x}0"), None),
+            ("0x".to_owned(), None),
+            ("0b".to_owned(), None),
+            ("0xg".to_owned(), None),
+            ("0b2".to_owned(), None),
+            ("0b1.".to_owned(), None),
+        ] {
+            let expect = expect.map_or("a number was expected".to_owned(), |number| {
+                format!(r#"{{"Item":{{"n":{{"N":"{number}"}}}}}}"#)
+            });
+            check(&format!("{{Item:{{n:{number}}}}}"), &expect);
+        }
+    }
+
+    /// An invalid value is an error of its record. Invalid Ion ends the object.
+    #[test]
+    fn records_behind_an_invalid_value_are_read() {
+        let valid = "{Item:{pk:\"a\"}}";
+        for (invalid, reads_on) in [
+            ("{Item:{n:1e999}}", true),
+            ("{Item:{b:{{A}}}}", true),
+            ("{Item:{n:2026-01-01}}", false),
+            ("{Item:{n:1 2}}", false),
+        ] {
+            let text = format!("{valid}{invalid}{valid}");
+            let records = crate::source::tests::read_records(|_, reading| read(text.as_bytes(), reading));
+            let valid: Vec<bool> = records.iter().map(Result::is_ok).collect();
+            let expect = [true, false, true];
+            assert_eq!(valid, expect[..if reads_on { 3 } else { 2 }], "{invalid}: {records:?}");
         }
     }
 
@@ -571,12 +666,57 @@ mod tests {
             ("u00e9", "é"),
             ("ud83d\\ude00", "😀"),
             ("U0001F600", "😀"),
+            ("x00", "\0"),
+            ("xfF", "ÿ"),
+            ("u0000", "\0"),
+            ("ud7ff", "\u{d7ff}"),
+            ("ue000", "\u{e000}"),
+            ("uFFFF", "\u{ffff}"),
+            ("ud800\\udc00", "\u{10000}"),
+            ("uDBFF\\uDFFF", "\u{10ffff}"),
+            ("U00000041", "A"),
+            ("U0010FFFF", "\u{10ffff}"),
         ] {
             for quote in ["\"", "'", "'''"] {
                 let text = format!("{quote}\\{escape}{quote}");
                 let mut parser = Parser { text: &text, at: 0 };
                 assert_eq!(parser.string(), Ok(expect.to_owned()), "{text}");
             }
+        }
+    }
+
+    /// A surrogate is no character without the other one, which is an escape too.
+    #[test]
+    fn escapes_are_characters() {
+        for escape in [
+            "ud83d",
+            "ud83dx",
+            "ud83dde00",
+            "ud83d\\xde00",
+            "ud83d\\ud83d",
+            "ud83d\\u0041",
+            "ud83d\\ude0",
+            "ude00",
+            "ude00\\ud83d",
+            "U0000d800",
+            "U00110000",
+            "Uffffffff",
+            "U1F600",
+            "x4",
+            "xé",
+            "x4é",
+            "u00e",
+            "N",
+            "X41",
+            "1",
+        ] {
+            let text = format!("\"\\{escape}\"");
+            let mut parser = Parser { text: &text, at: 0 };
+            assert_eq!(parser.string(), Err(Fault("an escape was expected")), "{text}");
+        }
+        for text in ["\"", "\"\\", "'''a''", "'a\\'"] {
+            let mut parser = Parser { text, at: 0 };
+            assert_eq!(parser.string(), Err(Fault("a text does not end")), "{text}");
         }
     }
 

@@ -130,7 +130,7 @@ impl<R: BufRead> Splitter<R> {
 
 /// Processes a byte; returns whether a top-level value ends with it.
 fn step(byte: u8, state: &mut State, depth: &mut usize, skips: &mut bool, piece: &mut Vec<u8>) -> bool {
-    let is_between = *depth == 0 && piece.is_empty();
+    let is_between = piece.is_empty();
     if is_between && (*skips || byte.is_ascii_whitespace()) {
         *state = next(byte, *state, depth);
         *skips &= *state != State::Plain;
@@ -139,7 +139,7 @@ fn step(byte: u8, state: &mut State, depth: &mut usize, skips: &mut bool, piece:
     piece.push(byte);
     let before = *depth;
     *state = next(byte, *state, depth);
-    if *depth == 0 && piece.len() == 2 && matches!(*state, State::LineComment | State::BlockComment) {
+    if piece.len() == 2 && matches!(*state, State::LineComment | State::BlockComment) {
         *skips = true;
         piece.clear();
     }
@@ -246,6 +246,22 @@ mod tests {
             ("{a:1} {b:", &["{a:1}", "{b:"]),
             ("{{AQ==}}{a:1}", &["{{AQ==}}", "{a:1}"]),
             ("word", &["word"]),
+            ("{}{a:1}", &["{}", "{a:1}"]),
+            ("{a:{{b}c}}}{{}b}}{a:1}", &["{a:{{b}c}}}", "{{}b}}", "{a:1}"]),
+            ("{a:{ {}}}{b:1}", &["{a:{ {}}}", "{b:1}"]),
+            (r"{'\'}':1}{'}\\':2}{b:1}", &[r"{'\'}':1}", r"{'}\\':2}", "{b:1}"]),
+            (r#"{a:"\\"}{b:"'}"}{c:1}"#, &[r#"{a:"\\"}"#, r#"{b:"'}"}"#, "{c:1}"]),
+            (
+                "{a:'''b'c''d}'''}{e:''''''}{f:1}",
+                &["{a:'''b'c''d}'''}", "{e:''''''}", "{f:1}"],
+            ),
+            ("{a:'''b''' '''}'''}{c:1}", &["{a:'''b''' '''}'''}", "{c:1}"]),
+            ("{//}\n}{/*}*/}{b:1}", &["{//}\n}", "{/*}*/}", "{b:1}"]),
+            ("{a:1/2}{b:/}/{c:1}", &["{a:1/2}", "{b:/}", "/{c:1}"]),
+            ("/**/{a:1}/***/{b:2}/*/{c:3}*/{d:4}", &["{a:1}", "{b:2}", "{d:4}"]),
+            ("/*/{a:1}", &["/*"]),
+            ("////*\n{a:1}", &["{a:1}"]),
+            ("[[1],{a:[2]}][3]{a:1}", &["[[1],{a:[2]}]", "[3]", "{a:1}"]),
         ] {
             for buffer in [1, 3, 4096] {
                 assert_eq!(pieces(text, buffer, 100), expect, "{text}");

@@ -83,11 +83,11 @@ fn typed(out: &mut String, value: &AttributeValue) {
     }
 }
 
-/// Writes a decimal with a point or an exponent; without one it would be an int.
+/// Writes a decimal with a point; without one it would be an int.
 fn decimal(out: &mut String, number: Number) {
-    let text = number.to_string().replace(['e', 'E'], "d");
+    let text = number.to_string();
     out.push_str(&text);
-    if !text.contains(['.', 'd']) {
+    if !text.contains('.') {
         out.push('.');
     }
 }

@@ -73,8 +73,10 @@ fn missing_and_shortened_files_are_found() {
         let mut without = files.clone();
         without.remove(name);
         match open(&SimDisk::with(without)).err() {
-            Some(OpenError::Damaged { file, problem, .. }) => {
-                assert_eq!((&file, problem.as_str()), (name, "the file is missing"));
+            Some(OpenError::Damaged {
+                file, offset, problem, ..
+            }) => {
+                assert_eq!((&file, offset, problem.as_str()), (name, 0, "the file is missing"));
             }
             other => panic!("{name}: {other:?}"),
         }
@@ -181,6 +183,42 @@ fn a_sector_that_was_not_written_is_no_damage() {
     }
 }
 
+/// Fewer than 8 zeros at the end of a damaged record are its own, not those of an unwritten sector.
+#[test]
+fn few_zeros_are_no_unwritten_sector() {
+    for (zeros, is_damage) in [(0, true), (1, true), (7, true), (8, false), (9, false)] {
+        // A file's header has 40 bytes, and one of a record 32: the zeros begin a sector.
+        let mut record = vec![1; 512 - 40 - 32];
+        record.extend_from_slice(&vec![0; zeros]);
+        let mut file = older::file(FileKind::Log, 1, 7, 0, &[&record]);
+        file[100] = 2;
+        let manifest = Manifest {
+            id: 7,
+            next_file: 2,
+            snapshot: None,
+            segments: vec![Segment {
+                number: 1,
+                sealed: None,
+            }],
+        };
+        let disk = SimDisk::with([
+            ("000001.wal".to_owned(), file),
+            ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
+        ]);
+        match open(&disk) {
+            Ok((_, _, report)) => assert_eq!((is_damage, report.cut.unwrap().offset), (false, 40), "{zeros} zeros"),
+            Err(error) => assert_eq!(
+                (is_damage, error.to_string().split(". ").next()),
+                (
+                    true,
+                    Some("sim/000001.wal is damaged at byte 40: the checksum of a record does not match")
+                ),
+                "{zeros} zeros"
+            ),
+        }
+    }
+}
+
 /// The manifest says that a snapshot and a sealed segment were synced, so no power failure explains an unwritten sector.
 #[test]
 fn an_unwritten_sector_of_a_sealed_file_is_damage() {
@@ -268,54 +306,63 @@ fn files_that_the_manifest_does_not_describe_are_damage() {
     };
     assert_eq!(open(&files(7, |_, _| ())).unwrap().1.len(), 5);
     let missing_at_end = "records at its end are missing";
-    for (open_first, change, damaged, problem) in [
+    for (open_first, change, damaged, at, problem) in [
         (
             7,
             (|snapshot, _| snapshot.records += 1) as fn(&mut SnapshotFile, &mut Sealed),
             "000001.snapshot",
+            112,
             missing_at_end,
         ),
         (
             7,
             |snapshot, _| snapshot.records -= 1,
             "000001.snapshot",
+            112,
             missing_at_end,
         ),
         (
             7,
             |snapshot, _| snapshot.length += 1,
             "000001.snapshot",
+            112,
             "it has 112 bytes instead of 113",
         ),
         (
             7,
             |snapshot, _| snapshot.next -= 1,
             "000002.wal",
+            0,
             "its first record is 5, not 4: a segment is missing",
         ),
         (
             7,
             |_, sealed| sealed.first += 1,
             "000002.wal",
+            0,
             "its first record is 6, not 5: a segment is missing",
         ),
-        (7, |_, sealed| sealed.next += 1, "000002.wal", missing_at_end),
-        (7, |_, sealed| sealed.next -= 1, "000002.wal", missing_at_end),
+        (7, |_, sealed| sealed.next += 1, "000002.wal", 111, missing_at_end),
+        (7, |_, sealed| sealed.next -= 1, "000002.wal", 111, missing_at_end),
         (
             7,
             |_, sealed| sealed.length -= 1,
             "000002.wal",
+            110,
             "it has 111 bytes instead of 110",
         ),
         // A sealed segment has lost nothing, so nothing explains a gap behind it.
-        (8, |_, _| (), "000003.wal", "records before this one are missing"),
-        (6, |_, _| (), "000003.wal", "a record occurs twice"),
+        (8, |_, _| (), "000003.wal", 40, "records before this one are missing"),
+        (6, |_, _| (), "000003.wal", 40, "a record occurs twice"),
     ] {
         match open(&files(open_first, change)).err() {
             Some(OpenError::Damaged {
-                file, problem: found, ..
+                file,
+                offset,
+                problem: found,
+                ..
             }) => {
-                assert_eq!((file.as_str(), found.as_str()), (damaged, problem));
+                assert_eq!((file.as_str(), offset, found.as_str()), (damaged, at, problem));
             }
             other => panic!("{damaged}, {problem}: {other:?}"),
         }
@@ -437,16 +484,50 @@ fn an_opening_with_a_failing_operation_is_refused() {
     let left = SimDisk::with(files);
     let whole = left.after_kill();
     assert_eq!(open(&whole).unwrap().1.len(), 10);
+    let mut actions: Vec<String> = Vec::new();
     for at in 1..=whole.operations() {
         let failing = left.after_kill();
         failing.fail_at(at, Fault::Error);
         let error = open(&failing).err().unwrap_or_else(|| panic!("operation {at}"));
         assert!(matches!(error, OpenError::Io { .. }), "operation {at}: {error}");
-        assert!(std::error::Error::source(&error).is_some(), "operation {at}");
+        let cause = std::error::Error::source(&error).unwrap_or_else(|| panic!("operation {at}"));
+        let message = error.to_string();
+        let action = message
+            .strip_prefix("sim: cannot ")
+            .and_then(|rest| rest.strip_suffix(&format!(": {cause}")));
+        let action = action.unwrap_or_else(|| panic!("operation {at}: {message}"));
+        if actions.last().is_none_or(|last| last != action) {
+            actions.push(action.to_owned());
+        }
         let next = failing.after_kill();
         assert_eq!(open(&next).unwrap().1.len(), 10, "operation {at}");
         assert!(!next.files().contains_key("MANIFEST.new"), "operation {at}");
     }
+    assert_eq!(
+        actions,
+        [
+            "be created or locked",
+            "list its files",
+            "read MANIFEST",
+            "open 000003.snapshot",
+            "open 000002.wal",
+            "open 000004.wal",
+            "open 000005.wal",
+            "open 000003.snapshot",
+            "read 000003.snapshot",
+            "open 000002.wal",
+            "read 000002.wal",
+            "open 000004.wal",
+            "read 000004.wal",
+            "open 000005.wal",
+            "read 000005.wal",
+            "open 000005.wal",
+            "read 000005.wal",
+            "shorten 000005.wal",
+            "write and sync 000005.wal",
+            "be written",
+        ]
+    );
 }
 
 /// The torn end of a segment takes all of the later ones along, and the report counts what is removed of each.

@@ -225,6 +225,10 @@ fn a_file_that_was_not_listed_is_not_created_again() {
             left.iter().all(|name| name == "MANIFEST.new" || is_older(name)),
             "operation {at}: {left:?}, then {next}"
         );
+        assert!(
+            store.begin_snapshot().unwrap().is_some(),
+            "operation {at}: there is none"
+        );
     }
 }
 
@@ -274,6 +278,63 @@ fn buffered_records_are_written_by_one_operation_that_a_full_disk_allows() {
     drop(store);
     let (_, found, report) = open(&disk.after_kill()).unwrap();
     assert_eq!((found.len(), report.cut), (9, None));
+}
+
+/// At most a megabyte is in no file.
+#[test]
+fn records_that_wait_to_be_written_have_a_greatest_length() {
+    const MOST: usize = 1024 * 1024;
+    for (lengths, last_waits) in [
+        (&[MOST][..], true),
+        (&[MOST + 1], false),
+        (&[MOST - 1024, 1024 - 40], true),
+        (&[MOST - 1024, 1024 - 40 + 1], false),
+    ] {
+        let disk = SimDisk::new();
+        let (store, ..) = open(&disk).unwrap();
+        let records: Vec<_> = lengths.iter().map(|length| vec![1; *length]).collect();
+        for record in &records {
+            store.buffer(record).unwrap();
+        }
+        assert_eq!(store.has_pending(), last_waits, "{lengths:?}");
+        let expected = if last_waits { 0 } else { records.len() };
+        assert_eq!(open(&disk.after_kill()).unwrap().1.len(), expected, "{lengths:?}");
+        store.flush().unwrap();
+        assert!(open(&disk.after_kill()).unwrap().1 == records, "{lengths:?}");
+    }
+}
+
+/// A failed `fsync` concerns power failures. What is written survives the end of the process.
+#[test]
+fn written_records_are_flushed_although_a_sync_has_failed() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"appended").unwrap();
+    store.buffer(b"buffered").unwrap();
+    store.flush().unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    let failed = store.sync().unwrap_err();
+    assert_eq!((store.flush(), store.has_pending()), (Ok(()), false));
+    assert_eq!(store.buffer(b"refused"), Err(failed.clone()));
+    assert_eq!((store.flush(), store.sync()), (Ok(()), Err(failed)));
+    assert_eq!(open(&disk.after_kill()).unwrap().1.concat(), b"appendedbuffered");
+}
+
+/// A record that is buffered during an `fsync` that fails is written all the same.
+#[test]
+fn records_buffered_during_a_failed_sync_are_flushed() {
+    let disk = SimDisk::new();
+    let store = Arc::new(open(&disk).unwrap().0);
+    store.append(b"before").unwrap();
+    let during = Arc::clone(&store);
+    disk.during_next_sync(move || {
+        during.buffer(b"during").unwrap();
+    });
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    assert!(store.sync().is_err());
+    assert!(store.has_pending());
+    assert_eq!((store.flush(), store.has_pending()), (Ok(()), false));
+    assert_eq!(open(&disk.after_kill()).unwrap().1.concat(), b"beforeduring");
 }
 
 #[test]

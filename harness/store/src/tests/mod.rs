@@ -142,6 +142,29 @@ fn a_snapshot_is_due_once_the_log_is_longer() {
     assert_eq!(due(&store), (true, true));
 }
 
+/// A log as long as the last snapshot, or as the least length, is not due yet.
+#[test]
+fn a_log_may_be_as_long_as_its_snapshot() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(&record(0, 64)).unwrap();
+    // A file's header and a record's have 40 bytes each.
+    let length = 40 + 40 + 64;
+    let due = |store: &Store, least: &[u64]| -> Vec<bool> {
+        least.iter().map(|least| store.wants_snapshot(*least)).collect()
+    };
+    assert_eq!(
+        due(&store, &[0, length - 1, length, length + 1]),
+        [true, true, false, false]
+    );
+    snapshot(&store, &[record(0, 64)]).unwrap();
+    assert_eq!(due(&store, &[0]), [false], "the log is empty");
+    store.append(&record(1, 64)).unwrap();
+    assert_eq!(due(&store, &[0, length]), [false, false], "as long as the snapshot");
+    store.append(b"").unwrap();
+    assert_eq!(due(&store, &[0, length + 39, length + 40]), [true, true, false]);
+}
+
 /// A snapshot divides the log when it starts. Until one is complete, all parts count.
 #[test]
 fn a_snapshot_that_fails_is_due_again() {
@@ -231,6 +254,8 @@ fn waiters_are_woken_whatever_the_outcome() {
         let (store, ..) = open(&disk).unwrap();
         let sequence = store.append(b"record").unwrap();
         let mut waiter = store.until_synced(sequence);
+        // A future may be polled any number of times.
+        assert!(poll(&mut waiter).is_pending());
         assert!(poll(&mut waiter).is_pending());
         if fails {
             disk.fail_at(disk.operations() + 1, Fault::Error);
@@ -368,6 +393,32 @@ fn records_appended_while_a_store_is_closed() {
             }
         }
     }
+}
+
+/// A snapshot takes no more memory than a record and a megabyte, and reports that the disk is full when it is.
+#[test]
+fn a_snapshot_is_written_while_records_are_added() {
+    const RECORD: usize = 400_000;
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let mut writer = store.begin_snapshot().unwrap().unwrap();
+    let written = || {
+        let files = disk.files();
+        let (_, snapshot) = files.iter().find(|(name, _)| name.contains("snapshot")).unwrap();
+        snapshot.len()
+    };
+    for pushed in 1..=6 {
+        writer.push(&record(pushed, RECORD)).unwrap();
+        assert!(
+            pushed * RECORD - written().min(pushed * RECORD) < 1024 * 1024,
+            "{pushed} records"
+        );
+    }
+    disk.fail_at(disk.operations() + 1, Fault::Full);
+    let failed = (0..3).find_map(|number| writer.push(&record(number, RECORD)).err());
+    assert!(matches!(failed, Some(crate::AppendError::Write(_))), "{failed:?}");
+    drop(writer);
+    assert!(disk.files().into_keys().all(|name| !name.contains("snapshot")));
 }
 
 #[test]
