@@ -243,6 +243,10 @@ mod tests {
         // They expire together, and a request removes only some of them; each is new again nevertheless.
         assert_eq!(begin(119_999, 600.0), TokenStatus::New);
         assert_eq!(begin(0, 600.0), TokenStatus::New);
+        for number in 1..100 {
+            let status = tokens.begin(&here, &number.to_string(), 2, after(600.0));
+            assert_eq!(status, TokenStatus::New, "{number} for another request");
+        }
     }
 
     #[test]

@@ -171,6 +171,34 @@ fn settings_are_copied() {
     assert_eq!(settings(&alone, all), settings(&from, all));
 }
 
+/// Contributor Insights that are being turned on are copied as on, and those that are being turned off as off.
+#[test]
+fn insights_that_change_are_copied_as_they_will_be() {
+    let caller = caller();
+    for index in [None, Some("byN")] {
+        let from = engine(&Conditions::CALM);
+        create(&from, "Tab");
+        from.set_conditions(Conditions::AWS).unwrap();
+        let mut named = json!({"TableName": "Tab"});
+        if let Some(index) = index {
+            named["IndexName"] = index.into();
+        }
+        let status = |of: &Engine| ask(of, "DescribeContributorInsights", &named)["ContributorInsightsStatus"].clone();
+        for (action, changing, copied) in [("ENABLE", "ENABLING", "ENABLED"), ("DISABLE", "DISABLING", "DISABLED")] {
+            let mut body = named.clone();
+            body["ContributorInsightsAction"] = action.into();
+            ask(&from, "UpdateContributorInsights", &body);
+            assert_eq!(status(&from), changing, "{index:?}");
+            let to = engine(&Conditions::CALM);
+            let source = InProcess::new(&from, &caller);
+            let destination = InProcess::new(&to, &caller);
+            copy(&source, &destination, &CopyOptions::default(), &|_| ()).unwrap();
+            assert_eq!(status(&to), copied, "{index:?}");
+            from.advance(Duration::from_mins(5));
+        }
+    }
+}
+
 /// A directory of an earlier version, whose definition is DescribeTable's answer alone, or a client's, is read.
 #[test]
 fn a_definition_without_settings_is_read() {

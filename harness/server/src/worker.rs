@@ -425,6 +425,80 @@ mod tests {
         }
     }
 
+    /// The connections of a worker, none at first.
+    fn connections(pool: &Arc<Pool>, limits: Limits) -> Connections<NoRequests> {
+        let mut options = Options::port(0);
+        options.limits = limits;
+        let backend = Arc::new(NoRequests(Clock::settable(Moment::START)));
+        Connections {
+            patience: Patience::new(&options.limits),
+            shared: Arc::new(Shared::new(backend, options, &[])),
+            pool: Arc::clone(pool),
+            number: 0,
+            open: Vec::new(),
+            ticks: Arc::default(),
+            refusals: Arc::default(),
+        }
+    }
+
+    /// One connection is evicted at a time, and those with a body only on request.
+    #[test]
+    fn connections_are_evicted_by_their_phase_and_age() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            for includes_bodies in [false, true] {
+                let limits = Limits {
+                    eviction_time: Duration::from_secs(2),
+                    ..Limits::default()
+                };
+                let mut connections = connections(&Pool::new(1, 0).0, limits);
+                for (phase, at) in [
+                    (Phase::Idle, 4),
+                    (Phase::Body, 1),
+                    (Phase::New, 2),
+                    (Phase::Busy, 0),
+                    (Phase::Body, 0),
+                    (Phase::Head, 3),
+                    (Phase::Idle, 2),
+                    (Phase::Idle, 99),
+                ] {
+                    connections.ticks.store(at, Relaxed);
+                    let watch = Arc::new(Watch::new(Arc::clone(&connections.ticks), 1));
+                    watch.enter(phase);
+                    let task = tokio::spawn(pending::<()>()).abort_handle();
+                    connections.open.push(Open { watch, task });
+                }
+                connections.ticks.store(100, Relaxed);
+                // Of those that have been idle equally long, the earlier.
+                let idle = [
+                    (Phase::New, 98),
+                    (Phase::Idle, 98),
+                    (Phase::Head, 97),
+                    (Phase::Idle, 96),
+                ];
+                let bodies = [(Phase::Body, 100), (Phase::Body, 99)];
+                let expected = idle.into_iter().chain(bodies.into_iter().filter(|_| includes_bodies));
+                for (phase, age) in expected {
+                    let before: Vec<_> = connections.open.iter().map(|open| Arc::clone(&open.watch)).collect();
+                    assert!(connections.evict(includes_bodies), "{phase:?}");
+                    let is_open =
+                        |watch: &Arc<Watch>| connections.open.iter().any(|open| Arc::ptr_eq(&open.watch, watch));
+                    let evicted: Vec<_> = before.iter().filter(|watch| !is_open(watch)).collect();
+                    assert_eq!(
+                        evicted
+                            .iter()
+                            .map(|watch| (watch.phase(), watch.age()))
+                            .collect::<Vec<_>>(),
+                        [(phase, age)]
+                    );
+                }
+                assert!(!connections.evict(includes_bodies));
+                let kept = if includes_bodies { 2 } else { 4 };
+                assert_eq!(connections.open.len(), kept);
+            }
+        });
+    }
+
     struct NoRequests(Clock);
 
     impl Backend for NoRequests {
@@ -619,20 +693,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.unwrap().block_on(async {
             let (pool, mut mailboxes) = Pool::new(1, 0);
-            let options = Options::port(0);
-            let connections = Connections {
-                patience: Patience::new(&options.limits),
-                shared: Arc::new(Shared::new(
-                    Arc::new(NoRequests(Clock::settable(Moment::START))),
-                    options,
-                    &[],
-                )),
-                pool: Arc::clone(&pool),
-                number: 0,
-                open: Vec::new(),
-                ticks: Arc::default(),
-                refusals: Arc::default(),
-            };
+            let connections = connections(&pool, Limits::default());
             let mut refuse = || {
                 let (client, accepted) = pair();
                 pool.assign(accepted);
