@@ -625,6 +625,35 @@ fn scans_are_told_apart() {
     );
 }
 
+/// Tables of one name belong to different callers in each region and of each access key.
+#[test]
+fn scans_of_each_caller_are_told_apart() {
+    let mut twin = Twin::new(1);
+    twin.engine.watch(true);
+    let callers = [
+        ("a", "us-east-1"),
+        ("a", "eu-west-1"),
+        ("b", "us-east-1"),
+        ("b", "eu-west-1"),
+    ];
+    for (access_key, region) in callers {
+        twin.caller = Caller {
+            access_key: access_key.into(),
+            region: region.into(),
+        };
+        create_table_with_ttl(&twin);
+        for _ in 0..2 {
+            twin.ok("Scan", &json!({"TableName": "tab"}));
+        }
+    }
+    let scans = twin.engine.scans();
+    let seen = scans
+        .iter()
+        .map(|scan| (&*scan.caller.access_key, &*scan.caller.region, scan.times));
+    let expected = callers.map(|(access_key, region)| (access_key, region, 2));
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn throttles_are_counted_by_reason_resource_and_operation() {
     let twin = watched();

@@ -1042,6 +1042,37 @@ fn the_table_class_changes_twice_in_thirty_days() {
     assert_eq!(twin.update(again)["TableStatus"], "UPDATING");
 }
 
+/// Throughput that is provisioned when a table or index switches to on-demand stays warm.
+#[test]
+fn provisioned_units_stay_warm_on_demand() {
+    for (units, warm) in [
+        ((20_000, 9_000), (20_000, 9_000)),
+        ((20_000, 5), (20_000, 4_000)),
+        ((5, 9_000), (12_000, 9_000)),
+        ((6, 6), (12_000, 4_000)),
+    ] {
+        for of_index in [false, true] {
+            let twin = Twin::provisioned();
+            let throughput = json!({"ReadCapacityUnits": units.0, "WriteCapacityUnits": units.1});
+            if of_index {
+                let update = json!({"IndexName": "by-g", "ProvisionedThroughput": throughput});
+                twin.update(json!({"GlobalSecondaryIndexUpdates": [{"Update": update}]}));
+            } else {
+                twin.update(json!({"ProvisionedThroughput": throughput}));
+            }
+            twin.update(json!({"BillingMode": "PAY_PER_REQUEST"}));
+            let table = twin.describe();
+            let index = &table["GlobalSecondaryIndexes"][0];
+            let (changed, other) = if of_index { (index, &table) } else { (&table, index) };
+            for (resource, (read, write)) in [(changed, warm), (other, (12_000, 4_000))] {
+                let found = &resource["WarmThroughput"];
+                assert_eq!(found["ReadUnitsPerSecond"], read, "{units:?} {of_index}: {found}");
+                assert_eq!(found["WriteUnitsPerSecond"], write, "{units:?} {of_index}: {found}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_billing_mode_switches_both_ways() {
     let twin = Twin::provisioned();

@@ -562,22 +562,29 @@ mod tests {
         }
     }
 
-    /// Units in limits are positive: others stand for no limit.
+    /// Units in limits are positive: others stand for no limit, whatever the other limit is.
     #[test]
     fn limits_are_positive() {
-        for (units, expected) in [
+        let units = [
             (json!(1), json!(1)),
             (json!(0), Json::Null),
             (json!(-1), Json::Null),
             (json!(null), Json::Null),
-        ] {
-            let more =
-                json!({"billing_mode": "PAY_PER_REQUEST", "on_demand_throughput": [{"max_read_request_units": units}]});
-            let table = tables(&with(minimal(), &more)).unwrap().remove(0);
-            assert_eq!(
-                table.create["OnDemandThroughput"]["MaxReadRequestUnits"], expected,
-                "{units}"
-            );
+        ];
+        for (read, expected_read) in &units {
+            for (write, expected_write) in &units {
+                let limits = json!({"max_read_request_units": read, "max_write_request_units": write});
+                let index =
+                    json!({"name": "g", "hash_key": "id", "projection_type": "ALL", "on_demand_throughput": [limits]});
+                let more = json!({"billing_mode": "PAY_PER_REQUEST", "on_demand_throughput": [limits],
+                    "global_secondary_index": [index]});
+                let create = Json::Object(tables(&with(minimal(), &more)).unwrap().remove(0).create);
+                for resource in [&create, &create["GlobalSecondaryIndexes"][0]] {
+                    let found = &resource["OnDemandThroughput"];
+                    let found = [&found["MaxReadRequestUnits"], &found["MaxWriteRequestUnits"]];
+                    assert_eq!(found, [expected_read, expected_write], "{limits}: {resource}");
+                }
+            }
         }
     }
 }

@@ -197,10 +197,17 @@ mod tests {
         let line = "--port=9 --principal arn:x --leading-keys --attributes";
         let read = parse(line, None).unwrap().unwrap();
         assert_eq!(read, report(9, Some("arn:x"), true));
-        assert_eq!(
-            read.path(read.principal.as_deref()),
-            "/_dynatwin/access/report?leadingKeys=true&attributes=true&principal=%61%72%6E%3A%78"
-        );
+        for (principal, encoded) in [
+            ("arn:x", "%61%72%6E%3A%78"),
+            ("a+b", "%61%2B%62"),
+            ("%2B&=#?", "%25%32%42%26%3D%23%3F"),
+            ("é /", "%C3%A9%20%2F"),
+        ] {
+            assert_eq!(
+                read.path(Some(principal)),
+                format!("/_dynatwin/access/report?leadingKeys=true&attributes=true&principal={encoded}")
+            );
+        }
         for (flag, path) in [
             ("--leading-keys", "leadingKeys=true&attributes=false"),
             ("--attributes", "leadingKeys=false&attributes=true"),

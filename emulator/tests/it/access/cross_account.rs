@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use dynatwin_engine::Caller;
 use dynatwin_engine::api::OPERATIONS;
+use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement};
 use serde_json::{Value, json};
 
 use super::operations::operations;
@@ -168,6 +168,34 @@ fn streams_and_tags_of_another_account() {
         }
     }
     assert_eq!(tags, ["a", "c"]);
+    // The readers of a shard are limited by the conditions of the table, whoever they are.
+    let limit = Enforcement {
+        shard_readers: 1,
+        ..Enforcement::AWS
+    };
+    let limited = Conditions {
+        capacity: Capacity::Enforced(limit),
+        ..Conditions::CALM
+    };
+    let owner = Caller {
+        access_key: OTHER.into(),
+        region: REGION.into(),
+    };
+    twin.engine
+        .account(&owner)
+        .set_table_conditions("Tab", limited)
+        .unwrap();
+    let iterators = [(); 2].map(|()| twin.call("ROOT", "GetShardIterator", &calls[1].1).1["ShardIterator"].clone());
+    let mut next = Vec::new();
+    for iterator in iterators {
+        let (status, answer) = twin.call("ROOT", "GetRecords", &json!({"ShardIterator": iterator}));
+        assert_eq!(status, 200, "{answer}");
+        next.push(answer["NextShardIterator"].clone());
+    }
+    let statuses = next
+        .iter()
+        .map(|iterator| twin.call("ROOT", "GetRecords", &json!({"ShardIterator": iterator})).0);
+    assert_eq!(statuses.collect::<Vec<_>>(), [200, 400]);
     // A stream has a policy of its own: that of its table does not cover it.
     let removed = twin.call("OTHERROOT", "DeleteResourcePolicy", &json!({"ResourceArn": stream}));
     assert_eq!(removed.0, 200, "{}", removed.1);

@@ -306,8 +306,25 @@ fn access_is_configured_by_a_file() {
         r#"{"accounts": {"123456789012": {"accessKeys": [{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]}}}"#,
     );
     let server = Running::start(&["--port", "0", "--clock", "settable", "--iam", known.path()]);
-    let refused = answer(server.2, "ListTables", "{}");
-    assert!(refused.contains("#UnrecognizedClientException"), "{refused}");
+    let is_refused = || {
+        let refused = answer(server.2, "ListTables", "{}");
+        assert!(refused.contains("#UnrecognizedClientException"), "{refused}");
+    };
+    is_refused();
+    // It is part of the state that the server was started with.
+    for body in ["{}", r#"{"all": true}"#] {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "POST /_dynatwin/reset HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut reset = String::new();
+        stream.read_to_string(&mut reset).unwrap();
+        assert!(reset.starts_with("HTTP/1.1 200"), "{reset}");
+        is_refused();
+    }
     let bad = Scratch::new("bad-access.json", r#"{"accounts": {"1": {}}}"#);
     let (code, _, err) = finished(&["--port", "0", "--iam", bad.path()]);
     assert_eq!(code, Some(1));
