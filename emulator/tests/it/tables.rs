@@ -176,16 +176,21 @@ fn units(read: i64, write: i64) -> Value {
 impl Twin {
     /// A twin with a provisioned table of five units each and an index `by-g` of two.
     fn provisioned() -> Twin {
+        Twin::with_units((5, 5), (2, 2))
+    }
+
+    /// Creates a table and an index with these read and write units.
+    fn with_units(of_table: (i64, i64), of_index: (i64, i64)) -> Twin {
         let twin = Twin::new(1);
         let index = json!({"IndexName": "by-g", "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"},
-                           "ProvisionedThroughput": units(2, 2)});
+                           "ProvisionedThroughput": units(of_index.0, of_index.1)});
         let types =
             json!([{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "pk", "AttributeType": "S"}]);
         twin.ok(
             "CreateTable",
             &definition(
                 "tab",
-                json!({"ProvisionedThroughput": units(5, 5), "GlobalSecondaryIndexes": [index],
+                json!({"ProvisionedThroughput": units(of_table.0, of_table.1), "GlobalSecondaryIndexes": [index],
                        "AttributeDefinitions": types}),
             ),
         );
@@ -1051,13 +1056,17 @@ fn provisioned_units_stay_warm_on_demand() {
         ((5, 9_000), (12_000, 9_000)),
         ((6, 6), (12_000, 4_000)),
     ] {
-        for of_index in [false, true] {
-            let twin = Twin::provisioned();
+        for (of_index, is_raised) in [(false, false), (false, true), (true, false), (true, true)] {
+            let twin = match (of_index, is_raised) {
+                (_, true) => Twin::provisioned(),
+                (false, false) => Twin::with_units(units, (2, 2)),
+                (true, false) => Twin::with_units((5, 5), units),
+            };
             let throughput = json!({"ReadCapacityUnits": units.0, "WriteCapacityUnits": units.1});
-            if of_index {
+            if is_raised && of_index {
                 let update = json!({"IndexName": "by-g", "ProvisionedThroughput": throughput});
                 twin.update(json!({"GlobalSecondaryIndexUpdates": [{"Update": update}]}));
-            } else {
+            } else if is_raised {
                 twin.update(json!({"ProvisionedThroughput": throughput}));
             }
             twin.update(json!({"BillingMode": "PAY_PER_REQUEST"}));
