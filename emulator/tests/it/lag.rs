@@ -70,6 +70,41 @@ fn each_index_has_its_own_lag() {
     assert_eq!(keys(&twin, "by-h"), "bc");
 }
 
+/// A lag that is set or removed for an index is not that of another index or table.
+#[test]
+fn lags_of_indexes_are_set_one_by_one() {
+    for (first, second) in [("by-g", "by-h"), ("by-h", "by-g")] {
+        let twin = Twin::new(7);
+        create_two_indexes(&twin);
+        let lag = Lag::Fixed(Duration::from_secs(10));
+        let set = |index: &str, lag: Option<Lag>| {
+            twin.engine
+                .account(&twin.caller)
+                .set_index_lag("tab", index, lag)
+                .unwrap();
+        };
+        for (index, lag, delayed, key) in [
+            (first, Some(lag), &[first][..], "a"),
+            (second, Some(lag), &[first, second], "b"),
+            (first, None, &[second], "c"),
+            (first, Some(lag), &[first, second], "d"),
+            (second, None, &[first], "e"),
+            (first, None, &[], "f"),
+        ] {
+            set(index, lag);
+            put(&twin, key);
+            for name in [first, second] {
+                assert_eq!(
+                    !keys(&twin, name).contains(key),
+                    delayed.contains(&name),
+                    "{name} after {index}: {key}"
+                );
+            }
+            twin.engine.advance(Duration::from_secs(10));
+        }
+    }
+}
+
 /// The lag that is set for an index ends with the index, in all replicas of its table.
 #[test]
 fn a_new_index_of_the_same_name_has_the_lag_of_its_table() {

@@ -157,7 +157,13 @@ mod tests {
         };
         let keys = |sort: &str| json!([key("id")[0], {"AttributeName": sort, "KeyType": "RANGE"}]);
         let sort = |name: &str| json!({"AttributeName": name, "AttributeType": "N"});
-        let all = json!({"ProjectionType": "ALL"});
+        let made = |name: &str, sort: &str, units: Option<&Json>| {
+            let mut made = json!({"IndexName": name, "KeySchema": keys(sort), "Projection": {"ProjectionType": "ALL"}});
+            if let Some(units) = units {
+                made["ProvisionedThroughput"] = units.clone();
+            }
+            made
+        };
         for (more, expected) in [
             (
                 json!({"DataAccess": {}, "NonKeyAttributes": [], "SampleDataFormats": {}, "TableData": null,
@@ -173,15 +179,18 @@ mod tests {
                 json!({"AttributeDefinitions": [id], "BillingMode": "PAY_PER_REQUEST"}),
             ),
             (
-                json!({"ProvisionedCapacitySettings": settings, "GlobalSecondaryIndexes": [index("g", "a")],
-                    "LocalSecondaryIndexes": [index("l", "b")]}),
-                json!({"AttributeDefinitions": [id, sort("a"), sort("b")], "ProvisionedThroughput": units,
-                    "GlobalSecondaryIndexes": [{"IndexName": "g", "KeySchema": keys("a"), "Projection": all,
-                        "ProvisionedThroughput": units}],
-                    "LocalSecondaryIndexes": [{"IndexName": "l", "KeySchema": keys("b"), "Projection": all}]}),
+                json!({"ProvisionedCapacitySettings": settings, "GlobalSecondaryIndexes": [index("g", "a"), index("h", "c")],
+                    "LocalSecondaryIndexes": [index("l", "b"), index("m", "d")]}),
+                json!({"AttributeDefinitions": [sort("a"), sort("c"), sort("b"), sort("d")], "ProvisionedThroughput": units,
+                    "GlobalSecondaryIndexes": [made("g", "a", Some(units)), made("h", "c", Some(units))],
+                    "LocalSecondaryIndexes": [made("l", "b", None), made("m", "d", None)]}),
             ),
         ] {
             let mut expected = expected;
+            let attributes = expected["AttributeDefinitions"].as_array_mut().unwrap();
+            if attributes[0] != id {
+                attributes.insert(0, id.clone());
+            }
             (expected["TableName"], expected["KeySchema"]) = ("T".into(), key("id"));
             let table = tables(&more).unwrap().remove(0);
             assert_eq!(Json::Object(table.create), expected, "{more}");

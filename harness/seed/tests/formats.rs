@@ -400,6 +400,31 @@ fn the_name_of_a_file_names_its_table() {
     }
 }
 
+/// The lines of all members of a gzip file are read, as of files that were concatenated.
+#[test]
+fn a_gzip_file_may_have_several_members() {
+    let folder = Folder::new("members");
+    let member = |text: &str| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    // A line may begin in one and end in the next.
+    let members = ["{\"id\": \"a\"}\n", "", "{\"id\": ", "\"b\"}\n{\"id\": \"c\"}\n"].map(member);
+    for count in 0..=members.len() {
+        let path = folder.0.join("Tab.jsonl.gz");
+        fs::write(&path, members[..count].concat()).unwrap();
+        let seed = Seed::read(path.to_str().unwrap()).unwrap();
+        let read = seed
+            .items
+            .into_iter()
+            .flat_map(|items| items.items)
+            .map(|item| item.is_ok());
+        let expected: &[bool] = [&[][..], &[true], &[true], &[true, false], &[true; 3]][count];
+        assert_eq!(read.collect::<Vec<_>>(), expected, "{count} members");
+    }
+}
+
 /// A field is a value as it is written: only an empty one is no attribute, and a binary key is base64 or becomes it.
 #[test]
 fn fields_of_csv_are_values() {

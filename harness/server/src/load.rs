@@ -135,6 +135,47 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
+    /// Tables of before are not loaded, so files may define them in several ways.
+    #[test]
+    fn definitions_of_tables_that_exist_are_not_compared() {
+        let table = |name: &str, key: &str| {
+            format!(
+                r#"{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "{key}", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "{key}", "KeyType": "HASH"}}]}}"#
+            )
+        };
+        let paths = ["was", "is", "new"].map(|name| {
+            let name = format!("dynatwin-existing-{name}-{}.json", std::process::id());
+            std::env::temp_dir().join(name).to_str().unwrap().to_owned()
+        });
+        for (path, tables) in paths.iter().zip([
+            table("One", "id"),
+            format!("{}, {}", table("One", "name"), table("Two", "id")),
+            format!("{}, {}", table("One", "id"), table("Two", "name")),
+        ]) {
+            std::fs::write(path, format!("{{\"tables\": [{tables}]}}")).unwrap();
+        }
+        let [was, is, new] = &paths;
+        let of = |files: &[&String]| {
+            let words = ["--clock", "settable", "--shared-db"].map(str::to_owned).into_iter();
+            let files = files.iter().flat_map(|file| ["--load".to_owned(), (*file).clone()]);
+            match parse(words.chain(files), |_| None) {
+                Ok(Invocation::Run(flags)) => flags,
+                other => panic!("{other:?}"),
+            }
+        };
+        let engine = engine(&of(&[]));
+        load(&of(&[was]), &engine).unwrap();
+        // Of the others, only one is of before.
+        let lines = load(&of(&[was, is]), &engine).unwrap();
+        let unchanged = " Table One existed before this start and is unchanged.";
+        assert!(lines.iter().all(|line| line.ends_with(unchanged)), "{lines:?}");
+        let lines = load(&of(&[was, is, new]), &engine).unwrap();
+        assert!(lines.iter().all(|line| line.ends_with("unchanged.")), "{lines:?}");
+        assert_eq!(engine.tables(&owner(|_| None)), ["One", "Two"]);
+        paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    }
+
     #[test]
     fn tables_are_defined_in_one_way() {
         let table = |key: &str, item: &str| {

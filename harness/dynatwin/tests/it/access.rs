@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::Intercept;
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextMut;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{ConfigBag, Credentials};
 use aws_sdk_dynamodb::error::{BoxError, ProvideErrorMetadata};
 use dynatwin::{Clock, Moment, Twin};
@@ -93,6 +94,13 @@ async fn properties_of_requests_can_be_replaced() {
     ] {
         let listed = principal.client().list_tables().send().await;
         assert_eq!(listed.is_ok(), allowed, "{name}: {listed:?}");
+        // The same with timeouts of the client.
+        let timeouts = TimeoutConfig::builder()
+            .read_timeout(Duration::from_secs(5))
+            .connect_timeout(Duration::from_secs(5));
+        let config = principal.config().timeout_config(timeouts.build()).build();
+        let listed = aws_sdk_dynamodb::Client::from_conf(config).list_tables().send().await;
+        assert_eq!(listed.is_ok(), allowed, "{name}, with timeouts: {listed:?}");
     }
 }
 
