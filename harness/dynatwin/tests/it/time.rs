@@ -184,8 +184,7 @@ async fn an_unpolled_sleeper_does_not_block_others_for_long() {
     assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(2)));
 }
 
-/// A sleeper that is not polled is woken three times, after a courtesy of 100 ms, before the next one passes it. Each
-/// earlier sleeper gets all of that.
+/// Before a sleeper passes an earlier one that is not polled, it waits for 100 ms of real time and wakes it three times.
 #[tokio::test(start_paused = true)]
 async fn an_unpolled_sleeper_is_called_before_it_is_passed() {
     let clock = Twin::seeded(7).clock();

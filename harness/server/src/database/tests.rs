@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -16,16 +15,13 @@ use dynatwin_engine::controls::AccountControls;
 use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::{Caller, Conditions, TimeToLive};
 use dynatwin_store::sim::{Fault, SimDisk};
-use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::{Database, Form, open_on};
 use crate::backend::Backend;
 use crate::flags::{Flags, Invocation, Sync, parse};
 use crate::log::Log;
-use crate::server::{Options, Shared, serve};
-use crate::stream::{EventStream, Pages};
-use crate::watch::Watch;
+use crate::server::{Options, serve};
 
 /// The last acknowledged version of each item, 0 if it has none, and the versions of later requests that failed.
 type Versions = BTreeMap<&'static str, (u64, Vec<u64>)>;
@@ -912,49 +908,6 @@ fn a_write_that_is_not_stored_is_answered_with_500() {
             syncing.join().unwrap();
             let left = open(&disk.after_power_failure(None)).unwrap();
             assert_eq!(scan(&left, None).unwrap()["a"]["version"]["N"], "4", "{context}");
-        }
-    }
-}
-
-/// A page of a stream waits until the writes that it shows are stored.
-#[test]
-fn events_are_sent_once_their_commits_are_stored() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.unwrap();
-    let _entered = runtime.enter();
-    for sync in [Sync::Always, Sync::Second] {
-        let (mut database, _) = open_on(&flags(), "sim", SimDisk::new()).unwrap();
-        database.sync = sync;
-        request(&database, true, "CreateTable", &table()).unwrap();
-        let database = Arc::new(database);
-        let shared = Arc::new(Shared::new(Arc::clone(&database), Options::port(0), &[]));
-        let watch = Arc::new(Watch::new(Arc::default(), 1));
-        let headers = [(ACCEPT, "text/event-stream"), (HOST, "localhost")];
-        let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
-        let headers = HeaderMap::from_iter(headers);
-        let target = "/_dynatwin/events";
-        let mut stream = EventStream::open(&shared, &watch, target, &headers, b"id: 0\n\n").unwrap();
-        let mut poll = || stream.poll_page(&mut Context::from_waker(Waker::noop()));
-        assert_eq!(poll(), Poll::Ready(Some(b"id: 0\n\n".to_vec())), "{sync:?}");
-        assert_eq!(poll(), Poll::Pending, "{sync:?}");
-        for id in ["a", "b"] {
-            let body = put(id, 1).to_string();
-            let answer = database.engine.dispatch(&caller(), "PutItem", body.as_bytes());
-            assert_eq!(answer.status, 200, "{sync:?}");
-            assert!(database.log.store.has_pending(), "{sync:?}");
-            assert_eq!(poll(), Poll::Pending, "{sync:?}");
-            if sync == Sync::Always {
-                database.log.store.flush().unwrap();
-                assert_eq!(poll(), Poll::Pending, "{sync:?}");
-                database.log.store.sync().unwrap();
-            }
-            let Poll::Ready(Some(page)) = poll() else {
-                panic!("{sync:?}: no page of {id}");
-            };
-            assert!(!database.log.store.has_pending(), "{sync:?}");
-            let page = String::from_utf8(page).unwrap();
-            assert!(page.contains("\"PutItem\""), "{sync:?}: {page}");
-            assert_eq!(poll(), Poll::Pending, "{sync:?}");
         }
     }
 }
