@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Items have no line; an invalid one ends them with an error that names the table.
+    /// Items of a database have no line numbers; the error of an invalid one names its table and ends the items.
     #[test]
     fn rows_are_items() {
         let folder = Folder::new("rows");

@@ -135,7 +135,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
-    /// Tables of before are not loaded, so files may define them in several ways.
+    /// Files may define a table that already exists in several ways, because it is not loaded.
     #[test]
     fn definitions_of_tables_that_exist_are_not_compared() {
         let table = |name: &str, key: &str| {
@@ -166,10 +166,10 @@ mod tests {
         };
         let engine = engine(&of(&[]));
         load(&of(&[was]), &engine).unwrap();
-        // Of the others, only one is of before.
         let lines = load(&of(&[was, is]), &engine).unwrap();
         let unchanged = " Table One existed before this start and is unchanged.";
         assert!(lines.iter().all(|line| line.ends_with(unchanged)), "{lines:?}");
+        // Table Two exists now as well, with a key other than that in the last file.
         let lines = load(&of(&[was, is, new]), &engine).unwrap();
         assert!(lines.iter().all(|line| line.ends_with("unchanged.")), "{lines:?}");
         assert_eq!(engine.tables(&owner(|_| None)), ["One", "Two"]);

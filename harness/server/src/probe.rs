@@ -146,7 +146,7 @@ mod tests {
         for (patience, attempts, is_found) in [
             (None, 1, false),
             (Some(Duration::ZERO), 1, false),
-            // Over before the next attempt.
+            // The time is over before the next attempt.
             (Some(PAUSE), 1, false),
             (Some(Duration::from_hours(1)), 3, true),
         ] {

@@ -356,7 +356,7 @@ mod tests {
                 &[RECORDED, USED],
                 Err("no recorded request of a has used a permission; those of b, c have"),
             ),
-            // Nobody's request has used one, or the second answer is no report.
+            // No principal's request has used a permission, or the second answer is not a report.
             (
                 Some("a"),
                 &[RECORDED, RECORDED],

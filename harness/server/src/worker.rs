@@ -469,7 +469,7 @@ mod tests {
                     connections.open.push(Open { watch, task });
                 }
                 connections.ticks.store(100, Relaxed);
-                // Of those that have been idle equally long, the earlier.
+                // Of connections that have been idle equally long, the one that was opened first is evicted.
                 let idle = [
                     (Phase::New, 98),
                     (Phase::Idle, 98),

@@ -1,9 +1,9 @@
 //! `dynatwin copy` and `dynatwin import` between servers, files and directories: what they write, print and exit with.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::support::folder::Folder;
 use crate::support::process::{Process, table};
 use dynatwin_seed::{Database, Endpoint};
 use serde_json::{Value, json};
@@ -76,28 +76,6 @@ fn fill(url: &str, access_key: &str) {
             let item = json!({"TableName": name, "Item": {"id": {"S": id}}});
             endpoint.call("PutItem", &item).unwrap();
         }
-    }
-}
-
-/// A folder that is removed on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("dynatwin-copies-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

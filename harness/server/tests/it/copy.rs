@@ -5,11 +5,11 @@
 mod local;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::folder::Folder;
 use crate::support::process::Process;
 use dynatwin_seed::Endpoint;
 use local::{DynamoDbLocal, definition, fill, items};
@@ -33,29 +33,13 @@ fn copied(access_key: &str, words: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A folder that is removed on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn tables_are_copied_from_dynamodb_local_and_back() {
     let Some(local) = DynamoDbLocal::start() else {
         eprintln!("DynamoDB Local or Java is missing: nothing was copied");
         return;
     };
-    let folder = Folder(std::env::temp_dir().join(format!("dynatwin-copies-{}", std::process::id())));
-    fs::create_dir_all(&folder.0).unwrap();
+    let folder = Folder::new("local");
     let origin = local.endpoint("origin");
     fill(&origin);
     let (original, defined) = (items(&origin), definition(&origin));

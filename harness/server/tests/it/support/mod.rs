@@ -1,6 +1,7 @@
 //! A replacement for the engine, and a client on a plain socket.
 
 #[cfg(unix)]
+pub mod folder;
 pub mod process;
 pub mod twin;
 
