@@ -212,16 +212,29 @@ accounts:
             let error = configure_access(&flags, &engine).unwrap_err();
             assert!(error.starts_with(&format!("{file}{problem}")), "{text}: {error}");
         }
-        let user = r#"{"accounts": {"123456789012": {"users": {"ann": {"policies": [{"Statement": [
-            {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"},
-            {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"}]}]}}}}}"#;
-        std::fs::write(&path, user).unwrap();
+        let users = r#"{"accounts": {"123456789012": {"users": {
+            "ann": {"policies": [
+                {"Statement": [
+                    {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"},
+                    {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"},
+                    {"Effect": "Allow", "Action": "dynamodb:PutItems", "Resource": "*"}]},
+                {"Statement": [{"Effect": "Allow", "Action": "dynamodb:Scans", "Resource": "*"}]}]},
+            "bob": {"policies": [{"Statement": [{"Effect": "Allow", "Action": "dynamodb:Queries", "Resource": "*"}]}]}}}}}"#;
+        std::fs::write(&path, users).unwrap();
         let warnings = configure_access(&flags, &engine).unwrap();
-        let expected = format!(
-            "{file}: accounts.123456789012.users.ann.policies.0, statement 2: UnknownAction: dynamodb:GetItems is not an action \
-             of DynamoDB, so it matches nothing."
-        );
-        assert_eq!(warnings, [expected]);
+        let expected = [
+            ("ann.policies.0", 2, "GetItems"),
+            ("ann.policies.0", 3, "PutItems"),
+            ("ann.policies.1", 1, "Scans"),
+            ("bob.policies.0", 1, "Queries"),
+        ]
+        .map(|(policy, statement, action)| {
+            format!(
+                "{file}: accounts.123456789012.users.{policy}, statement {statement}: UnknownAction: dynamodb:{action} is not \
+                 an action of DynamoDB, so it matches nothing."
+            )
+        });
+        assert_eq!(warnings, expected);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(configure_access(&Flags::of(&[]), &engine), Ok(vec![]));
     }

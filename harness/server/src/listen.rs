@@ -191,6 +191,25 @@ mod tests {
         }
     }
 
+    /// A name can have an address of each family, and others.
+    #[test]
+    fn a_name_is_listened_on_at_each_of_its_addresses() {
+        let found: Vec<IpAddr> = ("localhost", 0)
+            .to_socket_addrs()
+            .unwrap()
+            .map(|found| found.ip())
+            .collect();
+        for hosts in [&["localhost"][..], &["localhost", "localhost"]] {
+            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            let wanted = wanted(&hosts).unwrap();
+            for address in &found {
+                let count = wanted.iter().filter(|(known, _)| known == address).count();
+                assert_eq!(count, 1, "{address} of {found:?}: {wanted:?}");
+            }
+            assert!(wanted.iter().all(|(address, _)| found.contains(address)), "{wanted:?}");
+        }
+    }
+
     /// A port that was asked for is tried once, and any port as often as a bound says. Other errors are final.
     #[test]
     fn another_free_port_is_tried() {

@@ -269,7 +269,14 @@ mod tests {
             );
             // Flags change these two under each preset.
             for table_status in [Conditions::CALM.table_status, Conditions::AWS.table_status] {
-                assert_eq!(name_of(&Conditions { table_status, ..preset }), name);
+                for time_to_live in [preset.time_to_live, off] {
+                    let changed = Conditions {
+                        time_to_live,
+                        table_status,
+                        ..preset
+                    };
+                    assert_eq!(name_of(&changed), name, "{changed:?}");
+                }
             }
             assert_eq!(
                 name_of(&Conditions {

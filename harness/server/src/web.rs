@@ -319,6 +319,20 @@ mod tests {
                 assert!(list.allow(origin), "{origin}: {list:?}");
             }
         }
+        // Browsers send scheme and host in lower case.
+        let list =
+            Origins::parse("https://App.Example, HTTP://B.example:3000,C.Example:81,http://[2001:DB8::A]").unwrap();
+        for (origin, expect) in [
+            ("https://app.example", true),
+            ("https://App.Example", true),
+            ("http://app.example", false),
+            ("http://b.example:3000", true),
+            ("https://b.example:3000", false),
+            ("https://c.example:81", true),
+            ("http://[2001:db8::a]", true),
+        ] {
+            assert_eq!(list.allow(origin), expect, "{origin}");
+        }
         // Browsers leave out the port of the scheme.
         let list = Origins::parse("http://a.example:80,https://b.example:443,http://c.example:443").unwrap();
         for (origin, expect) in [
@@ -393,6 +407,25 @@ mod tests {
             for (host, expect) in [("198.51.100.7", true), ("[2001:db8::1]", true), ("evil.example", false)] {
                 assert_eq!(access(bound).allows_host(host), expect, "{host} at {bound:?}");
             }
+        }
+        // An address of another machine, which forwards its port, can be allowed like a name.
+        let forwarded = WebAccess::new(
+            Origins::default(),
+            ["192.0.2.7", "[2001:DB8::7]", "192.0.2.8:81"].map(str::to_owned).into(),
+            &["127.0.0.1:8000".parse().unwrap()],
+        );
+        for (host, expect) in [
+            ("192.0.2.7", true),
+            ("192.0.2.7:8000", true),
+            ("[2001:db8::7]", true),
+            ("[2001:db8::7]:8000", true),
+            ("192.0.2.8:81", true),
+            ("192.0.2.8:82", false),
+            ("192.0.2.8", false),
+            ("192.0.2.1", false),
+            ("[2001:db8::8]:8000", false),
+        ] {
+            assert_eq!(forwarded.allows_host(host), expect, "{host}");
         }
         assert!(access(&["192.0.2.1:8000"]).allows_host("192.0.2.1:8000"));
         for (host, expect) in [

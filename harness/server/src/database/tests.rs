@@ -2,6 +2,7 @@
 
 mod clocks;
 mod events;
+mod restarts;
 mod snapshots;
 
 use std::collections::BTreeMap;
@@ -935,4 +936,22 @@ fn events_of_a_stored_engine_are_streamed() {
     assert!(database.has_events_after(0, std::task::Waker::noop()));
     database.end_event_subscription();
     assert!(!is_listening());
+}
+
+/// Work that becomes due is done by the timer of the server, without a request, and is stored.
+#[test]
+fn due_work_of_a_stored_engine_is_done_without_a_request() {
+    let database = with_expiring_item(&SimDisk::new());
+    database.log.store.sync().unwrap();
+    database.begin_event_subscription();
+    let has_events = || database.has_events_after(0, std::task::Waker::noop());
+    database.clock().advance(Duration::from_secs(59));
+    let next = database.run_background_work();
+    assert!(!has_events());
+    assert_eq!(next.since(database.clock().now()), Duration::from_secs(1));
+    database.clock().advance(Duration::from_secs(1));
+    assert!(!has_events() && !database.log.store.has_pending());
+    database.run_background_work();
+    assert!(has_events() && database.log.store.has_pending());
+    assert_eq!(database.engine.items(&caller(), "Tab").unwrap().len(), 0);
 }

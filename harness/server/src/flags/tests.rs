@@ -384,6 +384,54 @@ fn settings_of_a_directory_need_one() {
     }
 }
 
+/// Flags that contradict each other are refused, whichever of them come from the environment.
+#[test]
+fn contradicting_flags_are_refused_wherever_they_come_from() {
+    let storage = "--db-path and --in-memory exclude each other";
+    let clock = "--speed cannot be combined with --clock settable, which stands still";
+    for (flags, sentence) in [
+        (
+            [
+                ("--db-path d", ("DYNATWIN_DB_PATH", "d")),
+                ("--in-memory", ("DYNATWIN_IN_MEMORY", "true")),
+            ],
+            storage,
+        ),
+        (
+            [
+                ("--clock settable", ("DYNATWIN_CLOCK", "settable")),
+                ("--speed 60", ("DYNATWIN_SPEED", "60")),
+            ],
+            clock,
+        ),
+    ] {
+        for [of_first, of_second] in [[true, true], [true, false], [false, true], [false, false]] {
+            let (mut line, mut environment) = (String::new(), Vec::new());
+            for ((word, variable), is_word) in flags.into_iter().zip([of_first, of_second]) {
+                if is_word {
+                    line = format!("{line} {word}");
+                } else {
+                    environment.push(variable);
+                }
+            }
+            assert_eq!(
+                ask(&line, &environment),
+                Err(sentence.to_owned()),
+                "{line} {environment:?}"
+            );
+        }
+    }
+    // The command line replaces a variable that contradicts it.
+    for (line, environment) in [
+        ("--db-path d --in-memory=off", &[("DYNATWIN_IN_MEMORY", "true")][..]),
+        ("--clock system --speed 60", &[("DYNATWIN_CLOCK", "settable")]),
+        ("--in-memory", &[("DYNATWIN_DB_PATH", "")]),
+        ("--clock settable", &[("DYNATWIN_SPEED", "")]),
+    ] {
+        assert!(ask(line, environment).is_ok(), "{line} {environment:?}");
+    }
+}
+
 /// Flags that can be repeated, or that take a list, replace the variable instead of adding to it.
 #[test]
 fn repeated_flags_replace_the_environment() {

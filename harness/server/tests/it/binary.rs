@@ -179,6 +179,44 @@ fn loaded_files_are_named_at_startup() {
     }
 }
 
+/// A restart with the same files keeps the tables of the environment's caller, in any region, as they are.
+#[test]
+fn a_restart_keeps_the_loaded_tables_of_its_caller() {
+    let file = Scratch::new("kept.yaml", USERS);
+    let directory = std::env::temp_dir().join(format!("dynatwin-kept-{}", std::process::id()));
+    for (access_key, region) in [
+        ("local", "eu-west-1"),
+        ("AKIATEST", "us-east-1"),
+        ("AKIATEST", "eu-west-1"),
+    ] {
+        let _ = std::fs::remove_dir_all(&directory);
+        for (loaded, kept) in [
+            ("1 table and 2 items", ""),
+            (
+                "0 tables and 0 items",
+                " Table Users existed before this start and is unchanged.",
+            ),
+        ] {
+            let mut command = dynatwin(&["--port", "0", "--load", file.path(), "--db-path"]);
+            command
+                .arg(&directory)
+                .env("AWS_ACCESS_KEY_ID", access_key)
+                .env("AWS_REGION", region);
+            let mut child = command.spawn().unwrap();
+            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let first = lines.next().unwrap().unwrap();
+            let line = lines.next().unwrap().unwrap();
+            assert_eq!(Running(child, first, 0).signal("TERM"), Some(0));
+            let expected = format!(
+                "Loaded {loaded} from {} for access key {access_key} in {region} (--shared-db shows them to all callers).{kept}",
+                file.path()
+            );
+            assert_eq!(line, expected);
+        }
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 /// A memory limit that cannot be kept ends the server before it serves.
 #[test]
 fn a_memory_limit_that_cannot_be_kept_exits_with_1() {
@@ -295,6 +333,40 @@ fn invalid_command_lines_exit_with_2() {
         let (code, out, err) = finished(&[command, "--help"]);
         assert_eq!((code, err.as_str()), (Some(0), ""), "{command}");
         assert!(out.contains(&format!("dynatwin {command} [--port PORT]")), "{out}");
+    }
+}
+
+/// Each host is listened on at the same port, and named in the start line. Linux has all addresses of 127.0.0.0/8.
+#[test]
+#[cfg(target_os = "linux")]
+fn each_host_is_listened_on() {
+    for (words, addresses) in [
+        (
+            &["--host", "127.0.0.1", "--host", "127.0.0.2"][..],
+            &["127.0.0.1", "127.0.0.2"][..],
+        ),
+        (
+            &["--host", "127.0.0.3,127.0.0.1", "--host", "127.0.0.2"],
+            &["127.0.0.3", "127.0.0.1", "127.0.0.2"],
+        ),
+    ] {
+        let server = Running::start(&[&["--port", "0"], words].concat());
+        let port = server.2;
+        let urls: Vec<_> = addresses
+            .iter()
+            .map(|address| format!("http://{address}:{port}"))
+            .collect();
+        let listens = format!(" listens on {} (", urls.join(" and "));
+        assert!(server.1.contains(&listens), "{words:?}: {}", server.1);
+        for address in addresses {
+            let mut stream = TcpStream::connect((*address, port)).unwrap();
+            stream
+                .write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{address}: {answer}");
+        }
     }
 }
 
@@ -840,10 +912,23 @@ fn a_server_that_is_full_serves_reads_and_deletes() {
     }
 }
 
-/// A memory limit that the process exceeds from the start, and variables that set no flag, are named at startup.
+/// Policies with unknown actions, a missing folder, a memory limit that the process exceeds from the start, and variables
+/// that set no flag, are all named at startup.
 #[test]
 #[cfg(not(target_env = "msvc"))]
 fn settings_that_cannot_work_are_named() {
+    let access = Scratch::new(
+        "unknown-actions.json",
+        r#"{"accounts": {"123456789012": {"users": {"ann": {"policies": [{"Statement": [
+            {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"},
+            {"Effect": "Allow", "Action": "dynamodb:PutItems", "Resource": "*"}]}]}}}}}"#,
+    );
+    let statements = [1, 2].map(|statement| {
+        format!(
+            "dynatwin: {}: accounts.123456789012.users.ann.policies.0, statement {statement}: UnknownAction: ",
+            access.path()
+        )
+    });
     for (words, variables, expect) in [
         (&["--max-memory", "1GB"][..], &[("DYNATWIN_LOG", "off")][..], &[][..]),
         (
@@ -855,6 +940,30 @@ fn settings_that_cannot_work_are_named() {
             &[],
             &[("DYNATWIN_PROT", "1"), ("DYNATWIN_SERVICE_HOST", "10.0.0.1")],
             &["dynatwin: DYNATWIN_PROT sets no flag; --help lists the variables"],
+        ),
+        (
+            &[
+                "--max-memory",
+                "12",
+                "--s3-dir",
+                "/nowhere/buckets",
+                "--iam",
+                access.path(),
+            ],
+            &[
+                ("DYNATWIN_PROT", "1"),
+                ("DYNATWIN_SEEED", "2"),
+                ("DYNATWIN_SHARED", "3"),
+            ],
+            &[
+                &statements[0],
+                &statements[1],
+                "dynatwin: --s3-dir /nowhere/buckets: ",
+                "dynatwin: --max-memory 12: the process has allocated ",
+                "dynatwin: DYNATWIN_PROT sets no flag; ",
+                "dynatwin: DYNATWIN_SEEED sets no flag; ",
+                "dynatwin: DYNATWIN_SHARED sets no flag; ",
+            ],
         ),
     ] {
         let mut command = dynatwin(&[&["--port", "0"], words].concat());

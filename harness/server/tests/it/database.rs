@@ -316,6 +316,7 @@ fn files_of_dynamodb_local_are_reported() {
     for name in [
         "shared-local-instance.db",
         "key_us-east-1.db",
+        "my_key_us-east-1.db",
         "notes.db",
         "my_notes.db",
         "_us-east-1.db",
@@ -328,7 +329,8 @@ fn files_of_dynamodb_local_are_reported() {
     let err = server.end("TERM");
     let path = directory.path();
     let expect = format!(
-        "dynatwin: {path} contains files of DynamoDB Local, which are not read: key_us-east-1.db, shared-local-instance.db; \
+        "dynatwin: {path} contains files of DynamoDB Local, which are not read: key_us-east-1.db, my_key_us-east-1.db, \
+         shared-local-instance.db; \
          `dynatwin import {path}/key_us-east-1.db --to URL` copies their tables to a running server, \
          --load {path}/key_us-east-1.db to this one\n"
     );

@@ -3,6 +3,7 @@
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use crate::support::process::{self, Process};
 use crate::support::*;
 use dynatwin_engine::Engine;
 use dynatwin_engine::http::HealthCheck;
@@ -224,6 +225,33 @@ fn pages_reach_the_server_only_under_its_own_names() {
         );
         let json: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert!(json.is_object(), "{line}: {body}");
+    }
+}
+
+/// The flags of the binary name the origins that may read answers, and more names of the server.
+#[test]
+fn flags_allow_origins_and_hosts() {
+    let process =
+        Process::start("--cors http://a.example:3000,https://B.example --allowed-host twin --allowed-host Proxy,other");
+    for (host, origin, expect) in [
+        (
+            "localhost",
+            "http://a.example:3000",
+            (200, Some("http://a.example:3000")),
+        ),
+        ("localhost", "https://b.example", (200, Some("https://b.example"))),
+        ("localhost", "http://c.example", (200, None)),
+        ("twin:8000", "http://twin:8000", (200, None)),
+        ("proxy:8000", "http://proxy:8000", (200, None)),
+        ("other", "https://b.example", (200, Some("https://b.example"))),
+        ("evil.example", "http://evil.example", (403, None)),
+    ] {
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: {host}\r\norigin: {origin}\r\n{LIST_TABLES}content-length: 2\r\n\r\n{{}}"
+        );
+        let response = ask(&mut process::connect(process.port), request.as_bytes());
+        let found = (response.status(), response.header("access-control-allow-origin"));
+        assert_eq!(found, expect, "{host}, {origin}");
     }
 }
 
