@@ -120,6 +120,30 @@ fn signatures_are_verified() {
     );
 }
 
+/// The keys of the environment hold for a directory that exists as for a new one.
+#[test]
+fn signatures_are_verified_after_a_restart() {
+    let directory = std::env::temp_dir().join(format!("dynatwin-signed-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    for (words, begin) in [
+        (&["--verify-signatures"][..], "HTTP/1.1 400 "),
+        (&["--verify-signatures"], "HTTP/1.1 400 "),
+        (&[], "HTTP/1.1 200 "),
+    ] {
+        let mut command = dynatwin(&[&["--port", "0"], words].concat());
+        command
+            .arg("--db-path")
+            .arg(&directory)
+            .env("AWS_ACCESS_KEY_ID", "AKIATEST")
+            .env("AWS_SECRET_ACCESS_KEY", "secret");
+        let mut server = Running::spawn(command);
+        let unsigned = answer(server.2, "ListTables", "{}");
+        assert!(unsigned.starts_with(begin), "{words:?}: {unsigned}");
+        assert_eq!(server.signal("TERM"), Some(0));
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 /// Signatures cannot be verified without keys, which the configuration of access may contain.
 #[test]
 fn the_verification_of_signatures_needs_credentials() {
