@@ -3,7 +3,7 @@
 //! An attacker's page can make its own host name resolve to this machine (DNS rebinding). Its requests are then
 //! same-origin for the browser, and only the name in `Host` reveals them.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use dynatwin_engine::http::{AnswerHeaders, CONTROL_PATH};
 use hyper::header::{
@@ -107,7 +107,7 @@ impl WebAccess {
     pub(crate) fn new(origins: Origins, allowed_hosts: Vec<String>, addresses: &[SocketAddr]) -> WebAccess {
         WebAccess {
             origins,
-            allowed_hosts: allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            allowed_hosts: allowed_hosts.iter().map(|host| host_name(host)).collect(),
             addresses: addresses.iter().map(SocketAddr::ip).collect(),
         }
     }
@@ -166,6 +166,14 @@ impl WebAccess {
                 }
             }
         }
+    }
+}
+
+/// Returns a host in the form that browsers send: in lower case, an IPv6 address in brackets.
+fn host_name(host: &str) -> String {
+    match host.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]"),
+        Err(_) => host.to_ascii_lowercase(),
     }
 }
 
@@ -411,7 +419,9 @@ mod tests {
         // An address of another machine, which forwards its port, can be allowed like a name.
         let forwarded = WebAccess::new(
             Origins::default(),
-            ["192.0.2.7", "[2001:DB8::7]", "192.0.2.8:81"].map(str::to_owned).into(),
+            ["192.0.2.7", "[2001:DB8::7]", "2001:DB8:0::9", "192.0.2.8:81"]
+                .map(str::to_owned)
+                .into(),
             &["127.0.0.1:8000".parse().unwrap()],
         );
         for (host, expect) in [
@@ -419,6 +429,8 @@ mod tests {
             ("192.0.2.7:8000", true),
             ("[2001:db8::7]", true),
             ("[2001:db8::7]:8000", true),
+            ("[2001:db8::9]", true),
+            ("[2001:db8::9]:8000", true),
             ("192.0.2.8:81", true),
             ("192.0.2.8:82", false),
             ("192.0.2.8", false),
