@@ -444,34 +444,38 @@ fn a_replica_is_not_disassociated_before_its_writes_have_arrived() {
     twin.check();
 }
 
-/// A replica stays until the writes of the others have arrived, too.
+/// A replica stays until its writes have arrived in each of the others, and those of each of the others in it.
 #[test]
 fn a_replica_that_leaves_waits_for_the_writes_of_the_others() {
-    let (us, eu) = ("us-east-1", "eu-west-1");
-    let twin = Twin::new();
-    twin.add_replica(us, eu);
+    let (us, eu, ap) = ("us-east-1", "eu-west-1", "ap-south-1");
     let minute = std::time::Duration::from_mins(1);
-    let there = Caller {
-        region: eu.into(),
-        ..caller()
-    };
-    let lag = Some(dynatwin_engine::Lag::Fixed(minute));
-    twin.engine.account(&there).set_replication_lag("tab", us, lag).unwrap();
-    twin.put(eu, "a");
-    let unprotected = json!({"TableName": "tab", "DisassociationProtectionEnabled": false});
-    twin.must(us, "UpdateTable", &unprotected);
-    let leave = json!({"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}});
-    twin.update(us, &leave);
-    let seen = || {
-        (
-            twin.replicas(us).len(),
-            twin.must(us, "Scan", &json!({"TableName": "tab"}))["Count"].clone(),
-        )
-    };
-    assert_eq!(seen(), (1, json!(0)));
-    twin.engine.advance(minute);
-    assert_eq!(seen(), (0, json!(1)));
-    twin.check();
+    for (writer, reader) in [(eu, us), (ap, us), (us, eu), (us, ap)] {
+        let twin = Twin::new();
+        twin.add_replica(us, eu);
+        twin.add_replica(us, ap);
+        let there = Caller {
+            region: writer.into(),
+            ..caller()
+        };
+        let lag = Some(dynatwin_engine::Lag::Fixed(minute));
+        let account = twin.engine.account(&there);
+        account.set_replication_lag("tab", reader, lag).unwrap();
+        twin.put(writer, "a");
+        let unprotected = json!({"TableName": "tab", "DisassociationProtectionEnabled": false});
+        twin.must(us, "UpdateTable", &unprotected);
+        let leave = json!({"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+        twin.update(us, &leave);
+        let seen = || {
+            (
+                twin.replicas(us).len(),
+                twin.must(reader, "Scan", &json!({"TableName": "tab"}))["Count"].clone(),
+            )
+        };
+        assert_eq!(seen(), (2, json!(0)), "{writer} to {reader}");
+        twin.engine.advance(minute);
+        assert_eq!(seen(), (0, json!(1)), "{writer} to {reader}");
+        twin.check();
+    }
 }
 
 /// A new replica is tagged once it is active, unlike a new table, whose tags can be changed a second before.
