@@ -277,6 +277,61 @@ fn a_restore_keeps_or_replaces_the_encryption() {
     }
 }
 
+/// An index that a restore overrides has the on-demand limits of the request; without an override, indexes keep theirs.
+#[test]
+fn a_restored_index_has_the_limits_of_its_override() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let limits = json!({"MaxReadRequestUnits": 5, "MaxWriteRequestUnits": 6});
+    let index = |name: &str, limits: Option<&Value>| {
+        let mut index = json!({"IndexName": name, "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}});
+        if let Some(limits) = limits {
+            index["OnDemandThroughput"] = limits.clone();
+        }
+        index
+    };
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": key("pk"), "OnDemandThroughput": limits,
+            "GlobalSecondaryIndexes": [index("one", Some(&limits)), index("two", Some(&limits))]}),
+    );
+    recovery(&twin, 35);
+    let arn = backup(&twin, "first");
+    let reads = json!({"MaxReadRequestUnits": 7});
+    let writes = json!({"MaxWriteRequestUnits": 8});
+    for (name, overridden) in [
+        ("same", None),
+        ("none", Some([None, None])),
+        ("first", Some([Some(&reads), None])),
+        ("second", Some([None, Some(&reads)])),
+        ("both", Some([Some(&reads), Some(&writes)])),
+    ] {
+        let expect = overridden.unwrap_or([Some(&limits); 2]);
+        for (operation, mut request) in [
+            ("RestoreTableFromBackup", json!({"BackupArn": arn})),
+            (
+                "RestoreTableToPointInTime",
+                json!({"SourceTableName": "tab", "UseLatestRestorableTime": true}),
+            ),
+        ] {
+            let target = format!("{name}-{operation}");
+            request["TargetTableName"] = json!(target);
+            if let Some([one, two]) = overridden {
+                request["GlobalSecondaryIndexOverride"] = json!([index("one", one), index("two", two)]);
+            }
+            twin.ok(operation, &request);
+            twin.engine.advance(Duration::from_hours(1));
+            let table = &twin.ok("DescribeTable", &json!({"TableName": target}))["Table"];
+            let indexes = &table["GlobalSecondaryIndexes"];
+            let found = [&indexes[0], &indexes[1]].map(|index| index.get("OnDemandThroughput"));
+            assert_eq!(found, expect, "{target}");
+            assert_eq!(table["OnDemandThroughput"], limits, "{target}");
+        }
+    }
+}
+
 /// The times and numbers of changed units belong to the table, not to what is restored of it.
 #[test]
 fn a_restored_table_and_its_indexes_count_no_changes_of_units() {

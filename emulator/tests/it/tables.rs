@@ -1307,6 +1307,43 @@ fn warm_throughput_only_rises() {
     assert_eq!(both(), [shown(30_000, "ACTIVE"), shown(25_000, "ACTIVE")]);
 }
 
+/// A limit that a table or an index sets has no part in the limits of the others, which stay as they are.
+#[test]
+fn a_table_and_each_index_have_their_own_on_demand_limits() {
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let names = ["one", "two"];
+    let indexes =
+        names.map(|name| json!({"IndexName": name, "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"}}));
+    let create = definition(
+        "tab",
+        json!({"BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes, "GlobalSecondaryIndexes": indexes}),
+    );
+    let limit = |owner: usize, limits: &Value| {
+        let Some(index) = owner.checked_sub(1) else {
+            return json!({"OnDemandThroughput": limits});
+        };
+        let update = json!({"Update": {"IndexName": names[index], "OnDemandThroughput": limits}});
+        json!({"GlobalSecondaryIndexUpdates": [update]})
+    };
+    let both = json!({"MaxReadRequestUnits": 100, "MaxWriteRequestUnits": 100});
+    let some = [json!({"MaxReadRequestUnits": 50}), json!({"MaxWriteRequestUnits": 60})];
+    for (first, second) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+        for limits in &some {
+            let twin = Twin::new(1);
+            twin.ok("CreateTable", &create);
+            twin.update(limit(first, &both));
+            twin.update(limit(second, limits));
+            let mut expect = [None, None, None];
+            expect[first] = Some(&both);
+            expect[second] = Some(limits);
+            let table = twin.describe();
+            let indexes = &table["GlobalSecondaryIndexes"];
+            let found = [&table, &indexes[0], &indexes[1]].map(|owner| owner.get("OnDemandThroughput"));
+            assert_eq!(found, expect, "{first}, then {second}");
+        }
+    }
+}
+
 /// A switch to provisioned units ends the on-demand limits of the table and of each index.
 #[test]
 fn a_switch_to_provisioned_ends_on_demand_limits() {
