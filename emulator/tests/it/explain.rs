@@ -415,6 +415,52 @@ fn explanations_have_the_reason_of_a_failure() {
     assert_explained(&twin, "A transaction in flight holds the item until it is executed.");
 }
 
+/// A write that its table and its indexes have no units for has a sentence for each of them.
+#[test]
+fn each_limit_that_a_write_exceeds_is_explained() {
+    let twin = Twin::new(7);
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let units = |count: u64| json!({"ReadCapacityUnits": count, "WriteCapacityUnits": count});
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let indexes = ["one", "two"].map(|name| {
+        json!({"IndexName": name, "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": units(1)})
+    });
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "ProvisionedThroughput": units(100), "KeySchema": key("pk"),
+            "AttributeDefinitions": attributes, "GlobalSecondaryIndexes": indexes}),
+    );
+    twin.engine.watch(true);
+    let of = |owner: &str, reason: &str| {
+        format!(
+            "The provisioned write units of {owner} are used up, with those saved in the last five minutes ({reason}WriteProvisionedThroughputExceeded)."
+        )
+    };
+    let of_index = |name: &str| of(&format!("table/tab/index/{name}"), "Index");
+    let put = |pk: &str, g: Option<&str>, bytes: usize| {
+        let mut item = json!({"pk": {"S": pk}, "v": {"S": "v".repeat(bytes)}});
+        if let Some(g) = g {
+            item["g"] = json!({"S": g});
+        }
+        let (status, _) = twin.send("PutItem", &json!({"TableName": "tab", "Item": item}));
+        (status, explained(&twin)["entries"][0]["sentences"].clone())
+    };
+    assert_eq!(put("a", Some("x"), 1).0, 200);
+    let (status, sentences) = put("b", Some("x"), 1);
+    assert_eq!((status, sentences), (400, json!([of_index("one"), of_index("two")])));
+    assert_eq!(put("b", None, 101_000).0, 200);
+    let (status, sentences) = put("c", Some("x"), 1);
+    let expect = json!([of("table/tab", "Table"), of_index("one"), of_index("two")]);
+    assert_eq!((status, sentences), (400, expect));
+}
+
 /// The service spells the member of an error's text in two ways.
 #[test]
 fn explanations_have_the_text_of_the_error() {
