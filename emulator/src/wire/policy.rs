@@ -393,9 +393,23 @@ mod tests {
                 ),
             ),
             (
+                r#"{"Service":"lambda.amazonaws.com","Federated":"x","AWS":["arn:aws:iam::123456789012:user/a","123456789012","210987654321"]}"#,
+                Ok(
+                    r#"{"Service":"lambda.amazonaws.com","Federated":"x","AWS":["arn:aws:iam::123456789012:user/a","arn:aws:iam::123456789012:root","arn:aws:iam::210987654321:root"]}"#,
+                ),
+            ),
+            (
                 r#"{"Federated":"x","CanonicalUser":"y"}"#,
                 Ok(r#"{"Federated":"x","CanonicalUser":"y"}"#),
             ),
+            (
+                r#"{"Service":"123456789012","AWS":"123456789012"}"#,
+                Ok(r#"{"Service":"123456789012","AWS":"arn:aws:iam::123456789012:root"}"#),
+            ),
+            (r#"{"Service":"x","AWS":"me"}"#, invalid),
+            (r#"{"Service":"x","Aws":"*"}"#, invalid),
+            (r#"{"AWS":"*","Service":{}}"#, invalid),
+            (r#"{"AWS":["123456789012","*","me"]}"#, invalid),
             (r#""123456789012""#, invalid),
             ("{}", invalid),
             (r#"{"Aws":"*"}"#, invalid),
@@ -420,20 +434,20 @@ mod tests {
             (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r/"}"#, invalid),
             (r#"{"AWS":"arn:aws:sts::123456789012:federated-user/"}"#, invalid),
         ] {
-            let text = format!(
-                r#"{{"Statement":[{{"Effect":"Deny","Principal":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]}}"#
-            );
-            let found = Document::read(&text, false);
-            let found = found
-                .as_ref()
-                .map(Document::text)
-                .map_err(|error| error.message().unwrap_or_default());
-            let expect = expect.map(|principal| {
-                format!(
-                    r#"{{"Version":"2008-10-17","Statement":[{{"Effect":"Deny","Principal":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]}}"#
-                )
-            });
-            assert_eq!(found, expect.as_deref().map_err(|error| *error), "{principal}");
+            for member in ["Principal", "NotPrincipal"] {
+                let statements = |principal: &str| {
+                    format!(
+                        r#""Statement":[{{"Effect":"Deny","{member}":{principal},"Action":"dynamodb:GetItem","Resource":"*"}}]"#
+                    )
+                };
+                let found = Document::read(&format!("{{{}}}", statements(principal)), false);
+                let found = found
+                    .as_ref()
+                    .map(Document::text)
+                    .map_err(|error| error.message().unwrap_or_default());
+                let expect = expect.map(|principal| format!(r#"{{"Version":"2008-10-17",{}}}"#, statements(principal)));
+                assert_eq!(found, expect.as_deref().map_err(|error| *error), "{member} {principal}");
+            }
         }
     }
 
@@ -499,6 +513,11 @@ mod tests {
                 String::new(),
             ),
             (
+                r#""Effect": "Allow", "Principal": {"Service": "x", "AWS": "*"}, "Action": "*", "Resource": "*""#.to_owned(),
+                false,
+                unbounded.to_owned(),
+            ),
+            (
                 r#""Effect": "Deny", "Principal": "*", "Action": {}, "Resource": "*""#.to_owned(),
                 false,
                 not_json.clone(),
@@ -515,11 +534,23 @@ mod tests {
                 true,
                 unknown(r#""dynamodb:ListStreams", "dynamodb:GetItem""#),
             ),
+            (
+                r#""Effect": "Deny", "Principal": "*", "NotAction": "dynamodb:GetItems", "Resource": "*""#.to_owned(),
+                false,
+                unknown(r#""dynamodb:GetItems""#),
+            ),
         ] {
-            let text = format!(r#"{{"Statement":{{{statement}}}}}"#);
-            let found = Document::read(&text, of_stream).err();
-            let found = found.as_ref().and_then(ApiError::message).unwrap_or_default();
-            assert_eq!(found, expect, "{statement}");
+            let valid = r#"{"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}"#;
+            for statements in [
+                format!("{{{statement}}}"),
+                format!("[{{{statement}}}, {valid}]"),
+                format!("[{valid}, {{{statement}}}]"),
+                format!("[{valid}, {valid}, {{{statement}}}]"),
+            ] {
+                let found = Document::read(&format!(r#"{{"Statement":{statements}}}"#), of_stream).err();
+                let found = found.as_ref().and_then(ApiError::message).unwrap_or_default();
+                assert_eq!(found, expect, "{statements}");
+            }
         }
         for (document, expect) in [
             ("", not_json.clone()),
@@ -544,7 +575,11 @@ mod tests {
             (["", "", ""], true),
             ([r#""Sid": "a","#, "", r#""Sid": "b","#], true),
             ([r#""Sid": "a","#, "", r#""Sid": "A","#], true),
+            ([r#""Sid": "a","#, r#""Sid": "b","#, r#""Sid": "c","#], true),
             ([r#""Sid": "a","#, "", r#""Sid": "a","#], false),
+            ([r#""Sid": "a","#, r#""Sid": "a","#, r#""Sid": "b","#], false),
+            ([r#""Sid": "a","#, r#""Sid": "b","#, r#""Sid": "a","#], false),
+            ([r#""Sid": "a","#, r#""Sid": "b","#, r#""Sid": "b","#], false),
         ] {
             let text = format!(r#"{{"Statement":[{}]}}"#, ids.map(statement).join(","));
             assert_eq!(Document::read(&text, false).is_ok(), expect, "{text}");
@@ -577,6 +612,11 @@ mod tests {
         assert_eq!(
             Document::read(text, false).unwrap().text(),
             r#"{"Version":"2012-10-17","Id":"mine","Statement":[{"Sid":"One","Effect":"Deny","NotPrincipal":"*","NotAction":"dynamodb:GetItem","NotResource":"*","Condition":{"Bool":{"aws:SecureTransport":"true"}}}]}"#
+        );
+        let text = r#"{"Statement": [{"Sid": "b", "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}, {"Sid": "a", "Effect": "Allow", "Principal": {"AWS": ["111122223333"]}, "Action": ["dynamodb:Query", "dynamodb:GetItem"], "Resource": ["*"], "Condition": {"StringEquals": {"aws:PrincipalAccount": ["111122223333"], "aws:PrincipalOrgID": ["o-b", "o-a"]}}}]}"#;
+        assert_eq!(
+            Document::read(text, false).unwrap().text(),
+            r#"{"Version":"2008-10-17","Statement":[{"Sid":"b","Effect":"Deny","Principal":"*","Action":"*","Resource":"*"},{"Sid":"a","Effect":"Allow","Principal":{"AWS":"arn:aws:iam::111122223333:root"},"Action":["dynamodb:Query","dynamodb:GetItem"],"Resource":"*","Condition":{"StringEquals":{"aws:PrincipalAccount":"111122223333","aws:PrincipalOrgID":["o-b","o-a"]}}}]}"#
         );
     }
 }
