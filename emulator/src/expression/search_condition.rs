@@ -90,4 +90,42 @@ mod tests {
         assert_eq!(condition.value_of("tenant"), Some(&AttributeValue::string("acme")));
         assert!(scope.search_condition("tenant > :t").is_err());
     }
+
+    #[test]
+    fn an_invalid_search_condition_is_refused_with_a_reason() {
+        let comparator = "Invalid comparator used in SearchConditionExpression";
+        let nested = "SearchConditionExpression cannot have conditions on nested attributes";
+        let twice = "SearchConditionExpression must only contain one condition per attribute";
+        let substitutions = Substitutions {
+            names: Some(vec![("#t".into(), "tenant".into())]),
+            values: Some(vec![
+                (":t".into(), AttributeValue::string("acme")),
+                (":u".into(), AttributeValue::string("other")),
+            ]),
+        };
+        let cache = Cache::new();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        for (text, expect) in [
+            ("tenant = :t", None),
+            (":t = tenant AND cat = :t AND kind = :t", None),
+            ("tenant <> :t", Some(comparator)),
+            ("tenant = :t OR cat = :t", Some(comparator)),
+            ("cat = :t AND NOT tenant = :t", Some(comparator)),
+            ("tenant = cat", Some(comparator)),
+            (":t = :u", Some(comparator)),
+            ("size(tenant) = :t", Some(comparator)),
+            ("tenant IN (:t)", Some(comparator)),
+            ("begins_with(tenant, :t)", Some(comparator)),
+            ("tenant.a = :t", Some(nested)),
+            ("cat = :t AND :t = tenant[0]", Some(nested)),
+            ("tenant = :t AND tenant = :t", Some(twice)),
+            ("tenant = :t AND :u = #t", Some(twice)),
+            ("tenant = :t AND cat = :t AND tenant = :u", Some(twice)),
+            ("cat = :t AND (tenant = :t AND (kind = :u AND #t = :u))", Some(twice)),
+        ] {
+            let error = scope.search_condition(text).err();
+            let expect = expect.map(|why| format!("Invalid SearchConditionExpression: {why}"));
+            assert_eq!(error.as_ref().and_then(ApiError::message), expect.as_deref(), "{text}");
+        }
+    }
 }

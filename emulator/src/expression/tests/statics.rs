@@ -354,6 +354,14 @@ fn key_conditions() {
             "pk = :v AND #a = :v AND a = :v",
             invalid("KeyConditionExpressions must only contain one condition per key"),
         ),
+        (
+            "pk = :v AND b = :v AND pk = :w",
+            invalid("KeyConditionExpressions must only contain one condition per key"),
+        ),
+        (
+            "pk = :v AND #a = :v AND b = :v AND a > :w",
+            invalid("KeyConditionExpressions must only contain one condition per key"),
+        ),
         ("pk = :v AND sk = :u", invalid(UNDEFINED_U)),
         ("begins_with(sk, :n)", invalid(&operand_type("begins_with", "N"))),
         (":b < sk", invalid(&operand_type("<", "BOOL"))),

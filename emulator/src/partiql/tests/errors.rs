@@ -257,6 +257,14 @@ fn parsed_statements_that_are_refused() {
         ("SELECT pk, pk FROM tab", "Duplicate identifiers in select clause: pk"),
         ("SELECT a.k, b.k FROM tab", "Duplicate identifiers in select clause: k"),
         (
+            "SELECT a.k, v, b.k FROM tab",
+            "Duplicate identifiers in select clause: k",
+        ),
+        (
+            "SELECT v, k, w, b.k FROM tab",
+            "Duplicate identifiers in select clause: k",
+        ),
+        (
             "SELECT m.k, m FROM tab",
             "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [m], path two: [m, k]",
         ),
@@ -955,6 +963,26 @@ fn updates() {
         (
             "UPDATE tab SET s = set_add(t, <<1>>)",
             "The first argument to SET_ADD must equal the assignment value at 1:20:7",
+        ),
+        (
+            "UPDATE tab SET m.a = set_add(m.b, <<1>>)",
+            "The first argument to SET_ADD must equal the assignment value at 1:22:7",
+        ),
+        (
+            "UPDATE tab SET m.a = set_delete(m.b, <<1>>)",
+            "The first argument to SET_DELETE must equal the assignment value at 1:22:10",
+        ),
+        (
+            "UPDATE tab SET m.a = set_add(m, <<1>>)",
+            "The first argument to SET_ADD must equal the assignment value at 1:22:7",
+        ),
+        (
+            "UPDATE tab SET m = set_add(m.a, <<1>>)",
+            "The first argument to SET_ADD must equal the assignment value at 1:20:7",
+        ),
+        (
+            "UPDATE tab SET m.l[0] = set_delete(m.l[1], <<1>>)",
+            "The first argument to SET_DELETE must equal the assignment value at 1:25:10",
         ),
         (
             "UPDATE tab SET s = set_delete(s, 'x')",
