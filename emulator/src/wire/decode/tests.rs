@@ -805,6 +805,94 @@ fn members_go_where_they_belong() {
     );
 }
 
+#[test]
+fn each_element_of_a_validated_list_is_checked() {
+    type Violated = fn(&[u8]) -> Outcome;
+    let scaled_replicas: Violated = |body| {
+        let updates = UpdateReplicaAutoScaling::decode(body)?.replica_updates;
+        updates.unwrap().violations.finish()
+    };
+    let scaled_indexes: Violated = |body| {
+        let updates = UpdateReplicaAutoScaling::decode(body)?.index_updates;
+        updates.unwrap().violations.finish()
+    };
+    let set_indexes: Violated = |body| {
+        let settings = admin::UpdateGlobalTableSettings::decode(body)?.0.index_settings;
+        settings.unwrap().finish()
+    };
+    let set_replicas: Violated = |body| {
+        let settings = admin::UpdateGlobalTableSettings::decode(body)?.0.replica_settings;
+        settings.unwrap().finish()
+    };
+    let least = "Member must have value greater than or equal to 1";
+    let short = "Member must have length greater than or equal to 3";
+    let missing = "Member must not be null";
+    for (read, list, valid, invalid, value, path, constraint) in [
+        (
+            scaled_replicas,
+            "ReplicaUpdates",
+            r#"{"RegionName":"us-east-1","ReplicaProvisionedReadCapacityAutoScalingUpdate":{"MinimumUnits":1}}"#,
+            r#"{"RegionName":"us-east-1","ReplicaProvisionedReadCapacityAutoScalingUpdate":{"MinimumUnits":0}}"#,
+            "'0'",
+            ".replicaProvisionedReadCapacityAutoScalingUpdate.minimumUnits",
+            least,
+        ),
+        (
+            scaled_replicas,
+            "ReplicaUpdates",
+            r#"{"RegionName":"us-east-1","ReplicaGlobalSecondaryIndexUpdates":[]}"#,
+            r#"{"RegionName":"us-east-1","ReplicaGlobalSecondaryIndexUpdates":[{"IndexName":"abc"},{},{"IndexName":"ab"}]}"#,
+            "'ab'",
+            ".replicaGlobalSecondaryIndexUpdates.3.member.indexName",
+            short,
+        ),
+        (
+            scaled_indexes,
+            "GlobalSecondaryIndexUpdates",
+            r#"{"IndexName":"abc"}"#,
+            r#"{"IndexName":"abc","ProvisionedWriteCapacityAutoScalingUpdate":{"MaximumUnits":0}}"#,
+            "'0'",
+            ".provisionedWriteCapacityAutoScalingUpdate.maximumUnits",
+            least,
+        ),
+        (
+            set_indexes,
+            "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+            r#"{"IndexName":"abc"}"#,
+            r#"{"ProvisionedWriteCapacityUnits":1}"#,
+            "null",
+            ".indexName",
+            missing,
+        ),
+        (
+            set_replicas,
+            "ReplicaSettingsUpdate",
+            r#"{"RegionName":"us-east-1","ReplicaProvisionedReadCapacityUnits":1}"#,
+            r#"{"RegionName":"us-east-1","ReplicaProvisionedReadCapacityUnits":0}"#,
+            "'0'",
+            ".replicaProvisionedReadCapacityUnits",
+            least,
+        ),
+    ] {
+        let said = |elements: &[&str]| {
+            let body = format!(r#"{{"{list}":[{}]}}"#, elements.join(","));
+            let error = read(body.as_bytes()).err()?;
+            error.message().map(str::to_owned)
+        };
+        let of_list = format!("{}{}", list[..1].to_ascii_lowercase(), &list[1..]);
+        let violation = |at: usize| {
+            format!("Value {value} at '{of_list}.{at}.member{path}' failed to satisfy constraint: {constraint}")
+        };
+        let one = |at: usize| Some(format!("1 validation error detected: {}", violation(at)));
+        assert_eq!(said(&[valid, valid, valid]), None, "{list}");
+        assert_eq!(said(&[invalid, valid]), one(1));
+        assert_eq!(said(&[valid, invalid, valid]), one(2));
+        assert_eq!(said(&[valid, valid, invalid]), one(3));
+        let both = format!("2 validation errors detected: {}; {}", violation(1), violation(3));
+        assert_eq!(said(&[invalid, valid, invalid]), Some(both));
+    }
+}
+
 const SAMPLES: [(&str, &str); 4] = [
     (
         "PutItem",
