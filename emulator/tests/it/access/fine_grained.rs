@@ -531,6 +531,7 @@ fn attributes_of_every_part_of_a_request() {
     let either = json!({"ConditionExpression": "attribute_exists(userId) AND NOT size(NAME) > size(userId)"});
     let projection = json!({"ProjectionExpression": "userId, NAME.part"});
     let filter = json!({"FilterExpression": "attribute_not_exists(NAME)"});
+    let filters = json!({"FilterExpression": "attribute_exists(score) AND NOT size(score) > size(NAME)"});
     let update = |expression: &str| json!({"UpdateExpression": expression});
     let one = json!({":v": {"N": "1"}});
     let value = |expression: &str| json!({"UpdateExpression": expression, "ExpressionAttributeValues": one});
@@ -543,6 +544,7 @@ fn attributes_of_every_part_of_a_request() {
     let cases = [
         ("PutItem", with(&table, &json!({"Item": written})), "PutItem"),
         ("PutItem", with(&put, &absent), "PutItem"),
+        ("PutItem", with(&put, &either), "PutItem"),
         ("PutItem", with(&put, &expected), "PutItem"),
         ("UpdateItem", with(&keyed, &absent), "UpdateItem"),
         ("UpdateItem", with(&keyed, &either), "UpdateItem"),
@@ -567,6 +569,7 @@ fn attributes_of_every_part_of_a_request() {
         ),
         ("UpdateItem", with(&keyed, &set), "UpdateItem"),
         ("DeleteItem", with(&keyed, &absent), "DeleteItem"),
+        ("DeleteItem", with(&keyed, &either), "DeleteItem"),
         ("DeleteItem", with(&keyed, &expected), "DeleteItem"),
         ("GetItem", with(&keyed, &projection), "GetItem"),
         (
@@ -585,6 +588,7 @@ fn attributes_of_every_part_of_a_request() {
             "BatchWriteItem",
         ),
         ("Query", with(&query, &filter), "Query"),
+        ("Query", with(&query, &filters), "Query"),
         ("Query", with(&query, &projection), "Query"),
         (
             "Query",
@@ -596,6 +600,7 @@ fn attributes_of_every_part_of_a_request() {
             "Query",
         ),
         ("Scan", with(&table, &filter), "Scan"),
+        ("Scan", with(&table, &filters), "Scan"),
         ("Scan", with(&table, &projection), "Scan"),
         ("Scan", with(&table, &json!({"ScanFilter": legacy})), "Scan"),
         ("Scan", with(&table, &json!({"AttributesToGet": ["NAME"]})), "Scan"),
