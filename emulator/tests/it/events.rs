@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
-use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
 use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, ErrorKind, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
@@ -421,6 +421,95 @@ fn explanations_name_limits_rules_and_stale_reads() {
         );
         assert!(entry["partition"].is_u64() && entry["token"].as_str().unwrap().len() == 16);
     }
+}
+
+/// Both the event of an entry and the log of requests name the limits of the table and of its indexes.
+#[test]
+fn an_entry_names_each_limit_that_it_exceeds() {
+    let twin = Twin::new(7);
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+    let attributes = ["pk", "g", "h"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let index = |name: &str, attribute: &str| json!({"IndexName": name, "KeySchema": key(attribute), "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units});
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "AttributeDefinitions": attributes, "KeySchema": key("pk"),
+            "ProvisionedThroughput": units, "GlobalSecondaryIndexes": [index("by-g", "g"), index("by-h", "h")]}),
+    );
+    twin.engine.watch(true);
+    twin.engine.listen(true);
+    let exceed = |index_keys: &[&str]| {
+        let refused = (0..100).find(|number| {
+            let mut item = json!({"pk": {"S": format!("{index_keys:?}{number}")}, "v": {"S": "v".repeat(100_000)}});
+            for name in index_keys {
+                item[*name] = json!({"S": "x"});
+            }
+            twin.send("PutItem", &json!({"TableName": "tab", "Item": item})).0 == 400
+        });
+        assert!(refused.is_some());
+        let entry = events(&twin).pop().unwrap();
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target: "/_dynatwin/requests",
+            headers: &HEADERS,
+            body: b"",
+        });
+        let log: Value = serde_json::from_slice(&answer.body).unwrap();
+        let logged = log["requests"].as_array().unwrap().last().unwrap()["accesses"][0]["limits"].clone();
+        assert_eq!(entry["limits"], logged, "{entry} {log}");
+        logged
+    };
+    let table = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let of_table = json!({"reason": "TableWriteProvisionedThroughputExceeded", "resource": table});
+    let of_index = |name: &str| json!({"reason": "IndexWriteProvisionedThroughputExceeded", "resource": format!("{table}/index/{name}")});
+    assert_eq!(
+        exceed(&["g", "h"]),
+        json!([of_table, of_index("by-g"), of_index("by-h")])
+    );
+    assert_eq!(exceed(&["h"]), json!([of_table, of_index("by-h")]));
+    assert_eq!(exceed(&[]), json!([of_table]));
+}
+
+#[test]
+fn the_outcome_of_an_entry_is_that_of_its_error() {
+    let throttled = |exceeded| (Verdict::Throttle(exceeded), "throttled");
+    for (verdict, expect) in [
+        throttled(None),
+        throttled(Some(Exceeded::ProvisionedThroughput)),
+        throttled(Some(Exceeded::KeyRangeThroughput)),
+        throttled(Some(Exceeded::MaxOnDemandThroughput)),
+        throttled(Some(Exceeded::AccountLimit)),
+        (Verdict::Exception(ErrorKind::TransactionConflict), "conflict"),
+        (Verdict::Exception(ErrorKind::ConditionalCheckFailed), "conditionFailed"),
+        (Verdict::ItemCollectionSizeLimitExceeded, "failed"),
+        (Verdict::InternalServerError, "failed"),
+        (Verdict::ServiceUnavailable, "failed"),
+        (Verdict::Wait(Duration::ZERO), "done"),
+    ] {
+        let twin = twin_with_events(&Conditions::CALM);
+        twin.engine.add_fault(Rule::new(verdict).operation("PutItem")).unwrap();
+        twin.send("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}));
+        let entries: Vec<Value> = events(&twin)
+            .into_iter()
+            .filter(|event| event["kind"] == "entry")
+            .map(|entry| entry["outcome"].clone())
+            .collect();
+        assert_eq!(entries, [expect], "{verdict:?}");
+    }
+    let twin = twin_with_events(&Conditions::CALM);
+    let insert = json!({"Statement": "INSERT INTO tab VALUE {'pk': 'a'}"});
+    twin.ok("ExecuteStatement", &insert);
+    assert!(
+        twin.error("ExecuteStatement", &insert)
+            .starts_with("DuplicateItemException")
+    );
+    assert_eq!(events(&twin).pop().unwrap()["outcome"], "conditionFailed");
 }
 
 /// An entry has the age of the state that it has read, and not that of an entry before it.
