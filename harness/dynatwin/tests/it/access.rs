@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextMut;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{ConfigBag, Credentials};
 use aws_sdk_dynamodb::error::{BoxError, ProvideErrorMetadata};
-use dynatwin::{Clock, Moment, Twin};
+use dynatwin::{Clock, Moment, Principal, Twin};
 
 use crate::s;
 
@@ -63,14 +63,86 @@ async fn federated_users_and_context_keys() {
     }
 }
 
+/// A policy that allows to list tables and streams under a condition.
+fn listing_with(condition: &str) -> String {
+    format!(
+        r#"{{"Statement": {{"Effect": "Allow", "Action": ["dynamodb:ListTables", "dynamodb:ListStreams"], "Resource": "*", "Condition": {condition}}}}}"#
+    )
+}
+
+/// Tags and context keys of several calls are all set; of one that is set again, the last value counts.
+#[tokio::test]
+async fn tags_and_context_keys_are_added_to_those_before() {
+    let tagged = listing_with(
+        r#"{"StringEquals": {"aws:PrincipalTag/tenant": "blue", "aws:PrincipalTag/team": "a", "aws:PrincipalTag/stage": "test"}}"#,
+    );
+    let keyed = listing_with(
+        r#"{"StringEquals": {"www.amazon.com:user_id": "u1", "aws:MultiFactorAuthPresent": "true", "aws:SourceIdentity": "ann"}}"#,
+    );
+    let accounts = format!(
+        r#"{{"accounts": {{"123456789012": {{"roles": {{
+            "Tagged": {{"tags": {{"team": "b", "stage": "test"}}, "policies": [{tagged}]}}, "Keyed": {{"policies": [{keyed}]}}}}}}}}}}"#
+    );
+    let twin = Twin::builder().access(&accounts).build();
+    let tagged = || twin.as_role("arn:aws:iam::123456789012:role/Tagged");
+    let keyed = || twin.as_role("arn:aws:iam::123456789012:role/Keyed");
+    let [user, mfa, source] = [
+        ("www.amazon.com:user_id", "u1"),
+        ("aws:MultiFactorAuthPresent", "true"),
+        ("aws:SourceIdentity", "ann"),
+    ];
+    let with_keys = |keys: &[(&str, &str)]| {
+        let set = |principal: Principal, (name, value): &(&str, &str)| principal.context_key(name, value);
+        keys.iter().fold(keyed(), set)
+    };
+    let [tenant, team, stage] = [("tenant", "blue"), ("team", "a"), ("stage", "test")];
+    for (name, principal, allowed) in [
+        ("tags of one call", tagged().tags([tenant, team]), true),
+        ("tags of two calls", tagged().tags([tenant]).tags([team]), true),
+        ("in another order", tagged().tags([team]).tags([tenant]), true),
+        (
+            "tags of three calls",
+            tagged().tags([stage]).tags([tenant]).tags([team]),
+            true,
+        ),
+        ("no tags in between", tagged().tags([tenant, team]).tags([]), true),
+        ("the role's own tag", tagged().tags([tenant]), false),
+        ("no tenant", tagged().tags([team]), false),
+        (
+            "another tenant",
+            tagged().tags([tenant, team]).tags([("tenant", "red")]),
+            false,
+        ),
+        (
+            "the tenant again",
+            tagged().tags([("tenant", "red"), team]).tags([tenant]),
+            true,
+        ),
+        ("keys", with_keys(&[user, mfa, source]), true),
+        ("keys in another order", with_keys(&[source, mfa, user]), true),
+        ("no user", with_keys(&[mfa, source]), false),
+        ("no second factor", with_keys(&[user, source]), false),
+        ("no source", with_keys(&[user, mfa]), false),
+        (
+            "another user",
+            with_keys(&[user, mfa, source, ("www.amazon.com:user_id", "u2")]),
+            false,
+        ),
+        (
+            "the user again",
+            with_keys(&[("www.amazon.com:user_id", "u2"), mfa, source, user]),
+            true,
+        ),
+    ] {
+        let listed = principal.client().list_tables().send().await;
+        assert_eq!(listed.is_ok(), allowed, "{name}: {listed:?}");
+    }
+}
+
 /// Of a property of the requests that is set again, the last value counts.
 #[tokio::test]
 async fn properties_of_requests_can_be_replaced() {
-    let listing_with = |condition: &str| {
-        format!(
-            r#"{{"policies": [{{"Statement": {{"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*", "Condition": {condition}}}}}]}}"#
-        )
-    };
+    let listing_with = |condition: &str| format!(r#"{{"policies": [{}]}}"#, listing_with(condition));
     let outside = r#"{"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}, "Bool": {"aws:SecureTransport": "true"}}"#;
     let inside = r#"{"StringEquals": {"aws:SourceVpce": "vpce-1"}}"#;
     let [outside, inside] = [outside, inside].map(listing_with);
@@ -94,6 +166,8 @@ async fn properties_of_requests_can_be_replaced() {
     ] {
         let listed = principal.client().list_tables().send().await;
         assert_eq!(listed.is_ok(), allowed, "{name}: {listed:?}");
+        let streams = principal.streams().list_streams().send().await;
+        assert_eq!(streams.is_ok(), allowed, "{name}, streams: {streams:?}");
         // The same with timeouts of the client.
         let timeouts = TimeoutConfig::builder()
             .read_timeout(Duration::from_secs(5))
@@ -139,22 +213,36 @@ async fn a_header_with_two_values_is_signed_with_both() {
 #[tokio::test]
 async fn configured_sessions_begin_at_the_time_of_the_twin() {
     for start in [Moment::START, Moment::START.plus(Duration::from_hours(24 * 1000))] {
-        for (lasting, seconds) in [("", 3600), (r#", "durationSeconds": 900"#, 900)] {
+        for (lasting, seconds, is_set) in [
+            ("", 3600, false),
+            ("", 3600, true),
+            (r#", "durationSeconds": 900"#, 900, false),
+            (r#", "durationSeconds": 900"#, 900, true),
+        ] {
             let session =
                 format!(r#"{{"accessKeyId": "ASIA1", "secretAccessKey": "secret", "sessionToken": "token"{lasting}}}"#);
             let allow = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*"}}"#;
             let accounts = format!(
                 r#"{{"accounts": {{"123456789012": {{"users": {{"ann": {{"policies": [{allow}], "sessions": [{session}]}}}}}}}}}}"#
             );
-            let twin = Twin::builder().clock(Clock::settable(start)).access(&accounts).build();
+            let twin = Twin::builder().clock(Clock::settable(start));
+            let twin = if is_set {
+                let twin = twin.build();
+                twin.clock().advance(Duration::from_hours(24));
+                twin.set_access(&accounts).unwrap();
+                twin
+            } else {
+                twin.access(&accounts).build()
+            };
+            let begin = twin.clock().now();
             let credentials = Credentials::new("ASIA1", "secret", Some("token".into()), None, "test");
             let config = twin.config().credentials_provider(credentials).build();
             let client = aws_sdk_dynamodb::Client::from_conf(config);
             for (after, is_valid) in [(0, true), (seconds - 1, true), (seconds + 1, false), (172_800, false)] {
-                let passed = twin.clock().now().since(start);
+                let passed = twin.clock().now().since(begin);
                 twin.clock().advance(Duration::from_secs(after).saturating_sub(passed));
                 let listed = client.list_tables().send().await;
-                assert_eq!(listed.is_ok(), is_valid, "{start}{lasting}, {after} s: {listed:?}");
+                assert_eq!(listed.is_ok(), is_valid, "{begin}{lasting}, {after} s: {listed:?}");
             }
         }
     }

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::{PutItemError, PutItemOutput};
-use dynatwin::{Moment, Rule, Twin, Verdict};
+use dynatwin::{Conditions, Lag, Latency, Moment, Rule, Twin, Verdict};
 
 use crate::{TABLE, create_table, s};
 
@@ -15,8 +15,17 @@ type Put = Result<PutItemOutput, SdkError<PutItemError>>;
 
 /// Sends one put without retries under a rule, with a client that has these timeouts.
 async fn put_under(verdict: Verdict, timeouts: TimeoutConfig) -> (Twin, Put) {
+    put_with_latency(Conditions::CALM.latency, verdict, timeouts).await
+}
+
+async fn put_with_latency(latency: Option<Latency>, verdict: Verdict, timeouts: TimeoutConfig) -> (Twin, Put) {
     let twin = Twin::seeded(7);
     create_table(&twin.client()).await;
+    let conditions = Conditions {
+        latency,
+        ..Conditions::CALM
+    };
+    twin.set_conditions(conditions).unwrap();
     let config = twin
         .config()
         .retry_config(RetryConfig::disabled())
@@ -41,6 +50,15 @@ fn read_within(timeout: Duration) -> TimeoutConfig {
     TimeoutConfig::builder().read_timeout(timeout).build()
 }
 
+fn connect_within(timeout: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder().connect_timeout(timeout).build()
+}
+
+/// The SDK's defaults: only connecting has a timeout.
+fn unchanged() -> TimeoutConfig {
+    TimeoutConfig::builder().build()
+}
+
 #[tokio::test]
 async fn a_late_answer_advances_the_clock() {
     let (twin, put) = put_under(Verdict::Wait(Duration::from_secs(30)), patient()).await;
@@ -58,6 +76,19 @@ async fn a_client_with_a_timeout_does_not_wait_for_it() {
         assert!(is_timeout(&put), "{put:?}");
         assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(5)));
         assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    }
+}
+
+#[tokio::test]
+async fn a_timeout_for_connecting_does_not_limit_the_answer() {
+    for timeouts in [connect_within(Duration::from_secs(2)), unchanged()] {
+        let wait = Verdict::Wait(Duration::from_secs(30));
+        let (twin, put) = put_under(wait, timeouts.clone()).await;
+        assert!(put.is_ok(), "{timeouts:?}: {put:?}");
+        assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(30)));
+        let (twin, put) = put_under(Verdict::AnswerLost, timeouts.clone()).await;
+        assert!(is_timeout(&put), "{timeouts:?}: {put:?}");
+        assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_mins(1)));
     }
 }
 
@@ -116,6 +147,35 @@ async fn a_reset_connection_is_a_dispatch_failure() {
 async fn a_truncated_answer_is_a_response_error() {
     let (twin, put) = put_under(Verdict::Truncate(1), patient()).await;
     assert!(matches!(put, Err(SdkError::ResponseError(_))), "{put:?}");
+    assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+}
+
+/// A rule's effect on the answer is independent of the latency.
+#[tokio::test]
+async fn a_late_answer_can_be_truncated_reset_or_lost() {
+    let latency = Latency {
+        write: Lag::Fixed(Duration::from_millis(200)),
+        per_kilobyte: Duration::ZERO,
+        ..Latency::AWS
+    };
+    let (twin, put) = put_with_latency(Some(latency), Verdict::Truncate(1), patient()).await;
+    assert!(matches!(put, Err(SdkError::ResponseError(_))), "{put:?}");
+    assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_millis(200)));
+
+    let (twin, put) = put_with_latency(Some(latency), Verdict::Truncate(1000), patient()).await;
+    assert!(put.is_ok(), "the answer is shorter: {put:?}");
+    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_millis(200)));
+
+    let (twin, put) = put_with_latency(Some(latency), Verdict::Reset, patient()).await;
+    assert!(
+        matches!(&put, Err(SdkError::DispatchFailure(failure)) if failure.is_io()),
+        "{put:?}"
+    );
+    assert!(twin.items(TABLE).unwrap().is_empty(), "nothing was carried out");
+
+    let (twin, put) = put_with_latency(Some(latency), Verdict::AnswerLost, patient()).await;
+    assert!(is_timeout(&put), "{put:?}");
     assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
 }
 

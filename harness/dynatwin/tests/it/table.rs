@@ -2,7 +2,8 @@
 
 use aws_sdk_dynamodb::Error;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, ScalarAttributeType, StreamViewType, TableDescription, TableStatus,
+    AttributeDefinition, GlobalSecondaryIndexDescription, LocalSecondaryIndexDescription, Projection, ProjectionType,
+    ScalarAttributeType, StreamViewType, TableDescription, TableStatus,
 };
 use dynatwin::{Conditions, Twin};
 
@@ -50,11 +51,25 @@ async fn a_builder_creates_the_keys_and_indexes_it_names() {
                 .range("sk")
                 .global_index("by-id", "id")
                 .sorted_global_index("by-sk", "sk", ("at", n.clone()))
-                .local_index("by-at", ("at", n)),
-            "Indexed(id,sk) by-id(id) by-sk(sk,at:N) by-at(id,at:N)",
+                .sorted_global_index("by-kind-and-sk", "kind", "sk")
+                .local_index("by-at", ("at", n.clone()))
+                .local_index("by-kind", "kind")
+                .local_index("by-at-too", ("at", n)),
+            "Indexed(id,sk) by-id(id) by-sk(sk,at:N) by-kind-and-sk(kind,sk) \
+             by-at(id,at:N) by-kind(id,kind) by-at-too(id,at:N)",
         ),
     ] {
-        assert_eq!(summary(&builder.create().await.unwrap()), expected);
+        let table = builder.create().await.unwrap();
+        assert_eq!(summary(&table), expected);
+        let global = table.global_secondary_indexes().iter();
+        let local = table.local_secondary_indexes().iter();
+        let projections = global
+            .map(GlobalSecondaryIndexDescription::projection)
+            .chain(local.map(LocalSecondaryIndexDescription::projection));
+        for projection in projections {
+            let kind = projection.and_then(Projection::projection_type);
+            assert_eq!(kind, Some(&ProjectionType::All), "{expected}");
+        }
     }
 }
 
@@ -65,6 +80,7 @@ async fn a_builder_sets_throughput_stream_and_time_to_live() {
         .table("Sessions")
         .hash("id")
         .global_index("by-owner", "owner")
+        .sorted_global_index("by-owner-and-id", "owner", "id")
         .throughput(7, 3);
     let table = builder
         .stream(StreamViewType::KeysOnly)
@@ -76,8 +92,11 @@ async fn a_builder_sets_throughput_stream_and_time_to_live() {
         it.map(|it| (it.read_capacity_units(), it.write_capacity_units()))
     };
     assert_eq!(units(table.provisioned_throughput()), Some((Some(7), Some(3))));
-    let index = &table.global_secondary_indexes()[0];
-    assert_eq!(units(index.provisioned_throughput()), Some((Some(7), Some(3))));
+    assert_eq!(table.global_secondary_indexes().len(), 2);
+    for index in table.global_secondary_indexes() {
+        let found = units(index.provisioned_throughput());
+        assert_eq!(found, Some((Some(7), Some(3))), "{:?}", index.index_name());
+    }
     assert!(table.latest_stream_arn().is_some());
 
     let ttl = twin
@@ -92,13 +111,52 @@ async fn a_builder_sets_throughput_stream_and_time_to_live() {
 }
 
 #[tokio::test]
+async fn the_stream_of_a_builder_has_the_view_it_names() {
+    let twin = Twin::seeded(1);
+    for view in [
+        StreamViewType::KeysOnly,
+        StreamViewType::NewImage,
+        StreamViewType::OldImage,
+        StreamViewType::NewAndOldImages,
+    ] {
+        let builder = twin.table(view.as_str()).hash("id").stream(view.clone());
+        let table = builder.create().await.unwrap();
+        let stream = table.stream_specification().unwrap();
+        assert_eq!(
+            (stream.stream_enabled(), stream.stream_view_type()),
+            (true, Some(&view))
+        );
+    }
+    let table = twin.table("Plain").hash("id").create().await.unwrap();
+    assert_eq!((table.stream_specification(), table.latest_stream_arn()), (None, None));
+}
+
+#[tokio::test]
 async fn create_returns_once_the_table_is_active() {
     let twin = Twin::seeded(1);
     twin.set_conditions(Conditions::AWS).unwrap();
-    let before = twin.clock().now();
-    let table = twin.table("Slow").hash("id").create().await.unwrap();
-    assert_eq!(table.table_status(), Some(&TableStatus::Active));
-    assert!(twin.clock().now() > before);
+    for (builder, expiry) in [
+        (twin.table("Slow").hash("id"), None),
+        (twin.table("Expiring").hash("id").ttl("expiresAt"), Some("expiresAt")),
+        (twin.table("Indexed").hash("id").global_index("by-owner", "owner"), None),
+        (
+            twin.table("Streaming").hash("id").stream(StreamViewType::KeysOnly),
+            None,
+        ),
+        (
+            twin.table("Provisioned").hash("id").throughput(7, 3).ttl("until"),
+            Some("until"),
+        ),
+    ] {
+        let before = twin.clock().now();
+        let table = builder.create().await.unwrap();
+        let name = table.table_name().unwrap();
+        assert_eq!(table.table_status(), Some(&TableStatus::Active), "{name}");
+        assert!(twin.clock().now() > before, "{name}");
+        let request = twin.client().describe_time_to_live().table_name(name);
+        let ttl = request.send().await.unwrap().time_to_live_description.unwrap();
+        assert_eq!(ttl.attribute_name(), expiry, "{name}");
+    }
 }
 
 #[tokio::test]

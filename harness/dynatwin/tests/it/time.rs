@@ -425,3 +425,27 @@ async fn a_fork_has_the_settings_of_its_twin() {
         assert_eq!(twin.clock().now(), Moment::START);
     }
 }
+
+/// The clock of a fork starts at its twin's moment, to which resetting the fork returns.
+#[tokio::test]
+async fn a_fork_is_reset_to_the_moment_of_its_twin() {
+    let twin = Twin::seeded(7);
+    let mut last = twin.clone();
+    for weeks in 1..=2 {
+        last.clock().advance(WEEK);
+        create_table(&last.client()).await;
+        let fork = last.fork();
+        let begin = Moment::START.plus(WEEK * weeks);
+        assert_eq!((fork.clock().now(), fork.tables().len()), (begin, 1));
+        fork.set_conditions(Conditions::STORM).unwrap();
+        fork.clock().advance(Duration::from_hours(1));
+        fork.reset_all().unwrap();
+        assert_eq!(
+            (fork.clock().now(), fork.conditions(), fork.tables().len()),
+            (begin, Conditions::CALM, 0)
+        );
+        assert_eq!((last.clock().now(), last.tables().len()), (begin, 1));
+        last = fork;
+    }
+    assert_eq!(twin.clock().now(), Moment::START.plus(WEEK));
+}

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
-use dynatwin::{Rule, Twin, Verdict};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
+use dynatwin::{KeyMatch, Rule, Twin, Verdict};
 
 use crate::{TABLE, create_table, put, s};
 
@@ -117,10 +117,18 @@ async fn faults_that_never_occurred_are_named() {
     // Removed rules are still listed.
     drop(third);
     let text = panic_of(|| twin.assert_faults_fired());
+    let expected = "dynatwin: fault rules that never acted, so the test did not exercise them:\n\
+         - {\"verdict\":\"throttle\",\"table\":\"Tasks\",\"nth\":3}: 1 matched";
+    assert_eq!(text, expected);
+    // Each rule is named, whether it has a guard or not.
+    let _held = twin.faults().add(Rule::new(Verdict::Reset).table("Sesions"));
+    twin.faults().add(Rule::new(Verdict::Reset).operation("Scan")).keep();
     assert_eq!(
-        text,
-        "dynatwin: fault rules that never acted, so the test did not exercise them:\n\
-         - {\"verdict\":\"throttle\",\"table\":\"Tasks\",\"nth\":3}: 1 matched"
+        panic_of(|| twin.assert_faults_fired()),
+        format!(
+            "{expected}\n- {{\"verdict\":\"reset\",\"table\":\"Sesions\"}}: 0 matched\n\
+             - {{\"verdict\":\"reset\",\"operation\":\"Scan\"}}: 0 matched"
+        )
     );
     twin.faults().clear();
     twin.assert_faults_fired();
@@ -229,6 +237,127 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
     assert_eq!(twin.region("eu-west-1").requests().len(), 1);
     twin.reset().unwrap();
     assert!(twin.requests().is_empty());
+}
+
+/// A read has the index that it reads, and the numbers of items before and after its filter.
+#[tokio::test]
+async fn reads_are_recorded_with_their_index_and_counts() {
+    let (twin, client) = watched().await;
+    let table = twin.table("Orders").hash("id").range("at");
+    let table = table.global_index("by-owner", "owner").local_index("by-kind", "kind");
+    table.create().await.unwrap();
+    for (at, kind) in [("1", "x"), ("2", "y"), ("3", "z")] {
+        let put = client
+            .put_item()
+            .table_name("Orders")
+            .item("id", s("a"))
+            .item("at", s(at));
+        let put = put.item("owner", s("ann")).item("kind", s(kind)).item("v", s(at));
+        put.send().await.unwrap();
+    }
+    let recorded = |returned: u64, index: Option<&str>| {
+        let requests = twin.requests();
+        let request = requests.last().unwrap();
+        let context = format!("{request:?}");
+        assert_eq!((request.scanned, request.returned), (3, returned), "{context}");
+        assert_eq!(
+            (request.table(), request.accesses.len()),
+            (Some("Orders"), 1),
+            "{context}"
+        );
+        let access = &request.accesses[0];
+        assert_eq!(
+            (access.table.as_str(), access.index.as_deref()),
+            ("Orders", index),
+            "{context}"
+        );
+        assert_eq!(
+            (access.act, access.error.as_deref()),
+            (request.operation.as_str(), None),
+            "{context}"
+        );
+    };
+    for (index, key, value) in [
+        (None, "id", "a"),
+        (Some("by-owner"), "owner", "ann"),
+        (Some("by-kind"), "id", "a"),
+    ] {
+        for (filter, returned) in [("v = :one", 1), ("v >= :one", 3), ("v < :one", 0)] {
+            let query = client
+                .query()
+                .table_name("Orders")
+                .set_index_name(index.map(str::to_owned));
+            let query = query.key_condition_expression("#key = :key").filter_expression(filter);
+            let query = query.expression_attribute_names("#key", key);
+            let query = query.expression_attribute_values(":key", s(value));
+            query.expression_attribute_values(":one", s("1")).send().await.unwrap();
+            recorded(returned, index);
+            let scan = client
+                .scan()
+                .table_name("Orders")
+                .set_index_name(index.map(str::to_owned));
+            let scan = scan
+                .filter_expression(filter)
+                .expression_attribute_values(":one", s("1"));
+            scan.send().await.unwrap();
+            recorded(returned, index);
+        }
+    }
+}
+
+/// The entries of batches and transactions have their own exceptions.
+#[tokio::test]
+async fn entries_are_recorded_with_their_exceptions() {
+    let (twin, client) = watched().await;
+    let errors = || {
+        let requests = twin.requests();
+        let accesses = requests[0].accesses.iter();
+        let errors = accesses.map(|access| (access.key["PK"].as_s().unwrap().clone(), access.error.clone()));
+        let mut errors: Vec<_> = errors.collect();
+        errors.sort();
+        twin.forget_requests();
+        errors
+    };
+    let expected = |entries: &[(&str, Option<&str>)]| -> Vec<_> {
+        let entries = entries.iter();
+        entries
+            .map(|(pk, error)| ((*pk).to_owned(), error.map(str::to_owned)))
+            .collect()
+    };
+    let throttled = Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".to_owned()));
+    let throttled = twin.faults().add(throttled);
+    let requests = ["a", "b", "c"].map(|pk| {
+        let put = PutRequest::builder()
+            .item("PK", s(pk))
+            .item("SK", s("-"))
+            .build()
+            .unwrap();
+        WriteRequest::builder().put_request(put).build()
+    });
+    let batch = client.batch_write_item().request_items(TABLE, requests.to_vec());
+    let answer = batch.send().await.unwrap();
+    assert_eq!(answer.unprocessed_items().unwrap()[TABLE].len(), 1);
+    assert_eq!(
+        errors(),
+        expected(&[("a", None), ("b", Some("ThrottlingException")), ("c", None)])
+    );
+    drop(throttled);
+
+    let check = |pk: &str| {
+        let put = Put::builder().table_name(TABLE).item("PK", s(pk)).item("SK", s("-"));
+        let put = put.condition_expression("attribute_not_exists(PK)").build().unwrap();
+        TransactWriteItem::builder().put(put).build()
+    };
+    let transaction = client.transact_write_items();
+    let transaction = transaction.transact_items(check("b")).transact_items(check("c"));
+    transaction.send().await.unwrap_err();
+    assert_eq!(
+        errors(),
+        expected(&[("b", None), ("c", Some("ConditionalCheckFailedException"))])
+    );
+
+    put(&client, "d").await.unwrap();
+    assert_eq!(errors(), expected(&[("d", None)]));
 }
 
 #[tokio::test]
