@@ -169,6 +169,38 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
+    /// The folder of a bucket may be elsewhere.
+    #[cfg(unix)]
+    #[test]
+    fn a_bucket_may_be_a_link_to_a_folder() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-linked-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("buckets")).unwrap();
+        fs::create_dir_all(folder.join("elsewhere")).unwrap();
+        fs::write(folder.join("file"), b"").unwrap();
+        for (link, to) in [
+            ("linked", "elsewhere"),
+            ("twice", "buckets/linked"),
+            ("file", "file"),
+            ("dangling", "missing"),
+        ] {
+            std::os::unix::fs::symlink(folder.join(to), folder.join("buckets").join(link)).unwrap();
+        }
+        let root = folder.join("buckets");
+        for name in ["linked", "twice"] {
+            let bucket = Bucket::open(&root, name).unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+            bucket.put("a/b", name.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(folder.join("elsewhere/a/b")).unwrap(), name);
+            let keys = bucket.objects("").unwrap().into_iter().map(|object| object.key);
+            assert_eq!(keys.collect::<Vec<_>>(), ["a/b"], "{name}");
+        }
+        for name in ["file", "dangling"] {
+            let opened = Bucket::open(&root, name).err().map(|failure| failure.code);
+            assert_eq!(opened, Some("S3NoSuchBucket"), "{name}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
     #[test]
     fn no_key_leaves_the_bucket() {
         for name in ["", ".", "..", "a/b", "a\\b", "c:", "a\0"] {

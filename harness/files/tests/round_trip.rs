@@ -205,7 +205,8 @@ fn table(name: &str) -> Value {
 fn put_items(twin: &Twin) {
     twin.put(&json!({"pk": {"S": "types"}, "n": {"N": "-12345678901234567890.12345678901234567"}, "small": {"N": "1e-130"},
         "large": {"N": "9.9999999999999999999999999999999999999E+125"}, "b": {"B": "AAECAw=="}, "yes": {"BOOL": true},
-        "none": {"NULL": true}, "l": {"L": [{"S": "x"}, {"L": []}, {"M": {}}]}, "m": {"M": {"in": {"M": {"deep": {"N": "1"}}}}},
+        "none": {"NULL": true}, "l": {"L": [{"S": "x"}, {"L": []}, {"M": {}}, {"NS": ["1"]}, {"L": [{"BS": ["AQ=="]}]}]},
+        "m": {"M": {"in": {"M": {"deep": {"N": "1"}, "set": {"SS": ["x"]}}}, "set": {"NS": ["2"]}}},
         "ss": {"SS": ["a", "b"]}, "ns": {"NS": ["1", "2.5"]}, "bs": {"BS": ["AQ==", "Ag=="]}, "g": {"N": "7"}}));
     twin.put(&json!({"pk": {"S": "words \"'\\\n\r\t\u{1}é😀 {[,:"}, "a b": {"S": ""}, "null": {"S": "null"}, "'": {"S": "'''"},
         "1st": {"S": "//"}, "$ion_1_0": {"S": "/*"}, "#": {"S": "{{"}}));
@@ -730,6 +731,38 @@ fn csv_options() {
     assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
 }
 
+/// Spaces and number signs are part of names and values, wherever they are in a line.
+#[test]
+fn csv_texts_keep_spaces_and_number_signs() {
+    let rows = "#1, x ,a\n 2 ,#,b\n\"#3\",\" y \",\" c \"\n#4,\t,#\n # ,  ,d\n";
+    for (case, header, list) in [
+        ("line", "#n, v ,pk\n", Value::Null),
+        ("list", "", json!({"Csv": {"HeaderList": ["#n", " v ", "pk"]}})),
+    ] {
+        let twin = Twin::new(&format!("csv-texts-{case}"));
+        twin.write("rows", format!("{header}{rows}").as_bytes());
+        let mut more = json!({"InputFormat": "CSV"});
+        if !list.is_null() {
+            more["InputFormatOptions"] = list;
+        }
+        let import = twin.import("rows", more);
+        assert_eq!(
+            (&import["ErrorCount"], &import["ProcessedItemCount"]),
+            (&json!(0), &json!(5)),
+            "{case}: {import}"
+        );
+        let expected = [
+            (" c ", "#3", " y "),
+            ("#", "#4", "\t"),
+            ("a", "#1", " x "),
+            ("b", " 2 ", "#"),
+            ("d", " # ", "  "),
+        ];
+        let expected = expected.map(|(pk, n, v)| json!({"pk": {"S": pk}, "#n": {"S": n}, " v ": {"S": v}}));
+        assert_eq!(twin.items("copy").into_values().collect::<Vec<_>>(), expected, "{case}");
+    }
+}
+
 /// A line with more values than names is an error like one with fewer, whoever gives the names.
 #[test]
 fn csv_lines_have_as_many_values_as_names() {
@@ -987,6 +1020,9 @@ fn records_before_an_unreadable_place_are_imported() {
             );
             let counts = ["ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
             assert_eq!(counts, [json!(3), json!(1)], "{context}: {import}");
+            if compression != "NONE" {
+                assert_eq!(import["ProcessedSizeBytes"], intact.len(), "{context}");
+            }
             assert_eq!(twin.items("copy").len(), 3, "{context}");
             // Bulk operations read no CSV.
             if format == "CSV" {

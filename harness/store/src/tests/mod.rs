@@ -165,6 +165,27 @@ fn a_log_may_be_as_long_as_its_snapshot() {
     assert_eq!(due(&store, &[0, length + 39, length + 40]), [true, true, false]);
 }
 
+/// The segments of all openings count, whether they were closed or not.
+#[test]
+fn a_snapshot_is_due_once_all_segments_are_longer() {
+    let disk = SimDisk::new();
+    let mut length = 0;
+    for (opening, (size, closes)) in [(200, true), (320, true), (64, false), (80, false), (8, true)]
+        .into_iter()
+        .enumerate()
+    {
+        let (store, ..) = open(&disk).unwrap();
+        store.append(&record(opening, size)).unwrap();
+        // A file's header and a record's have 40 bytes each.
+        length += 40 + 40 + size as u64;
+        let due = (store.wants_snapshot(length - 1), store.wants_snapshot(length));
+        assert_eq!(due, (true, false), "opening {opening}");
+        if closes {
+            store.close();
+        }
+    }
+}
+
 /// A snapshot divides the log when it starts. Until one is complete, all parts count.
 #[test]
 fn a_snapshot_that_fails_is_due_again() {
