@@ -474,6 +474,85 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
     }
 
+    /// All files are read, and a named table may be in any of them.
+    #[test]
+    fn several_files_are_imported() {
+        let folder = std::env::temp_dir().join(format!("dynatwin-several-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let table = |name: &str| {
+            format!(
+                r#"{{"tables": [{{"TableName": "{name}", "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                    "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}], "Items": [{{"id": "{name}"}}]}}]}}"#
+            )
+        };
+        let files = [
+            file("first.json", table("Aaa")),
+            file("second.json", table("Bbb")),
+            file("Ccc.jsonl", "{\"id\": \"1\"}\n{\"id\": \"2\"}\n".to_owned()),
+        ];
+        let read = |files: &[&String], flags: &str| {
+            let files = files.iter().map(|file| file.as_str()).collect::<Vec<_>>().join(" ");
+            let command = parsed("import", &format!("{files} --to http://localhost:1 {flags}"));
+            command.unwrap().unwrap().seed().map(|seed| {
+                let mut tables: Vec<_> = seed.tables.into_iter().map(|table| table.name).collect();
+                let mut items = BTreeSet::new();
+                for of_table in seed.items {
+                    let count = of_table.items.inspect(|item| assert!(item.is_ok())).count();
+                    assert!(items.insert((of_table.table, count)));
+                }
+                tables.sort();
+                (
+                    tables.join(" "),
+                    items
+                        .into_iter()
+                        .map(|(table, count)| format!("{table} {count}"))
+                        .collect::<Vec<_>>(),
+                )
+            })
+        };
+        let [first, second, third] = &files;
+        for order in [
+            [first, second, third],
+            [first, third, second],
+            [second, first, third],
+            [second, third, first],
+            [third, first, second],
+            [third, second, first],
+        ] {
+            for (flags, tables, items) in [
+                ("", "Aaa Bbb", &["Aaa 1", "Bbb 1", "Ccc 2"][..]),
+                ("--table Aaa", "Aaa", &["Aaa 1"]),
+                ("--table Bbb", "Bbb", &["Bbb 1"]),
+                ("--table Ccc", "", &["Ccc 2"]),
+                ("--table Ccc --table Bbb", "Bbb", &["Bbb 1", "Ccc 2"]),
+            ] {
+                let expected = items.iter().map(|items| (*items).to_owned()).collect();
+                assert_eq!(
+                    read(&order, flags),
+                    Ok((tables.to_owned(), expected)),
+                    "{order:?} {flags}"
+                );
+            }
+            let refused = read(&order, "--table Ddd").unwrap_err();
+            let [a, b, c] = order;
+            assert_eq!(
+                refused,
+                format!("there is no table Ddd in {a}, {b}, {c}; it has Aaa, Bbb, Ccc")
+            );
+        }
+        let refused = read(&[first, third], "--table Bbb").unwrap_err();
+        assert_eq!(
+            refused,
+            format!("there is no table Bbb in {first}, {third}; it has Aaa, Ccc")
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
     #[test]
     fn command_lines_that_are_refused() {
         for (name, line, message) in [
@@ -554,14 +633,21 @@ mod tests {
     /// Tables are not copied onto themselves. Those of another access key or region are others.
     #[test]
     fn the_destination_has_other_tables() {
-        for (to, is_other) in [
-            ("http://localhost:2", false),
-            ("http://127.0.0.1:2/", false),
-            ("http://localhost:3", true),
-            ("http://localhost:2 --caller me/xx-test-1", true),
+        let mine = Some(("me", "eu-west-1"));
+        for (caller, to, is_other) in [
+            (None, "http://localhost:2", false),
+            (None, "http://127.0.0.1:2/", false),
+            (None, "http://localhost:3", true),
+            (None, "http://localhost:2 --caller me/xx-test-1", true),
+            (mine, "http://localhost:2 --caller me/eu-west-1", false),
+            (mine, "http://127.0.0.1:2/ --caller me/eu-west-1", false),
+            (mine, "http://localhost:3 --caller me/eu-west-1", true),
+            (mine, "http://localhost:2 --caller me/eu-west-2", true),
+            (mine, "http://localhost:2 --caller you/eu-west-1", true),
         ] {
             let command = parsed("copy", &format!("--from http://localhost:2 --to {to}"));
             let from = Endpoint::from_env("http://localhost:2").unwrap();
+            let from = caller.map_or(from.clone(), |(key, region)| from.with_caller(key, region));
             let refused = command.unwrap().unwrap().destination(Some(&from)).err();
             assert_eq!(refused.is_none(), is_other, "{to}: {refused:?}");
             let message = "--from and --to have the same tables: http://";
