@@ -40,7 +40,8 @@ fn create(engine: &Engine, name: &str) {
     let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
     let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("id"),
         "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}],
-        "GlobalSecondaryIndexes": [{"IndexName": "byN", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"}}],
+        "GlobalSecondaryIndexes": [{"IndexName": "byN", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"}},
+            {"IndexName": "keys", "KeySchema": key("n"), "Projection": {"ProjectionType": "KEYS_ONLY"}}],
         "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}});
     ask(engine, "CreateTable", &table);
     ask(
@@ -73,13 +74,14 @@ fn settings(engine: &Engine, table: &str) -> Value {
         )["Tags"],
         insights(named.clone()),
         insights(json!({"TableName": table, "IndexName": "byN"})),
+        insights(json!({"TableName": table, "IndexName": "keys"})),
     ])
 }
 
 /// Tables whose settings the operations beside CreateTable have set, one table for each, one with all and one with none.
 fn filled() -> (Engine, Vec<String>) {
     type Set = fn(&Engine, &str);
-    let sets: [Set; 5] = [
+    let sets: [Set; 6] = [
         |engine, name| {
             let specification = json!({"Enabled": true, "AttributeName": "expires"});
             let body = json!({"TableName": name, "TimeToLiveSpecification": specification});
@@ -106,6 +108,11 @@ fn filled() -> (Engine, Vec<String>) {
         |engine, name| {
             let body = json!({"TableName": name, "IndexName": "byN", "ContributorInsightsAction": "ENABLE",
                 "ContributorInsightsMode": "THROTTLED_KEYS"});
+            ask(engine, "UpdateContributorInsights", &body);
+        },
+        |engine, name| {
+            let body = json!({"TableName": name, "IndexName": "keys", "ContributorInsightsAction": "ENABLE",
+                "ContributorInsightsMode": "ACCESSED_AND_THROTTLED_KEYS"});
             ask(engine, "UpdateContributorInsights", &body);
         },
     ];
@@ -175,7 +182,7 @@ fn settings_are_copied() {
 #[test]
 fn insights_that_change_are_copied_as_they_will_be() {
     let caller = caller();
-    for index in [None, Some("byN")] {
+    for index in [None, Some("byN"), Some("keys")] {
         let from = engine(&Conditions::CALM);
         create(&from, "Tab");
         from.set_conditions(Conditions::AWS).unwrap();
@@ -288,12 +295,15 @@ fn what_is_not_copied_is_reported() {
         "UpdateTable",
         &json!({"TableName": "All", "SSESpecification": encryption}),
     );
-    let replica = json!([{"Create": {"RegionName": "eu-west-1"}}]);
-    ask(
-        &from,
-        "UpdateTable",
-        &json!({"TableName": "All", "ReplicaUpdates": replica}),
-    );
+    for region in ["eu-west-1", "us-west-2"] {
+        let replica = json!([{"Create": {"RegionName": region}}]);
+        ask(
+            &from,
+            "UpdateTable",
+            &json!({"TableName": "All", "ReplicaUpdates": replica}),
+        );
+        from.advance(Duration::from_mins(5));
+    }
     from.advance(Duration::from_mins(5));
     let described = ask(&from, "DescribeTable", &json!({"TableName": "All"}));
     let key = described["Table"]["SSEDescription"]["KMSMasterKeyArn"]
@@ -302,6 +312,7 @@ fn what_is_not_copied_is_reported() {
     let expected = [
         format!("All: encryption with the key {key} is not copied"),
         "All: the replica in eu-west-1 is not copied".into(),
+        "All: the replica in us-west-2 is not copied".into(),
         "All: the resource policy is not copied".into(),
         "All: the resource policy of the stream is not copied".into(),
         format!("All: the Kinesis destination {destination} is not copied"),
@@ -315,8 +326,57 @@ fn what_is_not_copied_is_reported() {
     let off = json!({"TableName": "All", "StreamArn": destination});
     ask(&from, "DisableKinesisStreamingDestination", &off);
     from.advance(Duration::from_mins(5));
-    let rest = [&expected[..4], &expected[5..]].concat();
+    let rest = [&expected[..5], &expected[6..]].concat();
     assert_eq!(notes_of_copies(&InProcess::new(&from, &caller)), [&rest[..], &rest[..]]);
+}
+
+/// A source with Kinesis destinations in these states.
+struct Streaming<'d> {
+    inner: InProcess<'d>,
+    states: Vec<&'static str>,
+}
+
+impl Database for Streaming<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        let mut answer = self.inner.call(operation, body)?;
+        if operation == "DescribeKinesisStreamingDestination" {
+            let destinations = self.states.iter();
+            let destinations = destinations.map(|state| json!({"StreamArn": state, "DestinationStatus": state}));
+            answer["KinesisDataStreamDestinations"] = destinations.collect();
+        }
+        Ok(answer)
+    }
+
+    fn pause(&self, time: Duration) {
+        self.inner.pause(time);
+    }
+}
+
+/// Every Kinesis destination that gets changes, or will get them, is reported, whatever the state of those before it.
+#[test]
+fn kinesis_destinations_are_reported_unless_they_are_off() {
+    let states = [
+        ("DISABLED", false),
+        ("ENABLING", true),
+        ("DISABLING", false),
+        ("UPDATING", true),
+        ("ENABLE_FAILED", false),
+        ("ACTIVE", true),
+    ];
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    create(&from, "Tab");
+    for first in 0..states.len() {
+        let mut states = states;
+        states.rotate_left(first);
+        let source = Streaming {
+            inner: InProcess::new(&from, &caller),
+            states: states.map(|(state, _)| state).to_vec(),
+        };
+        let reported = states.iter().filter(|(_, is_reported)| *is_reported);
+        let reported = reported.map(|(state, _)| format!("Tab: the Kinesis destination {state} is not copied"));
+        let reported: Vec<_> = reported.collect();
+        assert_eq!(notes_of_copies(&source), [&reported[..], &reported[..]]);
+    }
 }
 
 /// The notes of a copy to an engine, and of one to a directory.
@@ -378,10 +438,12 @@ fn destinations_may_lack_operations() {
     let expected = [
         insights(all),
         insights(all),
+        insights(all),
         recovery(all),
         recovery("set-1-2"),
         insights("set-3-4"),
         insights("set-4-5"),
+        insights("set-5-6"),
     ];
     for code in ["UnknownOperationException", "AccessDeniedException"] {
         for is_direct in [true, false] {
