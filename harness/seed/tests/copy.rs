@@ -509,10 +509,83 @@ fn a_copy_that_stops_within_a_page_writes_the_rest_of_it() {
         let error = copy(&stopping(&from), &stopping(&to), &resumable, &|_| ()).unwrap_err();
         assert_eq!(error, "Orders: AccessDeniedException: no more");
         let (source, copied) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+        let done = Mutex::new(Vec::new());
+        let report = |event: CopyEvent<'_>| {
+            if let CopyEvent::Done { items, checksum, .. } = event {
+                done.lock().unwrap().push((items, checksum.is_some()));
+            }
+        };
         // Compares the number of items and their checksum.
-        let rest = copy(&source, &copied, &resumable, &|_| ()).unwrap();
+        let rest = copy(&source, &copied, &resumable, &report).unwrap();
         assert!(rest < ITEMS, "{rest} after batch {batch} of a page (first: {first})");
+        // Both sides have all items.
+        assert_eq!(done.into_inner().unwrap(), [(ITEMS, true)]);
         assert!(!state.exists());
+    }
+}
+
+/// A resumed copy writes no item of the tables that were done, and all items of those that had not begun.
+#[test]
+fn a_resumed_copy_continues_with_the_table_that_was_interrupted() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    let source = InProcess::new(&from, &caller);
+    let tables = [("Aaa", 1), ("Bbb", 2), ("Ccc", 3), ("Ddd", 4)];
+    for (name, count) in tables {
+        let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
+        source.call("CreateTable", &table).unwrap();
+        for number in 0..count {
+            let item = json!({"id": {"S": number.to_string()}});
+            source
+                .call("PutItem", &json!({"TableName": name, "Item": item}))
+                .unwrap();
+        }
+    }
+    let state = std::env::temp_dir().join(format!("dynatwin-tables-{}.json", std::process::id()));
+    for verify in [false, true] {
+        for interrupted in 0..tables.len() {
+            let _ = std::fs::remove_file(&state);
+            let options = CopyOptions {
+                state: Some(state.clone()),
+                segments: 1,
+                verify,
+                ..CopyOptions::default()
+            };
+            let to = engine(&Conditions::CALM);
+            // Each table is written in one batch.
+            let failing = Failing {
+                inner: InProcess::new(&to, &caller),
+                writes: AtomicU64::new(0),
+                fails_at: interrupted as u64,
+                alters: false,
+            };
+            let error = copy(&source, &failing, &options, &|_| ()).unwrap_err();
+            assert_eq!(
+                error,
+                format!("{}: AccessDeniedException: no more", tables[interrupted].0)
+            );
+            let events = Mutex::new(Vec::new());
+            let report = |event: CopyEvent<'_>| match event {
+                CopyEvent::Copied { items } => events.lock().unwrap().push(("copied".to_owned(), items)),
+                CopyEvent::Done { table, items, .. } => events.lock().unwrap().push((table.to_owned(), items)),
+                CopyEvent::Begins { .. } | CopyEvent::Note { .. } => {}
+            };
+            let rest: u64 = tables[interrupted..].iter().map(|(_, count)| count).sum();
+            let copied = copy(&source, &InProcess::new(&to, &caller), &options, &report);
+            assert_eq!(copied, Ok(rest), "interrupted at {interrupted}");
+            let mut expected = Vec::new();
+            for (at, (name, count)) in tables.into_iter().enumerate() {
+                let is_done = at < interrupted;
+                if !is_done {
+                    expected.push(("copied".to_owned(), count));
+                }
+                // Only a comparison counts the items that are there already.
+                expected.push((name.to_owned(), if is_done && !verify { 0 } else { count }));
+            }
+            assert_eq!(events.into_inner().unwrap(), expected, "interrupted at {interrupted}");
+            assert!(!state.exists());
+        }
     }
 }
 

@@ -373,6 +373,31 @@ fn tables_that_exist_are_noted() {
     }
 }
 
+/// A table that exists does not keep the others of its file from being created and filled, wherever it is among them.
+#[test]
+fn tables_beside_one_that_exists_are_created() {
+    let names = ["Aaa", "Bbb", "Ccc"];
+    let tables = names.map(|name| {
+        let table = TABLE.replace("\"Tab\"", &format!("\"{name}\""));
+        format!(r#"{table}, "Items": [{{"id": "a"}}, {{"id": "b"}}]}}"#)
+    });
+    let text = format!(r#"{{"tables": [{}]}}"#, tables.join(", "));
+    for name in names {
+        for (existing, items, of_existing) in [(Existing::Skip, 4, 0), (Existing::Fill, 6, 2)] {
+            let (to, caller) = (engine(&Conditions::CALM), caller());
+            create(&to, name, 0..0);
+            let seed = Seed::parse("x.json", text.as_bytes()).unwrap();
+            let loaded = load(&InProcess::new(&to, &caller), seed, existing, &|_| ()).unwrap();
+            assert_eq!(loaded, Loaded { tables: 2, items }, "{name} {existing:?}");
+            for table in names {
+                let expected = if table == name { of_existing } else { 2 };
+                let found = to.items(&caller, table).unwrap().len();
+                assert_eq!(found, expected, "{table} beside {name}, {existing:?}");
+            }
+        }
+    }
+}
+
 /// Items of an existing table that no file defines are loaded without being throttled, also if defined tables are skipped.
 #[test]
 fn items_of_existing_tables_are_not_throttled() {
