@@ -469,12 +469,13 @@ mod tests {
 
     #[test]
     fn every_property_of_a_global_table() {
-        let index = "IndexName: i, KeySchema: [{AttributeName: id, KeyType: HASH}], Projection: {ProjectionType: ALL}";
+        let index = "KeySchema: [{AttributeName: id, KeyType: HASH}], Projection: {ProjectionType: ALL}";
         let properties = format!(
             "{KEY}, GlobalTableWitnesses: [], MultiRegionConsistency: EVENTUAL, ReadOnDemandThroughputSettings: {{}},
              WriteOnDemandThroughputSettings: {{}}, WriteProvisionedThroughputSettings: {{WriteCapacityUnits: 4}},
-             GlobalSecondaryIndexes: [{{{index}, WriteProvisionedThroughputSettings: {{}}, WriteOnDemandThroughputSettings: {{}},
-               ReadOnDemandThroughputSettings: {{}}}}],
+             GlobalSecondaryIndexes: [{{IndexName: i, {index}, WriteProvisionedThroughputSettings: {{}},
+               WriteOnDemandThroughputSettings: {{}}, ReadOnDemandThroughputSettings: {{}}}},
+               {{IndexName: j, {index}, WriteProvisionedThroughputSettings: {{}}}}, {{IndexName: k, {index}}}],
              Replicas: [{{Region: a, ContributorInsightsSpecification: {{Enabled: true}}, DeletionProtectionEnabled: true,
                PointInTimeRecoverySpecification: {{PointInTimeRecoveryEnabled: true}}, TableClass: STANDARD,
                ResourcePolicy: {{PolicyDocument: {{}}}}, Tags: [{{Key: a, Value: b}}], READ
@@ -482,29 +483,31 @@ mod tests {
                ReadOnDemandThroughputSettings: {{}}, ReplicaStreamSpecification: {{}}, SSESpecification: {{}}}},
                {{Region: b, TableClass: STANDARD_INFREQUENT_ACCESS}}]"
         );
-        let of_index = json!({
-            "IndexName": "i", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"},
+        let of_indexes = ["i", "j", "k"].map(|name| {
+            json!({"IndexName": name, "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}})
         });
         for (read, units) in [
             ("ReadProvisionedThroughputSettings: {ReadCapacityUnits: 3},", Some(3)),
             ("", Some(4)),
             ("ReadProvisionedThroughputSettings: {ReadCapacityUnits: 3},", None),
         ] {
-            let (mut properties, mut index) = (properties.replace("READ", read), of_index.clone());
+            let (mut properties, mut indexes) = (properties.replace("READ", read), of_indexes.clone());
             let mut expected = with_key(json!({
                 "DeletionProtectionEnabled": true, "TableClass": "STANDARD", "ResourcePolicy": "{}",
                 "Tags": [{"Key": "a", "Value": "b"}],
             }));
             if let Some(units) = units {
                 let throughput = json!({"ReadCapacityUnits": units, "WriteCapacityUnits": 4});
-                index["ProvisionedThroughput"] = throughput.clone();
+                for index in &mut indexes {
+                    index["ProvisionedThroughput"] = throughput.clone();
+                }
                 expected["ProvisionedThroughput"] = throughput;
             } else {
                 properties += ", BillingMode: PAY_PER_REQUEST";
                 expected["BillingMode"] = json!("PAY_PER_REQUEST");
             }
-            expected["GlobalSecondaryIndexes"] = json!([index]);
+            expected["GlobalSecondaryIndexes"] = json!(indexes);
             let table = check(GLOBAL_TABLE, &properties, expected);
             assert!(!table.insights.is_empty() && table.recovery.is_some());
         }
@@ -675,6 +678,36 @@ mod tests {
         let template = format!("Resources: {{A: {}}}", table("a", ", Condition: Nowhere"));
         let problem = read("x.yaml", &yaml(&template).unwrap()).unwrap_err();
         assert_eq!(problem.message, "the condition Nowhere is not defined");
+    }
+
+    /// The properties of a table may refer to the tables before and after it, and to itself.
+    #[test]
+    fn tables_refer_to_each_other() {
+        let names = [("A", "a"), ("B", "stack-b"), ("C", "C")];
+        for (function, expected) in [
+            ("!Ref ID", "NAME"),
+            ("!Sub 'x-${ID}'", "x-NAME"),
+            ("!GetAtt ID.Arn", "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"),
+            ("!Sub '${ID.Arn}'", "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"),
+        ] {
+            let tags = names.map(|(id, _)| format!("{{Key: {id}, Value: {}}}", function.replace("ID", id)));
+            let tags = tags.join(", ");
+            let expected = names.map(|(id, name)| json!({"Key": id, "Value": expected.replace("NAME", name)}));
+            let table = |name: &str| format!("{{Type: {TABLE}, Properties: {{{KEY}, {name}Tags: [{tags}]}}}}");
+            let template = format!(
+                "Resources:\n  A: {}\n  B: {}\n  C: {}\n",
+                table("TableName: a, "),
+                table("TableName: !Sub '${AWS::StackName}-b', "),
+                table(""),
+            );
+            let seed = read("x.yaml", &yaml(&template).unwrap());
+            let seed = seed.unwrap_or_else(|problem| panic!("{template}: {problem:?}"));
+            assert_eq!(seed.tables.len(), names.len());
+            for (table, (_, name)) in seed.tables.iter().zip(names) {
+                assert_eq!(table.name, name, "{template}");
+                assert_eq!(table.create["Tags"], json!(expected), "{name} of {template}");
+            }
+        }
     }
 
     /// A table that its condition excludes needs no name, such as that of a parameter without a value.

@@ -281,12 +281,15 @@ mod tests {
         path
     }
 
-    /// The description of a table with an index and this member.
+    /// The description of a table with three indexes and this member.
     fn info(more: &Json) -> Json {
         let key = json!({"AttributeName": "id", "AttributeType": "S"});
-        let index = json!({"IndexName": "i", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}});
-        let mut info = json!({"Attributes": [key], "LSIList": [], "GSIList": [index],
+        let indexes = [("i", 7), ("j", 9), ("k", 11)].map(|(name, units)| {
+            json!({"IndexName": name, "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+                "ProvisionedThroughput": {"ReadCapacityUnits": units, "WriteCapacityUnits": units + 1}})
+        });
+        let mut info = json!({"Attributes": [key], "LSIList": [], "GSIList": indexes,
             "SQLiteIndex": {"": [{"DynamoDBAttribute": key, "KeyType": "HASH"}]}});
         for (name, value) in more.as_object().unwrap() {
             info[name] = value.clone();
@@ -316,11 +319,13 @@ mod tests {
         ] {
             let path = database(&folder, columns, &info(&json!({})), "");
             let mut expected = expected;
-            let mut index = info(&json!({}))["GSIList"][0].clone();
+            let mut indexes = info(&json!({}))["GSIList"].take();
             if expected["BillingMode"] == "PAY_PER_REQUEST" {
-                index.as_object_mut().unwrap().remove("ProvisionedThroughput");
+                for index in indexes.as_array_mut().unwrap() {
+                    index.as_object_mut().unwrap().remove("ProvisionedThroughput");
+                }
             }
-            expected["GlobalSecondaryIndexes"] = json!([index]);
+            expected["GlobalSecondaryIndexes"] = indexes;
             expected["TableName"] = "T".into();
             expected["KeySchema"] = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
             expected["AttributeDefinitions"] = json!([{"AttributeName": "id", "AttributeType": "S"}]);

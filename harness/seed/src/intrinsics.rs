@@ -362,6 +362,8 @@ Parameters:
   Stage: {Type: String, Default: test}
   Count: {Type: Number, Default: 5}
   Flag: {Default: true}
+  Member: {Type: String, Default: name}
+  Chosen: {Type: String, Default: Map}
   Names: {Type: CommaDelimitedList, Default: 'a, b,c'}
   Numbers: {Type: List<Number>, Default: '1,2'}
   Given: {Type: String}
@@ -372,11 +374,15 @@ Resources:
   Key: {Type: AWS::KMS::Key}
   Tab: {Type: AWS::DynamoDB::Table}
 Mappings:
-  Map: {test: {name: found, list: [x, y]}}
+  Map: {test: {name: found, list: [x, y], index: 1}, back: {again: test}}
 Conditions:
   Yes: !Equals [!Ref Stage, test]
   No: !Equals [!Ref Stage, prod]
   Numeric: !Equals [!Ref Count, '5']
+  Right: !Equals [test, !Ref Stage]
+  NotRight: !Equals [prod, !Ref Stage]
+  Both: !Equals [!Ref Stage, !FindInMap [Map, back, again]]
+  NotBoth: !Equals [!Ref Stage, !Ref Member]
   And: !And [!Condition Yes, !Condition Numeric]
   NotAnd: !And [!Condition Yes, !Condition No]
   Or: !Or [!Condition No, !Condition Yes]
@@ -432,8 +438,15 @@ Conditions:
             ("!Join [':', !Ref Numbers]", "1:2"),
             ("!Select [0, [a, b]]", "a"),
             ("!Select ['1', !Split [',', 'a,b']]", "b"),
+            ("!Select [!Ref Count, [a, b, c, d, e, f]]", "f"),
+            ("!Select [!FindInMap [Map, test, index], [a, b]]", "b"),
+            ("!Select [!If [No, 0, 2], !Split ['/', 'a/b/c']]", "c"),
             ("!Join ['+', !Split ['/', !Sub 'a/${Stage}']]", "a+test"),
             ("!FindInMap [Map, !Ref Stage, name]", "found"),
+            ("!FindInMap [Map, test, !Ref Member]", "found"),
+            ("!FindInMap [!Ref Chosen, test, name]", "found"),
+            ("!FindInMap [!Ref Chosen, !Ref Stage, !Ref Member]", "found"),
+            ("!FindInMap [Map, test, !Join ['', [na, me]]]", "found"),
             ("!Select [1, !FindInMap [Map, test, list]]", "y"),
             ("!If [Yes, a, b]", "a"),
             ("!If [No, a, !If [Yes, c, d]]", "c"),
@@ -449,6 +462,10 @@ Conditions:
             ("Yes", true),
             ("No", false),
             ("Numeric", true),
+            ("Right", true),
+            ("NotRight", false),
+            ("Both", true),
+            ("NotBoth", false),
             ("And", true),
             ("NotAnd", false),
             ("Or", true),

@@ -342,13 +342,17 @@ mod tests {
             }
             table
         };
-        let index = |members: Json| {
-            let mut index = json!({"IndexName": "i", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
-            for (name, value) in members.as_object().unwrap() {
-                index[name] = value.clone();
-            }
-            index
+        // Three indexes with the same members.
+        let indexes = |members: Json| {
+            ["i", "j", "k"].map(|name| {
+                let mut index = json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+                for (name, value) in members.as_object().unwrap() {
+                    index[name] = value.clone();
+                }
+                index
+            })
         };
+        let stream = json!({"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"});
         let none = json!({"ReadCapacityUnits": 0, "WriteCapacityUnits": 0, "NumberOfDecreasesToday": 0});
         let some = json!({"ReadCapacityUnits": 3, "WriteCapacityUnits": 4});
         let warm = json!({"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE"});
@@ -359,16 +363,26 @@ mod tests {
                 json!({"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}, "ProvisionedThroughput": none,
                     "OnDemandThroughput": limited, "WarmThroughput": warm, "ItemCount": 3, "TableStatus": "ACTIVE",
                     "TableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS", "LastUpdateDateTime": 1.5},
-                    "GlobalSecondaryIndexes": [index(json!({"ProvisionedThroughput": none, "WarmThroughput": warm,
-                        "OnDemandThroughput": unlimited, "IndexStatus": "ACTIVE", "ItemCount": 0}))]}),
+                    "DeletionProtectionEnabled": true,
+                    "GlobalSecondaryIndexes": indexes(json!({"ProvisionedThroughput": none, "WarmThroughput": warm,
+                        "OnDemandThroughput": unlimited, "IndexStatus": "ACTIVE", "ItemCount": 0}))}),
                 json!({"BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxWriteRequestUnits": 5},
-                    "TableClass": "STANDARD_INFREQUENT_ACCESS", "GlobalSecondaryIndexes": [index(json!({}))]}),
+                    "TableClass": "STANDARD_INFREQUENT_ACCESS", "DeletionProtectionEnabled": true,
+                    "GlobalSecondaryIndexes": indexes(json!({}))}),
             ),
             (
-                json!({"ProvisionedThroughput": some, "WarmThroughput": warm,
-                    "GlobalSecondaryIndexes": [index(json!({"ProvisionedThroughput": some, "WarmThroughput": warm}))]}),
-                json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": some,
-                    "GlobalSecondaryIndexes": [index(json!({"ProvisionedThroughput": some}))]}),
+                json!({"ProvisionedThroughput": some, "WarmThroughput": warm, "DeletionProtectionEnabled": false,
+                    "GlobalSecondaryIndexes": indexes(json!({"ProvisionedThroughput": some, "WarmThroughput": warm})),
+                    "LocalSecondaryIndexes": indexes(json!({"IndexSizeBytes": 5, "ItemCount": 1, "IndexArn": "a"}))}),
+                json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": some, "DeletionProtectionEnabled": false,
+                    "GlobalSecondaryIndexes": indexes(json!({"ProvisionedThroughput": some})),
+                    "LocalSecondaryIndexes": indexes(json!({}))}),
+            ),
+            (
+                json!({"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}, "StreamSpecification": stream,
+                    "GlobalSecondaryIndexes": indexes(json!({"OnDemandThroughput": limited}))}),
+                json!({"BillingMode": "PAY_PER_REQUEST", "StreamSpecification": stream,
+                    "GlobalSecondaryIndexes": indexes(json!({"OnDemandThroughput": {"MaxWriteRequestUnits": 5}}))}),
             ),
             (
                 json!({"BillingModeSummary": {"BillingMode": "PROVISIONED"}, "ProvisionedThroughput": some}),
@@ -381,14 +395,15 @@ mod tests {
         }
     }
 
-    /// A table that is defined in two ways is named with the file and line of the second definition, if it has lines.
+    /// A table that is defined in two ways is named with the file and line of the second definition, if it has lines. Tables
+    /// beside it may be defined in one way in both files, or in the second alone.
     #[test]
     fn tables_are_defined_once() {
-        let table = |file: &str, line: usize, key: &str| Table {
+        let named = |name: &str, file: &str, line: usize, key: &str| Table {
             file: file.to_owned(),
             line,
-            name: "Users".to_owned(),
-            create: json!({"TableName": "Users", "KeySchema": key})
+            name: name.to_owned(),
+            create: json!({"TableName": name, "KeySchema": key})
                 .as_object()
                 .unwrap()
                 .clone(),
@@ -396,6 +411,7 @@ mod tests {
             recovery: None,
             insights: Vec::new(),
         };
+        let table = |file: &str, line: usize, key: &str| named("Users", file, line, key);
         for (second, expected) in [
             (table("b.json", 1, "id"), None),
             (
@@ -411,16 +427,30 @@ mod tests {
                 Some("b.db: table Users is defined differently in a.json"),
             ),
         ] {
-            let seed = |table: &Table| Seed {
-                tables: vec![table.clone()],
+            let first = table("a.json", 3, "id");
+            let seed = |tables: Vec<Table>| Seed {
+                tables,
                 items: Vec::new(),
             };
-            let mut defined = HashMap::new();
-            let first = table("a.json", 3, "id");
-            seed(&first).add_definitions(&mut defined).unwrap();
-            let found = seed(&second).add_definitions(&mut defined);
-            assert_eq!(found.err().map(|error| error.to_string()).as_deref(), expected);
-            assert_eq!(defined["Users"], first);
+            for others in [&[][..], &["Orders"], &["Orders", "Items"]] {
+                for at in 0..=others.len() {
+                    let beside = |table: &Table| {
+                        let tables = others.iter().map(|name| named(name, &table.file, 9, "id"));
+                        let mut tables: Vec<_> = tables.collect();
+                        tables.insert(at, table.clone());
+                        tables
+                    };
+                    let mut defined = HashMap::new();
+                    seed(beside(&first)).add_definitions(&mut defined).unwrap();
+                    let mut tables = beside(&second);
+                    tables.push(named("New", "b.json", 1, "id"));
+                    let found = seed(tables).add_definitions(&mut defined);
+                    let found = found.err().map(|error| error.to_string());
+                    assert_eq!(found.as_deref(), expected, "{others:?} at {at}");
+                    assert_eq!(defined["Users"], first);
+                    assert_eq!(defined.contains_key("New"), expected.is_none(), "{others:?} at {at}");
+                }
+            }
         }
     }
 }
