@@ -304,6 +304,32 @@ mod tests {
         }
     }
 
+    /// The items of each table of a batch, at their lines.
+    #[test]
+    fn each_table_of_a_batch_has_its_own_items() {
+        let text = r#"{"T": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}],
+            "U": [{"PutRequest": {"Item": {"n": {"N": "1"}}}},
+                {"PutRequest": {"Item": {"n": {"N": "2"}}}}],
+            "V": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}]}"#;
+        let seed = batch("x.json", &document::json(text).unwrap()).unwrap();
+        let mut found = Vec::new();
+        for of_table in seed.items {
+            let items = of_table.items.map(Result::unwrap);
+            found.extend(items.map(|item| (of_table.table.clone(), item.line, item.attributes)));
+        }
+        let expected = [
+            ("T", 1, json!({"id": {"S": "a"}})),
+            ("U", 2, json!({"n": {"N": "1"}})),
+            ("U", 3, json!({"n": {"N": "2"}})),
+            ("V", 4, json!({"id": {"S": "a"}})),
+        ];
+        let expected = expected.map(|(table, line, item)| {
+            let item = item.as_object().unwrap().clone();
+            (table.to_owned(), line, crate::seed::Attributes::Typed(item))
+        });
+        assert_eq!(found, expected);
+    }
+
     #[test]
     fn lines_are_items() {
         let text = "{\"Item\":{\"id\":{\"S\":\"a\"}}}\n\n{\"id\":\"b\"}\n{\"id\":\n";

@@ -515,6 +515,38 @@ mod tests {
         }
     }
 
+    /// The tables and items of every module are read, those of a module before those of its children.
+    #[test]
+    fn every_module_is_read() {
+        let module = |name: &str, children: Json| {
+            let table = with(minimal(), &json!({"name": name}));
+            let item = json!({"table_name": name, "item": r#"{"id": {"S": "a"}}"#});
+            json!({"child_modules": children, "resources": [
+                {"type": "aws_dynamodb_table", "values": table}, {"type": "aws_s3_bucket"},
+                {"type": "aws_dynamodb_table_item", "values": item}]})
+        };
+        let root = module(
+            "Root",
+            json!([
+                module("A", json!([module("B", json!([])), module("C", json!(null))])),
+                {"resources": null},
+                module("D", json!(null)),
+                {"child_modules": [module("E", json!(null)), module("F", json!([module("G", json!(null))]))]},
+            ]),
+        );
+        for values in ["planned_values", "values"] {
+            let mut plan = json!({});
+            plan[values] = json!({"root_module": root});
+            let seed = read("x.json", &document::json(&plan.to_string()).unwrap()).unwrap();
+            let expected = ["Root", "A", "B", "C", "D", "E", "F", "G"];
+            let tables: Vec<_> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+            assert_eq!(tables, expected, "{values}");
+            let items = seed.items.into_iter().map(|items| (items.table, items.items.count()));
+            let expected = expected.map(|name| (name.to_owned(), 1));
+            assert_eq!(items.collect::<Vec<_>>(), expected, "{values}");
+        }
+    }
+
     #[test]
     fn modules_have_a_greatest_depth() {
         for (depth, is_read) in [(DEPTH, true), (DEPTH + 1, false)] {

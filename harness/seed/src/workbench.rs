@@ -265,6 +265,37 @@ mod tests {
             let found: Vec<_> = items.map(|item| item.unwrap().line).collect();
             assert_eq!((seed.tables.len(), found.as_slice()), (1, lines), "{data}");
         }
+        // Tables of a model may have none.
+        let data = [
+            None,
+            Some(json!(null)),
+            Some(json!([])),
+            Some(json!([{"id": {"S": "a"}}])),
+        ];
+        for first in 0..data.len() {
+            let mut tables = Vec::new();
+            for at in 0..data.len() {
+                let key = json!({"PartitionKey": {"AttributeName": "id", "AttributeType": "S"}});
+                let mut table = json!({"TableName": format!("T{at}"), "KeyAttributes": key});
+                if let Some(data) = &data[(first + at) % data.len()] {
+                    table["TableData"] = data.clone();
+                }
+                tables.push(table);
+            }
+            let text = json!({"DataModel": tables}).to_string();
+            let seed = read("x.json", &document::json(&text).unwrap()).unwrap();
+            let names: Vec<_> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+            assert_eq!(names, ["T0", "T1", "T2", "T3"], "{text}");
+            let filled = seed.items.into_iter().flat_map(|items| {
+                let table = items.table;
+                items.items.map(move |_| table.clone())
+            });
+            assert_eq!(
+                filled.collect::<Vec<_>>(),
+                [format!("T{}", data.len() - 1 - first)],
+                "{text}"
+            );
+        }
         for (data, line, message) in [
             ("{}", 1, "TableData is an object, not a list"),
             ("[\n1]", 2, "an item is a number, not an object"),

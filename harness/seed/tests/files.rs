@@ -267,6 +267,38 @@ fn exports_of_a_directory_are_found() {
     assert_eq!((seed.items.len(), seed.items[0].table.as_str()), (1, "Top"));
 }
 
+/// Every data file of an export is read, in the order of the manifest, packed or not.
+#[test]
+fn every_data_file_of_an_export_is_read() {
+    let folder = Folder::new("several");
+    for count in 0..=4 {
+        write_export(&folder, "x", "Tab");
+        let mut manifest = String::new();
+        for at in (0..count).rev() {
+            let text = format!("{{\"Item\":{{\"id\":{{\"S\":\"{at}\"}}}}}}\n").repeat(at + 1);
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+            let (name, bytes) = if at.is_multiple_of(2) {
+                (format!("{at}.json"), text.into_bytes())
+            } else {
+                (format!("{at}.json.gz"), encoder.finish().unwrap())
+            };
+            folder.write(&format!("x/data/{name}"), bytes);
+            manifest +=
+                &json!({"itemCount": at + 1, "dataFileS3Key": format!("AWSDynamoDB/1/data/{name}")}).to_string();
+            manifest += "\n";
+        }
+        folder.write("x/manifest-files.json", manifest);
+        let mut lines = Vec::new();
+        for items in folder.read().unwrap().items {
+            assert_eq!(items.table, "Tab");
+            lines.push(items.items.map(|item| item.unwrap().line).collect::<Vec<_>>());
+        }
+        let expected: Vec<Vec<usize>> = (1..=count).rev().map(|items| (1..=items).collect()).collect();
+        assert_eq!(lines, expected);
+    }
+}
+
 /// What is wrong with an export is named with its file.
 #[test]
 fn invalid_exports_are_refused() {

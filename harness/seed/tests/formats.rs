@@ -213,6 +213,57 @@ items:
     }
 }
 
+/// The items of a table are in one of three members, in a list of tables and in a document of tables.
+#[test]
+fn items_of_tables_have_three_names() {
+    for member in ["Items", "data", "items"] {
+        let table = format!(r#"{SESSIONS}, "{member}": [{{"id": "a", "at": 1}}, {{"id": "b", "at": 2}}]}}"#);
+        let other = table.replace("Sessions", "Other");
+        for text in [
+            format!("[{table}, {other}]"),
+            format!(r#"{{"tables": [{table}, {other}]}}"#),
+        ] {
+            for name in ["x.json", "x.yaml"] {
+                let filled = Filled::with(Seed::parse(name, text.as_bytes()));
+                assert_eq!(filled.1, Loaded { tables: 2, items: 4 }, "{name}: {text}");
+                let counts = ["Sessions", "Other"].map(|table| filled.items(table).len());
+                assert_eq!(counts, [2, 2], "{name}: {text}");
+            }
+        }
+    }
+}
+
+/// The settings of a server may be anywhere beside the tables, with any values.
+#[test]
+fn settings_of_servers_are_ignored() {
+    for setting in [
+        "basePort",
+        "clientConfig",
+        "hostname",
+        "installerConfig",
+        "options",
+        "port",
+        "processor",
+    ] {
+        for value in [
+            "8000",
+            r#""x""#,
+            r#"["-sharedDb"]"#,
+            r#"{"endpoint": "x"}"#,
+            "{}",
+            "null",
+        ] {
+            for text in [
+                format!(r#"{{"{setting}": {value}, "tables": [{SESSIONS}}}]}}"#),
+                format!(r#"{{"tables": [{SESSIONS}}}], "{setting}": {value}}}"#),
+            ] {
+                let seed = Seed::parse("x.json", text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
+                assert_eq!((seed.tables.len(), seed.items.len()), (1, 0), "{text}");
+            }
+        }
+    }
+}
+
 fn sorted(items: Value) -> Value {
     let mut items = items.as_array().unwrap().clone();
     items.sort_by_key(ToString::to_string);
@@ -471,6 +522,30 @@ fn fields_of_csv_are_keys_of_indexes() {
     seed.append(Seed::parse("Tab.csv", b"k,r,n,b,l,v\n1,2,3,a b,4,5\n").unwrap());
     let item = json!({"k": {"S": "1"}, "r": {"N": "2"}, "n": {"N": "3"}, "b": {"B": "YSBi"}, "l": {"N": "4"}, "v": {"S": "5"}});
     assert_eq!(Filled::with(Ok(seed)).items("Tab"), [item]);
+}
+
+/// A field has the type that its own table gives the attribute, which other tables may have with another type.
+#[test]
+fn fields_of_csv_have_the_types_of_their_table() {
+    let types = [("Aaa", "S"), ("Bbb", "N"), ("Ccc", "B")];
+    for first in 0..types.len() {
+        let mut types = types;
+        types.rotate_left(first);
+        let mut seed = Seed::default();
+        for (table, kind) in types {
+            let table = json!({"TableName": table, "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": kind}],
+                "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]});
+            seed.append(Seed::parse("table.json", table.to_string().as_bytes()).unwrap());
+        }
+        for (table, _) in types {
+            seed.append(Seed::parse(&format!("{table}.csv"), b"k,v\n1234,1\n").unwrap());
+        }
+        let filled = Filled::with(Ok(seed));
+        for (table, kind) in types {
+            let item = json!({"k": {kind: "1234"}, "v": {"S": "1"}});
+            assert_eq!(filled.items(table), [item], "{table} of {types:?}");
+        }
+    }
 }
 
 /// A document is JSON lines if another object follows the one on its first line. Space around a document is no part of it.
