@@ -166,24 +166,45 @@ fn entries_are_placed_in_the_partitions_of_their_index() {
         &json!({"TableName": "Orders", "AttributeDefinitions": attributes, "KeySchema": key("pk", "sk"),
             "ProvisionedThroughput": units(1),
             "LocalSecondaryIndexes": [{"IndexName": "local", "KeySchema": key("pk", "g"), "Projection": all}],
-            "GlobalSecondaryIndexes": [{"IndexName": "global", "KeySchema": key("g", "pk"), "Projection": all,
-                "ProvisionedThroughput": units(3500)}]}),
+            "GlobalSecondaryIndexes": [
+                {"IndexName": "first", "KeySchema": key("sk", "g"), "Projection": all, "ProvisionedThroughput": units(1)},
+                {"IndexName": "global", "KeySchema": key("g", "pk"), "Projection": all, "ProvisionedThroughput": units(3500)},
+                {"IndexName": "last", "KeySchema": key("sk", "pk"), "Projection": all, "ProvisionedThroughput": units(1500)}]}),
     );
     for number in 0..40 {
         let text = |text: &str| json!({"S": format!("{text}{number}")});
         let item = json!({"pk": text("p"), "sk": text("s"), "g": text("g")});
         twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
     }
-    for (index, partitions) in [("", 1), ("&index=local", 1), ("&index=global", 4)] {
-        let listed = walk(&twin, index);
-        let mut seen: Vec<u64> = listed
-            .iter()
-            .map(|stored| stored["partition"].as_u64().unwrap())
-            .collect();
-        assert!(seen.is_sorted(), "{index}: {seen:?}");
-        seen.dedup();
-        assert_eq!(seen, (0..partitions).collect::<Vec<_>>(), "{index}");
-    }
+    let check = |what: &str| {
+        for (index, partitions) in [
+            ("", 1),
+            ("&index=local", 1),
+            ("&index=first", 1),
+            ("&index=global", 4),
+            ("&index=last", 2),
+        ] {
+            let listed = walk(&twin, index);
+            let mut seen: Vec<u64> = listed
+                .iter()
+                .map(|stored| stored["partition"].as_u64().unwrap())
+                .collect();
+            assert!(seen.is_sorted(), "{what}{index}: {seen:?}");
+            seen.dedup();
+            assert_eq!(seen, (0..partitions).collect::<Vec<_>>(), "{what}{index}");
+            let last = walk(&twin, &format!("{index}&partition={}", partitions - 1));
+            assert!(listed.ends_with(&last) && !last.is_empty(), "{what}{index}");
+        }
+    };
+    check("calm");
+    // Units that are counted have the same partitions.
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        })
+        .unwrap();
+    check("enforced");
 }
 
 /// An item that is due to be deleted is not listed, nor are its entries.

@@ -116,6 +116,26 @@ fn raised_throughput_divides_the_tokens_as_if_it_had_always_been_so() {
     }
 }
 
+/// What an on-demand resource serves doubles after a peak, of reads as of writes, and so do its partitions.
+#[test]
+fn grown_throughput_divides_the_tokens() {
+    let quarter = 1 << 62;
+    for (direction, peak) in [(Direction::Read, 12_000), (Direction::Write, 4000)] {
+        let mut resource = resource(on_demand(12_000, 4000));
+        for at in 0..4 {
+            resource.spend(direction, at * quarter, Units::whole(peak / 4), after(0));
+        }
+        let growth = Enforcement::AWS.growth.as_secs();
+        let seen = [0, 1, 1 + growth / 2, 1 + growth, 1 + 2 * growth].map(|second| {
+            resource.settle(after(second));
+            (resource.rate(direction) / peak, resource.partitions().len())
+        });
+        let grown = (2, 8);
+        assert_eq!(seen, [(1, 4), (1, 4), (1, 8), grown, grown], "{direction:?}");
+        assert_eq!(starts(&resource)[7], 7 * (quarter / 2), "{direction:?}");
+    }
+}
+
 #[test]
 fn heat_that_has_split_a_partition_does_not_leave_another_one_wide() {
     let rules = Enforcement {

@@ -413,20 +413,28 @@ fn heat_that_splits_a_partition_splits_its_shard() {
 fn accesses_name_the_partition_of_the_table_or_index() {
     let twin = enforced(Enforcement::AWS);
     let units = |writes: u64| json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": writes});
-    let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(3999)});
-    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let index = |(name, key, writes): (&str, &str, u64)| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(writes)})
+    };
+    let indexes = [("by-f", "f", 1), ("by-g", "g", 3999), ("by-h", "h", 1999)].map(index);
+    let attributes = ["pk", "f", "g", "h"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
     create(
         &twin,
-        &json!({"ProvisionedThroughput": units(1), "AttributeDefinitions": attributes, "GlobalSecondaryIndexes": [index]}),
+        &json!({"ProvisionedThroughput": units(1), "AttributeDefinitions": attributes, "GlobalSecondaryIndexes": indexes}),
     );
     let resources = heat(&twin).resources;
     let counts: Vec<usize> = resources.iter().map(|resource| resource.partitions.len()).collect();
-    assert_eq!(counts, [1, 4]);
+    assert_eq!(counts, [1, 1, 4, 2]);
     twin.engine.watch(true);
     for key in (0..20).map(|at| format!("k{at}")) {
         let quarter = (token_of(&key) >> 62) as usize;
-        for (index, name, partition) in [(None, "pk", 0), (Some("by-g"), "g", quarter)] {
+        for (index, name, partition) in [
+            (None, "pk", 0),
+            (Some("by-f"), "f", 0),
+            (Some("by-g"), "g", quarter),
+            (Some("by-h"), "h", quarter / 2),
+        ] {
             let mut query = json!({"TableName": "tab", "KeyConditionExpression": format!("{name} = :k"),
                 "ExpressionAttributeValues": {":k": {"S": key}}});
             if let Some(index) = index {
