@@ -284,3 +284,113 @@ impl Directory {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The warnings about a configuration of an account, each as its policy within the account, its statement and its
+    /// message.
+    fn warned(account: &str) -> Vec<String> {
+        let json = format!(r#"{{"accounts": {{"123456789012": {account}}}}}"#);
+        let directory = Directory::read(&json, Moment::START).unwrap();
+        let warnings = directory.warnings().into_iter().map(|warning| {
+            let policy = warning.policy.trim_start_matches("accounts.123456789012.");
+            format!("{policy} {} {}: {}", warning.statement, warning.code, warning.message)
+        });
+        warnings.collect()
+    }
+
+    fn unknown(policy: &str, statement: usize, action: &str) -> String {
+        format!("{policy} {statement} UnknownAction: {action} is not an action of DynamoDB, so it matches nothing.")
+    }
+
+    /// A policy is checked wherever it is attached, whether it is the first there or not.
+    #[test]
+    fn every_attached_policy_is_checked() {
+        let policy = |effect: &str, principal: &str, action: &str| {
+            format!(
+                r#"{{"Statement": {{"Effect": "{effect}", {principal} "Action": "dynamodb:{action}", "Resource": "*"}}}}"#
+            )
+        };
+        let list = |effect: &str, principal: &str| {
+            let policy = |action| policy(effect, principal, action);
+            format!(
+                "[{}, {}, {}]",
+                policy("GetItem"),
+                policy("GetItems"),
+                policy("PutItems")
+            )
+        };
+        let policies = list("Allow", "");
+        let denials = list("Deny", r#""Principal": "*","#);
+        let boundary = policy("Allow", "", "GetItems");
+        let keys = r#""accessKeyId": "K1", "secretAccessKey": "s", "sessionToken": "t""#;
+        let others = r#""accessKeyId": "K2", "secretAccessKey": "s", "sessionToken": "t""#;
+        let sessions = format!(
+            r#"{{"sessions": [{{{others}, "name": "s1"}}, {{{keys}, "name": "s2", "policies": {policies}}}]}}"#
+        );
+        for (account, place) in [
+            (
+                format!(r#"{{"users": {{"ann": {{"policies": {policies}}}}}}}"#),
+                "users.ann.policies",
+            ),
+            (
+                format!(
+                    r#"{{"groups": {{"staff": {{"policies": {policies}}}}}, "users": {{"ann": {{"groups": ["staff"]}}}}}}"#
+                ),
+                "groups.staff.policies",
+            ),
+            (
+                format!(r#"{{"roles": {{"App": {{"policies": {policies}}}}}}}"#),
+                "roles.App.policies",
+            ),
+            (
+                format!(r#"{{"roles": {{"App": {sessions}}}}}"#),
+                "roles.App.sessions.1.policies",
+            ),
+            (
+                format!(r#"{{"users": {{"ann": {sessions}}}}}"#),
+                "users.ann.sessions.1.policies",
+            ),
+            (
+                format!(r#"{{"serviceControlPolicies": {policies}}}"#),
+                "serviceControlPolicies",
+            ),
+            (
+                format!(r#"{{"serviceControlPolicies": [[], {policies}]}}"#),
+                "serviceControlPolicies.1",
+            ),
+            (
+                format!(r#"{{"resourceControlPolicies": {denials}}}"#),
+                "resourceControlPolicies",
+            ),
+        ] {
+            let at = |at: usize, action| unknown(&format!("{place}.{at}"), 1, action);
+            let expect = [at(1, "dynamodb:GetItems"), at(2, "dynamodb:PutItems")];
+            assert_eq!(warned(&account), expect, "{account}");
+        }
+        for (kind, name) in [("users", "ann"), ("roles", "App")] {
+            let account = format!(r#"{{"{kind}": {{"{name}": {{"permissionsBoundary": {boundary}}}}}}}"#);
+            let place = format!("{kind}.{name}.permissionsBoundary");
+            assert_eq!(warned(&account), [unknown(&place, 1, "dynamodb:GetItems")], "{account}");
+        }
+    }
+
+    #[test]
+    fn each_warning_is_given_once() {
+        let document = r#"{"Statement": [
+            {"Effect": "Allow", "Action": ["dynamodb:GetItems", "dynamodb:PutItems", "dynamodb:GetItems"], "Resource": "*"},
+            {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"}]}"#;
+        let arn = "arn:aws:iam::123456789012:policy/Read";
+        let account = format!(
+            r#"{{"managedPolicies": {{"Read": {document}}}, "users": {{"ann": {{"policies": ["{arn}"]}}, "bob": {{"policies": ["{arn}"]}}}}}}"#
+        );
+        let expect = [
+            unknown(arn, 1, "dynamodb:GetItems"),
+            unknown(arn, 1, "dynamodb:PutItems"),
+            unknown(arn, 2, "dynamodb:GetItems"),
+        ];
+        assert_eq!(warned(&account), expect);
+    }
+}

@@ -818,6 +818,21 @@ mod tests {
                 "Statement 2: the Sid is used twice.",
             ),
             (
+                r#"{"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}, {"Sid": "b", "Effect": "Allow", "Action": "*", "Resource": "*"}, {"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 3: the Sid is used twice.",
+            ),
+            (
+                r#"{"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}, {"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 3: the Sid is used twice.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}, {"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Sid": "A", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "",
+            ),
+            (
                 r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEqual": {}}}"#,
                 PolicyKind::Identity,
                 "Statement 1: there is no condition operator \"StringEqual\".",

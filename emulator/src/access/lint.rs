@@ -406,6 +406,25 @@ mod tests {
                 r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"aws:TagKeys": "false"}}"#,
                 &["ScanIgnoresLeadingKeys"],
             ),
+            // Of several tests for absence, one about the key is enough.
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"aws:TagKeys": "false", "dynamodb:LeadingKeys": "false"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"Null": {"dynamodb:LeadingKeys": "false", "aws:TagKeys": "true"}, "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"aws:TagKeys": "false", "aws:username": "false"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
             (
                 "Deny",
                 r#""dynamodb:PutItem""#,

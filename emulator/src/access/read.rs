@@ -806,6 +806,23 @@ mod tests {
                 ),
                 "accounts.123456789012.resourceControlPolicies.one: the effect of a resource control policy must be Deny.",
             ),
+            (
+                account(
+                    r#"{"resourceControlPolicies": [
+                        {"Statement": {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}},
+                        {"Statement": {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}}]}"#,
+                ),
+                "accounts.123456789012.resourceControlPolicies.1: the effect of a resource control policy must be Deny.",
+            ),
+            (
+                account(
+                    r#"{"resourceControlPolicies": {
+                        "one": {"Statement": {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}},
+                        "two": {"Statement": {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "*"}},
+                        "three": {"Statement": {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}}}}"#,
+                ),
+                "accounts.123456789012.resourceControlPolicies.three: the effect of a resource control policy must be Deny.",
+            ),
         ] {
             assert_eq!(read(&json).unwrap_err(), expect, "{json}");
         }

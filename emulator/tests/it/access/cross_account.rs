@@ -262,6 +262,13 @@ fn each_account_has_its_own_controls() {
         ("aws:ResourceOrgPaths", "o-other/r-1/", identity, ""),
         ("aws:PrincipalOrgPaths", "o-own/r-1/", "", ""),
         ("aws:PrincipalOrgPaths", "o-other/r-1/", identity, identity),
+        // An account has all of its paths.
+        ("aws:ResourceOrgPaths", "o-own/r-1/ou-1/", "", identity),
+        ("aws:ResourceOrgPaths", "o-own/r-1/ou-2/", "", identity),
+        ("aws:ResourceOrgPaths", "o-other/r-1/ou-2/", identity, ""),
+        ("aws:PrincipalOrgPaths", "o-own/r-1/ou-1/", "", ""),
+        ("aws:PrincipalOrgPaths", "o-own/r-1/ou-2/", "", ""),
+        ("aws:PrincipalOrgPaths", "o-own/r-1/ou-3/", identity, identity),
     ] {
         let operator = if key.ends_with("Paths") {
             "ForAnyValue:StringEquals"
@@ -271,7 +278,7 @@ fn each_account_has_its_own_controls() {
         let condition = json!({"Condition": {operator: {key: value}}});
         let mut scene = Scene::new(&[statement("Allow", "*", condition)]);
         for (account, organization) in [(ACCOUNT, "o-own"), (OTHER, "o-other")] {
-            let paths = [format!("{organization}/r-1/")];
+            let paths = ["", "ou-1/", "ou-2/"].map(|unit| format!("{organization}/r-1/{unit}"));
             scene.account(account, "organization", json!({"id": organization, "paths": paths}));
         }
         scene.check("Tab", None, &[], own);

@@ -115,6 +115,40 @@ fn a_resource_policy_names_principals_that_are_configured() {
 }
 
 #[test]
+fn the_principals_of_every_statement_are_configured() {
+    let twin = Twin::new(&configuration());
+    twin.create_table("Tab", ("pk", ""), None);
+    let arn = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
+    let known = [
+        "arn:aws:iam::123456789012:user/ann",
+        "999999999999",
+        "arn:aws:iam::123456789012:role/Reader",
+    ];
+    let put = |element: &str, principals: &[&str]| {
+        let statements = principals.iter().map(|principal| {
+            // An Allow with NotPrincipal is invalid.
+            let effect = if element == "NotPrincipal" { "Deny" } else { "Allow" };
+            json!({"Effect": effect, element: {"AWS": principal}, "Action": "dynamodb:GetItem", "Resource": arn})
+        });
+        let statements: Vec<Value> = statements.collect();
+        let policy = json!({"Version": "2012-10-17", "Statement": statements}).to_string();
+        refusal(
+            &twin,
+            "PutResourcePolicy",
+            &json!({"ResourceArn": arn, "Policy": policy}),
+        )
+    };
+    assert_eq!(put("Principal", &known), "");
+    for element in ["Principal", "NotPrincipal"] {
+        for at in 0..3 {
+            let mut principals = known;
+            principals[at] = "arn:aws:iam::123456789012:user/nobody";
+            assert_eq!(put(element, &principals), INVALID, "{element} {principals:?}");
+        }
+    }
+}
+
+#[test]
 fn a_table_is_not_created_with_a_policy_for_unknown_principals() {
     let twin = Twin::new(&configuration());
     let create = |principal: &str| {
