@@ -447,6 +447,29 @@ mod tests {
     }
 
     #[test]
+    fn the_others_act_after_a_rule_is_removed() {
+        let operations = ["GetItem", "PutItem", "Query"];
+        let faults = Faults::new(1);
+        let acting = || operations.map(|operation| faults.evaluate(&subject(operation)).is_some());
+        for removed in 0..3 {
+            let add = |operation| {
+                let rule = Rule::new(Verdict::Reset).operation(operation);
+                faults.add(rule, Moment::START).unwrap()
+            };
+            let ids = operations.map(add);
+            let mut expect = [true; 3];
+            // The one at this place first, and then the others.
+            for at in [removed, (removed + 1) % 3, (removed + 2) % 3] {
+                assert_eq!((acting(), faults.is_empty()), (expect, false), "{removed} {at}");
+                assert_eq!(faults.remove(ids[at]).map(|report| report.id), Some(ids[at]));
+                assert!(faults.remove(ids[at]).is_none(), "it is gone");
+                expect[at] = false;
+            }
+            assert_eq!((acting(), faults.is_empty()), ([false; 3], true), "{removed}");
+        }
+    }
+
+    #[test]
     fn an_index_and_a_caller_are_matched() {
         let subject = |index, caller| FaultSubject {
             index,

@@ -117,7 +117,39 @@ impl OutageRule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::KeyMatch;
     use super::*;
+
+    #[test]
+    fn parts_have_the_scope_of_their_outage() {
+        let of_all = || Rule::new(Verdict::Reset);
+        let key = |text: &str| KeyMatch::Partition(text.to_owned());
+        let narrow = of_all().table("Orders").index("by-g").operation("Query");
+        for scope in [
+            of_all(),
+            of_all().operation("GetItem"),
+            of_all().table("Orders"),
+            of_all().index("by-g"),
+            of_all().caller("me"),
+            of_all().region("us-east-1"),
+            of_all().key(key("a")),
+            of_all().key(KeyMatch::PartitionPrefix("a".to_owned())),
+            narrow.caller("me").region("us-east-1").key(key("a")),
+        ] {
+            for outage in Outage::ALL {
+                for part in outage.rules(&scope) {
+                    let expect = Rule {
+                        verdict: part.verdict,
+                        trigger: part.trigger,
+                        window: part.window,
+                        outage: Some(outage),
+                        ..scope.clone()
+                    };
+                    assert_eq!(part, expect, "{outage} {scope}");
+                }
+            }
+        }
+    }
 
     /// A part of an outage ends with the outage, and not later than it would by itself.
     #[test]

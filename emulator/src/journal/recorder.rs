@@ -316,20 +316,28 @@ mod tests {
             access_key: "me".into(),
             region: "us-east-1".into(),
         };
+        let (conflict, throttle) = (ErrorKind::TransactionConflict, ErrorKind::ProvisionedThroughputExceeded);
         let mut recorder = RequestRecorder::new(caller.clone(), caller, "BatchGetItem", Moment::START);
-        recorder.inject(Injected::Rule(3), ErrorKind::ProvisionedThroughputExceeded);
-        for error in [
-            None,
-            Some(ErrorKind::ConditionalCheckFailed),
-            Some(ErrorKind::ProvisionedThroughputExceeded),
-            Some(ErrorKind::ProvisionedThroughputExceeded),
-        ] {
+        for (rule, error) in [(3, throttle), (5, conflict), (2, throttle), (4, throttle)] {
+            recorder.inject(Injected::Rule(rule), error);
+        }
+        let entries = [
+            (None, None),
+            (Some(ErrorKind::ConditionalCheckFailed), None),
+            (Some(throttle), Some(3)),
+            (Some(throttle), Some(2)),
+            (Some(conflict), Some(5)),
+            (Some(throttle), Some(4)),
+            (Some(throttle), None),
+        ];
+        for (error, _) in entries {
             let mut access = RecordedAccess::new(ItemAction::Get, Name::new("tab"));
             access.error = error;
             recorder.accessed(access);
         }
-        let injected = recorder.request.accesses.iter().map(|access| access.injected.is_some());
-        assert_eq!(injected.collect::<Vec<_>>(), [false, false, true, false]);
+        let injected = recorder.request.accesses.iter().map(|access| access.injected);
+        let expect = entries.map(|(_, rule)| rule.map(Injected::Rule));
+        assert_eq!(injected.collect::<Vec<_>>(), expect);
     }
 
     #[test]

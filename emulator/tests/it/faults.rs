@@ -1,6 +1,7 @@
 //! Fault rules, end to end: the effect of each verdict on a request, its answer, and the item.
 
 mod listing;
+mod recorded;
 mod scopes;
 mod transactions;
 mod windows;
@@ -351,9 +352,14 @@ fn conditions_fail_requests() {
 /// The waits of all entries of a batch are added, and so is what does not move a clock that stands still.
 #[test]
 fn the_waits_of_a_batch_add_up() {
-    for (moves_clock, held) in [(false, 7), (true, 0)] {
+    for (moves, held) in [
+        ([false, false], 7),
+        ([true, true], 0),
+        ([false, true], 2),
+        ([true, false], 5),
+    ] {
         let twin = Twin::on_demand();
-        for (key, seconds) in [("a", 2), ("b", 5)] {
+        for ((key, seconds), moves_clock) in [("a", 2), ("b", 5)].into_iter().zip(moves) {
             let rule = Rule::new(Verdict::Wait(Duration::from_secs(seconds))).key(KeyMatch::Partition(key.to_owned()));
             let rule = if moves_clock { rule.moving_clock() } else { rule };
             twin.0.add_fault(rule).unwrap();
@@ -363,7 +369,7 @@ fn the_waits_of_a_batch_add_up() {
         assert_eq!(
             (answer.status, wait, answer.still.held),
             (200, Duration::from_secs(7), Duration::from_secs(held)),
-            "{moves_clock}"
+            "{moves:?}"
         );
     }
 }

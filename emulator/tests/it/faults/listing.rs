@@ -131,14 +131,16 @@ fn a_rule_is_listed_in_one_form() {
     }
 }
 
-/// The rules of an outage are rules like others.
+/// The rules of an outage are rules like others, for the requests that the outage is for.
 #[test]
 fn the_rules_of_an_outage_can_be_added_again() {
+    let scope = r#""operation":"Query","table":"tab","index":"i","caller":"me","region":"r","partition":"p""#;
     for outage in ["brownout", "throttle-storm", "az-loss"] {
         let twin = Twin::on_demand();
-        let body = format!(r#"{{"outage": "{outage}", "table": "tab", "after": 60, "for": 300}}"#);
+        let body = format!(r#"{{"outage":"{outage}",{scope},"after":60,"for":300}}"#);
         control(&twin, "POST", "outages", &body);
         let parts = listed(&twin);
+        assert!(parts.iter().all(|part| part.contains(scope)), "{parts:?}");
         for part in &parts {
             control(&twin, "POST", "faults", part);
         }
