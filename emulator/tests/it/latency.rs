@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{Twin, create_table_with_ttl};
 use dynatwin_engine::faults::{Rule, Verdict};
 use dynatwin_engine::monitoring::Datapoint;
-use dynatwin_engine::{Conditions, Lag, Latency, Moment};
+use dynatwin_engine::{Caller, Conditions, Lag, Latency, Moment};
 use serde_json::{Value, json};
 
 fn millis(milliseconds: u64) -> Duration {
@@ -77,6 +77,73 @@ fn latency_depends_on_class_and_size() {
         .unwrap();
     assert!(took(&twin, "PutItem", &put("a", 0)) >= millis(2000));
     assert_eq!(took(&twin, "ListTables", &json!({})), Duration::ZERO);
+}
+
+/// A table without a latency of its own does not shorten that of the table before it.
+#[test]
+fn a_slow_table_delays_a_request_of_several_tables() {
+    let twin = Twin::new(7);
+    for (table, seconds) in [("fast", Some(1)), ("slow", Some(5)), ("still", None)] {
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),
+        );
+        let latency = seconds.map(|seconds| {
+            let lag = Lag::Fixed(Duration::from_secs(seconds));
+            Latency {
+                read: lag,
+                write: lag,
+                query: lag,
+                transaction: lag,
+                control: lag,
+                per_kilobyte: Duration::ZERO,
+            }
+        });
+        let conditions = Conditions {
+            latency,
+            ..Conditions::CALM
+        };
+        let account = twin.engine.account(&twin.caller);
+        account.set_table_conditions(table, conditions).unwrap();
+    }
+    let key = json!({"pk": {"S": "a"}});
+    let of_tables = |tables: &[&str], of_table: &dyn Fn(&str) -> Value| -> Vec<Value> {
+        tables.iter().map(|table| of_table(table)).collect()
+    };
+    for (tables, seconds) in [
+        (&["fast"][..], 1),
+        (&["slow"], 5),
+        (&["still"], 0),
+        (&["fast", "slow"], 5),
+        (&["fast", "slow", "still"], 5),
+        (&["fast", "still", "slow"], 5),
+        (&["still", "fast"], 1),
+    ] {
+        let select = |table: &str| json!({"Statement": format!("SELECT * FROM {table} WHERE pk = 'a'")});
+        let get = |table: &str| json!({"Get": {"TableName": table, "Key": key}});
+        let put = |table: &str| json!({"Put": {"TableName": table, "Item": key}});
+        for (operation, body) in [
+            ("TransactGetItems", json!({"TransactItems": of_tables(tables, &get)})),
+            ("TransactWriteItems", json!({"TransactItems": of_tables(tables, &put)})),
+            (
+                "BatchExecuteStatement",
+                json!({"Statements": of_tables(tables, &select)}),
+            ),
+            (
+                "ExecuteTransaction",
+                json!({"TransactStatements": of_tables(tables, &select)}),
+            ),
+        ] {
+            let took = took(&twin, operation, &body);
+            assert_eq!(took, Duration::from_secs(seconds), "{operation} {tables:?}");
+        }
+    }
+    let puts = json!([{"PutRequest": {"Item": key}}]);
+    for (operation, of_table) in [("BatchGetItem", json!({"Keys": [key]})), ("BatchWriteItem", puts)] {
+        let body = json!({"RequestItems": {"fast": of_table, "slow": of_table}});
+        assert_eq!(took(&twin, operation, &body), Duration::from_secs(5), "{operation}");
+    }
 }
 
 /// Tables that are loaded, also those that the load creates, are neither delayed nor throttled until their last load ends.
@@ -154,11 +221,26 @@ fn a_load_is_answered_at_once() {
 #[test]
 fn the_seed_decides_independently_of_other_requests() {
     let latencies = |seed, others: bool| {
-        let twin = twin(seed, Latency::AWS);
+        let mut twin = twin(seed, Latency::AWS);
+        let callers = [("other", "us-east-1"), ("test", "eu-west-1")].map(|(access_key, region)| Caller {
+            access_key: access_key.into(),
+            region: region.into(),
+        });
+        for caller in &callers {
+            let own = std::mem::replace(&mut twin.caller, caller.clone());
+            create_table_with_ttl(&twin);
+            twin.caller = own;
+        }
         let write = |at: u64| {
             if others {
                 took(&twin, "PutItem", &put("other", at as usize % 7));
                 took(&twin, "ListTables", &json!({}));
+                // The same request, one time of another account, the next in another region.
+                let caller = &callers[at as usize % 2];
+                let answer = twin
+                    .engine
+                    .dispatch(caller, "PutItem", put("a", 0).to_string().as_bytes());
+                assert_eq!(answer.status, 200, "{caller:?}");
             }
             took(&twin, "PutItem", &put("a", 0))
         };
