@@ -50,8 +50,8 @@ pub struct Context<'e> {
     effects: Cell<ResponseEffects>,
     note: RefCell<Option<String>>,
     done_at: Cell<Moment>,
-    /// The latency of the request, and of each kilobyte; `None` if it takes no time.
-    latency: Cell<Option<(Lag, Duration)>>,
+    /// The latency of the request, and of each kilobyte, for each of its tables that has one.
+    latencies: RefCell<Vec<(Lag, Duration)>>,
     /// The client token that the request has taken, and when its request is done: not yet known.
     token: Cell<Option<ClientToken>>,
     /// The recorder of the request; `None` unless the engine is watched.
@@ -89,7 +89,7 @@ impl<'e> Context<'e> {
             effects: Cell::default(),
             note: RefCell::default(),
             done_at: Cell::new(now),
-            latency: Cell::new(None),
+            latencies: RefCell::default(),
             token: Cell::new(None),
             identity: None,
             missing: RefCell::default(),
@@ -108,27 +108,33 @@ impl<'e> Context<'e> {
         self.token.get().map(|token| ClientToken { done, ..token })
     }
 
-    /// Adds the latency of the request's operation.
+    /// Adds the latency of the request's operation in one of its tables; the longest decides.
     #[cold]
     pub fn take(&self, latency: &Latency) {
-        self.latency
-            .set(Some((latency.of_operation(self.operation), latency.per_kilobyte)));
+        let latency = (latency.of_operation(self.operation), latency.per_kilobyte);
+        let mut latencies = self.latencies.borrow_mut();
+        if !latencies.contains(&latency) {
+            latencies.push(latency);
+        }
     }
 
     /// Delays the answer by the request's seeded latency, for a body and an answer of these sizes.
     ///
     /// Its ordinal counts the same request of the same account, so other requests decide nothing.
     pub fn wait_latency(&self, body: &[u8], answered: usize) {
-        let Some((lag, per_kilobyte)) = self.latency.get() else {
+        let latencies = self.latencies.borrow();
+        if latencies.is_empty() {
             return;
-        };
+        }
         let seed = self.engine.seed();
         let name = StableHash::new(seed).bytes(b"latency").bytes(self.operation.as_bytes());
         let id = name.bytes(body).finish();
         let ordinal = self.engine.decided().next(self.scope.hash(), id);
         let decision = chance::decide(seed, "latency", &id.to_le_bytes(), ordinal);
         let kilobytes = (body.len() + answered) as f64 / 1024.0;
-        let latency = lag.of(decision).saturating_add(per_kilobyte.mul_f64(kilobytes));
+        let of_table =
+            |(lag, per_kilobyte): &(Lag, Duration)| lag.of(decision).saturating_add(per_kilobyte.mul_f64(kilobytes));
+        let latency = latencies.iter().map(of_table).max().unwrap_or_default();
         self.wait(latency);
         self.change_effects(|effects| effects.still.latency = latency);
     }
