@@ -5,6 +5,7 @@ mod keys;
 mod limits;
 mod model;
 mod partitions;
+mod refusals;
 mod sizes;
 mod spending;
 

@@ -518,6 +518,101 @@ fn shards_split_with_their_partitions() {
     assert_eq!(after.len(), before + 2 * (starts.len() - before));
 }
 
+/// Creates tables whose streams have a shard for each partition.
+fn create_streamed(twin: &Twin, tables: &[&str], units: u64) {
+    for table in tables {
+        let mut body = provisioned(units, units);
+        body["TableName"] = (*table).into();
+        body["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+        create(twin, &body);
+    }
+}
+
+/// The numbers of a table's partitions and of all shards of its stream.
+fn partitions_and_shards(twin: &Twin, table: &str) -> (usize, usize) {
+    let arn = twin.ok("DescribeTable", &json!({"TableName": table}))["Table"]["LatestStreamArn"].clone();
+    let stream = twin.ok("DescribeStream", &json!({ "StreamArn": arn }));
+    let heat = twin.engine.account(&twin.caller).heat(table).unwrap();
+    let shards = stream["StreamDescription"]["Shards"].as_array().unwrap().len();
+    (heat.resources[0].partitions.len(), shards)
+}
+
+/// The partitions of each table of a transaction are split together with their shards, in whichever order the tables are.
+#[test]
+fn a_transaction_splits_the_shards_of_all_its_tables() {
+    for order in [["one", "two", "six"], ["six", "two", "one"], ["two", "six", "one"]] {
+        let twin = enforced(Enforcement {
+            partition_size: 4 * 1024,
+            ..Enforcement::AWS
+        });
+        create_streamed(&twin, &["one", "two", "six"], 1000);
+        let before = order.map(|table| partitions_and_shards(&twin, table));
+        let put = |table: &str, at: usize| {
+            let item = json!({"pk": {"S": format!("k{at}")}, "v": {"S": "x".repeat(1000)}});
+            json!({"Put": {"TableName": table, "Item": item}})
+        };
+        let puts = order
+            .map(|table| (0..30).map(move |at| put(table, at)))
+            .into_iter()
+            .flatten();
+        let puts: Vec<Value> = puts.collect();
+        twin.ok("TransactWriteItems", &json!({"TransactItems": puts}));
+        for (table, before) in order.iter().zip(before) {
+            let after = partitions_and_shards(&twin, table);
+            assert!(after.0 > before.0, "{table} of {order:?}: {before:?} {after:?}");
+            // Each split closes a shard and opens two.
+            assert_eq!(after.1, before.1 + 2 * (after.0 - before.0), "{table} of {order:?}");
+        }
+    }
+}
+
+/// Heat of transactions splits the partitions and shards of all their tables.
+#[test]
+fn heat_of_transactions_splits_the_shards_of_all_their_tables() {
+    let tables = ["one", "two", "six"];
+    let keys = keys_of_the_first_quarter(2);
+    let item = |key: &str| json!({"pk": {"S": key}, "v": {"S": "x".repeat(8000)}});
+    let put = |table: &str, key: &str| json!({"Put": {"TableName": table, "Item": item(key)}});
+    let get = |table: &str, key: &str| json!({"Get": {"TableName": table, "Key": {"pk": {"S": key}}}});
+    type Action<'a> = &'a dyn Fn(&str, &str) -> Value;
+    let kinds: [(&str, Action<'_>); 2] = [("TransactWriteItems", &put), ("TransactGetItems", &get)];
+    for (operation, action) in kinds {
+        let twin = enforced(Enforcement {
+            heat_split: Some(Duration::from_secs(5)),
+            partition_read: 20,
+            partition_write: 20,
+            ..Enforcement::AWS
+        });
+        create_streamed(&twin, &tables, 40);
+        for key in &keys {
+            for table in tables {
+                twin.ok("PutItem", &json!({"TableName": table, "Item": item(key)}));
+            }
+            seconds(&twin, 1);
+        }
+        let found = || tables.map(|table| partitions_and_shards(&twin, table));
+        assert_eq!(found(), [(4, 4); 3], "{operation}");
+        let mut waited = 0;
+        while found().iter().any(|(partitions, _)| *partitions == 4) {
+            for key in keys.iter().cycle().take(8) {
+                let body = json!({"TransactItems": tables.map(|table| action(table, key))});
+                let (status, answer) = twin.send(operation, &body);
+                assert!(
+                    status == 200 || answer.to_string().contains("ThroughputExceeded"),
+                    "{answer}"
+                );
+            }
+            // A longer pause would let it cool down.
+            twin.engine.advance(Duration::from_millis(300));
+            waited += 1;
+            assert!(waited < 200, "{operation}: nothing was split");
+        }
+        for (partitions, shards) in found() {
+            assert_eq!(shards, 4 + 2 * (partitions - 4), "{operation}");
+        }
+    }
+}
+
 /// A partition that grows too large is split together with its shard at the same moment, whatever makes it grow.
 #[test]
 fn shards_split_with_partitions_that_due_work_splits() {
