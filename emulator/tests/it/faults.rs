@@ -3,6 +3,7 @@
 mod listing;
 mod recorded;
 mod scopes;
+mod tables;
 mod transactions;
 mod windows;
 
