@@ -1,6 +1,7 @@
 //! Statements that need several requests: pages by `NextToken`, and state shared with the other operations.
 
 mod keys;
+mod ranges;
 
 use std::time::Duration;
 
