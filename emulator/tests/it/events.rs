@@ -206,6 +206,66 @@ fn index_changes_have_the_key_of_the_entry() {
     assert_eq!(changes, expected);
 }
 
+/// Events of a transaction have the keys and the indexes of their own tables, in whichever order the actions are.
+#[test]
+fn events_of_a_transaction_have_the_keys_of_their_tables() {
+    let seconds = Duration::from_secs(4);
+    for transaction_time in [Lag::None, Lag::Fixed(seconds)] {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let twin = twin_with_events(&Conditions {
+                transaction_time,
+                ..Conditions::CALM
+            });
+            let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+            let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+            let index = json!({"IndexName": "by-h", "KeySchema": key("h"), "Projection": {"ProjectionType": "ALL"}});
+            let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+            twin.ok(
+                "CreateTable",
+                &json!({"TableName": "indexed", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("id"),
+                    "AttributeDefinitions": [attribute("id"), attribute("h")], "GlobalSecondaryIndexes": [index]}),
+            );
+            twin.ok(
+                "CreateTable",
+                &json!({"TableName": "streamed", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("no"),
+                    "AttributeDefinitions": [attribute("no")], "StreamSpecification": stream}),
+            );
+            let text = |text: &str| json!({"S": text});
+            let puts = [
+                json!({"TableName": "tab", "Item": {"pk": text("1"), "g": text("2"), "v": text("3")}}),
+                json!({"TableName": "indexed", "Item": {"id": text("4"), "h": text("5"), "v": text("6")}}),
+                json!({"TableName": "streamed", "Item": {"no": text("7"), "v": text("8")}}),
+            ];
+            let actions = order.map(|at: usize| json!({"Put": puts[at]}));
+            let first = events(&twin).len();
+            twin.ok("TransactWriteItems", &json!({"TransactItems": actions}));
+            twin.engine.advance(seconds);
+            let logged = events(&twin);
+            let consequences = logged[first..].iter().filter(|event| {
+                let kind = event["kind"].as_str().unwrap();
+                kind == "indexChange" || kind == "streamRecord"
+            });
+            let mut found: Vec<String> = consequences
+                .map(|event| {
+                    let [kind, table, action] = ["kind", "table", "action"].map(|name| event[name].as_str().unwrap());
+                    format!("{kind} {table} {action} {}", event["key"])
+                })
+                .collect();
+            found.sort_unstable();
+            assert_eq!(
+                found,
+                [
+                    r#"indexChange indexed put {"h":{"S":"5"},"id":{"S":"4"}}"#,
+                    r#"indexChange tab put {"g":{"S":"2"},"pk":{"S":"1"}}"#,
+                    r#"streamRecord streamed insert {"no":{"S":"7"}}"#,
+                    r#"streamRecord tab insert {"pk":{"S":"1"}}"#,
+                ],
+                "{order:?} {transaction_time:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn without_lag_no_change_is_pending() {
     let twin = twin_with_events(&Conditions::CALM);

@@ -145,6 +145,49 @@ fn eight_better_reads_are_named() {
     }
 }
 
+/// The reads that restrict more attributes are named first, wherever their index is in the table's definition.
+#[test]
+fn better_reads_that_restrict_more_attributes_are_named_first() {
+    let twin = Twin::new(7);
+    let attributes = ["pk", "sk", "g", "s"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |hash: &str, range: Option<&str>| -> Value {
+        let of = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+        std::iter::once(of(hash, "HASH"))
+            .chain(range.map(|name| of(name, "RANGE")))
+            .collect()
+    };
+    let index =
+        |name: &str, key: Value| json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+    let mut indexes: Vec<Value> = (0..9).map(|at| index(&format!("g-{at}"), key("g", None))).collect();
+    indexes.push(index("g-s", key("g", Some("s"))));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": key("pk", Some("sk")), "GlobalSecondaryIndexes": indexes,
+            "LocalSecondaryIndexes": [index("pk-s", key("pk", Some("s")))]}),
+    );
+    twin.engine.watch(true);
+    for (filter, first, rest) in [
+        ("g = :a AND s = :a", &["Query g-s g+s"][..], Some("Query g-0 g")),
+        ("g = :a AND s > :a", &["Query g-s g+s"], Some("Query g-0 g")),
+        (
+            "g = :a AND pk = :a AND s = :a",
+            &["Query g-s g+s", "Query pk-s pk+s"],
+            Some("Query  pk"),
+        ),
+        ("pk = :a AND s = :a", &["Query pk-s pk+s", "Query  pk"], None),
+    ] {
+        let scan =
+            json!({"TableName": "tab", "FilterExpression": filter, "ExpressionAttributeValues": {":a": {"S": "a"}}});
+        twin.ok("Scan", &scan);
+        let found = better(&explained(&twin));
+        let (of_more, of_fewer) = found.split_at(first.len());
+        assert_eq!(of_more, first, "{filter}");
+        assert_eq!(of_fewer.first().map(String::as_str), rest, "{filter}");
+        assert!(rest.is_none() || found.len() == 8, "{filter}: {found:?}");
+    }
+}
+
 #[test]
 fn a_filter_on_a_key_could_be_a_query() {
     let twin = watched();
