@@ -403,6 +403,70 @@ fn a_write_wakes_the_region_that_it_reaches() {
     assert_eq!(twin.recorder().commits().len(), before + 1);
 }
 
+/// A write is logged once for each other region, with its arrival there; without one while replication with it is paused.
+#[test]
+fn a_write_is_logged_with_its_arrival_in_each_other_region() {
+    let twin = Twin::lagging(&[US, EU, AP], 10);
+    let lag = |from: &str, to: &str, lag: u64| {
+        let account = twin.engine.account(&caller(from));
+        account.set_replication_lag("tab", to, Some(seconds(lag))).unwrap();
+    };
+    lag(US, AP, 2);
+    lag(EU, US, 3);
+    twin.engine.listen(true);
+    let logged = |write: &dyn Fn()| -> BTreeSet<String> {
+        let before = twin.engine.events_after(0, 10_000).events.len();
+        let now = twin.engine.clock().now();
+        write();
+        let events = twin.engine.events_after(0, 10_000).events.into_iter().skip(before);
+        let departures = events.filter_map(|event| match &event.kind {
+            EventKind::Replication(to, subject, arrives) => {
+                let arrives = arrives.map(|arrives| arrives.since(now).as_secs());
+                Some(format!("{} {} to {to} {arrives:?}", event.owner.region, subject.action))
+            }
+            _ => None,
+        });
+        let departures: Vec<String> = departures.collect();
+        let distinct: BTreeSet<String> = departures.iter().cloned().collect();
+        assert_eq!(departures.len(), distinct.len(), "{departures:?}");
+        distinct
+    };
+    let transact = || {
+        let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "b"}}}});
+        twin.ok(EU, "TransactWriteItems", &json!({"TransactItems": [put]}));
+    };
+    let expect = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(
+        logged(&|| twin.put(US, "a", "1")),
+        expect(&[
+            "us-east-1 put to eu-west-1 Some(10)",
+            "us-east-1 put to ap-south-1 Some(2)"
+        ])
+    );
+    assert_eq!(
+        logged(&transact),
+        expect(&[
+            "eu-west-1 put to us-east-1 Some(3)",
+            "eu-west-1 put to ap-south-1 Some(10)"
+        ])
+    );
+    twin.advance(20);
+    assert_eq!(
+        logged(&|| twin.delete(AP, "a")),
+        expect(&[
+            "ap-south-1 delete to us-east-1 Some(10)",
+            "ap-south-1 delete to eu-west-1 Some(10)"
+        ])
+    );
+    twin.pause(US, Some(EU));
+    assert_eq!(
+        logged(&|| twin.put(US, "c", "1")),
+        expect(&["us-east-1 put to eu-west-1 None", "us-east-1 put to ap-south-1 Some(2)"])
+    );
+    twin.resume(US, Some(EU));
+    twin.advance(20);
+}
+
 /// The event of an arrival has the item's key, whether it exists, existed, or is known to the region alone.
 #[test]
 fn arrivals_are_logged_with_their_keys() {
