@@ -1,4 +1,5 @@
 mod filling;
+mod monotonic;
 mod replicas;
 
 use std::sync::Mutex;
