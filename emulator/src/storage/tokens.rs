@@ -230,6 +230,38 @@ mod tests {
         }
     }
 
+    /// A token that is used again after its ten minutes is kept for the time of its last use, however many others have expired.
+    #[test]
+    fn a_token_that_is_used_again_is_kept_for_the_time_of_its_last_use() {
+        let tokens = Tokens::default();
+        let here = scope("here");
+        let begin = |number: u32, seconds| tokens.begin(&here, &number.to_string(), 1, after(seconds));
+        let end = |number: u32, succeeded, seconds| tokens.end(&here, &number.to_string(), succeeded, after(seconds));
+        for number in 0..100 {
+            assert_eq!(begin(number, f64::from(number)), TokenStatus::New);
+            end(number, true, f64::from(number));
+        }
+        // More tokens have expired than one request removes, so these are still known.
+        for number in 97..100 {
+            assert_eq!(begin(number, 700.0), TokenStatus::New, "{number}");
+        }
+        end(97, true, 700.0);
+        end(98, false, 700.0);
+        for number in 100..110 {
+            assert_eq!(begin(number, 701.0), TokenStatus::New, "{number}");
+        }
+        for (number, seconds, expect) in [
+            (97, 701.0, TokenStatus::Done),
+            (98, 701.0, TokenStatus::New),
+            (99, 701.0, TokenStatus::Running),
+            (97, 1299.9, TokenStatus::Done),
+            (97, 1300.0, TokenStatus::New),
+            (99, 1300.0, TokenStatus::Running),
+        ] {
+            assert_eq!(begin(number, seconds), expect, "{number} after {seconds} s");
+        }
+    }
+
     #[test]
     fn tokens_are_kept_for_their_time() {
         let tokens = Tokens::default();

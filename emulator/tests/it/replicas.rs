@@ -164,7 +164,8 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
         twin.put("us-east-1", &number.to_string());
     }
     for number in 0..30 {
-        let item = json!({"pk": {"S": format!("in-{number}")}, "g": {"S": (number % 4).to_string()}});
+        let vector = json!({"L": [{"N": number.to_string()}, {"N": "1"}]});
+        let item = json!({"pk": {"S": format!("in-{number}")}, "g": {"S": (number % 4).to_string()}, "v": vector});
         twin.must("us-east-1", "PutItem", &json!({"TableName": "tab", "Item": item}));
     }
     let before = twin.recorder.commits().len();
@@ -178,7 +179,14 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
         }}],
     });
     twin.must("us-east-1", "UpdateTable", &index);
+    let vector_index = json!({
+        "TableName": "tab",
+        "VectorIndexUpdates": [{"Create": {"IndexName": "near", "VectorAttribute": {"AttributeName": "v"},
+            "Dimensions": 2, "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}}}],
+    });
+    twin.must("us-east-1", "UpdateTable", &vector_index);
     let commits = twin.recorder.commits();
+    let mut searches = 0;
     for end in before + 1..=commits.len() {
         let engine = Engine::new(settings(1));
         let mut replay = engine.replay();
@@ -199,7 +207,63 @@ fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
             let entries = ["us-east-1", "eu-west-1"].map(|region| other.must(region, "Scan", &scan)["Count"].clone());
             assert_eq!(entries, [30, 30], "after {end} commits");
         }
+        let [near, near_there] = [&here, &there].map(|table| !table["VectorIndexes"].is_null());
+        assert_eq!(near, near_there, "after {end} commits");
+        if near {
+            searches += 1;
+            let search = json!({"TableName": "tab", "IndexName": "near", "TopK": 100,
+                "SearchVector": [{"N": "0"}, {"N": "0"}]});
+            let found = ["us-east-1", "eu-west-1"].map(|region| {
+                let found = other.must(region, "SearchVectors", &search);
+                found["SearchResults"].as_array().unwrap().len()
+            });
+            assert_eq!(found, [30, 30], "after {end} commits");
+        }
     }
+    assert!(searches > 1, "each replica has a commit of its own");
+}
+
+/// All replicas that one request creates are completed when it stops, however many have been begun.
+#[test]
+fn a_request_for_two_replicas_that_stops_is_finished_by_a_replay() {
+    let us = "us-east-1";
+    let twin = Twin::new();
+    let before = twin.recorder.commits().len();
+    let create = ["us-east-2", "us-west-2"].map(|region| json!({"Create": {"RegionName": region}}));
+    let request = json!({"TableName": "tab", "MultiRegionConsistency": "STRONG", "ReplicaUpdates": create});
+    twin.must(us, "UpdateTable", &request);
+    let commits = twin.recorder.commits();
+    let mut counts = Vec::new();
+    for end in before..=commits.len() {
+        let engine = Engine::new(settings(1));
+        let mut replay = engine.replay();
+        commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
+        replay.finish(Moment::START);
+        let recorder = Recorder::after(&commits[..end], &engine);
+        let other = Twin { engine, recorder };
+        let replicas = other.replicas(us);
+        assert!(
+            replicas.iter().all(|(_, status)| status == "ACTIVE"),
+            "after {end} commits: {replicas:?}"
+        );
+        counts.push(replicas.len());
+        for (region, _) in &replicas {
+            assert_eq!(other.describe(region)["TableStatus"], "ACTIVE", "after {end} commits");
+            other.put(region, region);
+            let count = other.must(us, "Scan", &json!({"TableName": "tab", "ConsistentRead": true}));
+            assert!(
+                count["Items"].to_string().contains(region),
+                "{region}, after {end} commits"
+            );
+        }
+        other.check();
+    }
+    assert!(counts.is_sorted() && counts.first() == Some(&0), "{counts:?}");
+    let of_all: Vec<_> = counts.iter().filter(|count| **count == 2).collect();
+    assert!(
+        of_all.len() > 2,
+        "it can stop after both replicas have begun: {counts:?}"
+    );
 }
 
 /// A replay that ends before all replicas have a change of shared settings makes the change, and nothing else: overrides and
@@ -475,6 +539,49 @@ fn a_replica_that_leaves_waits_for_the_writes_of_the_others() {
         twin.engine.advance(minute);
         assert_eq!(seen(), (0, json!(1)), "{writer} to {reader}");
         twin.check();
+    }
+}
+
+/// A replica stays until the last of all writes has arrived, whichever partition and region it is in.
+#[test]
+fn a_replica_that_leaves_waits_for_the_last_write_of_all_partitions() {
+    let (us, eu, ap) = ("us-east-1", "eu-west-1", "ap-south-1");
+    let keys: Vec<String> = (0..8).map(|number| number.to_string()).collect();
+    let backwards: Vec<String> = keys.iter().rev().cloned().collect();
+    for writer in [us, eu, ap] {
+        for keys in [&keys, &backwards] {
+            let twin = Twin::new();
+            [eu, ap].iter().for_each(|region| twin.add_replica(us, region));
+            let unprotected = json!({"TableName": "tab", "DisassociationProtectionEnabled": false});
+            twin.must(us, "UpdateTable", &unprotected);
+            twin.engine
+                .set_conditions(Conditions {
+                    replication_lag: Lag::Fixed(Duration::from_mins(1)),
+                    ..Conditions::CALM
+                })
+                .unwrap();
+            for key in keys {
+                twin.engine.advance(Duration::from_secs(1));
+                twin.put(writer, key);
+            }
+            let leave = json!({"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+            twin.update(us, &leave);
+            let seen = || {
+                let count = |region| twin.must(region, "Scan", &json!({"TableName": "tab"}))["Count"].clone();
+                (twin.replicas(us).len(), count(us), count(eu))
+            };
+            let counts = |arrived: usize| [us, eu].map(|region| if region == writer { 8 } else { arrived });
+            for (seconds, replicas, arrived) in [(53, 2, 1), (6, 2, 7), (1, 0, 8)] {
+                twin.engine.advance(Duration::from_secs(seconds));
+                let [here, there] = counts(arrived);
+                assert_eq!(
+                    seen(),
+                    (replicas, json!(here), json!(there)),
+                    "{writer}, {keys:?}, {seconds}"
+                );
+            }
+            twin.check();
+        }
     }
 }
 

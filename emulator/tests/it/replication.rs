@@ -363,6 +363,39 @@ fn pending_arrivals_are_listed() {
     assert_eq!(pending(100), (0, Vec::new()));
 }
 
+/// The writes that are on their way from several regions are listed in the order of their arrival, however few are shown.
+#[test]
+fn pending_arrivals_of_several_regions_are_in_their_order() {
+    let twin = Twin::lagging(&[US, EU, AP], 10);
+    for (seconds, region, pk) in [(0, US, "a"), (5, AP, "a"), (1, US, "b"), (1, AP, "c")] {
+        twin.advance(seconds);
+        twin.put(region, pk, region);
+    }
+    let all = ["10 a", "15 a", "16 b", "17 c"];
+    for limit in [1, 2, 3, 4, 100] {
+        let credentials = format!(
+            "AWS4-HMAC-SHA256 Credential=test/20260101/{EU}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+        );
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target: &format!("/_dynatwin/tables/tab/pending?limit={limit}"),
+            headers: &[("host", "here"), ("authorization", credentials.as_str())],
+            body: b"",
+        });
+        let arrivals = serde_json::from_slice::<Value>(&answer.body).unwrap()["arrivals"].take();
+        let short = |item: &Value| {
+            let due = Moment::parse(item["due"].as_str().unwrap()).unwrap();
+            let key = item["key"]["pk"]["S"].as_str().unwrap();
+            format!("{} {key}", due.since(Moment::START).as_secs())
+        };
+        let first: Vec<String> = arrivals["first"].as_array().unwrap().iter().map(short).collect();
+        assert_eq!(
+            (&arrivals["count"], &first[..]),
+            (&json!(4), &all.map(str::to_owned)[..limit.min(4)])
+        );
+    }
+}
+
 /// Time to live of a global table is one setting: after a change in one region, none can change it for 31 minutes.
 #[test]
 fn a_change_of_time_to_live_counts_in_all_regions() {
@@ -389,18 +422,72 @@ fn a_change_of_time_to_live_counts_in_all_regions() {
 
 /// The timer examines a region without requests when a write is on its way to it.
 #[test]
-fn a_write_wakes_the_region_that_it_reaches() {
-    let twin = Twin::lagging(&[US, EU], 10);
-    for _ in 0..30 {
-        assert_eq!(twin.engine.run_background_work(), twin.engine.next_due());
+fn a_write_wakes_the_regions_that_it_reaches() {
+    for regions in [&[US, EU][..], &[US, EU, AP], &[AP, US, EU]] {
+        let twin = Twin::lagging(regions, 10);
+        for _ in 0..30 {
+            assert_eq!(twin.engine.run_background_work(), twin.engine.next_due());
+        }
+        twin.put(US, "a", "1");
+        let arrives = twin.engine.run_background_work();
+        assert_eq!(arrives, Moment::START.plus(Duration::from_secs(10)));
+        twin.engine.clock().set(arrives);
+        let before = twin.recorder().commits().len();
+        assert!(twin.engine.run_background_work() > arrives);
+        let others = regions.len() - 1;
+        assert_eq!(twin.recorder().commits().len(), before + others, "{regions:?}");
     }
-    twin.put(US, "a", "1");
-    let arrives = twin.engine.run_background_work();
-    assert_eq!(arrives, Moment::START.plus(Duration::from_secs(10)));
-    twin.engine.clock().set(arrives);
-    let before = twin.recorder().commits().len();
-    assert!(twin.engine.run_background_work() > arrives);
-    assert_eq!(twin.recorder().commits().len(), before + 1);
+}
+
+/// The event of a write has its own arrival in each other region, not that of an earlier or later write of the item.
+#[test]
+fn writes_are_logged_with_their_arrivals() {
+    let twin = Twin::lagging(&[US, EU, AP], 10);
+    twin.engine.listen(true);
+    let set_lag = |lag| {
+        let account = twin.engine.account(&caller(US));
+        account.set_replication_lag("tab", AP, Some(seconds(lag))).unwrap();
+    };
+    set_lag(30);
+    twin.put(US, "x", "1");
+    twin.advance(5);
+    twin.put(US, "x", "2");
+    twin.put(US, "y", "1");
+    set_lag(1);
+    twin.advance(1);
+    // It waits for the earlier writes of the item.
+    twin.put(US, "x", "3");
+    twin.pause(US, Some(EU));
+    twin.advance(1);
+    twin.delete(US, "y");
+    let events = twin.engine.events_after(0, 10_000).events;
+    let writes = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Replication(to, subject, arrives) => {
+            let Some(AttributeValue::S(key)) = subject.key.get("pk") else {
+                panic!("an event without a key: {event:?}");
+            };
+            let arrives = arrives.map(|at| at.since(Moment::START).as_secs().to_string());
+            let arrives = arrives.unwrap_or_else(|| "-".to_owned());
+            let second = event.at.since(Moment::START).as_secs();
+            Some(format!("{second} {} {key} {to} {arrives}", subject.action))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        writes.collect::<Vec<_>>(),
+        [
+            "0 put x eu-west-1 10",
+            "0 put x ap-south-1 30",
+            "5 put x eu-west-1 15",
+            "5 put x ap-south-1 35",
+            "5 put y eu-west-1 15",
+            "5 put y ap-south-1 35",
+            "6 put x eu-west-1 16",
+            "6 put x ap-south-1 35",
+            "7 delete y eu-west-1 -",
+            "7 delete y ap-south-1 35",
+        ]
+    );
 }
 
 /// A write is logged once for each other region, with its arrival there; without one while replication with it is paused.

@@ -23,15 +23,31 @@ fn index_update(action: &str, index: &str) -> Value {
         "GlobalSecondaryIndexUpdates": [{action: update}]})
 }
 
+fn vector_update(action: &str, index: &str) -> Value {
+    let mut update = json!({"IndexName": index});
+    if action == "Create" {
+        update["VectorAttribute"] = json!({"AttributeName": "v"});
+        update["Dimensions"] = json!(2);
+        update["DistanceFunction"] = json!("EUCLIDEAN");
+        update["Projection"] = json!({"ProjectionType": "ALL"});
+    }
+    json!({"TableName": "tab", "VectorIndexUpdates": [{action: update}]})
+}
+
 /// An index that is deleted while it is filled is no longer being created in any region.
 #[test]
 fn a_deleted_index_ends_its_creation_in_every_region() {
-    for region in [US, EU] {
-        let twin = Twin::new(&[US, EU]);
-        twin.engine.set_conditions(table_status(8)).unwrap();
-        for (region, action) in [(US, "Create"), (US, "Delete"), (region, "Create")] {
-            twin.ok(region, "UpdateTable", &index_update(action, "other"));
-            twin.engine.advance(Duration::from_secs(100));
+    type Update = fn(&str, &str) -> Value;
+    let kinds: [(&str, Update); 2] = [("global", index_update), ("vector", vector_update)];
+    for (kind, update) in kinds {
+        for region in [US, EU] {
+            let twin = Twin::new(&[US, EU]);
+            twin.engine.set_conditions(table_status(8)).unwrap();
+            for (at, action) in [(US, "Create"), (US, "Delete"), (region, "Create")] {
+                let (status, answer) = twin.send(at, "UpdateTable", &update(action, "other"));
+                assert_eq!(status, 200, "{kind}, {action} in {at}, then in {region}: {answer}");
+                twin.engine.advance(Duration::from_secs(100));
+            }
         }
     }
 }
@@ -55,6 +71,38 @@ fn a_deleted_index_ends_its_insights_in_every_region() {
         assert_eq!(insights(region), "DISABLED", "{region}");
         let listed = twin.ok(region, "ListContributorInsights", &json!({}));
         assert_eq!(listed["ContributorInsightsSummaries"], json!([]), "{region}");
+    }
+}
+
+/// The deletion of an index leaves the insights of the table and of its other indexes, in every region.
+#[test]
+fn a_deleted_index_leaves_the_insights_of_others() {
+    let twin = Twin::new(&[US, EU]);
+    twin.ok(US, "UpdateTable", &index_update("Create", "other"));
+    let request = |index: Option<&str>| {
+        let mut request = json!({"TableName": "tab"});
+        if let Some(index) = index {
+            request["IndexName"] = json!(index);
+        }
+        request
+    };
+    let all = [None, Some("by-g"), Some("other")];
+    for region in [US, EU] {
+        for index in all {
+            let mut enable = request(index);
+            enable["ContributorInsightsAction"] = json!("ENABLE");
+            twin.ok(region, "UpdateContributorInsights", &enable);
+        }
+    }
+    twin.ok(US, "UpdateTable", &index_update("Delete", "by-g"));
+    for region in [US, EU] {
+        for index in [None, Some("other")] {
+            let described = twin.ok(region, "DescribeContributorInsights", &request(index));
+            assert_eq!(described["ContributorInsightsStatus"], "ENABLED", "{region} {index:?}");
+        }
+        let listed = twin.ok(region, "ListContributorInsights", &json!({}));
+        let listed = listed["ContributorInsightsSummaries"].as_array().unwrap().clone();
+        assert_eq!(listed.len(), 2, "{region}: {listed:?}");
     }
 }
 

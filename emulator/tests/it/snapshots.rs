@@ -1,6 +1,7 @@
 //! Snapshots that are restored into an engine with a commit log: all of it or nothing, and the log has it too.
 
 mod forks;
+mod indexes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
-use crate::common::{Twin, caller, copies, create_table_with_ttl, settings};
-use crate::transfers::MemoryStore;
+use crate::common::{Twin, caller, create_table_with_ttl, settings};
 use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
 use dynatwin_engine::http::{Answer, HttpRequest};
-use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, RestoreError, Settings, StateSnapshot};
+use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, RestoreError, StateSnapshot};
 use serde_json::{Value, json};
 
 fn put(pk: &str) -> Value {
@@ -518,97 +518,6 @@ fn a_reset_forgets_client_tokens() {
                 assert_eq!(count(&twin), 1, "{way} {operation}");
                 twin.ok(operation, body);
                 reset(&twin);
-            }
-        }
-    }
-}
-
-/// A table that is filled as a whole has all entries of its indexes at once, also in each copy of the state.
-#[test]
-fn a_copy_of_a_filled_table_has_complete_indexes() {
-    let store = Arc::new(MemoryStore::default());
-    let slow = || Settings {
-        conditions: Conditions {
-            index_propagation: Lag::Fixed(Duration::from_mins(1)),
-            ..Conditions::CALM
-        },
-        ..settings(1)
-    };
-    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
-    let definition = json!({"TableName": "copy", "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"}}]});
-    for (operation, body, region, table) in [
-        (
-            "RestoreTableFromBackup",
-            json!({"TargetTableName": "copy", "BackupArn": null}),
-            "us-east-1",
-            "copy",
-        ),
-        (
-            "RestoreTableToPointInTime",
-            json!({"SourceTableName": "tab", "TargetTableName": "copy", "UseLatestRestorableTime": true}),
-            "us-east-1",
-            "copy",
-        ),
-        (
-            "ImportTable",
-            json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
-                "TableCreationParameters": definition}),
-            "us-east-1",
-            "copy",
-        ),
-        (
-            "UpdateTable",
-            json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}),
-            "eu-west-1",
-            "tab",
-        ),
-    ] {
-        let engine = Engine::new(slow()).with_object_store(store.clone());
-        let twin = Twin {
-            engine,
-            caller: caller(),
-        };
-        let recorder = Recorder::of(&twin.engine);
-        create_table_with_ttl(&twin);
-        let recovery =
-            json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
-        twin.ok("UpdateContinuousBackups", &recovery);
-        ["a", "b", "c"].iter().for_each(|pk| drop(twin.ok("PutItem", &put(pk))));
-        twin.ok(
-            "ExportTableToPointInTime",
-            &json!({"TableArn": arn, "S3Bucket": "shelf"}),
-        );
-        let backup = twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "saved"}));
-        let mut body = body;
-        if body["BackupArn"].is_null() && operation == "RestoreTableFromBackup" {
-            body["BackupArn"] = backup["BackupDetails"]["BackupArn"].clone();
-        }
-        twin.ok(operation, &body);
-        let scan = json!({"TableName": table, "IndexName": "by-g", "Select": "COUNT"}).to_string();
-        let count = |engine: &Engine| {
-            let caller = Caller {
-                region: region.into(),
-                ..caller()
-            };
-            let answer = engine.dispatch(&caller, "Scan", scan.as_bytes());
-            let answer: Value = serde_json::from_slice(&answer.body).unwrap();
-            answer["Count"].clone()
-        };
-        assert_eq!(count(&twin.engine), 3, "{operation}");
-        for (what, copy) in copies::of(&twin.engine, &recorder, slow) {
-            assert_eq!(count(&copy), 3, "{operation}, {what}");
-        }
-        commits::check(&twin.engine, &recorder, slow).unwrap();
-        // A replay that ends earlier finishes what had begun, and has what is written later after the lag.
-        if operation == "UpdateTable" {
-            let all = recorder.commits();
-            for end in all.len() - 4..=all.len() {
-                let replayed = commits::replayed(slow(), &all[..end], &twin.engine);
-                assert_eq!(count(&replayed), 3, "after {end} of {} commits", all.len());
             }
         }
     }

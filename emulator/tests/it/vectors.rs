@@ -454,6 +454,13 @@ fn an_index_that_is_being_deleted_is_described_with_its_entries() {
         let during = found().unwrap();
         assert_eq!(during[0], "DELETING", "{name}");
         assert_eq!(during[1..], before[1..], "{name}");
+        // Other settings can be changed meanwhile.
+        let time_to_live = json!({"Enabled": name == "all", "AttributeName": "dies"});
+        let body = json!({"TableName": "tab", "TimeToLiveSpecification": time_to_live});
+        twin.ok("UpdateTimeToLive", &body);
+        assert_eq!(found().as_ref(), Some(&during), "{name}");
+        twin.engine.set_conditions(twin.engine.conditions()).unwrap();
+        assert_eq!(found().as_ref(), Some(&during), "{name}");
         twin.engine.advance(Duration::from_hours(1));
         assert_eq!(found(), None, "{name}");
     }

@@ -477,6 +477,71 @@ mod tests {
         assert_eq!(inbox.settled_at("a"), Moment::FIRST);
     }
 
+    /// The first changes are those that arrive first, whichever regions they come from; those of a paused region are last.
+    #[test]
+    fn the_first_changes_of_all_regions_are_in_the_order_of_their_arrival() {
+        let inbox = Inbox::default();
+        for (source, item, number, lag) in [
+            ("a", 1, 1, 30),
+            ("b", 2, 2, 5),
+            ("a", 3, 3, 17),
+            ("c", 4, 4, 8),
+            ("b", 5, 5, 20),
+            ("c", 6, 6, 0),
+        ] {
+            push(&inbox, source, item, number, lag);
+        }
+        let first = |most: usize| {
+            let first = inbox.first(most).into_iter();
+            let seconds = |moment: Moment| moment.since(Moment::START).as_secs();
+            let short = |(arrives, change): (Option<Moment>, ReplicatedChange)| {
+                (arrives.map(seconds), change.version.stamp.sequence)
+            };
+            first.map(short).collect::<Vec<_>>()
+        };
+        let all = [6, 7, 12, 20, 25, 31].map(Some);
+        let all: Vec<_> = all.into_iter().zip([6, 2, 4, 3, 5, 1]).collect();
+        (0..=9).for_each(|most| assert_eq!(first(most), all[..most.min(6)], "{most}"));
+        inbox.set_paused(&"b".into(), true, at(6));
+        let paused = [
+            (Some(6), 6),
+            (Some(12), 4),
+            (Some(20), 3),
+            (Some(31), 1),
+            (None, 2),
+            (None, 5),
+        ];
+        (0..=9).for_each(|most| assert_eq!(first(most), paused[..most.min(6)], "{most}, one is paused"));
+        inbox.set_paused(&"b".into(), false, at(15));
+        let resumed = [(6, 6), (12, 4), (15, 2), (20, 3), (25, 5), (31, 1)];
+        let resumed = resumed.map(|(arrives, number)| (Some(arrives), number));
+        (0..=9).for_each(|most| assert_eq!(first(most), resumed[..most.min(6)], "{most}, resumed"));
+    }
+
+    /// The last arrival of an item is that of its last change, and of the region that is asked for.
+    #[test]
+    fn the_last_arrival_is_that_of_the_last_change_of_the_item() {
+        let inbox = Inbox::default();
+        let last = |source: &str, item: u8| inbox.last_arrival(source, &arrival(source, item, 0).key);
+        assert_eq!(last("a", 1), None);
+        for (source, item, number, lag, expect) in [
+            ("a", 1, 1, 10, 11),
+            ("a", 1, 6, 10, 16),
+            ("a", 2, 7, 50, 57),
+            ("b", 1, 8, 30, 38),
+            // It waits for the one before.
+            ("a", 2, 9, 10, 57),
+        ] {
+            push(&inbox, source, item, number, lag);
+            assert_eq!(last(source, item), Some(at(expect)), "{source} {item} {number}");
+        }
+        assert_eq!([last("a", 1), last("b", 2)], [Some(at(16)), None]);
+        inbox.set_paused(&"a".into(), true, at(10));
+        assert_eq!([last("a", 1), last("b", 1)], [None, Some(at(38))]);
+        inbox.set_paused(&"a".into(), false, at(20));
+        assert_eq!([last("a", 1), last("a", 2)], [Some(at(20)), Some(at(57))]);
+    }
+
     #[test]
     fn a_change_that_is_deferred_stays_before_those_of_its_item() {
         let inbox = Inbox::default();

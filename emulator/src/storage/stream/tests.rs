@@ -333,6 +333,43 @@ fn records_of_a_shard_arrive_in_their_order() {
     );
 }
 
+/// Records of different shards become readable in another order than that of their sequence numbers.
+#[test]
+fn unreadable_records_of_several_shards_are_in_the_order_of_their_arrival() {
+    let stream = stream(StreamView::NewImage);
+    let at = |seconds| Moment::START.plus(Duration::from_secs(seconds));
+    for (quarter, v, seconds, lag) in [
+        (0, "a", 0, 10),
+        (1, "b", 1, 4),
+        (2, "c", 2, 8),
+        (3, "d", 3, 0),
+        // It is readable no earlier than the one before it in its shard.
+        (0, "e", 4, 1),
+        (1, "f", 5, 3),
+    ] {
+        let lag = delayed(Lag::Fixed(Duration::from_secs(lag)));
+        stream.record(&change(quarter * QUARTER, None, Some(v)), &lag, None, at(seconds));
+    }
+    let unreadable = |seconds| {
+        let records = stream.unreadable(at(seconds)).into_iter();
+        let value = |record: Record| match record.new.as_ref().and_then(|new| new.get("v")) {
+            Some(AttributeValue::S(text)) => text.to_string(),
+            _ => "-".to_owned(),
+        };
+        records.map(value).collect::<String>()
+    };
+    for (seconds, expect) in [
+        (0, "dbface"),
+        (3, "bface"),
+        (5, "face"),
+        (8, "ace"),
+        (9, "ace"),
+        (10, ""),
+    ] {
+        assert_eq!(unreadable(seconds), expect, "{seconds}");
+    }
+}
+
 /// The sequence numbers at the borders of an open, a closed and a trimmed shard.
 #[test]
 fn a_position_is_within_its_shard() {
@@ -451,6 +488,33 @@ fn a_closed_stream_is_known_for_a_day() {
     assert!(open(&stream, settled).is_empty());
     assert!(!stream.is_gone(later(24)));
     assert!(stream.is_gone(later(25)));
+}
+
+/// Each open shard ends with its stream, both halves of a split one too; a shard that ended before keeps its end.
+#[test]
+fn a_closed_stream_has_no_open_shard() {
+    let stream = stream(StreamView::NewImage);
+    let later = |hours: u32| Moment::START.plus(HOUR * hours);
+    // Both a half and an undivided shard are split.
+    for at in [QUARTER / 2, QUARTER / 4, 3 * QUARTER + 1] {
+        assert!(stream.split(&Committed::replayed(Moment::START), at));
+    }
+    for token in 0..16 {
+        put(&stream, token * (QUARTER / 4), "v", later(1));
+    }
+    let before = stream.shards(later(1));
+    assert_eq!((before.len(), open(&stream, later(1)).len()), (10, 7));
+    close(&stream, later(2), later(2));
+    let after = stream.shards(later(2));
+    assert_eq!(after.len(), 10);
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!((&after.id, after.start), (&before.id, before.start));
+        assert!(after.end.is_some_and(|end| end >= after.start), "{after:?}");
+        assert!(before.end.is_none() || after.end == before.end, "{after:?}");
+    }
+    put(&stream, 0, "late", later(2));
+    let read = |shard: &ShardView| values(&stream, &shard.id, Position::TrimHorizon, later(2)).unwrap();
+    assert_eq!(after.iter().flat_map(read).collect::<Vec<_>>(), ["v"; 16]);
 }
 
 #[test]
