@@ -1,4 +1,4 @@
-//! The settings of tables in copies between engines, and through directories.
+//! The settings and indexes of tables in copies between engines, and through directories.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod common;
@@ -206,6 +206,154 @@ fn insights_that_change_are_copied_as_they_will_be() {
     }
 }
 
+/// A database that gives this answer to one operation.
+struct Answering<'d> {
+    inner: InProcess<'d>,
+    operation: &'static str,
+    answer: Value,
+}
+
+impl Database for Answering<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        if operation == self.operation {
+            return Ok(self.answer.clone());
+        }
+        self.inner.call(operation, body)
+    }
+
+    fn pause(&self, time: Duration) {
+        self.inner.pause(time);
+    }
+}
+
+/// Engines with the tables of a source, copied directly and through a directory that is imported or loaded.
+fn copies(source: &dyn Database, name: &str) -> [(&'static str, Engine); 3] {
+    let (caller, folder) = (caller(), Folder::new(name));
+    let [direct, imported, loaded] = [(); 3].map(|()| engine(&Conditions::CALM));
+    copy(
+        source,
+        &InProcess::new(&direct, &caller),
+        &CopyOptions::default(),
+        &|_| (),
+    )
+    .unwrap();
+    export(source, &[], &folder.0, &|_| ()).unwrap();
+    let read = || Seed::read(folder.0.to_str().unwrap()).unwrap();
+    load(&InProcess::new(&imported, &caller), read(), Existing::Refuse, &|_| ()).unwrap();
+    load_engine(&loaded, &caller, read(), Existing::Refuse).unwrap();
+    [("direct", direct), ("imported", imported), ("loaded", loaded)]
+}
+
+/// Time to live and recovery that are on or being turned on are on in a copy; what is off or being turned off is off, whatever
+/// else its description has.
+#[test]
+fn settings_that_are_turned_off_are_not_copied() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    create(&from, "Tab");
+    let time_to_live = |status: &str| {
+        let description = json!({"TimeToLiveStatus": status, "AttributeName": "expires"});
+        ("DescribeTimeToLive", json!({"TimeToLiveDescription": description}))
+    };
+    let recovery = |status: &str| {
+        let description = json!({"PointInTimeRecoveryStatus": status, "RecoveryPeriodInDays": 9});
+        let description = json!({"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": description});
+        (
+            "DescribeContinuousBackups",
+            json!({"ContinuousBackupsDescription": description}),
+        )
+    };
+    let expires = json!({"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"});
+    let off = json!({"TimeToLiveStatus": "DISABLED"});
+    for ((operation, answer), at, expected) in [
+        (time_to_live("ENABLED"), 0, &expires),
+        (time_to_live("ENABLING"), 0, &expires),
+        (time_to_live("DISABLING"), 0, &off),
+        (time_to_live("DISABLED"), 0, &off),
+        (recovery("ENABLED"), 1, &json!(["ENABLED", 9])),
+        (recovery("DISABLED"), 1, &json!(["DISABLED", null])),
+    ] {
+        let context = answer.to_string();
+        let source = Answering {
+            inner: InProcess::new(&from, &caller),
+            operation,
+            answer,
+        };
+        for (way, to) in copies(&source, "turned-off") {
+            assert_eq!(settings(&to, "Tab")[at], *expected, "{context}, {way}");
+        }
+    }
+}
+
+/// A copy of a table has its vector indexes, each with its own members, and finds the same items.
+#[test]
+fn vector_indexes_are_copied() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    let index = |name: &str, attribute: &str, more: Value| {
+        let mut index = json!({"IndexName": name, "VectorAttribute": {"AttributeName": attribute}, "Dimensions": 2,
+            "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}});
+        for (member, value) in more.as_object().unwrap() {
+            index[member] = value.clone();
+        }
+        index
+    };
+    let element = |name: &str, kind: &str| json!({"AttributeName": name, "SearchSchemaElementType": kind});
+    let hash = element("h", "HASH");
+    let filters = ["f", "g"].map(|name| element(name, "INLINE_FILTER"));
+    let included = json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["n"]});
+    let all_elements = json!([hash, filters[0], filters[1]]);
+    let indexes = [
+        index("plain", "v", json!({"DistanceFunction": "COSINE"})),
+        index(
+            "hash",
+            "v",
+            json!({"SearchSchema": [hash], "Projection": {"ProjectionType": "KEYS_ONLY"}}),
+        ),
+        index("filters", "v", json!({"SearchSchema": filters})),
+        index(
+            "both",
+            "w",
+            json!({"SearchSchema": all_elements, "Dimensions": 3, "Projection": included}),
+        ),
+    ];
+    let attributes = ["id", "h", "f", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let table = json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "VectorIndexes": indexes});
+    ask(&from, "CreateTable", &table);
+    for (id, h) in [("a", "x"), ("b", "y"), ("c", "x")] {
+        let item = json!({"id": {"S": id}, "h": {"S": h}, "f": {"S": h}, "g": {"S": "z"}, "n": {"N": "1"},
+            "v": {"L": [{"N": "1"}, {"N": "2"}]}, "w": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}]}});
+        ask(&from, "PutItem", &json!({"TableName": "Tab", "Item": item}));
+    }
+    let indexes = |of: &Engine| {
+        let description = ask(of, "DescribeTable", &json!({"TableName": "Tab"}))["Table"].take();
+        let searches = [
+            ("plain", 2, ""),
+            ("hash", 2, "h = :x"),
+            ("filters", 2, "f = :x"),
+            ("both", 3, "h = :x AND f = :x"),
+        ];
+        let found = searches.map(|(index, dimensions, condition)| {
+            let mut body = json!({"TableName": "Tab", "IndexName": index, "TopK": 9,
+                "SearchVector": vec![json!({"N": "1"}); dimensions]});
+            if !condition.is_empty() {
+                body["SearchConditionExpression"] = condition.into();
+                body["ExpressionAttributeValues"] = json!({":x": {"S": "x"}});
+            }
+            ask(of, "SearchVectors", &body)["SearchResults"].take()
+        });
+        assert_eq!(
+            found.each_ref().map(|found| found.as_array().unwrap().len()),
+            [3, 2, 2, 2]
+        );
+        (description["VectorIndexes"].clone(), found)
+    };
+    let expected = indexes(&from);
+    assert_eq!(expected.0[1]["SearchSchema"], json!([hash]));
+    for (way, to) in copies(&InProcess::new(&from, &caller), "vectors") {
+        assert_eq!(indexes(&to), expected, "{way}");
+    }
+}
+
 /// A directory of an earlier version, whose definition is DescribeTable's answer alone, or a client's, is read.
 #[test]
 fn a_definition_without_settings_is_read() {
@@ -241,7 +389,14 @@ struct Lacking<'d> {
 
 impl Database for Lacking<'_> {
     fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
-        let lacks = ["Insights", "ContinuousBackups", "Kinesis", "Policy"];
+        let lacks = [
+            "DescribeTimeToLive",
+            "ContinuousBackups",
+            "ListTags",
+            "Insights",
+            "Policy",
+            "Kinesis",
+        ];
         if lacks.iter().any(|part| operation.contains(part)) {
             return Err(CallError {
                 code: self.code.into(),
@@ -258,7 +413,7 @@ impl Database for Lacking<'_> {
 #[test]
 fn what_is_not_copied_is_reported() {
     let (from, caller) = (engine(&Conditions::CALM), caller());
-    for name in ["All", "Few", "None"] {
+    for name in ["All", "Few", "None", "Streaming"] {
         create(&from, name);
     }
     let policy = |arn: &Value, action: &str| {
@@ -274,8 +429,11 @@ fn what_is_not_copied_is_reported() {
             &policy(&arn(&from, name), "dynamodb:GetItem"),
         );
     }
-    let stream = ask(&from, "DescribeTable", &json!({"TableName": "All"}))["Table"]["LatestStreamArn"].clone();
-    ask(&from, "PutResourcePolicy", &policy(&stream, "dynamodb:GetRecords"));
+    let [stream, _] = ["All", "Streaming"].map(|name| {
+        let stream = ask(&from, "DescribeTable", &json!({"TableName": name}))["Table"]["LatestStreamArn"].clone();
+        ask(&from, "PutResourcePolicy", &policy(&stream, "dynamodb:GetRecords"));
+        stream
+    });
     let destination = stream
         .as_str()
         .unwrap()
@@ -317,6 +475,7 @@ fn what_is_not_copied_is_reported() {
         "All: the resource policy of the stream is not copied".into(),
         format!("All: the Kinesis destination {destination} is not copied"),
         "Few: the resource policy is not copied".into(),
+        "Streaming: the resource policy of the stream is not copied".into(),
     ];
     assert_eq!(
         notes_of_copies(&InProcess::new(&from, &caller)),
@@ -407,7 +566,9 @@ fn sources_may_lack_operations() {
     assert_eq!(notes_of_copies(&source("UnknownOperationException")), none);
     let expected = |name: &String| {
         [
+            "the settings of time to live are",
             "the settings of recovery are",
+            "tags are",
             "Contributor Insights are",
             "the resource policy is",
             "the resource policy of the stream is",
