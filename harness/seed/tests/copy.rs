@@ -524,6 +524,20 @@ fn a_copy_that_stops_within_a_page_writes_the_rest_of_it() {
     }
 }
 
+/// Creates a table with this number of items, whose ids are the numbers from 0.
+fn create(database: &dyn Database, name: &str, count: u64) {
+    let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
+    database.call("CreateTable", &table).unwrap();
+    for number in 0..count {
+        let item = json!({"id": {"S": number.to_string()}});
+        database
+            .call("PutItem", &json!({"TableName": name, "Item": item}))
+            .unwrap();
+    }
+}
+
 /// A resumed copy writes no item of the tables that were done, and all items of those that had not begun.
 #[test]
 fn a_resumed_copy_continues_with_the_table_that_was_interrupted() {
@@ -531,16 +545,7 @@ fn a_resumed_copy_continues_with_the_table_that_was_interrupted() {
     let source = InProcess::new(&from, &caller);
     let tables = [("Aaa", 1), ("Bbb", 2), ("Ccc", 3), ("Ddd", 4)];
     for (name, count) in tables {
-        let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
-        source.call("CreateTable", &table).unwrap();
-        for number in 0..count {
-            let item = json!({"id": {"S": number.to_string()}});
-            source
-                .call("PutItem", &json!({"TableName": name, "Item": item}))
-                .unwrap();
-        }
+        create(&source, name, count);
     }
     let state = std::env::temp_dir().join(format!("dynatwin-tables-{}.json", std::process::id()));
     for verify in [false, true] {
@@ -618,6 +623,45 @@ fn a_copy_that_differs_is_reported() {
         ..options()
     };
     assert!(copy(&InProcess::new(&from, &caller), &altering, &unchecked, &|_| ()).is_ok());
+}
+
+/// A copy that is resumed after a table has differed writes the items of this table again, and none of those before it.
+#[test]
+fn a_resumed_copy_repeats_the_table_that_differed() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    let source = InProcess::new(&from, &caller);
+    let tables = [("Aaa", 1), ("Bbb", 2), ("Ccc", 3)];
+    for (name, count) in tables {
+        create(&source, name, count);
+    }
+    let state = std::env::temp_dir().join(format!("dynatwin-repeats-{}.json", std::process::id()));
+    for segments in [1, 2] {
+        for (at, (name, count)) in tables.into_iter().enumerate() {
+            let _ = std::fs::remove_file(&state);
+            let options = CopyOptions {
+                state: Some(state.clone()),
+                segments,
+                ..CopyOptions::default()
+            };
+            let to = engine(&Conditions::CALM);
+            let destination = InProcess::new(&to, &caller);
+            // One more item than the source has.
+            create(&destination, name, count + 1);
+            let differs = format!("{name}: the copy has {} items with checksum ", count + 1);
+            for _ in 0..2 {
+                let error = copy(&source, &destination, &options, &|_| ()).unwrap_err();
+                assert!(error.starts_with(&differs), "{error}");
+            }
+            let key = json!({"id": {"S": count.to_string()}});
+            destination
+                .call("DeleteItem", &json!({"TableName": name, "Key": key}))
+                .unwrap();
+            let rest: u64 = tables[at..].iter().map(|(_, count)| count).sum();
+            let copied = copy(&source, &destination, &options, &|_| ());
+            assert_eq!(copied, Ok(rest), "{name} differed, {segments} segments");
+            assert!(!state.exists());
+        }
+    }
 }
 
 /// Throttled and unprocessed items are written eventually, after increasing pauses.

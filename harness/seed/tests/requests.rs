@@ -373,26 +373,41 @@ fn tables_that_exist_are_noted() {
     }
 }
 
-/// A table that exists does not keep the others of its file from being created and filled, wherever it is among them.
+/// Tables that exist do not keep the others of their file from being created and filled, wherever they are among them. Each of
+/// them is skipped or filled.
 #[test]
-fn tables_beside_one_that_exists_are_created() {
+fn tables_beside_those_that_exist_are_created() {
     let names = ["Aaa", "Bbb", "Ccc"];
     let tables = names.map(|name| {
         let table = TABLE.replace("\"Tab\"", &format!("\"{name}\""));
         format!(r#"{table}, "Items": [{{"id": "a"}}, {{"id": "b"}}]}}"#)
     });
     let text = format!(r#"{{"tables": [{}]}}"#, tables.join(", "));
-    for name in names {
-        for (existing, items, of_existing) in [(Existing::Skip, 4, 0), (Existing::Fill, 6, 2)] {
-            let (to, caller) = (engine(&Conditions::CALM), caller());
-            create(&to, name, 0..0);
-            let seed = Seed::parse("x.json", text.as_bytes()).unwrap();
-            let loaded = load(&InProcess::new(&to, &caller), seed, existing, &|_| ()).unwrap();
-            assert_eq!(loaded, Loaded { tables: 2, items }, "{name} {existing:?}");
-            for table in names {
-                let expected = if table == name { of_existing } else { 2 };
-                let found = to.items(&caller, table).unwrap().len();
-                assert_eq!(found, expected, "{table} beside {name}, {existing:?}");
+    for selected in 0..1 << names.len() {
+        let there = (0..names.len()).filter(|at| (selected >> at) & 1 == 1);
+        let there: Vec<&str> = there.map(|at| names[at]).collect();
+        let tables = names.len() - there.len();
+        for (existing, of_existing) in [(Existing::Skip, 0), (Existing::Fill, 2)] {
+            for is_engine in [true, false] {
+                let (to, caller) = (engine(&Conditions::CALM), caller());
+                for name in &there {
+                    create(&to, name, 0..1);
+                }
+                let seed = Seed::parse("x.json", text.as_bytes()).unwrap();
+                let loaded = if is_engine {
+                    load_engine(&to, &caller, seed, existing)
+                } else {
+                    load(&InProcess::new(&to, &caller), seed, existing, &|_| ())
+                };
+                let items = 2 * tables + of_existing * there.len();
+                let context = format!("{there:?} exist, {existing:?}, an engine {is_engine}");
+                assert_eq!(loaded, Ok(Loaded { tables, items }), "{context}");
+                for table in names {
+                    // The item that was there stays.
+                    let expected = if there.contains(&table) { 1 + of_existing } else { 2 };
+                    let found = to.items(&caller, table).unwrap().len();
+                    assert_eq!(found, expected, "{table}: {context}");
+                }
             }
         }
     }
