@@ -273,6 +273,28 @@ mod tests {
 
     use super::*;
 
+    /// A server that gives this answer to a number of requests, whose bodies are objects without others in them, and its URL.
+    fn answering(status: &'static str, body: String, count: usize) -> (String, thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let answering = thread::spawn(move || {
+            for _ in 0..count {
+                let mut stream = listener.accept().unwrap().0;
+                let (mut request, mut byte) = (Vec::new(), [0]);
+                while !request.ends_with(b"}") {
+                    stream.read_exact(&mut byte).unwrap();
+                    request.push(byte[0]);
+                }
+                let head = format!(
+                    "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}",
+                    body.len()
+                );
+                stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+            }
+        });
+        (url, answering)
+    }
+
     /// An answer of status 200 that no implementation of the API sends is an error: of a web application, or of a proxy.
     #[test]
     fn answers_of_other_servers() {
@@ -300,28 +322,26 @@ mod tests {
             ),
         ];
         for (status, body, expected, is_object) in cases {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let url = format!("http://{}", listener.local_addr().unwrap());
-            let answering = thread::spawn(move || {
-                for _ in 0..2 {
-                    let mut stream = listener.accept().unwrap().0;
-                    let (mut request, mut byte) = (Vec::new(), [0]);
-                    // The requests below have a body that ends in a brace.
-                    while !request.ends_with(b"}") {
-                        stream.read_exact(&mut byte).unwrap();
-                        request.push(byte[0]);
-                    }
-                    let head = format!(
-                        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}",
-                        body.len()
-                    );
-                    stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
-                }
-            });
+            let (url, answering) = answering(status, body.to_owned(), 2);
             let endpoint = Endpoint::new(&url, |_| None).unwrap();
             assert_eq!(endpoint.expect_answer(), expected(endpoint.url()), "{status} {body}");
             let called = endpoint.call("PutItem", &json!({"TableName": "Tab", "Item": {}}));
             assert_eq!(called.is_ok(), is_object, "{status} {body}: {called:?}");
+            answering.join().unwrap();
+        }
+    }
+
+    /// The JSON of a page is longer than its items, up to nine times for those of many flags.
+    #[test]
+    fn answers_may_be_long() {
+        for length in [1 << 10, 3 << 20, 9 << 20] {
+            let body = format!(r#"{{"Items": ["{}"], "Count": 1}}"#, "x".repeat(length));
+            let (url, answering) = answering("200 OK", body, 1);
+            let endpoint = Endpoint::new(&url, |_| None).unwrap();
+            let page = endpoint.call("Scan", &json!({"TableName": "Tab"}));
+            let page = page.unwrap_or_else(|error| panic!("{length}: {error}"));
+            assert_eq!(page["Items"][0].as_str().map(str::len), Some(length));
+            assert_eq!(page["Count"], 1, "{length}");
             answering.join().unwrap();
         }
     }
@@ -342,7 +362,8 @@ mod tests {
 
     #[test]
     fn requests_have_the_session_token_of_the_environment() {
-        for token in [None, Some("the token")] {
+        // An empty variable is like none.
+        for (token, expected) in [(None, None), (Some(""), None), (Some("the token"), Some("the token"))] {
             let variable = |name: &str| match name {
                 "AWS_SESSION_TOKEN" => token.map(str::to_owned),
                 name => Some(name.to_owned()),
@@ -350,35 +371,53 @@ mod tests {
             let endpoint = Endpoint::new("https://dynamodb.eu-west-1.amazonaws.com", variable).unwrap();
             let request = endpoint.signed("ListTables", "{}").unwrap();
             let sent = request.headers().get("x-amz-security-token");
-            assert_eq!(sent.map(|value| value.to_str().unwrap()), token);
+            assert_eq!(sent.map(|value| value.to_str().unwrap()), expected, "{token:?}");
             let authorization = request.headers()["authorization"].to_str().unwrap();
             assert!(authorization.contains("=AWS_ACCESS_KEY_ID/"), "{authorization}");
             assert!(
                 authorization.contains("/eu-west-1/dynamodb/aws4_request"),
                 "{authorization}"
             );
+            let is_signed = authorization.contains("x-amz-security-token");
+            assert_eq!(is_signed, expected.is_some(), "{authorization}");
         }
     }
 
     #[test]
     fn regions_of_the_environment() {
+        let (own, default) = ("AWS_REGION", "AWS_DEFAULT_REGION");
         for (url, set, region) in [
             ("http://localhost:8000", &[][..], "us-east-1"),
-            ("http://localhost:8000", &["AWS_DEFAULT_REGION"], "AWS_DEFAULT_REGION"),
+            ("http://localhost:8000", &[(own, "xx-own-1")], "xx-own-1"),
+            ("http://localhost:8000", &[(default, "xx-default-1")], "xx-default-1"),
             (
                 "http://localhost:8000",
-                &["AWS_REGION", "AWS_DEFAULT_REGION"],
-                "AWS_REGION",
+                &[(own, "xx-own-1"), (default, "xx-default-1")],
+                "xx-own-1",
             ),
-            ("https://dynamodb.eu-west-1.amazonaws.com", &["AWS_REGION"], "eu-west-1"),
+            // An empty variable is like none.
+            (
+                "http://localhost:8000",
+                &[(own, ""), (default, "xx-default-1")],
+                "xx-default-1",
+            ),
+            ("http://localhost:8000", &[(own, "xx-own-1"), (default, "")], "xx-own-1"),
+            ("http://localhost:8000", &[(own, ""), (default, "")], "us-east-1"),
+            (
+                "https://dynamodb.eu-west-1.amazonaws.com",
+                &[(own, "xx-own-1")],
+                "eu-west-1",
+            ),
         ] {
             let variable = |name: &str| {
                 let credential = matches!(name, "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY");
-                (credential || set.contains(&name)).then(|| name.to_owned())
+                let set = set.iter().find(|(variable, _)| *variable == name);
+                set.map(|(_, value)| *value)
+                    .or(credential.then_some("key"))
+                    .map(str::to_owned)
             };
             let endpoint = Endpoint::new(url, variable).unwrap();
             assert_eq!(endpoint.region(), region, "{url} {set:?}");
-            // An empty variable is like none.
             let empty = Endpoint::new("http://localhost:8000", |_| Some(String::new())).unwrap();
             assert_eq!(empty.region(), "us-east-1");
         }
