@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(read[2].as_ref().unwrap_err().line(), Some(4));
     }
 
-    /// A line is a record of an export only if `Item` is its only member.
+    /// A line or an element of a list is a record of an export only if `Item` is its only member.
     #[test]
     fn an_attribute_named_item_is_an_attribute() {
         for (text, expected) in [
@@ -358,20 +358,31 @@ mod tests {
                 r#"{"id": {"S": "1"}, "Item": {"S": "x"}}"#,
                 r#"{"id": {"S": "1"}, "Item": {"S": "x"}}"#,
             ),
+            (
+                r#"{"id": "a", "Item": "Book"}"#,
+                r#"{"id": {"S": "a"}, "Item": {"S": "Book"}}"#,
+            ),
             (r#"{"item": {"a": 1}}"#, r#"{"item": {"M": {"a": {"N": "1"}}}}"#),
         ] {
-            let read: Vec<_> = lines("x.jsonl", "T", text.as_bytes()).items.collect();
-            let [
-                Ok(SeedItem {
-                    attributes: crate::seed::Attributes::Typed(read),
-                    ..
-                }),
-            ] = read.as_slice()
-            else {
-                panic!("{text}: {}", read.len())
-            };
             let expected: Json = serde_json::from_str(expected).unwrap();
-            assert_eq!(Json::Object(read.clone()), expected, "{text}");
+            let of_line = lines("x.jsonl", "T", text.as_bytes()).items.collect();
+            // Between two others, of which each is one kind.
+            let of_list = format!(r#"[{{"Item": {{"id": 1}}}}, {text}, {{"id": 1}}]"#);
+            let of_list = list("x.json", &document::json(&of_list).unwrap());
+            let of_list: Result<Vec<_>, _> = of_list.map_err(|problem| problem.of_file("x.json"));
+            let other = json!({"id": {"N": "1"}});
+            for (read, expected) in [
+                (of_line, vec![expected.clone()]),
+                (of_list, vec![other.clone(), expected.clone(), other]),
+            ] {
+                let read: Vec<SeedItem> = read.unwrap_or_else(|error| panic!("{text}: {error}"));
+                let attributes = expected.into_iter().map(|item| match item {
+                    Json::Object(item) => Attributes::Typed(item),
+                    other => panic!("{other}"),
+                });
+                let read = read.into_iter().map(|item| item.attributes);
+                assert_eq!(read.collect::<Vec<_>>(), attributes.collect::<Vec<_>>(), "{text}");
+            }
         }
     }
 

@@ -196,6 +196,8 @@ mod tests {
             ("id\na\n\nb\n", [Ok(2), Ok(4)]),
             ("\n\nid\na\n\n\nb", [Ok(4), Ok(7)]),
             ("id\r\n\r\na\r\n\r\n\r\nb\r\n", [Ok(3), Ok(6)]),
+            ("id\n#a\n#b\n", [Ok(2), Ok(3)]),
+            ("#id\na\n#b\n", [Ok(2), Ok(3)]),
         ] {
             assert_eq!(lines(text), expected, "{text:?}");
         }

@@ -267,6 +267,42 @@ fn exports_of_a_directory_are_found() {
     assert_eq!((seed.items.len(), seed.items[0].table.as_str()), (1, "Top"));
 }
 
+/// The items of all exports of a table are loaded, also under another name, which exports of several tables cannot have.
+#[test]
+fn several_exports_of_one_table_may_have_another_name() {
+    let several = "there are exports of several tables, One and Two, which cannot be loaded as the one table New";
+    for (tables, expected) in [
+        (&["One"][..], Ok(())),
+        (&["One", "One"], Ok(())),
+        (&["One", "One", "One"], Ok(())),
+        (&["One", "Two"], Err(several)),
+        (&["One", "One", "Two"], Err(several)),
+        (&["One", "Two", "One"], Err(several)),
+    ] {
+        let folder = Folder::new("again");
+        for (at, table) in tables.iter().enumerate() {
+            write_export(&folder, &format!("AWSDynamoDB/{at}"), table);
+        }
+        let read = |argument: &str| {
+            let seed = Seed::read(argument).map_err(|error| error.message().to_owned())?;
+            let read = seed.items.into_iter().map(|items| {
+                let lines = items.items.map(|item| item.unwrap().line);
+                (items.table, lines.collect::<Vec<_>>())
+            });
+            Ok::<_, String>(read.collect::<Vec<_>>())
+        };
+        let path = folder.0.display();
+        let own = tables.iter().map(|table| ((*table).to_owned(), vec![1]));
+        assert_eq!(read(&path.to_string()), Ok(own.collect()), "{tables:?}");
+        let renamed = expected.map(|()| vec![("New".to_owned(), vec![1]); tables.len()]);
+        assert_eq!(
+            read(&format!("New={path}")),
+            renamed.map_err(str::to_owned),
+            "{tables:?}"
+        );
+    }
+}
+
 /// Every data file of an export is read, in the order of the manifest, packed or not.
 #[test]
 fn every_data_file_of_an_export_is_read() {

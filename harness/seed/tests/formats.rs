@@ -492,6 +492,14 @@ fn fields_of_csv_are_values() {
         ("AQID,\"  \"", json!({"k": {"B": "AQID"}, "v": {"S": "  "}})),
         ("AQID,\"\t\"", json!({"k": {"B": "AQID"}, "v": {"S": "\t"}})),
         ("AQID, x ", json!({"k": {"B": "AQID"}, "v": {"S": " x "}})),
+        // There are no comments, and one kind of quotes.
+        ("#red,x", json!({"k": {"B": "I3JlZA=="}, "v": {"S": "x"}})),
+        ("AQID,#red", json!({"k": {"B": "AQID"}, "v": {"S": "#red"}})),
+        (";a,x", json!({"k": {"B": "O2E="}, "v": {"S": "x"}})),
+        ("//a,x", json!({"k": {"B": "Ly9h"}, "v": {"S": "x"}})),
+        ("'a','x'", json!({"k": {"B": "J2En"}, "v": {"S": "'x'"}})),
+        ("AQID,a\\", json!({"k": {"B": "AQID"}, "v": {"S": "a\\"}})),
+        ("AQID,\"a\"\"b\"", json!({"k": {"B": "AQID"}, "v": {"S": "a\"b"}})),
     ] {
         let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
         seed.append(Seed::parse("Tab.csv", format!("k,v\n{row}\n").as_bytes()).unwrap());
@@ -607,6 +615,8 @@ fn files_of_editors() {
         ("T.yaml", "\u{feff}- id: a\r\n- id: b\r\n"),
         ("T.csv", "\u{feff}\"id\",name\r\n\"a\",\r\nb,\r\n"),
         ("T.csv", "id,name,\r\na,,\r\n,,\r\nb,,\r\n,,\r\n"),
+        ("T.csv", "id,name,,\r\na,x,,\r\n,,,\r\nb,,,\r\n"),
+        ("T.csv", ",id,,name,\r\n,a,,x,\r\n,b,,,\r\n"),
         ("T.csv", "id,name\r\na,\"x\r\ny\"\r\n\r\nb,z"),
     ] {
         let seed = Seed::parse(name, text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
@@ -626,6 +636,7 @@ fn a_header_names_each_attribute_once() {
     for (text, message) in [
         ("id,name,id\na,1,b\n", "`id` occurs twice"),
         ("\u{feff}id,name,name\na,1,b\n", "`name` occurs twice"),
+        ("id,,name,,name\na,,1,,b\n", "`name` occurs twice"),
     ] {
         let error = Seed::parse("T.csv", text.as_bytes()).unwrap_err();
         assert_eq!((error.message(), error.line()), (message, Some(1)), "{text}");
