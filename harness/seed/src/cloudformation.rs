@@ -387,6 +387,34 @@ mod tests {
         }
     }
 
+    /// A replica has Contributor Insights of the indexes that it names, in any order, and need not name all.
+    #[test]
+    fn insights_of_a_replica_are_those_of_the_indexes_that_it_names() {
+        for (of_replica, expected) in [
+            (&[][..], &[][..]),
+            (&[("x", true)], &["x"]),
+            (&[("y", true)], &["y"]),
+            (&[("z", true)], &["z"]),
+            (&[("y", false), ("x", true)], &["x"]),
+            (&[("z", true), ("x", false)], &["z"]),
+            (&[("z", true), ("y", false), ("x", true)], &["x", "z"]),
+            (&[("y", true), ("z", true), ("x", false)], &["y", "z"]),
+            (&[("z", true), ("y", true), ("x", true)], &["x", "y", "z"]),
+        ] {
+            let indexes = of_replica.iter().map(|(name, is_enabled)| {
+                format!("{{IndexName: {name}, ContributorInsightsSpecification: {{Enabled: {is_enabled}}}}}")
+            });
+            let indexes = indexes.collect::<Vec<_>>().join(", ");
+            let properties = format!(
+                "{KEY}, GlobalSecondaryIndexes: [{{IndexName: x}}, {{IndexName: y}}, {{IndexName: z}}],
+                 Replicas: [{{Region: eu-west-1, GlobalSecondaryIndexes: [{indexes}]}}]"
+            );
+            let table = tables(GLOBAL_TABLE, &properties).unwrap().pop().unwrap();
+            let expected = expected.iter().map(|name| json!({"IndexName": name}));
+            assert_eq!(table.insights, enabled(expected.collect()), "{properties}");
+        }
+    }
+
     /// A key and a stream that the template creates do not exist here, in any kind of table.
     #[test]
     fn keys_and_streams_of_the_template_are_left_out() {
@@ -706,6 +734,39 @@ mod tests {
             for (table, (_, name)) in seed.tables.iter().zip(names) {
                 assert_eq!(table.name, name, "{template}");
                 assert_eq!(table.create["Tags"], json!(expected), "{name} of {template}");
+            }
+        }
+    }
+
+    /// A table without a name, or with one that is `AWS::NoValue`, is named by its logical id, also where others refer to it.
+    #[test]
+    fn tables_without_a_name_have_their_logical_id() {
+        for (name, expected) in [
+            ("", "A"),
+            ("TableName: !Ref AWS::NoValue, ", "A"),
+            ("TableName: !If [No, a, !Ref AWS::NoValue], ", "A"),
+            ("TableName: !If [Yes, !Ref AWS::NoValue, a], ", "A"),
+            ("TableName: !If [Yes, a, !Ref AWS::NoValue], ", "a"),
+            (
+                "TableName: !If [No, a, !If [Yes, !Ref AWS::NoValue, !Ref Nowhere]], ",
+                "A",
+            ),
+        ] {
+            for (kind, key) in [
+                (TABLE, format!("{KEY}, ")),
+                (GLOBAL_TABLE, format!("{KEY}, ")),
+                (SIMPLE_TABLE, String::new()),
+            ] {
+                let template = format!(
+                    "Conditions: {{Yes: !Equals [a, a], No: !Equals [a, b]}}\nResources:\n  \
+                     A: {{Type: {kind}, Properties: {{{key}{name}}}}}\n  \
+                     B: {{Type: {TABLE}, Properties: {{{KEY}, TableName: !Sub '${{A}}-b'}}}}\n"
+                );
+                let seed = read("x.yaml", &yaml(&template).unwrap());
+                let seed = seed.unwrap_or_else(|problem| panic!("{template}: {problem:?}"));
+                let names: Vec<_> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+                assert_eq!(names, [expected, &format!("{expected}-b")], "{template}");
+                assert_eq!(seed.tables[0].create["TableName"], expected, "{template}");
             }
         }
     }

@@ -615,6 +615,37 @@ Conditions:
         }
     }
 
+    /// Flags and numbers are equal to their texts, such as the values of parameters, and to no other value.
+    #[test]
+    fn values_are_equal_if_their_texts_are() {
+        for (one, other, holds) in [
+            ("true", "true", true),
+            ("true", "'true'", true),
+            ("false", "'false'", true),
+            ("true", "'false'", false),
+            ("false", "'true'", false),
+            ("true", "false", false),
+            ("true", "'True'", false),
+            ("!Ref Flag", "true", true),
+            ("!Ref Flag", "'true'", true),
+            ("!Ref Flag", "'false'", false),
+            ("5", "'5'", true),
+            ("5", "'6'", false),
+            ("!Ref Count", "5", true),
+            ("1", "true", false),
+            ("0", "false", false),
+            ("''", "false", false),
+            ("''", "''", true),
+            ("test", "Test", false),
+        ] {
+            for (left, right) in [(one, other), (other, one)] {
+                let root = yaml(&format!("{TEMPLATE}  Same: !Equals [{left}, {right}]\n")).unwrap();
+                let template = Template::new(&root).unwrap();
+                assert_eq!(template.holds("Same", &root), Ok(holds), "{left} {right}");
+            }
+        }
+    }
+
     /// Every operand of a condition counts, wherever it stands; CloudFormation allows up to ten.
     #[test]
     fn conditions_of_many_operands() {

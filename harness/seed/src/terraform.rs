@@ -547,6 +547,42 @@ mod tests {
         }
     }
 
+    /// A table has the items of all resources that name it, whichever others are between them.
+    #[test]
+    fn tables_have_the_items_of_several_resources() {
+        let item = |(table, id): &(&str, &str)| {
+            let item = json!({"id": {"S": id}}).to_string();
+            json!({"type": "aws_dynamodb_table_item", "values": {"table_name": table, "item": item}})
+        };
+        let items = [
+            ("T", "a"),
+            ("T", "b"),
+            ("U", "a"),
+            ("T", "c"),
+            ("U", "b"),
+            ("T", "d"),
+            ("T", "e"),
+        ];
+        for in_root in 0..=items.len() {
+            let mut resources: Vec<_> = items[..in_root].iter().map(item).collect();
+            resources.push(json!({"type": "aws_dynamodb_table", "values": minimal()}));
+            let child: Vec<_> = items[in_root..].iter().map(item).collect();
+            let root = json!({"resources": resources, "child_modules": [{"resources": child}]});
+            let plan = json!({"planned_values": {"root_module": root}}).to_string();
+            let seed = read("x.json", &document::json(&plan).unwrap()).unwrap();
+            let mut found = Vec::new();
+            for of_table in seed.items {
+                let read = of_table.items.map(|item| item.unwrap().attributes);
+                found.extend(read.map(|attributes| (of_table.table.clone(), attributes)));
+            }
+            let expected = items.map(|(table, id)| {
+                let item = json!({"id": {"S": id}}).as_object().unwrap().clone();
+                (table.to_owned(), Attributes::Typed(item))
+            });
+            assert_eq!(found, expected, "{in_root} in the root module");
+        }
+    }
+
     #[test]
     fn modules_have_a_greatest_depth() {
         for (depth, is_read) in [(DEPTH, true), (DEPTH + 1, false)] {

@@ -197,6 +197,39 @@ mod tests {
         }
     }
 
+    /// An index has the projection that the model gives it, and otherwise all attributes.
+    #[test]
+    fn indexes_have_their_projection() {
+        let projections = [
+            None,
+            Some(json!({"ProjectionType": "ALL"})),
+            Some(json!({"ProjectionType": "KEYS_ONLY"})),
+            Some(json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x", "y"]})),
+        ];
+        let key = json!({"PartitionKey": {"AttributeName": "id", "AttributeType": "S"}});
+        for list in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"] {
+            for first in 0..projections.len() {
+                let mut projections = projections.clone();
+                projections.rotate_left(first);
+                let indexes = projections.iter().enumerate().map(|(at, projection)| {
+                    let mut index = json!({"IndexName": format!("i{at}"), "KeyAttributes": key});
+                    if let Some(projection) = projection {
+                        index["Projection"] = projection.clone();
+                    }
+                    index
+                });
+                let mut more = json!({});
+                more[list] = indexes.collect();
+                let table = tables(&more).unwrap().remove(0);
+                let found = table.create[list].as_array().unwrap().iter();
+                let found: Vec<_> = found.map(|index| index["Projection"].clone()).collect();
+                let all = json!({"ProjectionType": "ALL"});
+                let expected = projections.map(|projection| projection.unwrap_or_else(|| all.clone()));
+                assert_eq!(found, expected, "{more}");
+            }
+        }
+    }
+
     #[test]
     fn unknown_members_are_refused() {
         for (more, message) in [
