@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::global::{EU, Twin, US, seconds};
+use crate::common::global::{AP, EU, Twin, US, seconds};
 use dynatwin_engine::Conditions;
 use serde_json::{Value, json};
 
@@ -135,5 +135,65 @@ fn overridden_limits_end_with_on_demand_billing() {
             "{}",
             described(region)
         );
+    }
+}
+
+/// A new index is filled in every region, whichever has requested it, and however long that takes.
+#[test]
+fn a_new_index_has_the_items_of_every_region() {
+    let regions = [US, EU, AP];
+    let search = json!({"TableName": "tab", "IndexName": "other", "TopK": 10,
+        "SearchVector": [{"N": "0"}, {"N": "0"}]});
+    let scan = json!({"TableName": "tab", "IndexName": "other"});
+    type Update = fn(&str, &str) -> Value;
+    let kinds: [(Update, &str, &Value, &str, &str); 2] = [
+        (index_update, "Scan", &scan, "Items", "GlobalSecondaryIndexes"),
+        (
+            vector_update,
+            "SearchVectors",
+            &search,
+            "SearchResults",
+            "VectorIndexes",
+        ),
+    ];
+    for (update, operation, read, found, indexes) in kinds {
+        for (requested, lag) in [(US, 0), (EU, 0), (AP, 0), (AP, 8)] {
+            let twin = Twin::new(&regions);
+            for number in 0..5 {
+                let vector = json!({"L": [{"N": number.to_string()}, {"N": "1"}]});
+                let item = json!({"pk": {"S": number.to_string()}, "g": {"S": "g"}, "v": vector});
+                twin.ok(US, "PutItem", &json!({"TableName": "tab", "Item": item}));
+            }
+            twin.engine.set_conditions(table_status(lag)).unwrap();
+            twin.ok(requested, "UpdateTable", &update("Create", "other"));
+            twin.engine.advance(Duration::from_secs(100 * lag));
+            for region in regions {
+                let what = format!("{operation} in {region}, requested in {requested} with a lag of {lag} s");
+                let table = twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+                let mut described = table[indexes].as_array().unwrap().iter();
+                let index = described.find(|index| index["IndexName"] == "other").unwrap();
+                assert_eq!(index["IndexStatus"], "ACTIVE", "{what}");
+                let answer = twin.ok(region, operation, read);
+                assert_eq!(answer[found].as_array().unwrap().len(), 5, "{what}");
+            }
+        }
+    }
+}
+
+/// Each replica is encrypted with a key of its own region.
+#[test]
+fn a_change_of_the_encryption_has_a_key_of_every_region() {
+    let regions = [US, EU, AP];
+    for requested in regions {
+        let twin = Twin::new(&regions);
+        let encryption = json!({"Enabled": true, "SSEType": "KMS"});
+        let request = json!({"TableName": "tab", "SSESpecification": encryption});
+        twin.ok(requested, "UpdateTable", &request);
+        for region in regions {
+            let table = twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+            let key = table["SSEDescription"]["KMSMasterKeyArn"].as_str().unwrap();
+            let expect = format!("arn:aws:kms:{region}:000000000000:key/");
+            assert!(key.starts_with(&expect), "{region}, requested in {requested}: {key}");
+        }
     }
 }
