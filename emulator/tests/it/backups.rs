@@ -332,6 +332,76 @@ fn a_restored_index_has_the_limits_of_its_override() {
     }
 }
 
+/// Warm throughput is not restored: a table and its indexes begin with that of their units, or of on-demand billing.
+#[test]
+fn a_restored_table_and_its_indexes_have_the_warm_throughput_of_new_ones() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let warm = |read: u64, write: u64| json!({"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": write});
+    let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+    let index = |name: &str, member: &str, value: Value| {
+        let mut index = json!({"IndexName": name, "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}});
+        if !value.is_null() {
+            index[member] = value;
+        }
+        index
+    };
+    let warmed = [("one", warm(20_000, 5000)), ("two", warm(13_000, 6000))];
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": key("pk"), "WarmThroughput": warm(14_000, 7000),
+            "GlobalSecondaryIndexes": warmed.map(|(name, warm)| index(name, "WarmThroughput", warm))}),
+    );
+    recovery(&twin, 35);
+    let arn = backup(&twin, "first");
+    let same = ["one", "two"].map(|name| index(name, "ProvisionedThroughput", Value::Null));
+    let paid = [("one", units(3, 4)), ("two", units(5, 6))];
+    let paid = paid.map(|(name, units)| index(name, "ProvisionedThroughput", units));
+    let on_demand = || warm(12_000, 4000);
+    for (name, overrides, expect) in [
+        ("same", json!({}), [on_demand(), on_demand(), on_demand()]),
+        (
+            "indexes",
+            json!({"GlobalSecondaryIndexOverride": same}),
+            [on_demand(), on_demand(), on_demand()],
+        ),
+        (
+            "paid",
+            json!({"BillingModeOverride": "PROVISIONED", "ProvisionedThroughputOverride": units(1, 2),
+                "GlobalSecondaryIndexOverride": paid}),
+            [warm(1, 2), warm(3, 4), warm(5, 6)],
+        ),
+    ] {
+        for (operation, source) in [
+            ("RestoreTableFromBackup", json!({"BackupArn": arn})),
+            (
+                "RestoreTableToPointInTime",
+                json!({"SourceTableName": "tab", "UseLatestRestorableTime": true}),
+            ),
+        ] {
+            let target = format!("{name}-{operation}");
+            let mut request = overrides.clone();
+            request["TargetTableName"] = json!(target);
+            request
+                .as_object_mut()
+                .unwrap()
+                .extend(source.as_object().unwrap().clone());
+            twin.ok(operation, &request);
+            twin.engine.advance(Duration::from_hours(1));
+            let table = &twin.ok("DescribeTable", &json!({"TableName": target}))["Table"];
+            let indexes = &table["GlobalSecondaryIndexes"];
+            let found = [table, &indexes[0], &indexes[1]].map(|owner| {
+                let mut warm = owner["WarmThroughput"].clone();
+                warm.as_object_mut().unwrap().remove("Status");
+                warm
+            });
+            assert_eq!(found, expect, "{target}");
+        }
+    }
+}
+
 /// The times and numbers of changed units belong to the table, not to what is restored of it.
 #[test]
 fn a_restored_table_and_its_indexes_count_no_changes_of_units() {
@@ -867,6 +937,40 @@ fn a_backup_describes_the_indexes_that_the_table_has() {
         let features = &described["BackupDescription"]["SourceTableFeatureDetails"];
         let listed = [&features["LocalSecondaryIndexes"], &features["GlobalSecondaryIndexes"]];
         assert_eq!(listed, [&expect[0], &expect[1]], "{local} {global}");
+    }
+}
+
+#[test]
+fn a_backup_describes_the_limits_of_the_table_and_of_each_index() {
+    let limits = |read: i64, write: i64| json!({"MaxReadRequestUnits": read, "MaxWriteRequestUnits": write});
+    for lacking in 0..4 {
+        let mut expect = [limits(5, 6), limits(7, 8), limits(9, 10)].map(Some);
+        if let Some(limits) = expect.get_mut(lacking) {
+            *limits = None;
+        }
+        let twin = Twin::new(1);
+        let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+        let with_limits = |mut owner: Value, limits: Option<&Value>| {
+            if let Some(limits) = limits {
+                owner["OnDemandThroughput"] = limits.clone();
+            }
+            owner
+        };
+        let index = |name: &str, limits: Option<&Value>| {
+            let index = json!({"IndexName": name, "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}});
+            with_limits(index, limits)
+        };
+        let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("pk"),
+            "AttributeDefinitions": attributes,
+            "GlobalSecondaryIndexes": [index("one", expect[1].as_ref()), index("two", expect[2].as_ref())]});
+        twin.ok("CreateTable", &with_limits(table, expect[0].as_ref()));
+        let arn = backup(&twin, "backup");
+        let described = &twin.ok("DescribeBackup", &json!({ "BackupArn": arn }))["BackupDescription"];
+        let indexes = &described["SourceTableFeatureDetails"]["GlobalSecondaryIndexes"];
+        let owners = [&described["SourceTableDetails"], &indexes[0], &indexes[1]];
+        let found = owners.map(|owner| owner.get("OnDemandThroughput").cloned());
+        assert_eq!(found, expect, "{described}");
     }
 }
 
