@@ -638,6 +638,58 @@ fn every_entry_of_a_request_is_explained() {
     assert_eq!(allowed, [false, true, false], "{answer}");
 }
 
+/// A request is allowed if each of its entries is; its message is that of the first refused one.
+#[test]
+fn a_request_is_allowed_if_all_its_entries_are() {
+    let arn = |table: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}");
+    let actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"];
+    let statement = json!({"Effect": "Allow", "Action": actions, "Resource": arn("Tab")});
+    let twin = twin(&json!({"Version": "2012-10-17", "Statement": statement}));
+    twin.create_table("Third", ("pk", ""), None);
+    for (tables, refused) in [
+        (&["Tab"][..], None),
+        (&["Other"], Some("Other")),
+        (&["Tab", "Other"], Some("Other")),
+        (&["Other", "Tab"], Some("Other")),
+        (&["Tab", "Other", "Third"], Some("Other")),
+        (&["Tab", "Third", "Other"], Some("Third")),
+        (&["Third", "Tab", "Other"], Some("Third")),
+    ] {
+        let get = |table: &&str| json!({"Get": {"TableName": table, "Key": key("a")}});
+        let gets: Vec<Value> = tables.iter().map(get).collect();
+        // The members of a JSON value are sorted, those of a request are not.
+        let keys = tables
+            .iter()
+            .map(|table| format!("{table:?}: {{\"Keys\": [{}]}}", key("a")));
+        let batch = format!("{{\"RequestItems\": {{{}}}}}", keys.collect::<Vec<_>>().join(", "));
+        for (operation, action, request) in [
+            ("BatchGetItem", "BatchGetItem", batch),
+            (
+                "TransactGetItems",
+                "GetItem",
+                json!({"TransactItems": gets}).to_string(),
+            ),
+        ] {
+            let question = format!("{{\"principal\": {USER:?}, \"operation\": {operation:?}, \"request\": {request}}}");
+            let answer = twin.engine.handle(&HttpRequest {
+                method: "POST",
+                target: "/_dynatwin/access/explain",
+                headers: &[("host", "localhost"), ("content-type", "application/json")],
+                body: question.as_bytes(),
+            });
+            let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+            let message = refused.map(|table| {
+                format!(
+                    "User: {USER} is not authorized to perform: dynamodb:{action} on resource: {} because no identity-based policy allows the dynamodb:{action} action",
+                    arn(table)
+                )
+            });
+            assert_eq!(answer["allowed"], refused.is_none(), "{question}: {answer}");
+            assert_eq!(answer["message"].as_str(), message.as_deref(), "{question}: {answer}");
+        }
+    }
+}
+
 #[test]
 fn an_explanation_numbers_the_statements_from_one() {
     let statement = |sid: &str, effect: &str, action: &str| json!({"Sid": sid, "Effect": effect, "Action": action, "Resource": "*"});
