@@ -657,6 +657,48 @@ fn a_read_transaction_is_seen_in_all_its_partitions() {
     assert_eq!(gets.iter().map(read).collect::<Vec<_>>(), [Some(2); 8]);
 }
 
+/// The log has the age of the oldest of the states that a page sees, one of each partition.
+#[test]
+fn a_page_has_the_age_of_its_oldest_state() {
+    let keys = key_of_each_partition();
+    for (oldest, first) in keys.iter().enumerate() {
+        let twin = Twin::new(7);
+        let staleness = Lag::Fixed(Duration::from_secs(9));
+        twin.engine.set_conditions(stale(staleness, false)).unwrap();
+        create(&twin);
+        let put = |pk: &str| {
+            let item = json!({"pk": {"S": pk}, "sk": {"N": "0"}, "l": {"S": "x"}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        };
+        keys.iter().for_each(|pk| put(pk));
+        twin.engine.advance(Duration::from_mins(1));
+        twin.engine.watch(true);
+        put(first);
+        twin.engine.advance(Duration::from_secs(2));
+        keys.iter().filter(|pk| *pk != first).for_each(|pk| put(pk));
+        twin.engine.advance(Duration::from_secs(1));
+        let age = |operation: &str, more: Value| {
+            let mut body = json!({"TableName": "tab"});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            twin.ok(operation, &body);
+            twin.engine.requests().last().unwrap().accesses[0]
+                .age
+                .map(|age| age.as_secs())
+        };
+        assert_eq!(age("Scan", json!({})), Some(3), "{oldest}");
+        assert_eq!(age("Scan", json!({"IndexName": "by-l"})), Some(3), "{oldest}");
+        assert_eq!(age("Scan", json!({"ConsistentRead": true})), None, "{oldest}");
+        for (place, pk) in keys.iter().enumerate() {
+            let of_key = age(
+                "Query",
+                json!({"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": pk}}}),
+            );
+            let expect = Some(if place == oldest { 3 } else { 1 });
+            assert_eq!(of_key, expect, "{oldest}, {place}");
+        }
+    }
+}
+
 /// Puts an item with `n` 1, and 20 seconds later with 2; returns its key.
 fn put_twice(twin: &Twin) -> Value {
     for n in ["1", "2"] {

@@ -35,6 +35,78 @@ fn a_transaction_pays_twice_for_the_table_and_once_for_indexes() {
     assert!(written.eq([Units::whole(3), Units::whole(1)]));
 }
 
+/// The log and the metrics count the units of all local indexes with the table's, and those of each global index apart.
+#[test]
+fn the_units_of_every_index_are_logged_and_counted() {
+    let names = ["l1", "l2", "l3", "g1", "g2"];
+    let item = json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "l1": {"S": "c"}, "l2": {"S": "c"}, "l3": {"S": "c"},
+        "g1": {"S": "c"}, "g2": {"S": "c"}});
+    let put = json!({"TableName": "indexed", "Item": item});
+    let set = names.map(|name| format!("{name} = :c")).join(", ");
+    let update = json!({"TableName": "indexed", "Key": {"pk": {"S": "a"}, "sk": {"S": "b"}},
+        "UpdateExpression": format!("SET {set}"), "ExpressionAttributeValues": {":c": {"S": "c"}}});
+    let insert = json!({"Statement": "INSERT INTO indexed VALUE {'pk': 'a', 'sk': 'b', 'l1': 'c', 'l2': 'c', 'l3': 'c', 'g1': 'c', 'g2': 'c'}"});
+    for (operation, mut body, of_table) in [
+        ("PutItem", put.clone(), 4),
+        ("UpdateItem", update.clone(), 4),
+        (
+            "BatchWriteItem",
+            json!({"RequestItems": {"indexed": [{"PutRequest": {"Item": item}}]}}),
+            4,
+        ),
+        ("ExecuteStatement", insert.clone(), 4),
+        ("BatchExecuteStatement", json!({"Statements": [insert]}), 4),
+        ("TransactWriteItems", json!({"TransactItems": [{"Put": put}]}), 5),
+        ("TransactWriteItems", json!({"TransactItems": [{"Update": update}]}), 5),
+        ("ExecuteTransaction", json!({"TransactStatements": [insert]}), 5),
+    ] {
+        let twin = enforced(Enforcement::AWS);
+        let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+        let index = |name: &&str| {
+            let keys = if name.starts_with('l') {
+                json!([key("pk", "HASH"), key(name, "RANGE")])
+            } else {
+                json!([key(name, "HASH")])
+            };
+            json!({"IndexName": format!("by-{name}"), "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}})
+        };
+        let attributes = ["pk", "sk"].iter().chain(&names);
+        let attributes = attributes.map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": "indexed", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": attributes.collect::<Vec<_>>(),
+                "KeySchema": [key("pk", "HASH"), key("sk", "RANGE")],
+                "LocalSecondaryIndexes": names[..3].iter().map(index).collect::<Vec<_>>(),
+                "GlobalSecondaryIndexes": names[3..].iter().map(index).collect::<Vec<_>>()}),
+        );
+        twin.engine.watch(true);
+        body["ReturnConsumedCapacity"] = json!("TOTAL");
+        let answer = twin.ok(operation, &body);
+        let total = of_table + 2;
+        let consumed = &answer["ConsumedCapacity"];
+        let consumed = consumed.get(0).unwrap_or(consumed)["CapacityUnits"].as_f64();
+        assert_eq!(consumed, Some(f64::from(total)), "{operation}: {answer}");
+        let request = twin.engine.requests().pop().unwrap();
+        assert_eq!(request.write.as_f64(), f64::from(total), "{operation}");
+        assert_eq!(request.accesses[0].write.as_f64(), f64::from(total), "{operation}");
+        let metrics = twin.engine.metrics(&twin.caller);
+        let counted: Vec<String> = metrics
+            .iter()
+            .filter(|metric| metric.name == "ConsumedWriteCapacityUnits")
+            .map(ToString::to_string)
+            .collect();
+        let of_index =
+            |name: &str| format!("ConsumedWriteCapacityUnits{{TableName=indexed, GlobalSecondaryIndexName={name}}} 1");
+        let expect = [
+            format!("ConsumedWriteCapacityUnits{{TableName=indexed}} {of_table}"),
+            of_index("by-g1"),
+            of_index("by-g2"),
+        ];
+        assert_eq!(counted, expect, "{operation}");
+    }
+}
+
 #[test]
 fn what_was_consumed_is_counted_across_billing_modes() {
     let twin = enforced(Enforcement::AWS);
