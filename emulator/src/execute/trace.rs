@@ -245,7 +245,7 @@ pub(super) fn paged(
     let mut access = RecordedAccess::new(ItemAction::of_range(!range.partition.is_empty()), table.clone());
     access.index = read.index().map(|index| index.name.clone());
     let tokens = page.as_ref().map_or_else(
-        |_| range.keys.tokens(),
+        |_| (range.keys.tokens().0, range.keys.last_token()),
         |(page, _)| tokens_read(read, &range.keys, page.cut_after()),
     );
     place(&mut access, &read.target, read.index(), tokens);

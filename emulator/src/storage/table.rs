@@ -495,7 +495,7 @@ impl Table {
         if range.is_empty() {
             return page;
         }
-        let (first, last) = range.tokens();
+        let (first, last) = (range.tokens().0, range.last_token());
         let (first, last) = (self.partition_of(first), self.partition_of(last));
         let mut read = |at: usize| {
             let (contents, state) = look(at);

@@ -689,6 +689,8 @@ fn a_page_has_the_age_of_its_oldest_state() {
         assert_eq!(age("Scan", json!({"IndexName": "by-l"})), Some(3), "{oldest}");
         assert_eq!(age("Scan", json!({"ConsistentRead": true})), None, "{oldest}");
         for (place, pk) in keys.iter().enumerate() {
+            let segment = age("Scan", json!({"TotalSegments": keys.len(), "Segment": place}));
+            assert_eq!(segment, Some(if place == oldest { 3 } else { 1 }), "{oldest}, {place}");
             let of_key = age(
                 "Query",
                 json!({"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": pk}}}),

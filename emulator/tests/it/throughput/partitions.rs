@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::Twin;
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
-use dynatwin_engine::faults::Exceeded;
+use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
 use dynatwin_engine::monitoring::{Heat, Units};
 use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
@@ -445,6 +445,22 @@ fn accesses_name_the_partition_of_the_table_or_index() {
             let requests = twin.engine.requests();
             let access = &requests.last().unwrap().accesses[0];
             assert_eq!(access.partitions, Some((partition, partition)), "{index:?} {key}");
+        }
+    }
+    for is_throttled in [false, true] {
+        if is_throttled {
+            twin.engine
+                .add_fault(Rule::new(Verdict::Throttle(None)).operation("Scan"))
+                .unwrap();
+        }
+        for segment in 0..4 {
+            seconds(&twin, 1);
+            let scan = json!({"TableName": "tab", "IndexName": "by-g", "Segment": segment, "TotalSegments": 4});
+            let answer = twin.engine.dispatch(&twin.caller, "Scan", scan.to_string().as_bytes());
+            assert_eq!(answer.status, if is_throttled { 400 } else { 200 });
+            let requests = twin.engine.requests();
+            let access = &requests.last().unwrap().accesses[0];
+            assert_eq!(access.partitions, Some((segment, segment)), "throttled: {is_throttled}");
         }
     }
 }
