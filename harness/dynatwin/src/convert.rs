@@ -99,7 +99,15 @@ mod tests {
             (AttributeValue::string("1"), Sdk::N("1".into()), false),
             (number.clone(), Sdk::N("1.0".into()), true),
             (number, Sdk::N("one".into()), false),
+            (AttributeValue::string("a"), Sdk::S("ab".into()), false),
+            (AttributeValue::string("ab"), Sdk::S("a".into()), false),
             (AttributeValue::B(Box::new([1])), Sdk::B(Blob::new([1])), true),
+            (AttributeValue::B(Box::new([1, 2])), Sdk::B(Blob::new([1, 2])), true),
+            (AttributeValue::B(Box::new([1])), Sdk::B(Blob::new([1, 2])), false),
+            (AttributeValue::B(Box::new([1, 2])), Sdk::B(Blob::new([1])), false),
+            (AttributeValue::B(Box::new([1, 2])), Sdk::B(Blob::new([1, 3])), false),
+            (AttributeValue::B(Box::new([1])), Sdk::B(Blob::new([])), false),
+            (AttributeValue::B(Box::new(*b"a")), Sdk::S("a".into()), false),
         ] {
             assert_eq!(same_key(&stored, &requested), expect, "{stored:?} {requested:?}");
         }

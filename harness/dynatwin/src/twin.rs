@@ -561,6 +561,39 @@ mod tests {
         }
     }
 
+    /// Runs itself in another process, whose environment has a seed.
+    #[test]
+    fn the_environments_seed_is_only_a_default() {
+        const SEEDED: &str = "DYNATWIN_SEEDED_TEST";
+        if std::env::var_os(SEEDED).is_some() {
+            let twins = [
+                Twin::new(),
+                Twin::default(),
+                Twin::builder().build(),
+                Twin::new().fork(),
+                Twin::seeded(7),
+                Twin::builder().seed(8).build(),
+                Twin::seeded(9).fork(),
+                Twin::seeded(0),
+            ];
+            eprintln!("seeds: {:?}", twins.map(|twin| twin.seed()));
+            return;
+        }
+        let run = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "twin::tests::the_environments_seed_is_only_a_default",
+                "--nocapture",
+            ])
+            .env(SEEDED, "1")
+            .env("DYNATWIN_SEED", "5")
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(run.stderr).unwrap();
+        let seeds = printed.lines().find_map(|line| line.strip_prefix("seeds: "));
+        assert_eq!(seeds, Some("[5, 5, 5, 5, 7, 8, 9, 0]"), "{printed}");
+    }
+
     #[test]
     #[should_panic(expected = "DYNATWIN_SEED is \"0x7\"")]
     fn an_invalid_seed_is_refused() {

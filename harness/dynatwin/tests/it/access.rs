@@ -139,6 +139,54 @@ async fn tags_and_context_keys_are_added_to_those_before() {
     }
 }
 
+/// The name of a session is part of its ARN and of `aws:userid`. Of one that is set again, the last value counts.
+#[tokio::test]
+async fn sessions_have_their_names() {
+    let listing = listing_with(r#"{"StringLike": {"aws:userid": "*:ci"}}"#);
+    let accounts = format!(
+        r#"{{"accounts": {{"123456789012": {{
+            "users": {{"ann": {{"policies": [{listing}]}}}}, "roles": {{"Reader": {{"policies": [{listing}]}}}}}}}}}}"#
+    );
+    let twin = Twin::builder().access(&accounts).build();
+    let role = || twin.as_role("arn:aws:iam::123456789012:role/Reader");
+    let federated = |name: &str| {
+        let ann = twin.as_user("arn:aws:iam::123456789012:user/ann");
+        ann.federated(name).session_policy(&listing)
+    };
+    for (principal, name, allowed) in [
+        (role(), "assumed-role/Reader/session", false),
+        (role().session_name("ci"), "assumed-role/Reader/ci", true),
+        (role().session_name("build-7"), "assumed-role/Reader/build-7", false),
+        (
+            role().session_name("cd").session_name("ci"),
+            "assumed-role/Reader/ci",
+            true,
+        ),
+        (
+            role().session_name("ci").session_name("cd"),
+            "assumed-role/Reader/cd",
+            false,
+        ),
+        (
+            role().session_name("ci").region("eu-west-1").tags([("team", "a")]),
+            "assumed-role/Reader/ci",
+            true,
+        ),
+        (federated("visitor"), "federated-user/visitor", false),
+        (federated("ci"), "federated-user/ci", true),
+        (federated("visitor").session_name("ci"), "federated-user/ci", true),
+    ] {
+        let client = principal.client();
+        let listed = client.list_tables().send().await;
+        assert_eq!(listed.is_ok(), allowed, "{name}: {listed:?}");
+        let refused = client.describe_limits().send().await.unwrap_err();
+        assert_eq!(refused.code(), Some("AccessDeniedException"), "{name}");
+        let text = refused.message().unwrap_or_default();
+        let subject = format!("User: arn:aws:sts::123456789012:{name} is not authorized to perform: ");
+        assert!(text.starts_with(&subject), "{text}");
+    }
+}
+
 /// Of a property of the requests that is set again, the last value counts.
 #[tokio::test]
 async fn properties_of_requests_can_be_replaced() {

@@ -145,9 +145,16 @@ async fn a_reset_connection_is_a_dispatch_failure() {
 
 #[tokio::test]
 async fn a_truncated_answer_is_a_response_error() {
-    let (twin, put) = put_under(Verdict::Truncate(1), patient()).await;
-    assert!(matches!(put, Err(SdkError::ResponseError(_))), "{put:?}");
-    assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    // The answer is `{}`.
+    for (bytes, is_whole) in [(0, false), (1, false), (2, true), (3, true)] {
+        let (twin, put) = put_under(Verdict::Truncate(bytes), patient()).await;
+        if is_whole {
+            assert!(put.is_ok(), "{bytes} bytes: {put:?}");
+        } else {
+            assert!(matches!(put, Err(SdkError::ResponseError(_))), "{bytes} bytes: {put:?}");
+        }
+        assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    }
 }
 
 /// A rule's effect on the answer is independent of the latency.

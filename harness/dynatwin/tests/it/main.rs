@@ -7,6 +7,7 @@ mod capacity;
 mod concurrency;
 mod delivery;
 mod lag;
+mod outages;
 mod regions;
 mod retries;
 mod settings;

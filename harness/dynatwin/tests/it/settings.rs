@@ -191,6 +191,75 @@ async fn an_access_configuration_applies_at_once() {
     }
 }
 
+/// Warnings with the same code are about different policies, statements or actions.
+#[test]
+fn every_warning_about_a_configuration_is_returned() {
+    let statement = |action: &str, condition: &str| {
+        format!(r#"{{"Effect": "Allow", "Action": [{action}], "Resource": "*", "Condition": {{{condition}}}}}"#)
+    };
+    let actions = ["GetItems", "PutItems", "Scans"].map(|action| format!(r#""dynamodb:{action}""#));
+    let [get, put, scan] = actions.each_ref().map(|action| statement(action, ""));
+    let key = statement(r#""dynamodb:GetItem""#, r#""StringEquals": {"dynamodb:Tenant": "a"}"#);
+    let all = statement(&actions.join(", "), "");
+    let unknown =
+        |policy: usize, statement: usize, action: &str| format!("{policy}.{statement} UnknownAction dynamodb:{action}");
+    for (policies, expected) in [
+        (vec![vec![&get]], vec![unknown(0, 1, "GetItems")]),
+        (
+            vec![vec![&get], vec![&put], vec![&scan]],
+            vec![
+                unknown(0, 1, "GetItems"),
+                unknown(1, 1, "PutItems"),
+                unknown(2, 1, "Scans"),
+            ],
+        ),
+        (
+            vec![vec![&get, &put, &get]],
+            vec![
+                unknown(0, 1, "GetItems"),
+                unknown(0, 2, "PutItems"),
+                unknown(0, 3, "GetItems"),
+            ],
+        ),
+        (
+            vec![vec![&all]],
+            vec![
+                unknown(0, 1, "GetItems"),
+                unknown(0, 1, "PutItems"),
+                unknown(0, 1, "Scans"),
+            ],
+        ),
+        (
+            vec![vec![&key, &key], vec![&get]],
+            vec![
+                "0.1 UnknownConditionKey dynamodb:Tenant".to_owned(),
+                "0.2 UnknownConditionKey dynamodb:Tenant".to_owned(),
+                unknown(1, 1, "GetItems"),
+            ],
+        ),
+    ] {
+        let document = |statements: Vec<&String>| {
+            let statements: Vec<_> = statements.into_iter().map(String::as_str).collect();
+            format!(
+                r#"{{"Version": "2012-10-17", "Statement": [{}]}}"#,
+                statements.join(", ")
+            )
+        };
+        let policies: Vec<_> = policies.into_iter().map(document).collect();
+        let configuration = format!(
+            r#"{{"accounts": {{"{ACCOUNT}": {{"users": {{"ann": {{"policies": [{}]}}}}}}}}}}"#,
+            policies.join(", ")
+        );
+        let warnings = Twin::seeded(7).set_access(&configuration).unwrap();
+        let warnings = warnings.iter().map(|warning| {
+            let policy = warning.policy.rsplit('.').next().unwrap_or_default();
+            let subject = warning.message.split(' ').next().unwrap_or_default();
+            format!("{policy}.{} {} {subject}", warning.statement, warning.code)
+        });
+        assert_eq!(warnings.collect::<Vec<_>>(), expected, "{configuration}");
+    }
+}
+
 fn is_panicking(assertion: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(assertion)).is_err()
 }

@@ -1,9 +1,10 @@
 //! Table builders.
 
 use aws_sdk_dynamodb::Error;
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, GlobalSecondaryIndexDescription, LocalSecondaryIndexDescription, Projection, ProjectionType,
-    ScalarAttributeType, StreamViewType, TableDescription, TableStatus,
+    AttributeDefinition, AttributeValue, GlobalSecondaryIndexDescription, LocalSecondaryIndexDescription, Projection,
+    ProjectionType, ScalarAttributeType, StreamViewType, TableDescription, TableStatus,
 };
 use dynatwin::{Conditions, Twin};
 
@@ -199,6 +200,25 @@ async fn an_attribute_with_two_types_is_refused_by_the_service() {
             .err()
             .and_then(aws_sdk_dynamodb::error::ProvideErrorMetadata::code);
         assert_eq!(code, is_refused.then_some("ValidationException"), "{created:?}");
+    }
+}
+
+/// A binary key is compared with all its bytes.
+#[tokio::test]
+async fn an_item_is_found_by_its_binary_key() {
+    let twin = Twin::seeded(1);
+    let builder = twin.table("Bytes").hash(("id", ScalarAttributeType::B));
+    builder.create().await.unwrap();
+    let id = |bytes: &[u8]| AttributeValue::B(Blob::new(bytes));
+    let stored: [&[u8]; 3] = [&[1, 2], &[2], &[2, 0, 0]];
+    for bytes in stored {
+        let put = twin.client().put_item().table_name("Bytes").item("id", id(bytes));
+        put.send().await.unwrap();
+    }
+    for bytes in [&[1][..], &[1, 2], &[1, 2, 3], &[2], &[2, 0], &[2, 0, 0], &[3]] {
+        let found = twin.item("Bytes", [("id", id(bytes))]);
+        let expected = stored.contains(&bytes).then(|| id(bytes));
+        assert_eq!(found.map(|item| item["id"].clone()), expected, "{bytes:?}");
     }
 }
 

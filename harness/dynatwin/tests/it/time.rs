@@ -6,7 +6,7 @@ use std::task::{Context, Wake};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
-use dynatwin::{Clock, Conditions, Lag, Moment, TimeToLive, Twin};
+use dynatwin::{Clock, Conditions, Lag, Moment, TimeToLive, Twin, TwinClock};
 use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit};
 
 use crate::{TABLE, create_table, n, s};
@@ -278,19 +278,51 @@ impl Wake for Woken {
 /// A sleeper on a running clock is polled after each step, to wait for the rest alone.
 #[tokio::test]
 async fn advancing_the_systems_clock_shortens_sleeps() {
-    let clock = Twin::new().clock();
-    let woken = Arc::new(Woken::default());
-    let waker = Arc::clone(&woken).into();
-    let mut sleep = std::pin::pin!(clock.sleep(Duration::from_hours(1)));
-    for step in 0..3 {
-        assert!(
-            sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending(),
-            "{step}"
-        );
-        assert_eq!(woken.0.load(Ordering::SeqCst), step);
-        clock.advance(Duration::from_mins(15));
+    type Step = fn(&TwinClock, Duration);
+    let steps: [(&str, Step); 2] = [
+        ("advance", |clock, by| clock.advance(by)),
+        ("set", |clock, by| assert!(clock.set(clock.now().plus(by)))),
+    ];
+    for (name, step_by) in steps {
+        let clock = Twin::new().clock();
+        let woken = Arc::new(Woken::default());
+        let waker = Arc::clone(&woken).into();
+        let mut sleep = std::pin::pin!(clock.sleep(Duration::from_hours(1)));
+        for step in 0..3 {
+            assert!(
+                sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending(),
+                "{name}, {step}"
+            );
+            assert_eq!(woken.0.load(Ordering::SeqCst), step, "{name}");
+            step_by(&clock, Duration::from_mins(15));
+        }
+        assert_eq!(woken.0.load(Ordering::SeqCst), 3, "{name}");
     }
-    assert_eq!(woken.0.load(Ordering::SeqCst), 3);
+}
+
+/// A sleeper on a running clock that is set to shortly before its end sleeps for the rest of its time.
+#[tokio::test(start_paused = true)]
+async fn setting_a_running_clock_shortens_sleeps() {
+    static REAL: AtomicI64 = AtomicI64::new(Moment::START.micros());
+    let second = Duration::from_secs(1);
+    let real = || Moment::from_micros(REAL.load(Ordering::SeqCst));
+    for (kind, clock) in [
+        ("running", Clock::system(real)),
+        ("faster", Clock::accelerated(real, Moment::START, 2.0)),
+    ] {
+        let clock = Twin::builder().clock(clock).build().clock();
+        let sleeper = tokio::spawn(clock.sleep(60 * second));
+        tokio::task::yield_now().await;
+        assert!(clock.set(clock.now().plus(58 * second)), "{kind}");
+        tokio::task::yield_now().await;
+        assert!(!sleeper.is_finished(), "{kind}");
+        REAL.fetch_add((2 * second).as_micros() as i64, Ordering::SeqCst);
+        tokio::time::advance(2 * second).await;
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert!(sleeper.is_finished(), "{kind}");
+    }
 }
 
 #[tokio::test]
@@ -424,6 +456,35 @@ async fn a_fork_has_the_settings_of_its_twin() {
         assert_eq!(fork.clock().now(), Moment::START.plus(second));
         assert_eq!(twin.clock().now(), Moment::START);
     }
+}
+
+/// The clock of a fork runs if that of its twin does, at the system's time and speed.
+#[tokio::test]
+async fn the_fork_of_a_running_twin_has_the_systems_clock() {
+    let hour = Duration::from_hours(1);
+    let faster = Clock::accelerated(real_now, Moment::START, 3600.0);
+    for (kind, twin) in [
+        ("system", Twin::new()),
+        ("faster", Twin::builder().clock(faster).build()),
+    ] {
+        let fork = twin.fork();
+        for fork in [&fork, &fork.fork()] {
+            let clock = fork.clock();
+            assert!(!clock.is_settable() && !clock.is_frozen(), "{kind}");
+            let (before, now, after) = (real_now(), clock.now(), real_now());
+            assert!(before <= now && now <= after, "{kind}: {before}, {now}, {after}");
+            let mut sleep = std::pin::pin!(clock.sleep(hour));
+            for _ in 0..3 {
+                let mut context = Context::from_waker(std::task::Waker::noop());
+                assert!(sleep.as_mut().poll(&mut context).is_pending(), "{kind}");
+            }
+            assert!(
+                clock.now() < now.plus(hour),
+                "{kind}: sleeping moves a settable clock only"
+            );
+        }
+    }
+    assert!(Twin::seeded(7).fork().clock().is_settable());
 }
 
 /// The clock of a fork starts at its twin's moment, to which resetting the fork returns.

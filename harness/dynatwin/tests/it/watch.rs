@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
-use dynatwin::{KeyMatch, Rule, Twin, Verdict};
+use aws_sdk_dynamodb::types::{AttributeValue, Get, Put, PutRequest, TransactGetItem, TransactWriteItem, WriteRequest};
+use dynatwin::{Account, KeyMatch, Rule, Twin, Verdict};
 
 use crate::{TABLE, create_table, put, s};
 
@@ -73,6 +73,45 @@ async fn assert_no_scans_accepts_queries_and_suggests_them_for_scans() {
     twin.assert_no_scans();
 }
 
+/// The twin has the scans of all accounts, and an account has its own.
+#[tokio::test]
+async fn scans_of_every_account_are_those_of_the_twin() {
+    let (twin, _) = watched().await;
+    let own = twin.region("us-east-1");
+    let scans = async |account: &Account| {
+        let before = twin.scans().len();
+        create_table(&account.client()).await;
+        account.assert_no_scans();
+        account.client().scan().table_name(TABLE).send().await.unwrap();
+        let callers: Vec<_> = twin.scans().into_iter().map(|scan| scan.caller).collect();
+        assert_eq!((callers.len(), callers.last()), (before + 1, Some(account.caller())));
+        let text = panic_of(|| twin.assert_no_scans());
+        let caller = account.caller();
+        let line = format!(
+            "- Scan of Tasks by access key {} in {}, first at",
+            caller.access_key, caller.region
+        );
+        assert!(text.contains(&line), "{text}");
+        assert!(panic_of(|| account.assert_no_scans()).contains(&line));
+        assert_eq!(account.scans().len(), 1);
+        assert!(own.scans().is_empty());
+        own.assert_no_scans();
+    };
+    for other in [
+        twin.region("eu-west-1"),
+        twin.account("123456789012", "us-east-1"),
+        twin.account("123456789012", "eu-west-1"),
+    ] {
+        scans(&other).await;
+    }
+    twin.set_access("accounts: {'210987654321': {}}").unwrap();
+    scans(&twin.as_root("210987654321").account()).await;
+    scans(&twin.as_root("210987654321").region("eu-west-1").account()).await;
+    assert_eq!(twin.scans().len(), 5);
+    twin.forget_requests();
+    twin.assert_no_scans();
+}
+
 #[tokio::test]
 async fn a_statement_without_a_partition_key_is_a_scan() {
     let (twin, client) = watched().await;
@@ -134,32 +173,6 @@ async fn faults_that_never_occurred_are_named() {
     twin.assert_faults_fired();
 }
 
-#[test]
-fn an_outage_ends_with_its_guards() {
-    let twin = Twin::seeded(7);
-    let guards = twin.faults().outage(dynatwin::Outage::ThrottleStorm);
-    assert!(!guards.is_empty() && guards.iter().all(|guard| guard.report().is_some()));
-    drop(guards);
-    let second = twin.faults().outage(dynatwin::Outage::Brownout);
-    let held = twin.engine().faults().report().len();
-    assert_eq!(held, second.len(), "the rules of the first are removed");
-}
-
-/// The guards of an outage are those of all its rules.
-#[test]
-fn every_rule_of_an_outage_ends_with_its_guard() {
-    let twin = Twin::seeded(7);
-    for outage in dynatwin::Outage::ALL {
-        let guards = twin.faults().outage(outage);
-        let rules = twin.faults().report().len();
-        assert_eq!(guards.len(), rules, "{outage:?}");
-        for (dropped, guard) in (1..).zip(guards) {
-            drop(guard);
-            assert_eq!(twin.faults().report().len(), rules - dropped, "{outage:?}, {dropped}");
-        }
-    }
-}
-
 #[tokio::test]
 async fn every_attempt_is_a_request_with_its_table_and_key() {
     let (twin, client) = watched().await;
@@ -184,6 +197,8 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
         .unwrap();
 
     let requests = twin.requests();
+    let numbers: Vec<_> = requests.iter().map(|request| request.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
     let seen: Vec<_> = requests
         .iter()
         .map(|request| (request.operation.as_str(), request.table(), request.status))
@@ -234,9 +249,51 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
 
     twin.region("eu-west-1").client().list_tables().send().await.unwrap();
     assert_eq!(twin.requests().len(), 6);
-    assert_eq!(twin.region("eu-west-1").requests().len(), 1);
+    let elsewhere = twin.region("eu-west-1").requests();
+    assert_eq!((elsewhere.len(), elsewhere[0].number), (1, 6));
     twin.reset().unwrap();
     assert!(twin.requests().is_empty());
+    client.list_tables().send().await.unwrap();
+    assert_eq!(twin.requests()[0].number, 1, "numbers start again");
+}
+
+/// The tables of a request are in the order of their first occurrence.
+#[tokio::test]
+async fn a_request_has_each_of_its_tables_once() {
+    let (twin, client) = watched().await;
+    for table in ["One", "Two", "Six"] {
+        twin.table(table).hash("id").create().await.unwrap();
+    }
+    for (named, expected) in [
+        (&["One"][..], &["One"][..]),
+        (&["One", "One"], &["One"]),
+        (&["One", "Two", "One"], &["One", "Two"]),
+        (&["Two", "One", "One", "Two"], &["Two", "One"]),
+        (&["Six", "One", "Two", "One", "Six"], &["Six", "One", "Two"]),
+    ] {
+        twin.forget_requests();
+        let id = |at: usize| s(&at.to_string());
+        let puts = named.iter().enumerate().map(|(at, table)| {
+            let put = Put::builder().table_name(*table).item("id", id(at)).build().unwrap();
+            TransactWriteItem::builder().put(put).build()
+        });
+        let write = client.transact_write_items().set_transact_items(Some(puts.collect()));
+        write.send().await.unwrap();
+        let gets = named.iter().enumerate().map(|(at, table)| {
+            let get = Get::builder().table_name(*table).key("id", id(at)).build().unwrap();
+            TransactGetItem::builder().get(get).build()
+        });
+        let read = client.transact_get_items().set_transact_items(Some(gets.collect()));
+        read.send().await.unwrap();
+        let requests = twin.requests();
+        assert_eq!(requests.len(), 2);
+        for request in &requests {
+            assert_eq!(request.tables, expected, "{request:?}");
+            assert_eq!(request.table(), expected.first().copied());
+            let accessed: Vec<_> = request.accesses.iter().map(|access| &*access.table).collect();
+            assert_eq!(accessed, named, "{request:?}");
+        }
+    }
 }
 
 /// A read has the index that it reads, and the numbers of items before and after its filter.
@@ -388,6 +445,37 @@ async fn a_block_reports_its_units_for_each_table() {
     assert!(spent.is_nothing(), "{spent}");
 }
 
+/// Blocking code sends its requests within the block.
+#[test]
+fn a_blocking_block_reports_its_units_for_each_table() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.unwrap();
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    let elsewhere = twin.region("eu-west-1");
+    runtime.block_on(create_table(&client));
+    runtime.block_on(create_table(&elsewhere.client()));
+    for watched in [false, true] {
+        twin.watch(watched);
+        runtime.block_on(put(&client, "before")).unwrap();
+        let ((found, other), spent) = twin.capacity_spent(|| {
+            runtime.block_on(put(&client, "a")).unwrap();
+            runtime.block_on(put(&client, "b")).unwrap();
+            let put_elsewhere = || runtime.block_on(put(&elsewhere.client(), "a")).unwrap();
+            let ((), other) = elsewhere.capacity_spent(put_elsewhere);
+            (runtime.block_on(query(&client, "a")), other)
+        });
+        assert_eq!(found, 1);
+        assert_eq!((spent.read(TABLE), spent.write(TABLE)), (0.5, 2.0), "{watched}");
+        assert_eq!(spent.to_string(), "Tasks: 0.5 read, 2 write", "{watched}");
+        assert_eq!((other.total_read(), other.total_write()), (0.0, 1.0), "{watched}");
+        assert_eq!(twin.is_watched(), watched);
+        runtime.block_on(put(&client, "after")).unwrap();
+        let (_, spent) = twin.capacity_spent(|| runtime.block_on(client.list_tables().send()).unwrap());
+        assert!(spent.is_nothing(), "{watched}: {spent}");
+    }
+}
+
 #[tokio::test]
 async fn a_block_that_panics_ends_its_watch() {
     let twin = Twin::seeded(7);
@@ -444,6 +532,24 @@ async fn counters_have_cloudwatchs_names() {
     assert_eq!(twin.metric("TimeToLiveDeletedItemCount", [("TableName", TABLE)]), 1.0);
     assert_eq!(twin.metrics().len(), 3);
     assert_eq!(query(&client, "a").await, 1);
-    let returned = |operation| twin.metric("ReturnedItemCount", [("TableName", TABLE), ("Operation", operation)]);
-    assert_eq!((returned("Query"), returned("Scan")), (1.0, 0.0));
+    // Dimensions have no order.
+    let returned = |operation| {
+        let dimensions = [("TableName", TABLE), ("Operation", operation)];
+        let reversed = [dimensions[1], dimensions[0]];
+        [dimensions, reversed].map(|dimensions| twin.metric("ReturnedItemCount", dimensions))
+    };
+    assert_eq!((returned("Query"), returned("Scan")), ([1.0; 2], [0.0; 2]));
+    for (dimensions, value) in [
+        (&[("TableName", TABLE)][..], 0.0),
+        (&[("Operation", "Query")], 0.0),
+        (&[("Operation", "Query"), ("TableName", "Other")], 0.0),
+        (
+            &[("Operation", "Query"), ("TableName", TABLE), ("IndexName", "by-x")],
+            0.0,
+        ),
+        (&[("Operation", "Query"), ("TableName", TABLE)], 1.0),
+    ] {
+        let found = twin.metric("ReturnedItemCount", dimensions.iter().copied());
+        assert_eq!(found, value, "{dimensions:?}");
+    }
 }
