@@ -218,7 +218,20 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("data/empty/deep")).unwrap();
         let bucket = Bucket::open(&folder, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
-        let keys = ["aa", "ab", "a-b/x", "a/b", "a/bc/d", "a/c/d/e", "b/a", "é/ü"];
+        let keys = [
+            "aa",
+            "ab",
+            "a-b/x",
+            "a/b",
+            "a/bc/d",
+            "a/c/d/e",
+            "b/a",
+            "é/ü",
+            ".a",
+            ".staging/a.json",
+            "a/.b",
+            "a/.c/d",
+        ];
         for key in keys {
             bucket.put(key, key.as_bytes()).unwrap();
         }
@@ -248,6 +261,14 @@ mod tests {
             "é",
             "é/",
             "é/ü",
+            ".",
+            ".a",
+            ".s",
+            ".staging",
+            ".staging/",
+            "a/.",
+            "a/.b",
+            "a/.c/",
             "./a",
             "a//b",
             "../data/a",

@@ -300,10 +300,14 @@ fn manifests_describe_their_files() {
         (span("NEW_IMAGE"), "2023-08-01", of_view("NEW_IMAGE")),
         (span("NEW_AND_OLD_IMAGES"), "2023-08-01", of_view("NEW_AND_OLD_IMAGES")),
     ] {
-        let export = twin.export(request);
+        let export = twin.export(request.clone());
         let key = export["ExportManifest"].as_str().unwrap();
         let summary = twin.json(key);
         assert_eq!(summary["version"], version);
+        let prefix = request.get("S3Prefix").unwrap_or(&Value::Null);
+        assert_eq!(summary.get("s3Prefix"), Some(prefix), "{request}");
+        let started = key.replace("manifest-summary.json", "_started");
+        assert_eq!(fs::read(twin.path(&started)).ok(), Some(Vec::new()), "{started}");
         assert_eq!(spans.map(|member| summary[member].clone()), expected);
         let files = summary["manifestFilesS3Key"].as_str().unwrap();
         for manifest in [key, files] {
@@ -334,6 +338,46 @@ fn manifests_describe_their_files() {
             assert!(names.insert(name.to_owned()), "{name} occurs twice");
         }
         assert!(names.len() > 1, "an export has several files");
+    }
+}
+
+/// An export has a file for each partition, whether there are lines for it or not.
+#[test]
+fn every_partition_of_an_export_has_a_file() {
+    for format in ["DYNAMODB_JSON", "ION"] {
+        let twin = Twin::new(&format!("partitions-{format}"));
+        let counts = |more: Value| -> Vec<u64> {
+            let export = twin.export(with(json!({"ExportFormat": format}), more));
+            let summary = twin.json(export["ExportManifest"].as_str().unwrap());
+            let files = fs::read_to_string(twin.path(summary["manifestFilesS3Key"].as_str().unwrap())).unwrap();
+            let lines = files.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let counts: Vec<_> = lines.map(|line| line["itemCount"].as_u64().unwrap()).collect();
+            assert_eq!(twin.lines(&export).len() as u64, counts.iter().sum::<u64>());
+            counts
+        };
+        let from = twin.seconds();
+        let none = counts(json!({}));
+        assert!(none.len() > 1 && none.iter().all(|count| *count == 0), "{none:?}");
+        twin.pass(1800);
+        twin.put(&json!({"pk": {"S": "a"}}));
+        twin.pass(1800);
+        let span = |first: i64, last: i64| {
+            json!({"ExportType": "INCREMENTAL_EXPORT",
+                "IncrementalExportSpecification": {"ExportFromTime": from + first, "ExportToTime": from + last}})
+        };
+        let filter = json!({"FilterSpecification": {"FilterExpression": "attribute_exists(g)"}});
+        for (request, lines) in [
+            (json!({}), 1),
+            (json!({"ExportTime": from}), 0),
+            (filter, 0),
+            (span(0, 1200), 0),
+            (span(1200, 2400), 1),
+            (span(2400, 3600), 0),
+        ] {
+            let found = counts(request.clone());
+            assert_eq!(found.len(), none.len(), "{format}, {request}");
+            assert_eq!(found.iter().sum::<u64>(), lines, "{format}, {request}");
+        }
     }
 }
 

@@ -470,6 +470,14 @@ mod tests {
                 r#"{"Item":{"s":{"SS":["a"]},"l":{"L":[{"S":"a"}]}}}"#,
             ),
             (
+                "{Item:{s:'$dynamodb_SS'::[\"a\"],n:'$dynamodb_NS' :: [1],b:'$dynamodb_BS'::[{{AQ==}}],l:'other'::[1]}}",
+                r#"{"Item":{"s":{"SS":["a"]},"n":{"NS":["1"]},"b":{"BS":["AQ=="]},"l":{"L":[{"N":"1"}]}}}"#,
+            ),
+            (
+                "{Item:{s:'an other'::'$dynamodb_SS'::[\"a\"],l:['$dynamodb_NS'::[1]],o:'$dynamodb_SS'::other::[\"a\"]}}",
+                r#"{"Item":{"s":{"SS":["a"]},"l":{"L":[{"NS":["1"]}]},"o":{"L":[{"S":"a"}]}}}"#,
+            ),
+            (
                 "{Item:{t:\"\\r\\t\\'\\/\\?\\U0001F600\",u:'''a\\\nb'''}}",
                 r#"{"Item":{"t":{"S":"\r\t'/?😀"},"u":{"S":"ab"}}}"#,
             ),
