@@ -4,6 +4,7 @@ mod damage;
 mod decoder;
 mod faults;
 mod foreign;
+mod snapshots;
 mod versions;
 
 use std::sync::Arc;
