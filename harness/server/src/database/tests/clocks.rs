@@ -190,3 +190,40 @@ fn a_running_clock_continues_where_it_was() {
         }
     }
 }
+
+/// A clock that starts at another moment than that of the last process is at the later one of its start and the last
+/// moment: what the last process was advanced by is not added to a later start.
+#[test]
+fn a_clock_with_another_start_is_at_the_later_moment() {
+    for (first, second, expected) in [
+        ("2030-01-01T00:00:00Z", "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"),
+        ("2030-01-01T00:00:00Z", "2030-01-01T12:00:00Z", "2030-01-02T00:00:00Z"),
+        ("2030-01-01T00:00:00Z", "2030-01-03T00:00:00Z", "2030-01-03T00:00:00Z"),
+        ("2030-01-01T00:00:00Z", "2040-01-01T00:00:00Z", "2040-01-01T00:00:00Z"),
+        ("2040-01-01T00:00:00Z", "2030-01-01T00:00:00Z", "2040-01-02T00:00:00Z"),
+    ] {
+        for steps in [&[Advance(24)][..], &[Create, Advance(24)], &[Advance(24), Create, Put]] {
+            for closes in [true, false] {
+                let context = format!("{first}, then {second}: {steps:?}, closed {closes}");
+                let since = system_time();
+                let words = ["--clock", first];
+                let process = Process::start(&words, SimDisk::new());
+                let process = steps.iter().fold(process, |process, step| process.take(*step));
+                if closes {
+                    process.database.close();
+                }
+                let disk = process.disk.after_kill();
+                drop(process);
+                let words = ["--clock", second];
+                let (now, is_frozen, _) = Process::start(&words, disk).state();
+                assert!(!is_frozen, "{context}");
+                let earliest = Moment::parse(expected).unwrap();
+                let latest = earliest.plus(system_time().since(since));
+                assert!(
+                    earliest <= now && now <= latest,
+                    "{context}: {now}, not from {earliest} to {latest}"
+                );
+            }
+        }
+    }
+}
