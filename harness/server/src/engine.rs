@@ -141,6 +141,10 @@ mod tests {
             time_to_live: TimeToLive::Off,
             ..conditions
         };
+        let deletes = |conditions| Conditions {
+            time_to_live: Conditions::CALM.time_to_live,
+            ..conditions
+        };
         let status = |table_status, conditions| Conditions {
             table_status,
             ..conditions
@@ -153,6 +157,15 @@ mod tests {
             (&["--ttl", "off"], stored, off(stored)),
             (&["--ttl", "on"], stored, stored),
             (&["--ttl", "on"], off(Conditions::CALM), Conditions::CALM),
+            // Only the deletion is replaced.
+            (&["--ttl", "on"], off(stored), deletes(Conditions::STORM)),
+            (&["--ttl", "on"], off(Conditions::AWS), deletes(Conditions::AWS)),
+            (
+                &["--ttl", "on", "--delay-transient-statuses=off"],
+                off(Conditions::AWS),
+                status(calm, deletes(Conditions::AWS)),
+            ),
+            (&["--ttl", "on", "--conditions", "aws"], off(stored), Conditions::AWS),
             (&["--delay-transient-statuses"], stored, stored),
             (
                 &["--delay-transient-statuses"],

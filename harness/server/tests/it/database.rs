@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::process::{Process, finished};
+use crate::support::ask;
+use crate::support::process::{Process, connect, finished, request};
 use serde_json::{Value, json};
 
 /// A directory that is removed on drop.
@@ -208,6 +209,29 @@ fn a_directory_without_tables_keeps_its_seed_and_clock() {
     }
 }
 
+/// The conditions in force are named, also if they are not those of the flags.
+#[test]
+fn the_start_line_has_the_conditions_of_the_directory() {
+    let directory = Directory::new("conditions");
+    let custom = json!({"base": "aws", "throttles": 0.5});
+    for (words, expected, set, end) in [
+        ("--conditions storm", "storm", None, "TERM"),
+        ("", "storm", Some(json!("aws")), "KILL"),
+        ("--ttl off", "aws", Some(custom), "TERM"),
+        ("", "custom", None, "KILL"),
+        ("--conditions calm", "calm", None, "TERM"),
+        ("", "calm", None, "KILL"),
+    ] {
+        let mut server = directory.start(words);
+        let part = format!(" (conditions {expected}, seed ");
+        assert!(server.line.contains(&part), "{words}: {}", server.line);
+        if let Some(conditions) = set {
+            server.control("PUT", "conditions", Some(&conditions));
+        }
+        server.end(end);
+    }
+}
+
 #[test]
 fn the_command_line_of_the_guides_stores_its_tables() {
     let directory = Directory::new("guide");
@@ -360,6 +384,10 @@ fn a_full_disk_fails_writes_alone() {
         let count = |server: &mut Process| {
             server.ok("Scan", &json!({"TableName": "Orders", "Select": "COUNT"}))["Count"].clone()
         };
+        // In a form that the server leaves to hyper.
+        let text = String::from_utf8(request("PutItem", &put(written))).unwrap();
+        let text = text.replace("host: localhost\r\n", "host: localhost\r\nconnection: close\r\n");
+        assert_eq!(ask(&mut connect(server.port), text.as_bytes()).status(), 500);
         assert_eq!(count(&mut server), written);
         server.lift_file_limit();
         server.ok("PutItem", &put(written));
@@ -370,6 +398,8 @@ fn a_full_disk_fails_writes_alone() {
         );
         let printed = ["writes fail", "writes work again"].map(|line| err.matches(line).count());
         assert_eq!(printed, [1, 1], "{sync}: {err}");
+        // Each answer is logged as it was delivered.
+        assert_eq!(err.matches(" PutItem 500").count(), 3, "{sync}: {err}");
         let mut server = directory.start("");
         assert_eq!(count(&mut server), written + 1);
         assert_eq!(server.end("TERM"), "", "nothing was torn");

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::{Conditions, TimeToLive};
 use dynatwin_store::sim::SimDisk;
 use serde_json::{Value, json};
 
@@ -74,6 +75,54 @@ fn flags_hold_for_a_restored_engine() {
         }
     }
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A reset of everything sets the conditions of the flags of the present process.
+#[test]
+fn a_reset_of_a_restored_engine_sets_the_conditions_of_the_flags() {
+    let off = Conditions {
+        time_to_live: TimeToLive::Off,
+        ..Conditions::STORM
+    };
+    for (at, end) in ENDS.into_iter().enumerate() {
+        for (first, second, expected) in [
+            (
+                &["--conditions", "aws"][..],
+                &["--conditions", "aws"][..],
+                Conditions::AWS,
+            ),
+            (&[], &["--conditions", "aws"], Conditions::AWS),
+            (&["--conditions", "aws"], &["--conditions", "calm"], Conditions::CALM),
+            (&[], &["--conditions", "storm", "--ttl", "off"], off),
+        ] {
+            for has_table in [true, false] {
+                let context = format!("end {at}: {first:?}, then {second:?}, a table: {has_table}");
+                let disk = SimDisk::new();
+                let database = open_with(&disk, first);
+                if has_table {
+                    request(&database, false, "CreateTable", &table()).unwrap();
+                }
+                database.log.store.flush().unwrap();
+                let disk = end(&database, &disk);
+                let database = open_with(&disk, second);
+                assert_eq!(database.engine.conditions(), expected, "{context}");
+                let throttled = Conditions {
+                    throttles: 0.25,
+                    ..Conditions::CALM
+                };
+                database.engine.set_conditions(throttled).unwrap();
+                let reset = HttpRequest {
+                    method: "POST",
+                    target: "/_dynatwin/reset",
+                    headers: &[("host", "localhost"), ("content-type", "application/json")],
+                    body: br#"{"all": true}"#,
+                };
+                assert_eq!(database.handle(&reset).status, 200, "{context}");
+                assert_eq!(database.engine.conditions(), expected, "{context}");
+                assert_eq!(database.engine.seed(), 5, "{context}");
+            }
+        }
+    }
 }
 
 /// With `--sync always` a write that has been answered survives a power failure, in each process on the directory.
