@@ -107,6 +107,30 @@ mod tests {
         assert_eq!(run(&Due::new(system(), Some(Duration::MAX))), NAP);
     }
 
+    /// A clock that is frozen when the server starts may run later.
+    #[tokio::test(start_paused = true)]
+    async fn due_work_is_applied_once_a_frozen_clock_runs() {
+        for (clock, expected) in [
+            (Clock::system(|| Moment::START), 4),
+            (Clock::accelerated(|| Moment::START, Moment::START, 10.0), 20),
+            (Clock::settable(Moment::START), 4),
+        ] {
+            let context = format!("{clock:?}");
+            clock.freeze();
+            let due = Arc::new(Due::new(clock, Some(Duration::from_millis(500))));
+            let (stop, stopped) = watch::channel(false);
+            let keeping = tokio::spawn(keep(Arc::clone(&due), stopped));
+            sleep(Duration::from_millis(990)).await;
+            assert_eq!(due.looked.swap(0, Ordering::SeqCst), 4, "{context}, frozen");
+            due.clock.unfreeze();
+            // The last nap on the frozen clock ends after 10 ms.
+            sleep(Duration::from_secs(1)).await;
+            assert_eq!(due.looked.load(Ordering::SeqCst), expected, "{context}");
+            stop.send_replace(true);
+            keeping.await.unwrap();
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn due_work_that_panics_is_tried_again_until_the_stop() {
         for after in [None, Some(Duration::from_millis(125))] {

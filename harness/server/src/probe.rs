@@ -173,6 +173,30 @@ mod tests {
         }
     }
 
+    /// A host may get its address later, as a service of a compose network that has not started.
+    #[test]
+    fn waiting_repeats_the_lookup_of_the_host() {
+        // The lookup of an unknown zone fails without a request to a name server.
+        let host = "fe80::1%absent";
+        for (patience, least) in [
+            (None, Duration::ZERO),
+            (Some(Duration::ZERO), Duration::ZERO),
+            (Some(3 * PAUSE), 2 * PAUSE),
+        ] {
+            let probe = Probe {
+                host: host.into(),
+                port: 8000,
+                patience,
+            };
+            let begin = Instant::now();
+            let error = probe.run().unwrap_err();
+            let waited = begin.elapsed();
+            let sentence = format!("no server answers at {host}:8000: ");
+            assert!(error.starts_with(&sentence), "{patience:?}: {error}");
+            assert!(waited >= least, "{patience:?}: {waited:?}");
+        }
+    }
+
     #[test]
     fn command_lines() {
         let probe = |host: &str, port, patience: Option<u64>| Probe {
