@@ -341,6 +341,24 @@ mod tests {
         ] {
             assert_eq!(list.allow(origin), expect, "{origin}");
         }
+        // Sandboxed pages, extensions and apps have origins of other schemes.
+        let list = Origins::parse("null, Capacitor://localhost,chrome-extension://abc,localhost:81").unwrap();
+        for (origin, expect) in [
+            ("null", true),
+            ("capacitor://localhost", true),
+            ("chrome-extension://abc", true),
+            ("http://localhost:81", true),
+            ("", false),
+            ("nul", false),
+            ("capacitor://localhost:81", false),
+            ("ionic://localhost", false),
+            ("http://localhost", false),
+            ("chrome-extension://abcd", false),
+            ("moz-extension://abc", false),
+            ("https://abc", false),
+        ] {
+            assert_eq!(list.allow(origin), expect, "{origin}");
+        }
         // Browsers leave out the port of the scheme.
         let list = Origins::parse("http://a.example:80,https://b.example:443,http://c.example:443").unwrap();
         for (origin, expect) in [

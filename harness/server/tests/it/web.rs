@@ -7,7 +7,7 @@ use crate::support::process::{self, Process};
 use crate::support::*;
 use dynatwin_engine::Engine;
 use dynatwin_engine::http::HealthCheck;
-use dynatwin_server::{Log, Options, Origins, PLAYGROUND_PORT, Server, serve};
+use dynatwin_server::{ListenError, Log, Options, Origins, PLAYGROUND_PORT, Server, serve};
 
 const LIST_TABLES: &str = "content-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.ListTables\r\n\
     x-amz-date: 20260101T000000Z\r\nauthorization: AWS4-HMAC-SHA256 \
@@ -31,7 +31,7 @@ fn send(server: &Server, line: &str, headers: &str, body: &str) -> Response {
     ask(&mut connect(server), request.as_bytes())
 }
 
-fn origins_allowed(server: &Server, origin: &str) -> [Option<String>; 4] {
+fn origins_allowed(server: &Server, origin: &str) -> Vec<Option<String>> {
     let own = format!("host: localhost\r\norigin: {origin}\r\n");
     let allowed = |response: Response| response.header("access-control-allow-origin").map(str::to_owned);
     let asks = "access-control-request-method: POST\r\naccess-control-request-headers: x-amz-target\r\n";
@@ -58,7 +58,14 @@ fn origins_allowed(server: &Server, origin: &str) -> [Option<String>; 4] {
     ] {
         assert_eq!(listed.header(name), None, "{origin}: {name}");
     }
-    [
+    // Carried out aside, because they may take long.
+    let aside = ["DeleteTable", "UpdateTable", "UpdateTimeToLive"].map(|operation| {
+        let head = LIST_TABLES.replace("ListTables", operation);
+        let missing = send(server, "POST /", &format!("{own}{head}"), r#"{"TableName": "missing"}"#);
+        assert_eq!(missing.status(), 400, "{operation}");
+        allowed(missing)
+    });
+    let mut found = vec![
         allowed(preflight),
         allowed(listed),
         allowed(send(server, "GET /", &own, "")),
@@ -69,20 +76,23 @@ fn origins_allowed(server: &Server, origin: &str) -> [Option<String>; 4] {
             &format!("{own}x-long: {}\r\n", "x".repeat(17_000)),
             "",
         )),
-    ]
+    ];
+    found.extend(aside);
+    found
 }
 
 #[test]
 fn answers_are_for_pages_of_listed_origins_alone() {
     let none = served(HealthCheck::Healthy, |_| ());
     let listed = served(HealthCheck::Healthy, |options| {
-        options.origins = Origins::parse("http://a.example:3000,https://b.example").unwrap();
+        let origins = "http://a.example:3000,https://b.example,null,capacitor://localhost,chrome-extension://abc";
+        options.origins = Origins::parse(origins).unwrap();
     });
     let any = served(HealthCheck::Healthy, |options| {
         options.origins = Origins::parse("*").unwrap();
     });
     let playground = format!("http://localhost:{PLAYGROUND_PORT}");
-    let expected = |value: Option<&str>| [(); 4].map(|()| value.map(str::to_owned));
+    let expected = |value: Option<&str>| vec![value.map(str::to_owned); 7];
     for (server, origin, expect) in [
         (&none, "http://localhost:3000", None),
         (&none, "http://a.example:3000", None),
@@ -90,9 +100,15 @@ fn answers_are_for_pages_of_listed_origins_alone() {
         (&none, playground.as_str(), Some(playground.as_str())),
         (&listed, "http://a.example:3000", Some("http://a.example:3000")),
         (&listed, "https://b.example", Some("https://b.example")),
+        (&listed, "null", Some("null")),
+        (&listed, "capacitor://localhost", Some("capacitor://localhost")),
+        (&listed, "chrome-extension://abc", Some("chrome-extension://abc")),
         (&listed, "http://b.example", None),
         (&listed, "http://localhost:3000", None),
+        (&listed, "ionic://localhost", None),
+        (&listed, "moz-extension://abc", None),
         (&any, "http://evil.example", Some("*")),
+        (&any, "null", Some("*")),
     ] {
         assert_eq!(origins_allowed(server, origin), expected(expect), "{origin}");
     }
@@ -225,6 +241,42 @@ fn pages_reach_the_server_only_under_its_own_names() {
         );
         let json: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert!(json.is_object(), "{line}: {body}");
+    }
+}
+
+/// Each address that is listened on is a name of the server; the unspecified address stands for any.
+#[test]
+fn pages_reach_the_server_under_each_of_its_addresses() {
+    for (hosts, is_any) in [
+        (&["127.0.0.1"][..], false),
+        (&["127.0.0.1", "::1"], false),
+        (&["::1", "0.0.0.0"], true),
+        (&["127.0.0.1", "::"], true),
+    ] {
+        let mut options = Options::port(0);
+        options.hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        options.log = Log::Off;
+        options.workers = 1;
+        let server = match serve(Arc::new(Engine::new(settings(1, false))), options) {
+            Ok(server) => server,
+            // The machine has no IPv6.
+            Err(ListenError::Unbound(address, _)) if address.is_ipv6() => continue,
+            Err(error) => panic!("{hosts:?}: {error}"),
+        };
+        assert_eq!(server.addresses().len(), hosts.len(), "{hosts:?}");
+        let port = server.port();
+        for (host, allowed) in [
+            (format!("127.0.0.1:{port}"), true),
+            (format!("[::1]:{port}"), true),
+            (format!("192.0.2.1:{port}"), is_any),
+            (format!("[2001:db8::1]:{port}"), is_any),
+            (format!("evil.example:{port}"), false),
+        ] {
+            let page = format!("host: {host}\r\norigin: http://{host}\r\n{LIST_TABLES}");
+            let expected = if allowed { 200 } else { 403 };
+            let found = send(&server, "POST /", &page, "{}").status();
+            assert_eq!(found, expected, "{host} at {hosts:?}");
+        }
     }
 }
 
