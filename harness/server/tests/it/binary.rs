@@ -1,5 +1,7 @@
 //! The binary: its exit codes, its output, and how it stops.
 
+mod load;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
@@ -48,15 +50,16 @@ impl Running {
         Running(child, line.clone(), port.unwrap_or_else(|| panic!("no port: {line}")))
     }
 
-    fn signal(&mut self, name: &str) -> Option<i32> {
+    /// Sends a signal.
+    fn kill(&self, name: &str) {
         let id = self.0.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([&format!("-{name}"), &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Sends a signal, and returns the exit code.
+    fn signal(&mut self, name: &str) -> Option<i32> {
+        self.kill(name);
         self.0.wait().unwrap().code()
     }
 }
@@ -169,78 +172,6 @@ fn the_verification_of_signatures_needs_credentials() {
     }
 }
 
-/// The start line comes first, then a line for each file.
-#[test]
-fn loaded_files_are_named_at_startup() {
-    let file = Scratch::new("loaded.yaml", USERS);
-    let more = Scratch::new("loaded-more.json", r#"[{"id": "c"}]"#);
-    let item = format!("Users={}", more.path());
-    for (load, lines) in [
-        (&[][..], &[][..]),
-        (&[file.path()], &["Loaded 1 table and 2 items from "]),
-        (
-            &[file.path(), &item],
-            &["Loaded 1 table and 2 items from ", "Loaded 0 tables and 1 item from "],
-        ),
-    ] {
-        let words = load.iter().flat_map(|file| ["--load", file]);
-        let words: Vec<_> = ["--port", "0", "--shared-db"].into_iter().chain(words).collect();
-        let mut child = dynatwin(&words).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut first = String::new();
-        out.read_line(&mut first).unwrap();
-        assert!(first.contains("http://127.0.0.1:"), "{first}");
-        assert_eq!(Running(child, first, 0).signal("TERM"), Some(0));
-        let mut rest = String::new();
-        out.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest.lines().count(), lines.len(), "{load:?}: {rest}");
-        for ((line, begin), file) in rest.lines().zip(lines).zip(load) {
-            assert!(
-                line.starts_with(&format!("{begin}{file}")) && line.ends_with('.'),
-                "{line}"
-            );
-        }
-    }
-}
-
-/// A restart with the same files keeps the tables of the environment's caller, in any region, as they are.
-#[test]
-fn a_restart_keeps_the_loaded_tables_of_its_caller() {
-    let file = Scratch::new("kept.yaml", USERS);
-    let directory = std::env::temp_dir().join(format!("dynatwin-kept-{}", std::process::id()));
-    for (access_key, region) in [
-        ("local", "eu-west-1"),
-        ("AKIATEST", "us-east-1"),
-        ("AKIATEST", "eu-west-1"),
-    ] {
-        let _ = std::fs::remove_dir_all(&directory);
-        for (loaded, kept) in [
-            ("1 table and 2 items", ""),
-            (
-                "0 tables and 0 items",
-                " Table Users existed before this start and is unchanged.",
-            ),
-        ] {
-            let mut command = dynatwin(&["--port", "0", "--load", file.path(), "--db-path"]);
-            command
-                .arg(&directory)
-                .env("AWS_ACCESS_KEY_ID", access_key)
-                .env("AWS_REGION", region);
-            let mut child = command.spawn().unwrap();
-            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-            let first = lines.next().unwrap().unwrap();
-            let line = lines.next().unwrap().unwrap();
-            assert_eq!(Running(child, first, 0).signal("TERM"), Some(0));
-            let expected = format!(
-                "Loaded {loaded} from {} for access key {access_key} in {region} (--shared-db shows them to all callers).{kept}",
-                file.path()
-            );
-            assert_eq!(line, expected);
-        }
-    }
-    std::fs::remove_dir_all(&directory).unwrap();
-}
-
 /// A memory limit that cannot be kept ends the server before it serves.
 #[test]
 fn a_memory_limit_that_cannot_be_kept_exits_with_1() {
@@ -273,6 +204,43 @@ fn probes_find_a_server() {
             err.starts_with(&format!("dynatwin: no server answers at 127.0.0.1:{port}: ")),
             "{err}"
         );
+    }
+}
+
+/// The commands that ask a server use the port of the environment unless a flag gives another.
+#[test]
+fn the_environment_has_the_port_of_the_server() {
+    let server = Running::start(&["--port", "0"]);
+    let port = server.2.to_string();
+    let none = "dynatwin: no requests are recorded: POST /_dynatwin/watch starts it\n";
+    for (words, code, begin, refused) in [
+        (&["health"][..], 0, "", "dynatwin: no server answers at 127.0.0.1:1: "),
+        (
+            &["wait", "--timeout", "0.1"],
+            0,
+            "",
+            "dynatwin: no server answers at 127.0.0.1:1: ",
+        ),
+        (&["access-report"], 1, none, "dynatwin: 127.0.0.1:1: "),
+    ] {
+        for (variable, flag, is_found) in [
+            (&*port, None, true),
+            ("1", Some(&*port), true),
+            ("1", None, false),
+            (&*port, Some("1"), false),
+        ] {
+            let mut command = dynatwin(words);
+            command.args(flag.into_iter().flat_map(|port| ["--port", port]));
+            let output = command.env("DYNATWIN_PORT", variable).output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            let context = format!("{words:?} with {variable} and {flag:?}: {err}");
+            if is_found {
+                assert_eq!((output.status.code(), &*err), (Some(code), begin), "{context}");
+            } else {
+                assert_eq!(output.status.code(), Some(1), "{context}");
+                assert!(err.starts_with(refused), "{context}");
+            }
+        }
     }
 }
 
@@ -401,26 +369,35 @@ fn access_is_configured_by_a_file() {
         "access.json",
         r#"{"accounts": {"123456789012": {"accessKeys": [{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]}}}"#,
     );
-    let server = Running::start(&["--port", "0", "--clock", "settable", "--iam", known.path()]);
-    let is_refused = || {
-        let refused = answer(server.2, "ListTables", "{}");
-        assert!(refused.contains("#UnrecognizedClientException"), "{refused}");
-    };
-    is_refused();
-    // It is part of the state that the server was started with.
-    for body in ["{}", r#"{"all": true}"#] {
-        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
-        let length = body.len();
-        write!(
-            stream,
-            "POST /_dynatwin/reset HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let mut reset = String::new();
-        stream.read_to_string(&mut reset).unwrap();
-        assert!(reset.starts_with("HTTP/1.1 200"), "{reset}");
+    let directory = std::env::temp_dir().join(format!("dynatwin-access-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    let stored = ["--db-path", directory.to_str().unwrap()];
+    // In memory, in a new directory, and in one that exists.
+    for words in [&[][..], &stored, &stored] {
+        let words = [&["--port", "0", "--clock", "settable", "--iam", known.path()], words].concat();
+        let mut server = Running::start(&words);
+        let is_refused = || {
+            let refused = answer(server.2, "ListTables", "{}");
+            assert!(refused.contains("#UnrecognizedClientException"), "{words:?}: {refused}");
+        };
         is_refused();
+        // It is part of the state that the server was started with.
+        for body in ["{}", r#"{"all": true}"#] {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+            let length = body.len();
+            write!(
+                stream,
+                "POST /_dynatwin/reset HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+            .unwrap();
+            let mut reset = String::new();
+            stream.read_to_string(&mut reset).unwrap();
+            assert!(reset.starts_with("HTTP/1.1 200"), "{reset}");
+            is_refused();
+        }
+        assert_eq!(server.signal("TERM"), Some(0));
     }
+    std::fs::remove_dir_all(&directory).unwrap();
     let bad = Scratch::new("bad-access.json", r#"{"accounts": {"1": {}}}"#);
     let (code, _, err) = finished(&["--port", "0", "--iam", bad.path()]);
     assert_eq!(code, Some(1));
@@ -721,32 +698,6 @@ fn a_signal_lets_running_requests_finish() {
 }
 
 #[test]
-fn a_signal_stops_a_server_that_is_loading() {
-    let folder = std::env::temp_dir().join(format!("dynatwin-loading-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let pipe = folder.join("tables.json");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for directory in [None, Some(folder.join("store"))] {
-        let mut command = dynatwin(&["--port", "0", "--load", pipe.to_str().unwrap()]);
-        if let Some(directory) = &directory {
-            command.arg("--db-path").arg(directory);
-        }
-        let mut server = Running(command.spawn().unwrap(), String::new(), 0);
-        // It is open once the server reads it, which then waits for its end.
-        let written = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
-        assert_eq!(server.signal("TERM"), Some(1), "{directory:?}");
-        drop(written);
-        let mut err = String::new();
-        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-        assert_eq!(err, "dynatwin: stopped by a signal while it started\n", "{directory:?}");
-        let mut out = String::new();
-        server.0.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        assert_eq!(out, "", "{directory:?}");
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
 fn health_checks_are_answered_like_the_replaced_servers() {
     for (words, expect) in [
         (&["--port", "0"][..], "HTTP/1.1 200 "),
@@ -830,6 +781,71 @@ fn requests_are_logged_by_their_level() {
                 _ => panic!("{line}"),
             }
         }
+    }
+}
+
+/// An answer that waits is logged once it is delivered, whichever form its request has.
+#[cfg(unix)]
+#[test]
+fn answers_are_logged_when_they_are_delivered() {
+    use serde_json::json;
+
+    use crate::support::process::{Process, connect, request};
+    use crate::support::read;
+
+    let mut server = Process::start("--log requests");
+    let rule = json!({"verdict": {"wait": 3600}, "operation": "ListTables", "first": 2});
+    server.control("POST", "faults", Some(&rule));
+    let direct = String::from_utf8(request("ListTables", &json!({}))).unwrap();
+    let last = direct.replace("host: localhost\r\n", "host: localhost\r\nconnection: close\r\n");
+    let waiting = [direct, last].map(|text| {
+        let mut stream = connect(server.port);
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    });
+    while server.control("GET", "faults/1", None)["fired"] != 2 {
+        std::thread::yield_now();
+    }
+    server.ok("DescribeLimits", &json!({}));
+    server.control("POST", "clock/advance", Some(&json!({"seconds": 3600})));
+    for mut stream in waiting {
+        assert_eq!(read(&mut stream).unwrap().status(), 200);
+    }
+    let err = server.end("TERM");
+    let names = err.lines().filter_map(|line| line.split(' ').nth(1));
+    let logged: Vec<&str> = names
+        .filter(|name| ["DescribeLimits", "ListTables"].contains(name))
+        .collect();
+    assert_eq!(logged, ["DescribeLimits", "ListTables", "ListTables"], "{err}");
+}
+
+/// A stream of events is a request like the page of events: its line is logged when it begins.
+#[test]
+fn event_streams_are_logged_with_all_requests() {
+    for (level, expected) in [("requests", 2), ("errors", 0), ("off", 0)] {
+        let mut server = Running::start(&["--port", "0", "--log", level]);
+        let open = |accept: &str| {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            write!(
+                stream,
+                "GET /_dynatwin/events HTTP/1.1\r\nhost: localhost\r\n{accept}\r\n"
+            )
+            .unwrap();
+            let mut reader = BufReader::new(stream);
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            assert_eq!(line, "HTTP/1.1 200 OK\r\n", "{accept}");
+            reader
+        };
+        let open = ["accept: text/event-stream\r\n", ""].map(open);
+        assert_eq!(server.signal("TERM"), Some(0));
+        drop(open);
+        let mut err = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        let logged = err.lines().filter(|line| line.contains(" GET /_dynatwin/events 200"));
+        assert_eq!(logged.count(), expected, "{level}: {err}");
+        assert_eq!(err.lines().count(), expected, "{level}: {err}");
     }
 }
 
@@ -953,6 +969,9 @@ fn settings_that_cannot_work_are_named() {
             access.path()
         )
     });
+    let directory = std::env::temp_dir().join(format!("dynatwin-named-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    let stored = ["--db-path", directory.to_str().unwrap()];
     for (words, variables, expect) in [
         (&["--max-memory", "1GB"][..], &[("DYNATWIN_LOG", "off")][..], &[][..]),
         (
@@ -990,18 +1009,22 @@ fn settings_that_cannot_work_are_named() {
             ],
         ),
     ] {
-        let mut command = dynatwin(&[&["--port", "0"], words].concat());
-        command.envs(variables.iter().copied());
-        let mut server = Running::spawn(command);
-        assert_eq!(server.signal("TERM"), Some(0));
-        let mut err = String::new();
-        server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-        let lines: Vec<_> = err.lines().collect();
-        assert_eq!(lines.len(), expect.len(), "{words:?}: {err}");
-        for (line, begin) in lines.iter().zip(expect) {
-            assert!(line.starts_with(begin), "{words:?}: {err}");
+        for storage in [&[][..], &stored] {
+            let words = [&["--port", "0"], words, storage].concat();
+            let mut command = dynatwin(&words);
+            command.envs(variables.iter().copied());
+            let mut server = Running::spawn(command);
+            assert_eq!(server.signal("TERM"), Some(0));
+            let mut err = String::new();
+            server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+            let lines: Vec<_> = err.lines().collect();
+            assert_eq!(lines.len(), expect.len(), "{words:?}: {err}");
+            for (line, begin) in lines.iter().zip(expect) {
+                assert!(line.starts_with(begin), "{words:?}: {err}");
+            }
         }
     }
+    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
