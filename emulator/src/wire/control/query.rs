@@ -108,6 +108,16 @@ mod tests {
             refusal.to_string(),
             "There is no parameter \"limit\"; the parameters are after."
         );
+        for sent in [
+            ["afetr", "limit", "after"],
+            ["limit", "afetr", "after"],
+            ["limit", "after", "afetr"],
+        ] {
+            let sent = sent.map(|name| (name.to_owned(), "5".to_owned()));
+            let refusal = Query::of(&sent, &declared).err().map(|error| error.to_string());
+            let expect = "There is no parameter \"afetr\"; the parameters are after, limit.";
+            assert_eq!(refusal.as_deref(), Some(expect), "{sent:?}");
+        }
     }
 
     /// Of a parameter sent several times the last counts.

@@ -533,6 +533,24 @@ mod tests {
         case("/", &headers, Some(TOKEN))
     }
 
+    /// A request with a signed header that occurs three times.
+    fn repeated() -> Case {
+        let authorization = format!(
+            "AWS4-HMAC-SHA256 Credential={SCOPE}, \
+             SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-other;x-repeated, \
+             Signature=0c23fab5141d2b99cf38d272aee2da0420d708304b1c1da7cc855d86dd8ba274"
+        );
+        let headers = [
+            DATE,
+            ("authorization", &authorization),
+            ("x-repeated", "first"),
+            ("x-other", "b"),
+            ("x-repeated", "second"),
+            ("x-repeated", "third"),
+        ];
+        case("/", &headers, None)
+    }
+
     fn presigned() -> Case {
         let target = "/?z=x&a=1&X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAEXAMPLE%2F20260101%2Fus-east-1%2Fdynamodb%2Faws4_request&X-Amz-Date=20260101T000100Z&X-Amz-Expires=600&X-Amz-SignedHeaders=content-type%3Bhost%3Bx-amz-target&X-Amz-Security-Token=session%2Ftoken%3D%3D&X-Amz-Signature=6c1d91f4febf8e86708e600811c0cb0aa54e6ec19c1faf7705daaa3c3deeecab";
         // botocore signs an empty body.
@@ -582,6 +600,7 @@ mod tests {
         for (name, case) in [
             ("header", long_term()),
             ("header with a token", temporary()),
+            ("a header that occurs several times", repeated()),
             ("query", presigned()),
             ("query, some minutes later", presigned().at(SIGNED + 600)),
             ("five minutes early", long_term().at(SIGNED - 300)),
@@ -619,6 +638,16 @@ mod tests {
             (long_term().replace("localhost", "127.0.0.1"), mismatch),
             (presigned().replace("a=1", "a=2"), mismatch),
             (temporary().replace("  a   b ", "ab"), mismatch),
+            (repeated().without("x-repeated"), mismatch),
+            (repeated().replace("second", "2nd"), mismatch),
+            (repeated().replace("third", "3rd"), mismatch),
+            (
+                repeated()
+                    .replace("third", "last")
+                    .replace("second", "third")
+                    .replace("last", "second"),
+                mismatch,
+            ),
             (long_term().with(None), unknown),
             (long_term().replace("AKIAEXAMPLE", "AKIAOTHER"), unknown),
             (temporary().without("x-amz-security-token"), unknown),
