@@ -571,9 +571,14 @@ mod tests {
             (Lag::Fixed(Duration::from_millis(7)), 7, 7),
             (of(2, 9), 2, 9),
             (of(9, 2), 9, 9),
+            (of(0, 9), 0, 9),
+            (of(0, 0), 0, 0),
             (long_tailed(1, 2, 3), 1, 3),
             (long_tailed(1, 3, 2), 1, 3),
             (long_tailed(3, 2, 1), 3, 3),
+            (long_tailed(0, 2, 3), 0, 3),
+            (long_tailed(0, 0, 3), 0, 3),
+            (long_tailed(0, 0, 0), 0, 0),
         ] {
             let found = [lag.typical(), lag.longest()].map(|length| length.as_millis());
             assert_eq!(found, [typical, longest], "{lag:?}");

@@ -698,6 +698,30 @@ fn a_path_has_all_parts_of_its_control() {
     }
 }
 
+/// The tables of a caller are those of its access key and region.
+#[test]
+fn tables_are_listed_for_one_caller() {
+    let engine = Engine::new(Settings {
+        shared_db: false,
+        ..settings(1)
+    });
+    let caller = |access_key: &str, region: &str| Caller {
+        access_key: access_key.into(),
+        region: region.into(),
+    };
+    let callers = [("me", "us-east-1"), ("me", "eu-west-1"), ("other", "us-east-1")];
+    for (access_key, region) in callers {
+        let body = String::from_utf8_lossy(CREATE).replace("\"tab\"", &format!("\"{access_key}.{region}\""));
+        let created = engine.dispatch(&caller(access_key, region), "CreateTable", body.as_bytes());
+        assert_eq!(created.status, 200, "{}", text(&created));
+    }
+    for (access_key, region) in callers {
+        let tables = ask_as(&engine, &caller(access_key, region), "GET", "tables", "");
+        let names: Vec<_> = tables.as_array().unwrap().iter().map(|table| &table["table"]).collect();
+        assert_eq!(names, [&format!("{access_key}.{region}")]);
+    }
+}
+
 #[test]
 fn a_read_only_engine_can_be_read() {
     for allowed in [Allowed::All, Allowed::ReadOnly] {

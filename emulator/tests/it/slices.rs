@@ -157,6 +157,24 @@ fn writes_that_race_a_backfill_are_in_the_index() {
 }
 
 #[test]
+fn a_backfill_continues_past_items_without_an_entry() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    for number in 0..1000 {
+        let mut item = json!({"pk": {"S": number.to_string()}});
+        if number % 250 == 0 {
+            item["g"] = json!({"S": "x"});
+        }
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    twin.ok("UpdateTable", &create_index(Value::Null));
+    let mut items = scan(&twin, None);
+    items.retain(|item| item.get("g").is_some());
+    assert_eq!(items.len(), 4);
+    assert_eq!(scan(&twin, Some("by-g")), items);
+}
+
+#[test]
 fn a_backfill_takes_time_with_the_size_of_the_table() {
     let cases = [
         (0, 1, 16, "the floor"),

@@ -192,25 +192,34 @@ fn transfers_are_listed_by_their_time() {
         let import = twin.ok("ImportTable", &import);
         imports.insert(0, import["ImportTableDescription"]["ImportArn"].clone());
     }
-    for (operation, size, summaries, member, expect) in [
-        ("ListExports", "MaxResults", "ExportSummaries", "ExportArn", exports),
-        ("ListImports", "PageSize", "ImportSummaryList", "ImportArn", imports),
+    let of_table = |places: &[usize]| -> Vec<Value> { places.iter().map(|at| exports[*at].clone()).collect() };
+    let list_exports = ("ListExports", "MaxResults", "ExportSummaries", "ExportArn");
+    let list_imports = ("ListImports", "PageSize", "ImportSummaryList", "ImportArn");
+    for ((operation, size, summaries, member), table, expect) in [
+        (list_exports, None, exports.clone()),
+        (list_imports, None, imports),
+        (list_exports, Some("tab"), of_table(&[0, 4])),
+        (list_exports, Some("aaa"), of_table(&[1, 3])),
+        (list_exports, Some("zzz"), of_table(&[2])),
     ] {
-        let (mut found, mut request) = (Vec::new(), json!({size: 2}));
-        loop {
-            let page = twin.ok(operation, &request);
-            let there = page[summaries].as_array().unwrap();
-            assert!(there.len() <= 2, "{operation}");
-            found.extend(there.iter().map(|summary| summary[member].clone()));
-            match page.get("NextToken") {
-                Some(next) => request["NextToken"] = next.clone(),
-                None => break,
+        for most in 1..=3 {
+            let (mut found, mut request) = (Vec::new(), json!({size: most}));
+            if let Some(table) = table {
+                request["TableArn"] = json!(arn(table));
             }
+            loop {
+                let page = twin.ok(operation, &request);
+                let there = page[summaries].as_array().unwrap();
+                assert!(there.len() <= most, "{operation} {table:?}");
+                found.extend(there.iter().map(|summary| summary[member].clone()));
+                match page.get("NextToken") {
+                    Some(next) => request["NextToken"] = next.clone(),
+                    None => break,
+                }
+            }
+            assert_eq!(found, expect, "{operation} {table:?}, {most} in a page");
         }
-        assert_eq!(found, expect, "{operation}");
     }
-    let of_one = twin.ok("ListExports", &json!({"TableArn": arn("aaa")}));
-    assert_eq!(of_one["ExportSummaries"].as_array().unwrap().len(), 2);
 }
 
 /// Without `MaxResults` a page has ten bulk operations; with it, up to 25.

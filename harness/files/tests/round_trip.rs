@@ -775,6 +775,26 @@ fn csv_options() {
     assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
 }
 
+/// With a list of names, a line that equals the list is an item; without one, so is a line that equals the header.
+#[test]
+fn csv_lines_may_equal_the_names() {
+    for (case, header, list) in [
+        ("line", "pk,v\n", Value::Null),
+        ("list", "", json!({"Csv": {"HeaderList": ["pk", "v"]}})),
+    ] {
+        let twin = Twin::new(&format!("csv-names-{case}"));
+        twin.write("rows", format!("{header}pk,v\na,b\n").as_bytes());
+        let mut more = json!({"InputFormat": "CSV"});
+        if !list.is_null() {
+            more["InputFormatOptions"] = list;
+        }
+        let import = twin.import("rows", more);
+        assert_eq!(import["ImportedItemCount"], 2, "{case}: {import}");
+        let expected = [("a", "b"), ("pk", "v")].map(|(pk, v)| json!({"pk": {"S": pk}, "v": {"S": v}}));
+        assert_eq!(twin.items("copy").into_values().collect::<Vec<_>>(), expected, "{case}");
+    }
+}
+
 /// Spaces and number signs are part of names and values, wherever they are in a line.
 #[test]
 fn csv_texts_keep_spaces_and_number_signs() {

@@ -406,6 +406,29 @@ mod tests {
         }
     }
 
+    /// Each table has its own rows, also if its name is no plain identifier of SQL.
+    #[test]
+    fn tables_may_have_names_that_sql_quotes() {
+        let folder = Folder::new("names");
+        let names = ["my-table", "my.table", "Order", "1st", "_x"];
+        let tables = names.map(|name| {
+            format!(
+                r#"INSERT INTO dm VALUES ('{name}', 0, 0, CAST('{}' AS BLOB), 1, NULL); CREATE TABLE "{name}" (ObjectJSON BLOB);
+                INSERT INTO "{name}" VALUES (CAST('{{"id":{{"S":"{name}"}}}}' AS BLOB));"#,
+                info(&json!({}))
+            )
+        });
+        let path = database(&folder, ["0", "0", "1", "NULL"], &info(&json!({})), &tables.concat());
+        let seed = read(&path).unwrap();
+        assert_eq!(seed.tables.len(), 1 + names.len());
+        let items = seed.items.into_iter().flat_map(|of_table| of_table.items);
+        let mut found: Vec<_> = items.map(|item| item.unwrap().attributes).collect();
+        let mut expected = names.map(|name| Attributes::Typed(json!({"id": {"S": name}}).as_object().unwrap().clone()));
+        found.sort_by_key(|attributes| format!("{attributes:?}"));
+        expected.sort_by_key(|attributes| format!("{attributes:?}"));
+        assert_eq!(found, expected);
+    }
+
     #[test]
     fn other_databases_are_refused() {
         let folder = Folder::new("others");
