@@ -516,4 +516,15 @@ mod tests {
         let new = issue(3);
         assert!(known(&long) && !known(&short) && others.iter().all(|id| known(id)) && known(&new));
     }
+
+    /// A reset to the beginning ends access control that was configured since.
+    #[test]
+    fn without_an_initial_configuration_there_is_none_after_a_reset() {
+        let control = AccessControl::default();
+        control.keep();
+        control.configure(Some(Directory::read(CONFIGURATION, Moment::START).unwrap()));
+        assert!(control.is_configured());
+        control.restore();
+        assert!(!control.is_configured() && control.find("AKIAANN").is_none());
+    }
 }

@@ -393,4 +393,20 @@ mod tests {
         ];
         assert_eq!(warned(&account), expect);
     }
+
+    #[test]
+    fn the_policy_of_every_endpoint_is_checked() {
+        let endpoint = |name: &str, action: &str| {
+            format!(
+                r#"{name:?}: {{"policy": {{"Statement": {{"Effect": "Allow", "Principal": "*", "Action": "dynamodb:{action}", "Resource": "*"}}}}}}"#
+            )
+        };
+        let endpoints = [("vpce-1", "GetItem"), ("vpce-2", "GetItems"), ("vpce-3", "PutItems")];
+        let endpoints = endpoints.map(|(name, action)| endpoint(name, action)).join(", ");
+        let directory = Directory::read(&format!(r#"{{"vpcEndpoints": {{{endpoints}}}}}"#), Moment::START).unwrap();
+        let warnings = directory.warnings().into_iter();
+        let found: Vec<_> = warnings.map(|warning| (warning.policy, warning.code)).collect();
+        let expect = ["vpce-2", "vpce-3"].map(|name| (format!("vpcEndpoints.{name}.policy"), "UnknownAction"));
+        assert_eq!(found, expect);
+    }
 }

@@ -390,4 +390,54 @@ mod tests {
             "because no session policy allows the dynamodb:GetItem action"
         );
     }
+
+    #[test]
+    fn every_level_of_service_control_has_to_allow() {
+        let attached = |text: &str, kind| AttachedPolicy {
+            label: "policy".to_owned(),
+            arn: None,
+            policy: PolicyDocument::parse(text, kind).unwrap(),
+        };
+        let statement =
+            |effect: &str, action: &str| format!(r#"{{"Effect": "{effect}", "Action": "{action}", "Resource": "*"}}"#);
+        let policy = |statement: String| format!(r#"{{"Version": "2012-10-17", "Statement": {statement}}}"#);
+        let all = policy(statement("Allow", "*"));
+        let [reads, denies] = [("Allow", "dynamodb:GetItem"), ("Deny", "dynamodb:PutItem")]
+            .map(|(effect, action)| policy(statement(effect, action)));
+        let (all, reads, denies) = (all.as_str(), reads.as_str(), denies.as_str());
+        let identity = [attached(all, PolicyKind::Identity)];
+        let (ann, keys) = (Subject::user("123456789012", "/ann"), ConditionKeys::default());
+        for (levels, explicit) in [
+            (&[][..], None),
+            (&[&[all][..]], None),
+            (&[&[all], &[all], &[reads, all]], None),
+            (&[&[reads], &[all]], Some(false)),
+            (&[&[all], &[reads]], Some(false)),
+            (&[&[all], &[all], &[reads]], Some(false)),
+            (&[&[all, denies], &[all]], Some(true)),
+            (&[&[all], &[all, denies]], Some(true)),
+            (&[&[all], &[all], &[denies, all]], Some(true)),
+        ] {
+            let level = |level: &&[&str]| -> Vec<AttachedPolicy> {
+                let texts = level.iter();
+                texts.map(|text| attached(text, PolicyKind::ServiceControl)).collect()
+            };
+            let service_control: Vec<_> = levels.iter().map(level).collect();
+            let policies = PolicySet {
+                identity: &identity,
+                service_control: &service_control,
+                resource_account: "123456789012",
+                ..PolicySet::default()
+            };
+            let decision = policies.decide(&StatementInput {
+                subject: &ann,
+                action: "dynamodb:PutItem",
+                resource: "arn:aws:dynamodb:us-east-1:123456789012:table/Orders",
+                keys: &keys,
+            });
+            let denial = decision.denial.map(|denial| (denial.kind, denial.explicit));
+            let expect = explicit.map(|explicit| (PolicyKind::ServiceControl, explicit));
+            assert_eq!(denial, expect, "{levels:?}");
+        }
+    }
 }

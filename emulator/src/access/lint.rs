@@ -334,6 +334,12 @@ mod tests {
             ),
             (
                 "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"DynamoDB:leadingkeys": "false"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
                 r#""dynamodb:TagResource""#,
                 r#"{"ForAllValues:StringEquals": {"aws:TagKeys": "a"}}"#,
                 &["ForAllValuesOnAbsentKey"],

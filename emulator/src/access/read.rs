@@ -1178,4 +1178,24 @@ mod tests {
         let error = read(json).err().unwrap();
         assert!(error.contains("there is no group \"gone\""), "{error}");
     }
+
+    #[test]
+    fn inline_policies_do_not_count_as_managed_ones() {
+        let managed = "arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess";
+        let inline = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
+        for (of_aws, own, fits) in [
+            (MOST_MANAGED, 0, true),
+            (0, MOST_MANAGED + 1, true),
+            (MOST_MANAGED, MOST_MANAGED, true),
+            (MOST_MANAGED + 1, 1, false),
+        ] {
+            let policies = vec![format!("{managed:?}"); of_aws].into_iter();
+            let policies: Vec<_> = policies.chain(vec![inline.to_owned(); own]).collect();
+            let json = format!(
+                r#"{{"accounts": {{"123456789012": {{"roles": {{"a": {{"policies": [{}]}}}}}}}}}}"#,
+                policies.join(", ")
+            );
+            assert_eq!(read(&json).is_ok(), fits, "{of_aws} {own}");
+        }
+    }
 }
