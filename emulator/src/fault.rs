@@ -511,4 +511,40 @@ mod tests {
         faults.clear();
         assert!(faults.never_fired().is_empty());
     }
+
+    #[test]
+    fn rules_that_matched_without_acting_never_fired() {
+        let faults = Faults::new(1);
+        let add = |operation: &str| {
+            let rule = Rule::new(Verdict::Reset).operation(operation).nth(2);
+            faults.add(rule, Moment::START).unwrap()
+        };
+        let [removed, there] = ["GetItem", "PutItem"].map(add);
+        for operation in ["GetItem", "PutItem"] {
+            assert_eq!(faults.evaluate(&subject(operation)), None, "{operation}");
+        }
+        faults.remove(removed);
+        let idle = || {
+            let reports = faults.never_fired().into_iter();
+            reports.map(|report| (report.id, report.matched)).collect::<Vec<_>>()
+        };
+        assert_eq!(idle(), [(removed, 1), (there, 1)]);
+        assert!(faults.evaluate(&subject("PutItem")).is_some());
+        assert_eq!(idle(), [(removed, 1)]);
+    }
+
+    #[test]
+    fn a_reset_repeats_the_decisions_of_conditions() {
+        let faults = Faults::new(1);
+        let put = subject("PutItem");
+        let decisions = || {
+            (0..64)
+                .map(|_| faults.decide("throttles", &put, 0.5))
+                .collect::<Vec<_>>()
+        };
+        let first = decisions();
+        assert_ne!(decisions(), first, "they go on");
+        faults.reset();
+        assert_eq!(decisions(), first);
+    }
 }

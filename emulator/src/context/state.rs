@@ -224,3 +224,27 @@ impl EngineState {
         self.rates.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::ChangePosition;
+
+    #[test]
+    fn ordinals_and_seen_states_are_forgotten_with_the_tables() {
+        let state = EngineState::new(7, &Conditions::CALM);
+        let position = |second| ChangePosition {
+            at: Moment::from_seconds(second),
+            number: 0,
+        };
+        let times = (Moment::from_seconds(0), Moment::from_seconds(9));
+        let read = |second| {
+            let seen = state.readers().advance(1, position(second), position(9), times);
+            seen.at.seconds()
+        };
+        let decide = || state.decided().next(0, 7);
+        assert_eq!((decide(), decide(), read(5), read(3)), (1, 2, 5, 5));
+        assert!(state.clear(Moment::START).is_ok());
+        assert_eq!((decide(), decide(), read(3)), (1, 2, 3));
+    }
+}

@@ -397,4 +397,35 @@ mod tests {
         journal.watch(false);
         assert!(!journal.is_watched() && !journal.is_requested());
     }
+
+    #[test]
+    fn bodies_count_toward_the_bytes_of_the_log() {
+        let journal = Journal::default();
+        let body = vec![b'x'; 1 << 16];
+        for _ in 0..300 {
+            let mut recorder = RequestRecorder::new(caller(), caller(), "PutItem", Moment::START);
+            recorder.keep_bodies(&body, &body);
+            let end = RequestEnd {
+                status: 200,
+                error: None,
+                delivery: Delivery::Whole,
+                latency: Duration::ZERO,
+            };
+            journal.close(recorder, end);
+        }
+        let kept = journal.requests().len();
+        assert_eq!(journal.seen(), 300);
+        assert!((64..128).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn the_last_request_stays_however_large_it_is() {
+        let journal = Journal::default();
+        let large = "k".repeat(MOST_BYTES + 1);
+        for (number, key) in [(1, "a"), (2, &large), (3, &large), (4, "b")] {
+            put(&journal, "tab", key);
+            let numbers: Vec<u64> = journal.requests().iter().map(|request| request.number).collect();
+            assert_eq!(numbers, [number]);
+        }
+    }
 }

@@ -419,4 +419,28 @@ mod tests {
             assert_eq!((logged.length, logged.bytes.as_slice()), (size, &body[..kept]));
         }
     }
+
+    /// Scans that overlap may end in another order than that in which they began.
+    #[test]
+    fn scans_of_one_kind_are_counted_from_the_earliest() {
+        let scan = |second: i64| ObservedScan {
+            operation: "Scan".into(),
+            table: "tab".into(),
+            index: None,
+            caller: Caller {
+                access_key: "me".into(),
+                region: "us-east-1".into(),
+            },
+            first: Moment::from_seconds(second),
+            times: 1,
+            scanned: 5,
+            partition_keys: Vec::new(),
+        };
+        for seconds in [[1, 2, 3], [2, 3, 1], [3, 1, 2]] {
+            let mut all = scan(seconds[0]);
+            seconds[1..].iter().for_each(|second| all.add(&scan(*second)));
+            let expect = (Moment::from_seconds(1), 3, 15);
+            assert_eq!((all.first, all.times, all.scanned), expect, "{seconds:?}");
+        }
+    }
 }
