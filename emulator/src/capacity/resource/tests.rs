@@ -544,3 +544,30 @@ fn a_backfill_has_half_of_the_provisioned_writes() {
         assert_eq!(resource.left(Direction::Write), Units::whole(20), "{limits:?}");
     }
 }
+
+/// The bucket of an on-demand maximum keeps its level when the maximum changes, and goes with it.
+#[test]
+fn an_on_demand_maximum_changes_and_goes() {
+    let limits = |max_read: Option<i64>| Limits {
+        most: OnDemandThroughput {
+            max_read,
+            max_write: None,
+        },
+        ..on_demand(12_000, 4000)
+    };
+    let mut resource = resource(limits(Some(10)));
+    resource.spend(Direction::Read, 0, Units::whole(8), Moment::START);
+    for (max_read, expect) in [
+        (Some(20), Some((2, 20))),
+        (Some(1), Some((1, 1))),
+        (None, None),
+        (Some(5), Some((5, 5))),
+        (None, None),
+    ] {
+        resource.set_limits(limits(max_read), Moment::START, Moment::START);
+        let level = resource.maximum(Direction::Read);
+        let expect = expect.map(|(left, size)| (Units::whole(left), Units::whole(size)));
+        assert_eq!(level.map(|level| (level.left, level.size)), expect, "{max_read:?}");
+        assert_eq!(resource.maximum(Direction::Write), None);
+    }
+}

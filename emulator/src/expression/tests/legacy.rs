@@ -167,6 +167,11 @@ fn faults_of_arguments() {
             "AttributeValues inside AttributeValueList must be of same type",
         ),
         (
+            "IN",
+            &["1", "2", "'a"],
+            "AttributeValues inside AttributeValueList must be of same type",
+        ),
+        (
             "BETWEEN",
             &["1", "'a"],
             "AttributeValues inside AttributeValueList must be of same type",
@@ -179,11 +184,14 @@ fn faults_of_arguments() {
             format!("{OMPV}{expected}")
         );
     }
-    let reversed = vec![condition("a", "BETWEEN", &["2", "1"])];
-    assert_eq!(
-        error_text(legacy::filter("scanFilter", Some(&reversed), None)),
-        "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
-    );
+    for bounds in [["2", "1"], ["'b", "'a"], ["B|b", "B|a"]] {
+        let reversed = vec![condition("a", "BETWEEN", &bounds)];
+        assert_eq!(
+            error_text(legacy::filter("scanFilter", Some(&reversed), None)),
+            "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound",
+            "{bounds:?}"
+        );
+    }
 }
 
 #[test]

@@ -495,6 +495,14 @@ mod tests {
             ),
             (r#"{"latency": "none"}"#, Conditions { latency: None, ..aws }),
             (
+                r#"{"streamBytes": 1, "recoveryBytes": 1}"#,
+                Conditions {
+                    stream_bytes: Some(1),
+                    recovery_bytes: Some(1),
+                    ..aws
+                },
+            ),
+            (
                 r#"{"capacity": {"burst": 1, "growth": 2, "adaptive": false, "partitionRead": 3, "partitionWrite": 4, "partitionSize": 5, "shardReaders": 6, "heatSplit": 7}}"#,
                 Conditions {
                     capacity: Capacity::Enforced(Enforcement {
