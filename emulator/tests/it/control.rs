@@ -566,6 +566,76 @@ fn a_watched_engine_keeps_the_hot_keys_of_new_tables() {
     }
 }
 
+/// What one access key does in another region is not shown in this one.
+#[test]
+fn a_caller_sees_what_it_has_done_in_one_region() {
+    let engine = Engine::new(settings(1));
+    engine.watch(true);
+    assert_eq!(
+        ask(&engine, "POST", "/_dynatwin/watch", r#"{"events":true}"#).status,
+        200
+    );
+    let mut there = me();
+    there.region = "eu-west-1".into();
+    for caller in [me(), there.clone()] {
+        engine.dispatch(&caller, "CreateTable", CREATE);
+        engine.dispatch(&caller, "Scan", br#"{"TableName":"tab"}"#);
+    }
+    for (caller, own, others) in [(me(), 1, 3), (there, 3, 1)] {
+        let region = &caller.region;
+        let requests = ask_as(&engine, &caller, "GET", "requests", "");
+        let numbers: Vec<u64> = requests["requests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|request| request["number"].as_u64().unwrap())
+            .collect();
+        assert_eq!(numbers, [own, own + 1], "{region}");
+        for (number, status) in [(own, 200), (others, 404)] {
+            let found = answered(&engine, &caller, "GET", &format!("requests/{number}"), "").status;
+            assert_eq!(found, status, "{region} {number}");
+        }
+        let scans = ask_as(&engine, &caller, "GET", "scans", "");
+        assert_eq!(scans.as_array().unwrap().len(), 1, "{region}");
+        let events = ask_as(&engine, &caller, "GET", "events", "");
+        let events = events["events"].as_array().unwrap();
+        assert!(!events.is_empty(), "{region}");
+        for event in events {
+            assert_eq!(event["region"], region.as_str(), "{event}");
+        }
+    }
+}
+
+/// A request about one index is answered with its state, whichever of the table's it is.
+#[test]
+fn a_request_about_an_index_shows_that_index() {
+    let engine = Engine::new(settings(1));
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    let second = br#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"again","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}}]}"#;
+    assert_eq!(engine.dispatch(&me(), "UpdateTable", second).status, 200);
+    for (index, method, control, body) in [
+        ("by-g", "POST", "pause", ""),
+        ("again", "PUT", "lag", "5"),
+        ("again", "POST", "pause", ""),
+        ("by-g", "POST", "resume", ""),
+        ("again", "POST", "resume", ""),
+        ("by-g", "PUT", "lag", "7"),
+        ("again", "DELETE", "lag", ""),
+    ] {
+        let answer = ask_as(
+            &engine,
+            &me(),
+            method,
+            &format!("tables/tab/indexes/{index}/{control}"),
+            body,
+        );
+        let listed = ask_as(&engine, &me(), "GET", "tables/tab/indexes", "");
+        let mut listed = listed.as_array().unwrap().iter();
+        let shown = listed.find(|state| state["index"] == index);
+        assert_eq!(Some(&answer), shown, "{method} {index} {control}");
+    }
+}
+
 /// A caller that credentials name sees its own requests and scans, and a request without credentials all.
 #[test]
 fn each_caller_sees_its_own_requests() {

@@ -689,6 +689,32 @@ fn each_change_of_a_table_is_pending_until_its_end() {
     }
 }
 
+/// Skipped items are counted from the position at which a page starts.
+#[test]
+fn items_are_skipped_after_the_page_before() {
+    let twin = orders();
+    for (index, count) in [("", 20), ("&index=global", 16), ("&index=local", 16)] {
+        let all = page(&twin, &format!("limit=100{index}"))["items"].clone();
+        let all = all.as_array().unwrap();
+        assert_eq!(all.len(), count, "{index}");
+        for before in [1, 4] {
+            let first = page(&twin, &format!("limit={before}{index}"));
+            let next = first["next"].as_str().unwrap();
+            for skip in [0, 1, 5, 30] {
+                let found = page(&twin, &format!("limit=3&skip={skip}&after={next}{index}"));
+                let skipped = skip.min(count - before);
+                let rest = &all[before + skipped..];
+                assert_eq!(found["skipped"], skipped, "{index} {before} {skip}");
+                assert_eq!(
+                    found["items"],
+                    json!(rest[..rest.len().min(3)]),
+                    "{index} {before} {skip}"
+                );
+            }
+        }
+    }
+}
+
 /// An expression is evaluated for the items that a page of items has, of the table or of an index.
 #[test]
 fn an_expression_is_evaluated_for_the_items_of_a_page() {

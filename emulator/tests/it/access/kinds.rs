@@ -374,3 +374,50 @@ fn a_request_has_the_configured_origin_unless_its_headers_name_another() {
         );
     }
 }
+
+/// An explained request comes from the origin and for the region that the question names, by a principal or by an access key.
+#[test]
+fn an_explained_request_has_the_origin_of_the_question() {
+    let allow = |condition: Value| {
+        json!({"Version": "2012-10-17", "Statement": {
+            "Effect": "Allow", "Action": "*", "Resource": "*", "Condition": condition}})
+    };
+    let near = json!({"IpAddress": {"aws:SourceIp": "203.0.113.0/24"}});
+    let through = json!({"StringEquals": {"aws:SourceVpce": "vpce-1"}});
+    let secure = json!({"Bool": {"aws:SecureTransport": "true"}});
+    let europe = json!({"StringEquals": {"aws:RequestedRegion": "eu-west-1"}});
+    for (condition, origin, expect) in [
+        (&near, json!({"sourceIp": "203.0.113.9"}), true),
+        (&near, json!({"sourceIp": "198.51.100.1"}), false),
+        (&near, json!({}), false),
+        (&through, json!({"vpcEndpoint": "vpce-1"}), true),
+        (&through, json!({"vpcEndpoint": "vpce-2"}), false),
+        (&through, json!({}), false),
+        (&secure, json!({"secureTransport": true}), true),
+        (&secure, json!({"secureTransport": false}), false),
+        (&europe, json!({"region": "eu-west-1"}), true),
+        (&europe, json!({"region": "us-east-1"}), false),
+        (&europe, json!({}), false),
+    ] {
+        let twin = Twin::new(
+            &json!({"vpcEndpoints": {"vpce-1": {}, "vpce-2": {}}, "accounts": {ACCOUNT: {"users": {"ANN": {
+            "policies": [allow(condition.clone())], "accessKeys": [{"accessKeyId": "ANN", "secretAccessKey": "s"}]}}}}}),
+        );
+        let principal = format!("arn:aws:iam::{ACCOUNT}:user/ANN");
+        for (member, caller) in [("principal", principal.as_str()), ("accessKeyId", "ANN")] {
+            for asked in [
+                json!({"action": "dynamodb:ListTables", "resource": "*"}),
+                json!({"operation": "ListTables", "request": {}}),
+            ] {
+                let mut question = asked;
+                question[member] = caller.into();
+                question
+                    .as_object_mut()
+                    .unwrap()
+                    .extend(origin.as_object().unwrap().clone());
+                let answer = twin.control("POST", "access/explain", &question);
+                assert_eq!(answer["allowed"], expect, "{question} {condition}: {answer}");
+            }
+        }
+    }
+}
