@@ -381,6 +381,40 @@ fn an_index_is_suggested_for_a_filter_that_discards_items() {
     }
 }
 
+/// A table that reaches the maximum configured for it is not said to be hot, nor its account at a quota.
+#[test]
+fn a_configured_maximum_is_explained() {
+    let twin = Twin::new(7);
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(Enforcement::AWS),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "OnDemandThroughput": {"MaxReadRequestUnits": 1, "MaxWriteRequestUnits": 1},
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+    twin.engine.watch(true);
+    let key = json!({"pk": {"S": "a"}});
+    for (operation, body, units, reason) in [
+        ("PutItem", json!({"TableName": "tab", "Item": key}), "write", "Write"),
+        ("GetItem", json!({"TableName": "tab", "Key": key}), "read", "Read"),
+    ] {
+        let served = (0..2000).take_while(|_| twin.send(operation, &body).0 == 200).count();
+        assert!(served < 2000, "{operation}");
+        assert_eq!(
+            explained(&twin)["entries"][0]["sentences"],
+            json!([format!(
+                "The configured maximum of on-demand {units} units of table/tab is reached (Table{reason}MaxOnDemandThroughputExceeded)."
+            )]),
+        );
+    }
+}
+
 /// Each failing request, and a part of its explanation.
 #[test]
 fn explanations_have_the_reason_of_a_failure() {
@@ -497,6 +531,9 @@ fn each_limit_that_a_write_exceeds_is_explained() {
     };
     assert_eq!(put("a", Some("x"), 1).0, 200);
     let (status, sentences) = put("b", Some("x"), 1);
+    assert_eq!((status, sentences), (400, json!([of_index("one"), of_index("two")])));
+    // An entry is removed from each index, and another is added.
+    let (status, sentences) = put("a", Some("y"), 1);
     assert_eq!((status, sentences), (400, json!([of_index("one"), of_index("two")])));
     assert_eq!(put("b", None, 101_000).0, 200);
     let (status, sentences) = put("c", Some("x"), 1);

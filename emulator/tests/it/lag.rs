@@ -425,6 +425,43 @@ fn invalid_expiry_times_are_ignored() {
     }
 }
 
+/// However many items of one partition are expired, all are deleted, and the others are kept.
+#[test]
+fn any_number_of_expired_items_can_be_deleted_at_once() {
+    const EXPIRED: usize = 300;
+    let twin = Twin::new(7);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]}),
+    );
+    let conditions = Conditions {
+        time_to_live: TimeToLive::Off,
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
+    );
+    let now = twin.seconds();
+    let keys: Vec<usize> = (0..EXPIRED + 25).collect();
+    for batch in keys.chunks(25) {
+        let puts: Vec<Value> = batch
+            .iter()
+            .map(|at| {
+                let ttl = if *at < EXPIRED { now - 1 } else { now + 3600 };
+                json!({"PutRequest": {"Item": {"pk": {"S": "a"}, "sk": {"N": at.to_string()}, "ttl": {"N": ttl.to_string()}}}})
+            })
+            .collect();
+        twin.ok("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
+    }
+    assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(EXPIRED as u64));
+    assert_eq!(twin.ok("Scan", &json!({"TableName": "tab"}))["Count"], 25);
+    assert_eq!(twin.engine.account(&twin.caller).expire_now("tab"), Ok(0));
+}
+
 #[test]
 fn expired_items_can_be_deleted_at_once() {
     for deletes in [TimeToLive::Off, Conditions::STORM.time_to_live] {

@@ -304,6 +304,36 @@ fn each_kind_of_write_notes_a_limit_that_was_reached() {
     }
 }
 
+/// A transaction that fills a stream says so whichever of its tables has the stream.
+#[test]
+fn a_transaction_notes_the_limit_of_each_of_its_tables() {
+    for order in [["tab", "other"], ["other", "tab"]] {
+        let twin = Twin::new(1);
+        let conditions = Conditions {
+            stream_bytes: Some(3000),
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        create(&twin, "NEW_IMAGE");
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),
+        );
+        let notes: Vec<String> = (0..100)
+            .filter_map(|at: usize| {
+                let put = |table: &str| json!({"Put": {"TableName": table, "Item": {"pk": {"S": "a"}, "v": {"N": at.to_string()}}}});
+                let body = json!({"TransactItems": order.map(put)}).to_string();
+                let answer = twin.engine.dispatch(&twin.caller, "TransactWriteItems", body.as_bytes());
+                assert_eq!(answer.status, 200, "{order:?}");
+                answer.note
+            })
+            .collect();
+        assert_eq!(notes.len(), 1, "{order:?}: {notes:?}");
+        assert!(notes[0].contains("stream of table tab"), "{notes:?}");
+    }
+}
+
 /// A table records changes for recovery only while that is enabled, and from the beginning each time.
 #[test]
 fn changes_are_recorded_for_recovery_while_it_is_enabled() {
