@@ -282,3 +282,67 @@ fn refusals_have_the_texts_of_the_service() {
         assert_eq!(twin.error(operation, &body), expect);
     }
 }
+
+/// A key that a request names twice is found wherever the two are among the others.
+#[test]
+fn the_two_of_a_key_need_not_be_neighbors() {
+    let twin = twin();
+    let numbers: [&[i64]; 4] = [&[1, 1, 2, 3], &[1, 2, 1, 3], &[1, 2, 3, 1], &[2, 1, 3, 1]];
+    for sks in numbers {
+        let each = |entry: &dyn Fn(Value) -> Value| -> Value { sks.iter().map(|sk| entry(key("a", *sk))).collect() };
+        let batch = "ValidationException: Provided list of item keys contains duplicates";
+        let transaction = "ValidationException: Transaction request cannot include multiple operations on one item";
+        let put = each(&|key| json!({"PutRequest": {"Item": key}}));
+        let delete = each(&|key| json!({"DeleteRequest": {"Key": key}}));
+        for (operation, body, text) in [
+            (
+                "BatchGetItem",
+                json!({"RequestItems": {"tab": {"Keys": each(&|key| key)}}}),
+                batch,
+            ),
+            ("BatchWriteItem", json!({"RequestItems": {"tab": put}}), batch),
+            ("BatchWriteItem", json!({"RequestItems": {"tab": delete}}), batch),
+            (
+                "TransactGetItems",
+                json!({"TransactItems": each(&|key| json!({"Get": {"TableName": "tab", "Key": key}}))}),
+                transaction,
+            ),
+            (
+                "TransactWriteItems",
+                json!({"TransactItems": each(&|key| json!({"Delete": {"TableName": "tab", "Key": key}}))}),
+                transaction,
+            ),
+        ] {
+            assert_eq!(twin.error(operation, &body), text, "{operation} {sks:?}");
+        }
+    }
+}
+
+/// Each item collection has one entry in the metrics of a request, however its writes are ordered.
+#[test]
+fn metrics_have_each_item_collection_once() {
+    let twin = twin();
+    for pks in [["a", "a", "b"], ["a", "b", "a"], ["b", "a", "a"]] {
+        let items: Vec<Value> = pks.iter().zip(1..).map(|(pk, sk)| key(pk, sk)).collect();
+        let puts: Vec<Value> = items.iter().map(|item| json!({"PutRequest": {"Item": item}})).collect();
+        let actions: Vec<Value> = items
+            .iter()
+            .map(|item| json!({"Put": {"TableName": "tab", "Item": item}}))
+            .collect();
+        for (operation, mut body) in [
+            ("BatchWriteItem", json!({"RequestItems": {"tab": puts}})),
+            ("TransactWriteItems", json!({"TransactItems": actions})),
+        ] {
+            body["ReturnItemCollectionMetrics"] = "SIZE".into();
+            let answer = twin.ok(operation, &body);
+            let mut collections: Vec<&str> = answer["ItemCollectionMetrics"]["tab"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|entry| entry["ItemCollectionKey"]["pk"]["S"].as_str().unwrap())
+                .collect();
+            collections.sort_unstable();
+            assert_eq!(collections, ["a", "b"], "{operation} {pks:?}");
+        }
+    }
+}

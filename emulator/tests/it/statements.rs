@@ -353,3 +353,28 @@ fn refusals_meet_their_own_statements() {
         }
     }
 }
+
+/// The response to a statement about a missing table has the table's name, also if the statement has its ARN.
+#[test]
+fn a_response_has_the_plain_name_of_a_missing_table() {
+    let twin = twin();
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableArn"].clone();
+    let missing = arn.as_str().unwrap().replace("table/tab", "table/gone");
+    for named in ["gone", missing.as_str()] {
+        for statement in [
+            format!("SELECT * FROM \"{named}\" WHERE pk = 'a' AND sk = 1"),
+            format!("INSERT INTO \"{named}\" VALUE {{'pk': 'a', 'sk': 1}}"),
+        ] {
+            let answer = twin.ok(
+                "BatchExecuteStatement",
+                &json!({"Statements": [{"Statement": statement}]}),
+            );
+            let response = &answer["Responses"][0];
+            assert_eq!(
+                (&response["Error"]["Code"], &response["TableName"]),
+                (&json!("ResourceNotFound"), &json!("gone")),
+                "{statement}"
+            );
+        }
+    }
+}
