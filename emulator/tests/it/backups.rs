@@ -998,3 +998,42 @@ fn a_backup_describes_a_stream_that_is_on() {
         assert_eq!(features["StreamDescription"], expect, "{stream}");
     }
 }
+
+/// A list continues after the backup where its page ended, though that has been deleted meanwhile.
+#[test]
+fn a_deleted_backup_has_a_place_in_the_list() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let made = ["one", "two", "three", "four"].map(|name| {
+        twin.engine.advance(Duration::from_secs(1));
+        backup(&twin, name)
+    });
+    for (limit, rest) in [(2, &made[2..]), (1, &made[1..])] {
+        let page = twin.ok("ListBackups", &json!({"Limit": limit}));
+        let last = page["LastEvaluatedBackupArn"].clone();
+        assert_eq!(last, made[limit - 1]);
+        twin.ok("DeleteBackup", &json!({"BackupArn": last}));
+        let next = twin.ok("ListBackups", &json!({"ExclusiveStartBackupArn": last}));
+        let listed = next["BackupSummaries"].as_array().unwrap().iter();
+        let listed: Vec<&Value> = listed.map(|each| &each["BackupArn"]).collect();
+        let expect: Vec<&String> = rest.iter().filter(|arn| limit == 2 || **arn != made[1]).collect();
+        assert_eq!(json!(listed), json!(expect), "{limit}");
+    }
+}
+
+/// The ARNs of all deleted backups of a moment are known, in whichever order these were deleted.
+#[test]
+fn backups_deleted_in_any_order_keep_their_arns() {
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]] {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let made: Vec<String> = (0..4).map(|_| backup(&twin, "first")).collect();
+        for at in order {
+            twin.ok("DeleteBackup", &json!({"BackupArn": made[at]}));
+        }
+        for _ in 0..4 {
+            let arn = backup(&twin, "again");
+            assert!(!made.contains(&arn), "{order:?}: {arn} is among {made:?}");
+        }
+    }
+}

@@ -269,3 +269,21 @@ fn insights_are_listed_by_table_and_index() {
     let next = json!({"TableName": "aaa", "NextToken": page["NextToken"]});
     assert_eq!(twin.ok(INSIGHTS.operation, &next)[INSIGHTS.entries], json!([all[2]]));
 }
+
+/// A list continues after the stream where its page ended, though that can no longer be found.
+#[test]
+fn a_stream_that_is_gone_has_a_place_in_the_list() {
+    let twin = Twin::new(1);
+    for name in ["aaa", "bbb", "ccc"] {
+        create(&twin, name, true);
+    }
+    let all = filtered(&twin, &STREAMS, |_| true);
+    let page = twin.ok(STREAMS.operation, &json!({"Limit": 2}));
+    let off = json!({"TableName": "bbb", "StreamSpecification": {"StreamEnabled": false}});
+    twin.ok("UpdateTable", &off);
+    twin.engine.advance(Duration::from_hours(25));
+    check(&twin, &STREAMS, &json!({}), &[all[0].clone(), all[2].clone()]);
+    let next = json!({"ExclusiveStartStreamArn": page[STREAMS.cursor[0]]});
+    assert_eq!(page[STREAMS.cursor[0]], all[1]["StreamArn"]);
+    check(&twin, &STREAMS, &next, &all[2..]);
+}
