@@ -6,7 +6,7 @@ use crate::common::Twin;
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
-use super::{create, iterator, latest, put, records, refused, shards, switch, text, with_stream};
+use super::{HOUR, create, iterator, latest, put, records, refused, shards, switch, text, with_stream};
 
 #[test]
 fn iterators_start_at_their_position() {
@@ -299,5 +299,62 @@ fn readers_are_limited_by_the_conditions_of_their_table() {
             assert!(round > 0 || may == 3, "first reads");
         }
         assert_eq!(may, expect, "{of_all:?} {own:?}");
+    }
+}
+
+/// The numbers of the range in a shard's description are of the shard, whether or not it has records.
+#[test]
+fn iterators_start_at_the_numbers_of_a_range() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    let start = |shard: &Value, kind: &str, number: &Value| {
+        let body = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": kind,
+            "SequenceNumber": number});
+        twin.ok("GetShardIterator", &body)["ShardIterator"].clone()
+    };
+    for shard in shards(&twin, &arn) {
+        let first = &shard["SequenceNumberRange"]["StartingSequenceNumber"];
+        let next = start(&shard, "AT_SEQUENCE_NUMBER", first);
+        let page = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+        assert_eq!(page["Records"], json!([]), "{shard}");
+    }
+    (0..20).for_each(|v| put(&twin, &format!("k{v}"), v));
+    assert_eq!(switch(&twin, None).0, 200);
+    for shard in shards(&twin, &arn) {
+        let range = &shard["SequenceNumberRange"];
+        let next = iterator(&twin, &arn, shard["ShardId"].as_str().unwrap(), "TRIM_HORIZON");
+        let all = twin.ok("GetRecords", &json!({"ShardIterator": next}))["Records"].clone();
+        let next = start(&shard, "AT_SEQUENCE_NUMBER", &range["StartingSequenceNumber"]);
+        let page = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+        assert_eq!(page["Records"], all, "{shard}");
+        for kind in ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"] {
+            let next = start(&shard, kind, &range["EndingSequenceNumber"]);
+            let page = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+            assert_eq!(page["Records"], json!([]), "{kind} {shard}");
+            assert!(page.get("NextShardIterator").is_none(), "{kind} {shard}: {page}");
+        }
+    }
+}
+
+/// A reader that starts at the end of a shard does not need the records that are too old.
+#[test]
+fn a_reader_starts_at_the_end_of_a_shard_without_its_records() {
+    let twin = with_stream();
+    let arn = latest(&twin);
+    (0..20).for_each(|v| put(&twin, &format!("k{v}"), v));
+    // The shards are closed after four hours, and found for another day.
+    twin.engine.advance(HOUR * 25);
+    let old = shards(&twin, &arn);
+    let old: Vec<&Value> = old
+        .iter()
+        .filter(|shard| shard.get("ParentShardId").is_none())
+        .collect();
+    assert_eq!(old.len(), 4);
+    for shard in old {
+        for kind in ["LATEST", "TRIM_HORIZON"] {
+            let next = iterator(&twin, &arn, shard["ShardId"].as_str().unwrap(), kind);
+            let page = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+            assert_eq!(page["Records"], json!([]), "{kind} {shard}");
+        }
     }
 }
