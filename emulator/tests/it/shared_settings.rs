@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::global::{AP, EU, Twin, US, seconds};
+use crate::common::global::{AP, EU, Twin, US, caller, seconds};
 use dynatwin_engine::Conditions;
 use serde_json::{Value, json};
 
@@ -194,6 +194,79 @@ fn a_change_of_the_encryption_has_a_key_of_every_region() {
             let key = table["SSEDescription"]["KMSMasterKeyArn"].as_str().unwrap();
             let expect = format!("arn:aws:kms:{region}:000000000000:key/");
             assert!(key.starts_with(&expect), "{region}, requested in {requested}: {key}");
+        }
+    }
+}
+
+/// A new index of the name of a deleted one has the lag of the conditions, in every region.
+#[test]
+fn the_lag_of_an_index_ends_with_it_in_every_region() {
+    for requested in [US, EU] {
+        let twin = Twin::new(&[US, EU]);
+        for region in [US, EU] {
+            let account = twin.engine.account(&caller(region));
+            account.set_index_lag("tab", "by-g", seconds(60)).unwrap();
+        }
+        twin.ok(requested, "UpdateTable", &index_update("Delete", "by-g"));
+        twin.ok(requested, "UpdateTable", &index_update("Create", "by-g"));
+        for region in [US, EU] {
+            twin.put(region, region, "1");
+        }
+        for region in [US, EU] {
+            let found = twin.ok(region, "Scan", &json!({"TableName": "tab", "IndexName": "by-g"}));
+            assert_eq!(found["Count"], 2, "{region}, requested in {requested}: {found}");
+        }
+    }
+}
+
+/// The table class can be changed twice in 30 days, in whichever regions.
+#[test]
+fn changes_of_the_class_count_in_every_region() {
+    let twin = Twin::new(&[US, EU]);
+    twin.engine.set_conditions(table_status(8)).unwrap();
+    let class = |region: &str, class: &str| {
+        let (status, answer) = twin.send(region, "UpdateTable", &json!({"TableName": "tab", "TableClass": class}));
+        twin.engine.advance(Duration::from_hours(1));
+        (status, answer)
+    };
+    for (region, name, expect) in [
+        (US, "STANDARD_INFREQUENT_ACCESS", 200),
+        (US, "STANDARD", 200),
+        (EU, "STANDARD_INFREQUENT_ACCESS", 400),
+        (US, "STANDARD_INFREQUENT_ACCESS", 400),
+    ] {
+        let (status, answer) = class(region, name);
+        assert_eq!(status, expect, "{name} in {region}: {answer}");
+    }
+    twin.engine.advance(Duration::from_hours(30 * 24));
+    let (status, answer) = class(EU, "STANDARD_INFREQUENT_ACCESS");
+    assert_eq!(status, 200, "{answer}");
+}
+
+/// While the encryption is changed, too, each replica is described with a key of its own region.
+#[test]
+fn a_replica_is_never_described_with_a_key_of_another_region() {
+    for requested in [US, EU] {
+        let twin = Twin::new(&[US, EU]);
+        twin.engine.set_conditions(table_status(40)).unwrap();
+        let encryption = json!({"Enabled": true, "SSEType": "KMS"});
+        let request = json!({"TableName": "tab", "SSESpecification": encryption});
+        twin.ok(requested, "UpdateTable", &request);
+        for step in 0..100 {
+            for region in [US, EU] {
+                let table = twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+                let key = table["SSEDescription"]["KMSMasterKeyArn"].as_str();
+                let own = format!("arn:aws:kms:{region}:000000000000:key/");
+                assert!(
+                    key.is_none_or(|key| key.starts_with(&own)),
+                    "step {step}, {region}, requested in {requested}: {key:?}"
+                );
+                assert!(
+                    step < 99 || key.is_some(),
+                    "{region}, requested in {requested}: {table}"
+                );
+            }
+            twin.advance(10);
         }
     }
 }
