@@ -498,6 +498,24 @@ fn items_that_expired_five_years_ago_are_kept() {
 }
 
 #[test]
+fn copies_keep_items_that_expired_five_years_ago() {
+    const FIVE_YEARS: i64 = 5 * 365 * 86_400;
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    for age in [FIVE_YEARS + 1, 10 * FIVE_YEARS] {
+        let expiry = (twin.seconds() - age).to_string();
+        let item = json!({"pk": {"S": age.to_string()}, "ttl": {"N": expiry}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let copy = Twin::new(1);
+    copy.engine.restore(&twin.engine.snapshot()).unwrap();
+    for (what, twin) in [("the table", &twin), ("its copy", &copy)] {
+        twin.engine.advance(Duration::from_hours(100));
+        assert_eq!(twin.ok("Scan", &json!({"TableName": "tab"}))["Count"], 2, "{what}");
+    }
+}
+
+#[test]
 fn enabling_time_to_live_keeps_items_that_expired_five_years_ago() {
     const FIVE_YEARS: i64 = 5 * 365 * 86_400;
     let twin = Twin::new(1);
