@@ -722,6 +722,8 @@ fn a_deletion_is_remembered_until_older_writes_have_arrived() {
     // Days later the write arrives that the deletion had seen.
     twin.advance(3 * 86_400);
     twin.put(US, "b", "1");
+    // In all partitions.
+    (0..20).for_each(|other| twin.put(AP, &other.to_string(), "1"));
     twin.resume(EU, Some(AP));
     assert_eq!(twin.all(&[US, EU, AP], "a"), "- - -");
 }
@@ -1290,4 +1292,44 @@ fn consequences_of_an_arrival_are_logged_at_its_time() {
             "6 us-east-1 arrival",
         ]
     );
+}
+
+/// The latency of a write that loses to a later one of the other region is measured as that of any other.
+#[test]
+fn a_write_that_loses_has_a_latency() {
+    let twin = Twin::lagging(&[US, EU], 3);
+    twin.engine.watch(true);
+    twin.put(US, "a", "1");
+    twin.advance(1);
+    twin.put(EU, "a", "2");
+    twin.advance(5);
+    assert_eq!(twin.all(&[US, EU], "a"), "2 2");
+    for (region, other) in [(US, EU), (EU, US)] {
+        let metrics = twin.engine.metrics(&caller(region)).into_iter();
+        let latencies = metrics.filter(|metric| metric.name == "ReplicationLatency");
+        let latencies: Vec<_> = latencies
+            .map(|metric| (metric.dimension("ReceivingRegion").map(str::to_owned), metric.value))
+            .collect();
+        assert_eq!(latencies, [(Some(other.to_owned()), 3000.0)], "{region}");
+    }
+}
+
+/// The clock may stand still: the write is still the last one of its moment.
+#[test]
+fn a_write_after_a_restart_is_newer_than_those_of_its_moment() {
+    let twin = Twin::new(&[US, EU]);
+    (0..5).for_each(|write| twin.put(US, "a", &write.to_string()));
+    assert_eq!(twin.all(&[US, EU], "a"), "4 4");
+    for writer in [US, EU] {
+        let restored = Engine::new(settings(7));
+        restored.restore(&twin.engine.snapshot()).unwrap();
+        let put = json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"S": "last"}}});
+        let answer = restored.dispatch(&caller(writer), "PutItem", put.to_string().as_bytes());
+        assert_eq!(answer.status, 200);
+        for region in [US, EU] {
+            let items = restored.items(&caller(region), "tab").unwrap();
+            let value = items[0].get("v");
+            assert_eq!(value, Some(AttributeValue::string("last")), "{writer}, {region}");
+        }
+    }
 }
