@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::{Choice, Twin, commits, create_table_with_ttl, setting, settings};
-use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, Lag, Moment};
+use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, Engine, Lag, Moment, Settings};
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -1036,4 +1036,206 @@ fn backups_deleted_in_any_order_keep_their_arns() {
             assert!(!made.contains(&arn), "{order:?}: {arn} is among {made:?}");
         }
     }
+}
+
+#[test]
+fn a_restore_to_provisioned_units_needs_those_of_each_index() {
+    let twin = with_two_indexes();
+    let arn = backup(&twin, "first");
+    let index = |name: &str, units: Option<u64>| {
+        let mut index = json!({"IndexName": name, "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}});
+        if let Some(units) = units {
+            index["ProvisionedThroughput"] = json!({"ReadCapacityUnits": units, "WriteCapacityUnits": units});
+        }
+        index
+    };
+    let request = |units: [Option<u64>; 2]| {
+        json!({"BackupArn": arn, "TargetTableName": "copy", "BillingModeOverride": "PROVISIONED",
+            "ProvisionedThroughputOverride": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 3},
+            "GlobalSecondaryIndexOverride": [index("one", units[0]), index("two", units[1])]})
+    };
+    for (units, missing) in [
+        ([None, None], "one"),
+        ([None, Some(5)], "one"),
+        ([Some(4), None], "two"),
+    ] {
+        assert_eq!(
+            twin.error("RestoreTableFromBackup", &request(units)),
+            format!("ValidationException: Invalid Request: Must specify provisioned throughput for index {missing}"),
+            "{units:?}"
+        );
+    }
+    let table = twin.ok("RestoreTableFromBackup", &request([Some(4), Some(5)]))["TableDescription"].take();
+    let units = |at: usize| table["GlobalSecondaryIndexes"][at]["ProvisionedThroughput"]["ReadCapacityUnits"].clone();
+    assert_eq!([units(0), units(1)], [4, 5]);
+}
+
+/// Returns a twin with a table that has a local index and two global indexes on the same attribute, and its recovery on.
+fn with_two_indexes() -> Twin {
+    let twin = Twin::new(1);
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let index = |name: &str, keys: Value| json!({"IndexName": name, "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}});
+    let attributes = ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let globals = ["one", "two"].map(|name| index(name, json!([key("g", "HASH")])));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [key("pk", "HASH"), key("sk", "RANGE")], "GlobalSecondaryIndexes": globals,
+            "LocalSecondaryIndexes": [index("local", json!([key("pk", "HASH"), key("g", "RANGE")]))]}),
+    );
+    recovery(&twin, 35);
+    twin
+}
+
+/// The indexes of an override are matched by their keys and projections, and may have other names.
+#[test]
+fn no_two_restored_indexes_have_the_same_name() {
+    let twin = with_two_indexes();
+    let arn = backup(&twin, "first");
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let global = |name: &str| json!({"IndexName": name, "KeySchema": [key("g", "HASH")], "Projection": {"ProjectionType": "ALL"}});
+    let local = |name: &str| {
+        json!({"IndexName": name, "KeySchema": [key("pk", "HASH"), key("g", "RANGE")],
+            "Projection": {"ProjectionType": "ALL"}})
+    };
+    for (overrides, twice) in [
+        (
+            json!({"GlobalSecondaryIndexOverride": [global("new"), global("new")]}),
+            Some("new"),
+        ),
+        (
+            json!({"GlobalSecondaryIndexOverride": [global("local")]}),
+            Some("local"),
+        ),
+        (json!({"LocalSecondaryIndexOverride": [local("two")]}), Some("two")),
+        (
+            json!({"GlobalSecondaryIndexOverride": [global("new")], "LocalSecondaryIndexOverride": [local("new")]}),
+            Some("new"),
+        ),
+        (
+            json!({"GlobalSecondaryIndexOverride": [global("local")], "LocalSecondaryIndexOverride": [local("one")]}),
+            None,
+        ),
+    ] {
+        let mut request = overrides.clone();
+        request["BackupArn"] = json!(arn);
+        request["TargetTableName"] = json!("copy");
+        let Some(twice) = twice else {
+            twin.ok("RestoreTableFromBackup", &request);
+            continue;
+        };
+        assert_eq!(
+            twin.error("RestoreTableFromBackup", &request),
+            format!("ValidationException: One or more parameter values were invalid: Duplicate index name: {twice}"),
+            "{overrides}"
+        );
+    }
+}
+
+#[test]
+fn a_backup_is_listed_while_it_is_created() {
+    let twin = Twin::new(1);
+    let slow = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(6)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(slow).unwrap();
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+    twin.engine.advance(Duration::from_mins(1));
+    backup(&twin, "first");
+    twin.engine.advance(Duration::from_mins(1));
+    let arn = backup(&twin, "second");
+    let statuses = || -> BTreeMap<String, String> {
+        let list = twin.ok("ListBackups", &json!({}))["BackupSummaries"].take();
+        let member = |backup: &Value, name: &str| backup[name].as_str().unwrap().to_owned();
+        let entry = |backup: &Value| (member(backup, "BackupName"), member(backup, "BackupStatus"));
+        list.as_array().unwrap().iter().map(entry).collect()
+    };
+    let expect = |status: &str| {
+        let entries = [("first", "AVAILABLE"), ("second", status)];
+        BTreeMap::from(entries.map(|(name, status)| (name.to_owned(), status.to_owned())))
+    };
+    assert_eq!(statuses(), expect("CREATING"));
+    twin.engine.advance(Duration::from_millis(50));
+    assert_eq!(statuses(), expect("AVAILABLE"));
+    let described = twin.ok("DescribeBackup", &json!({"BackupArn": arn}));
+    assert_eq!(
+        described["BackupDescription"]["BackupDetails"]["BackupStatus"],
+        "AVAILABLE"
+    );
+}
+
+/// A backup keeps the region of its table, and callers of all regions share the backups.
+#[test]
+fn a_list_of_shared_backups_continues_in_another_region() {
+    let mut twin = Twin::new(1);
+    twin.engine = Engine::new(Settings {
+        shared_db: true,
+        ..settings(1)
+    });
+    create_table_with_ttl(&twin);
+    let arns = ["first", "second", "third"].map(|name| {
+        twin.engine.advance(Duration::from_mins(1));
+        backup(&twin, name)
+    });
+    twin.caller.region = "eu-west-1".into();
+    let mut found = Vec::new();
+    let mut request = json!({"Limit": 1});
+    while found.len() < arns.len() {
+        let page = twin.ok("ListBackups", &request);
+        found.push(page["BackupSummaries"][0]["BackupArn"].as_str().unwrap().to_owned());
+        match page.get("LastEvaluatedBackupArn") {
+            Some(last) => request["ExclusiveStartBackupArn"] = last.clone(),
+            None => break,
+        }
+    }
+    found.sort();
+    let mut expect = arns.to_vec();
+    expect.sort();
+    assert_eq!(found, expect);
+}
+
+/// Items that time to live has deleted by the moment of a change belong to the time before it.
+#[test]
+fn what_is_due_at_a_change_of_the_table_is_done_before_it() {
+    let expired = || {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        recovery(&twin, 35);
+        let expires = (twin.seconds() + 60).to_string();
+        let item = json!({"pk": {"S": "a"}, "g": {"S": "x"}, "ttl": {"N": expires}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        put(&twin, "b", "y");
+        twin.engine.clock().set(Moment::START.plus(Duration::from_secs(1000)));
+        twin
+    };
+    let left = BTreeMap::from([("b".to_owned(), "y".to_owned())]);
+
+    let twin = expired();
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "ttl"}}),
+    );
+    assert_eq!(items(&twin, "tab"), left, "time to live is disabled");
+
+    let twin = expired();
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    let listed = twin.ok("ListBackups", &json!({"BackupType": "SYSTEM"}));
+    let system = json!({"BackupArn": listed["BackupSummaries"][0]["BackupArn"]});
+    let described = twin.ok("DescribeBackup", &system);
+    assert_eq!(
+        described["BackupDescription"]["SourceTableDetails"]["ItemCount"], 1,
+        "the table is deleted"
+    );
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"TargetTableName": "copy", "BackupArn": system["BackupArn"]}),
+    );
+    assert_eq!(items(&twin, "copy"), left, "the table is deleted");
 }
