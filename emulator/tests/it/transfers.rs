@@ -378,6 +378,11 @@ fn a_filter_keeps_and_cuts_the_images_of_an_export() {
     };
     let key = json!({"KeyConditionExpression": "pk = :key", "ExpressionAttributeValues": {":key": {"S": "d"}}});
     let old = json!({"FilterExpression": "v = :v", "ExpressionAttributeValues": {":v": {"S": "1"}}});
+    let new = json!({"FilterExpression": "v = :v", "ExpressionAttributeValues": {":v": {"S": "2"}}});
+    let both = |key: &str, v: &str| {
+        json!({"KeyConditionExpression": "pk = :key", "FilterExpression": "v = :v",
+            "ExpressionAttributeValues": {":key": {"S": key}, ":v": {"S": v}}})
+    };
     for (kind, filter, expect) in [
         (&full, json!({}), &["pk=a v=2 w=y", "pk=b", "pk=c"][..]),
         (&full, json!({"ProjectionExpression": "v"}), &["", "", "v=2"]),
@@ -394,6 +399,11 @@ fn a_filter_keeps_and_cuts_the_images_of_an_export() {
         ),
         (&changes(between), key.clone(), &["d: pk=d v=1 w=x > -"]),
         (&changes(between), old.clone(), &["d: pk=d v=1 w=x > -"]),
+        (&changes(between), new, &["a: pk=a v=1 w=x > pk=a v=2 w=y"]),
+        (&changes(between), both("d", "1"), &["d: pk=d v=1 w=x > -"]),
+        (&changes(between), both("d", "2"), &[]),
+        (&full, both("a", "2"), &["pk=a v=2 w=y"]),
+        (&full, both("a", "1"), &[]),
         (&changes(from), old, &[]),
         (&changes(from), json!({"ProjectionExpression": "w"}), &["a:  > w=y"]),
     ] {
@@ -1211,4 +1221,119 @@ fn a_bulk_operation_needs_a_table_at_rest() {
     assert_eq!(bulk("copy"), done);
     twin.ok("DeleteTable", &json!({"TableName": "copy"}));
     assert_eq!(bulk("copy"), busy("deleted", "copy"));
+}
+
+/// An export without a time has the items of the present moment, without those that time to live has deleted by then.
+#[test]
+fn what_is_due_is_in_no_export() {
+    let (twin, _) = with_object_store();
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
+    );
+    let expires = (twin.seconds() + 60).to_string();
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": "d"}, "ttl": {"N": expires}}}),
+    );
+    assert_eq!(export(&twin, json!({})), 4);
+    twin.engine.clock().advance(Duration::from_secs(1000));
+    assert_eq!(export(&twin, json!({})), 3);
+}
+
+#[test]
+fn a_bulk_operation_reads_what_was_requested() {
+    let (mut twin, shelf) = (Twin::new(1), Arc::new(Sources::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&shelf) as Arc<dyn ObjectStore>);
+    twin.ok("CreateTable", &table("tab"));
+    for (more, form) in [
+        (json!({"InputFormat": "DYNAMODB_JSON"}), "DynamoDbJson None "),
+        (
+            json!({"InputFormat": "ION", "InputCompressionType": "NONE"}),
+            "Ion None ",
+        ),
+        (
+            json!({"InputFormat": "DYNAMODB_JSON", "InputCompressionType": "GZIP", "S3KeyPrefix": "from/a"}),
+            "DynamoDbJson Gzip from/a",
+        ),
+        (
+            json!({"InputFormat": "ION", "InputCompressionType": "ZSTD", "S3KeyPrefix": "from/b"}),
+            "Ion Zstd from/b",
+        ),
+    ] {
+        let mut input = more;
+        input["S3Bucket"] = json!("shelf");
+        twin.ok(
+            "StartBulkPutItems",
+            &json!({"TableName": "tab", "InputS3Configuration": input, "OutputS3Configuration": {"OutputType": []}}),
+        );
+        let source = shelf.0.lock().unwrap().pop().unwrap();
+        let found = format!("{:?} {:?} {}", source.format, source.compression, source.prefix);
+        assert_eq!((source.bucket.as_str(), found.as_str()), ("shelf", form));
+    }
+}
+
+/// An object store that records the exports.
+#[derive(Default)]
+struct Exports(Mutex<Vec<Export>>);
+
+impl ObjectStore for Exports {
+    fn export(&self, export: &Export) -> Result<(), Failure> {
+        self.0.lock().unwrap().push(export.clone());
+        Ok(())
+    }
+
+    fn read(&self, _: &ImportSource, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        Err(Failure::no_such_bucket())
+    }
+
+    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_export_is_stored_as_it_was_requested() {
+    let (mut twin, store) = (Twin::new(1), Arc::new(Exports::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&store) as Arc<dyn ObjectStore>);
+    let created = twin.ok("CreateTable", &table("tab"))["TableDescription"].take();
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+    );
+    let key = "arn:aws:kms:us-east-1:000000000000:key/k";
+    for (more, bucket, form) in [
+        (json!({}), "shelf", "None AES256 None DynamoDbJson"),
+        (
+            json!({"S3Prefix": "to/a"}),
+            "shelf",
+            "Some(\"to/a\") AES256 None DynamoDbJson",
+        ),
+        (
+            json!({"S3Bucket": "other", "S3SseAlgorithm": "AES256", "ExportFormat": "DYNAMODB_JSON"}),
+            "other",
+            "None AES256 None DynamoDbJson",
+        ),
+        (json!({"S3SseAlgorithm": "KMS"}), "shelf", "None KMS None DynamoDbJson"),
+        (
+            json!({"S3SseAlgorithm": "KMS", "S3SseKmsKeyId": key, "ExportFormat": "ION"}),
+            "shelf",
+            "None KMS Some(\"arn:aws:kms:us-east-1:000000000000:key/k\") Ion",
+        ),
+    ] {
+        let described = describe_export(&twin, more);
+        let export = store.0.lock().unwrap().pop().unwrap();
+        let found = format!(
+            "{:?} {} {:?} {:?}",
+            export.prefix, export.sse_algorithm, export.sse_kms_key_id, export.format
+        );
+        assert_eq!((export.bucket.as_str(), found.as_str()), (bucket, form));
+        assert_eq!(created["TableId"], export.table_id, "{form}");
+        assert_eq!(created["TableArn"], export.table_arn, "{form}");
+        assert_eq!(described["ExportArn"], export.arn, "{form}");
+    }
 }
