@@ -1375,3 +1375,137 @@ fn a_switch_to_provisioned_ends_on_demand_limits() {
     let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
     assert_eq!(limited(&described["Table"]), 0, "{described}");
 }
+
+/// A twin with the table `tab`, whose changes take six seconds and more.
+fn changing_twin() -> Twin {
+    let twin = on_demand_twin();
+    let slow = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(6)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(slow).unwrap();
+    twin
+}
+
+#[test]
+fn a_destination_shows_its_precision_in_each_state() {
+    let twin = changing_twin();
+    let stream = "arn:aws:kinesis:us-east-1:000000000000:stream/changes";
+    let destination = json!({"TableName": "tab", "StreamArn": stream});
+    let precise = |member: &str, precision: &str| {
+        with(
+            destination.clone(),
+            json!({member: {"ApproximateCreationDateTimePrecision": precision}}),
+        )
+    };
+    let shown = || {
+        let described = twin.ok("DescribeKinesisStreamingDestination", &json!({"TableName": "tab"}));
+        let there = &described["KinesisDataStreamDestinations"][0];
+        (
+            text_of(&there["DestinationStatus"]),
+            text_of(&there["ApproximateCreationDateTimePrecision"]),
+        )
+    };
+    let expect = |status: &str, precision: &str| (status.to_owned(), precision.to_owned());
+    let on = precise("EnableKinesisStreamingConfiguration", "MICROSECOND");
+    twin.ok("EnableKinesisStreamingDestination", &on);
+    assert_eq!(shown(), expect("ENABLING", "MICROSECOND"));
+    advance(&twin, 60);
+    assert_eq!(shown(), expect("ACTIVE", "MICROSECOND"));
+    for (was, becomes) in [("MICROSECOND", "MILLISECOND"), ("MILLISECOND", "MICROSECOND")] {
+        let change = precise("UpdateKinesisStreamingConfiguration", becomes);
+        twin.ok("UpdateKinesisStreamingDestination", &change);
+        assert_eq!(shown(), expect("UPDATING", was));
+        advance(&twin, 600);
+        assert_eq!(shown(), expect("ACTIVE", becomes));
+    }
+    twin.ok("DisableKinesisStreamingDestination", &destination);
+    assert_eq!(shown(), expect("DISABLING", "MICROSECOND"));
+    advance(&twin, 60);
+    assert_eq!(shown(), expect("DISABLED", "MICROSECOND"));
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The deletion of a policy is visible later, and is followed by the same pause as another change.
+#[test]
+fn a_deleted_policy_is_visible_for_a_while_and_can_be_replaced_after_a_pause() {
+    let twin = changing_twin();
+    let statement = json!([{"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::111122223333:role/r"},
+        "Action": "dynamodb:GetItem", "Resource": ARN}]);
+    let policy = json!({"Version": "2012-10-17", "Statement": statement}).to_string();
+    let put = json!({"ResourceArn": ARN, "Policy": policy});
+    let on = json!({"ResourceArn": ARN});
+    twin.ok("PutResourcePolicy", &put);
+    advance(&twin, 60);
+    let revision = twin.ok("GetResourcePolicy", &on)["RevisionId"].take();
+    twin.ok("DeleteResourcePolicy", &on);
+    assert_eq!(twin.ok("GetResourcePolicy", &on)["RevisionId"], revision);
+    advance(&twin, 14);
+    let missing = twin.error("GetResourcePolicy", &on);
+    assert!(missing.starts_with("PolicyNotFoundException: "), "{missing}");
+    let early = twin.error("PutResourcePolicy", &put);
+    assert!(
+        early.starts_with(
+            "ThrottlingException: Resource-based policy for table tab modified within the previous 15000 milliseconds."
+        ),
+        "{early}"
+    );
+    advance(&twin, 1);
+    twin.ok("PutResourcePolicy", &put);
+}
+
+#[test]
+fn a_table_with_fifty_tags_takes_new_values_but_no_new_keys() {
+    let twin = on_demand_twin();
+    let tag = |range: std::ops::Range<usize>, value: &str| {
+        let tags: Vec<Value> = range
+            .map(|at| json!({"Key": format!("k{at}"), "Value": value}))
+            .collect();
+        json!({"ResourceArn": ARN, "Tags": tags})
+    };
+    let full = "ValidationException: Number of Tags exceed the current limit for the provided ResourceArn";
+    twin.ok("TagResource", &tag(0..30, "1"));
+    assert_eq!(twin.error("TagResource", &tag(25..51, "2")), full);
+    twin.ok("TagResource", &tag(25..50, "2"));
+    assert_eq!(twin.error("TagResource", &tag(50..51, "3")), full);
+    twin.ok("TagResource", &tag(0..1, "3"));
+    let listed = twin.ok("ListTagsOfResource", &json!({"ResourceArn": ARN}))["Tags"].take();
+    let count = |value: &str| {
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|tag| tag["Value"] == value)
+            .count()
+    };
+    assert_eq!(["1", "2", "3"].map(count), [24, 25, 1]);
+}
+
+#[test]
+fn each_index_of_a_new_table_has_a_quota() {
+    let index = |name: &str, read: i64| {
+        json!({"IndexName": name, "KeySchema": hash("pk"), "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": units(read, 1)})
+    };
+    for (reads, over) in [
+        ([1, 40_000], None),
+        ([40_001, 1], Some("one")),
+        ([1, 40_001], Some("two")),
+    ] {
+        let twin = Twin::new(1);
+        let more = json!({"ProvisionedThroughput": units(1, 1),
+            "GlobalSecondaryIndexes": [index("one", reads[0]), index("two", reads[1])]});
+        let (status, answer) = twin.send("CreateTable", &definition("tab", more));
+        assert_eq!(status == 400, over.is_some(), "{reads:?}: {answer}");
+        if let Some(over) = over {
+            let refused = error_text(&answer);
+            let expect = format!(
+                "LimitExceededException: The requested ReadCapacityUnits for index {over}, 40001, is above the per index maximum"
+            );
+            assert!(refused.starts_with(&expect), "{refused}");
+        }
+    }
+}
