@@ -630,3 +630,111 @@ fn a_replica_takes_the_name_of_a_table_that_is_gone() {
         assert_eq!(status, expect, "{seconds} s: {answer}");
     }
 }
+
+/// Settings of auto scaling are described as they were given; those that were not given have defaults or are left out.
+#[test]
+fn auto_scaling_is_described_with_all_its_settings() {
+    let twin = Twin::new();
+    twin.add_replica("us-east-1", "eu-west-1");
+    let provisioned = json!({
+        "TableName": "tab", "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+    });
+    twin.must("us-east-1", "UpdateTable", &provisioned);
+    let service = "arn:aws:iam::000000000000:role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_DynamoDBTable";
+    let role = "arn:aws:iam::000000000000:role/scaler";
+    let write = "DynamoDBWriteCapacityUtilization:table/tab";
+    for (given_role, given_name, tracking, expect_role, expect_name) in [
+        (None, None, json!({"TargetValue": 70.5}), service, write),
+        (
+            Some(role),
+            None,
+            json!({"TargetValue": 70.0, "DisableScaleIn": true}),
+            role,
+            write,
+        ),
+        (
+            None,
+            Some("mine"),
+            json!({"TargetValue": 70.0, "DisableScaleIn": false}),
+            service,
+            "mine",
+        ),
+        (
+            Some(role),
+            Some("mine"),
+            json!({"TargetValue": 70.0, "ScaleInCooldown": 0}),
+            role,
+            "mine",
+        ),
+        (
+            None,
+            None,
+            json!({"TargetValue": 70.0, "ScaleOutCooldown": 20}),
+            service,
+            write,
+        ),
+        (
+            None,
+            None,
+            json!({"TargetValue": 70.0, "ScaleInCooldown": 10, "ScaleOutCooldown": 20, "DisableScaleIn": true}),
+            service,
+            write,
+        ),
+    ] {
+        let mut policy = json!({"TargetTrackingScalingPolicyConfiguration": tracking});
+        if let Some(name) = given_name {
+            policy["PolicyName"] = json!(name);
+        }
+        let mut settings = json!({"MinimumUnits": 5, "MaximumUnits": 50, "ScalingPolicyUpdate": policy});
+        if let Some(role) = given_role {
+            settings["AutoScalingRoleArn"] = json!(role);
+        }
+        let update = json!({"TableName": "tab", "ProvisionedWriteCapacityAutoScalingUpdate": settings});
+        twin.must("us-east-1", "UpdateTableReplicaAutoScaling", &update);
+        let expect = json!({"MinimumUnits": 5, "MaximumUnits": 50, "AutoScalingDisabled": false,
+            "AutoScalingRoleArn": expect_role, "ScalingPolicies": [{"PolicyName": expect_name,
+                "TargetTrackingScalingPolicyConfiguration": tracking}]});
+        for region in ["us-east-1", "eu-west-1"] {
+            let described = twin.must(region, "DescribeTableReplicaAutoScaling", &json!({"TableName": "tab"}));
+            let replicas = &described["TableAutoScalingDescription"]["Replicas"];
+            for at in [0, 1] {
+                let found = &replicas[at]["ReplicaProvisionedWriteCapacityAutoScalingSettings"];
+                assert_eq!(found, &expect, "{region} {at}");
+            }
+        }
+    }
+}
+
+/// The limit of an index in another region is an override only where it differs.
+#[test]
+fn only_other_limits_of_an_index_are_overrides() {
+    let engine = Engine::new(settings(1));
+    let recorder = Recorder::of(&engine);
+    let twin = Twin { engine, recorder };
+    let index = |name: &str, most: i64| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": {"MaxReadRequestUnits": most}})
+    };
+    let mut create = table();
+    create["GlobalSecondaryIndexes"] = json!([index("one", 5), index("two", 6)]);
+    twin.must("us-east-1", "CreateTable", &create);
+    twin.add_replica("us-east-1", "eu-west-1");
+    let listed = |region: &str| {
+        twin.describe(region)["Replicas"][0]
+            .get("GlobalSecondaryIndexes")
+            .cloned()
+    };
+    assert_eq!(["us-east-1", "eu-west-1"].map(listed), [None, None]);
+    let limit = |most: i64| {
+        json!({"Update": {"RegionName": "eu-west-1", "GlobalSecondaryIndexes": [
+            {"IndexName": "two", "OnDemandThroughputOverride": {"MaxReadRequestUnits": most}}]}})
+    };
+    let shown =
+        |most: i64| Some(json!([{"IndexName": "two", "OnDemandThroughputOverride": {"MaxReadRequestUnits": most}}]));
+    twin.update("us-east-1", &limit(7));
+    assert_eq!(["us-east-1", "eu-west-1"].map(listed), [shown(7), shown(6)]);
+    twin.update("us-east-1", &limit(6));
+    assert_eq!(["us-east-1", "eu-west-1"].map(listed), [None, None]);
+    twin.check();
+}
