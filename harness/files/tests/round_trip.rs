@@ -406,8 +406,11 @@ fn objects_are_below_the_prefix() {
         let root = format!("{root}AWSDynamoDB");
         let span = json!({"ExportFromTime": from, "ExportToTime": from + 1800});
         let incremental = json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span});
-        for (more, is_shared) in [(json!({}), false), (incremental, true)] {
-            let export = twin.export(with(json!({"S3Prefix": prefix}), more));
+        for (format, (more, is_shared)) in ["DYNAMODB_JSON", "ION"]
+            .into_iter()
+            .flat_map(|format| [(format, (json!({}), false)), (format, (incremental.clone(), true))])
+        {
+            let export = twin.export(with(json!({"S3Prefix": prefix, "ExportFormat": format}), more));
             let id = export["ExportArn"].as_str().unwrap().rsplit('/').next().unwrap();
             let own = format!("{root}/{id}");
             let manifest = format!("{own}/manifest-summary.json");
@@ -596,6 +599,54 @@ fn lines_are_written_as_the_service_writes_them() {
             r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.},OldImage:{b:{{AQ==}},n:5.,pk:"a",ss:$dynamodb_SS::["x"],'z-z':null}}}"#.to_owned(),
         ])
     );
+}
+
+/// A change of an item has both images, or none before its creation and after its deletion.
+#[test]
+fn changes_are_written_with_their_images() {
+    let twin = Twin::new("images");
+    for (pk, v) in [("changed", "1"), ("deleted", "2")] {
+        twin.put(&json!({"pk": {"S": pk}, "v": {"N": v}}));
+    }
+    twin.pass(60);
+    let start = twin.seconds();
+    twin.put(&json!({"pk": {"S": "changed"}, "v": {"N": "3"}}));
+    twin.put(&json!({"pk": {"S": "created"}, "v": {"N": "4"}}));
+    twin.ok(
+        "DeleteItem",
+        &json!({"TableName": "tab", "Key": {"pk": {"S": "deleted"}}}),
+    );
+    twin.pass(1800);
+    for (format, before, middle, expected) in [
+        (
+            "DYNAMODB_JSON",
+            r#""Keys":"#,
+            r#"{"pk":{"S":"KEY"},"v":{"N":"V"}}"#,
+            [r#","OldImage":"#, r#","NewImage":"#],
+        ),
+        ("ION", "Keys:", r#"{pk:"KEY",v:V.}"#, [",OldImage:", ",NewImage:"]),
+    ] {
+        let export = twin.export(json!({"ExportType": "INCREMENTAL_EXPORT", "ExportFormat": format,
+            "IncrementalExportSpecification": {"ExportFromTime": start, "ExportToTime": start + 900,
+                "ExportViewType": "NEW_AND_OLD_IMAGES"}}));
+        let lines = twin.lines(&export);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        for (key, old, new) in [
+            ("changed", Some("1"), Some("3")),
+            ("created", None, Some("4")),
+            ("deleted", Some("2"), None),
+        ] {
+            let line = lines.iter().find(|line| line.contains(key)).unwrap();
+            assert!(line.contains(before), "{line}");
+            for (name, value) in expected.iter().zip([old, new]) {
+                let image = value.map(|value| format!("{name}{}", middle.replace("KEY", key).replace('V', value)));
+                match image {
+                    Some(image) => assert!(line.contains(&image), "{image} is not in {line}"),
+                    None => assert!(!line.contains(name), "{line}"),
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -851,6 +902,41 @@ fn csv_lines_have_as_many_values_as_names() {
             expected.map(|(pk, v)| json!({"pk": {"S": pk}, "v": {"S": v}})),
             "{case}"
         );
+    }
+}
+
+/// Each object has its own line of names, in any order, and none if the names are given.
+#[test]
+fn csv_objects_have_their_own_names() {
+    for (case, list, objects) in [
+        (
+            "line",
+            Value::Null,
+            ["pk,v\na,1\nb,2\n", "v,pk\n3,c\n", "pk,v\n", "w,pk,v\n5,d,4\n"],
+        ),
+        (
+            "list",
+            json!({"Csv": {"HeaderList": ["pk", "v"]}}),
+            ["a,1\nb,2\n", "c,3\n", "", "d,4\n"],
+        ),
+    ] {
+        let twin = Twin::new(&format!("csv-objects-{case}"));
+        for (at, text) in (1..).zip(objects) {
+            twin.write(&format!("in/{at}"), text.as_bytes());
+        }
+        let mut more = json!({"InputFormat": "CSV"});
+        if !list.is_null() {
+            more["InputFormatOptions"] = list;
+        }
+        let import = twin.import("in/", more);
+        let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+        assert_eq!(counts, [json!(4), json!(4), json!(0)], "{case}: {import}");
+        let expected = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")];
+        let mut expected = expected.map(|(pk, v)| json!({"pk": {"S": pk}, "v": {"S": v}}));
+        if case == "line" {
+            expected[3]["w"] = json!({"S": "5"});
+        }
+        assert_eq!(twin.items("copy").into_values().collect::<Vec<_>>(), expected, "{case}");
     }
 }
 
