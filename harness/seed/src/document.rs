@@ -555,9 +555,11 @@ mod tests {
             ("{w: 5, <<: *a}", "w5 x1 y1 z1"),
             ("{<<: [*b, *a], y: 3}", "y3 z6 x1"),
             ("{<<: [*a, *b]}", "x1 y1 z1"),
+            ("{<<: [*d, *b, *a]}", "w7 y6 z6 x1"),
+            ("{<<: [*d, *d, *b, *a], x: 8}", "x8 w7 y6 z6"),
             ("{<<: []}", ""),
         ] {
-            let text = format!("a: &a {{x: 1, y: 1, z: 1}}\nb: &b {{y: 6, z: 6}}\nc: {object}\n");
+            let text = format!("a: &a {{x: 1, y: 1, z: 1}}\nb: &b {{y: 6, z: 6}}\nd: &d {{w: 7}}\nc: {object}\n");
             let node = yaml(&text).unwrap();
             let members = node.get("c").unwrap().object("it").unwrap().iter();
             let members = members.map(|(name, node)| match &node.value {
@@ -619,6 +621,30 @@ mod tests {
             .iter()
             .map(|node| (node.line, node.value.clone()));
         assert_eq!(found.collect::<Vec<_>>(), (1..).zip(expected).collect::<Vec<_>>());
+    }
+
+    /// An anchor stands before a tag or behind it, and an alias for the tagged value.
+    #[test]
+    fn aliases_stand_for_tagged_values() {
+        for value in [
+            "!Ref T",
+            "!Condition C",
+            "!GetAtt T.Arn",
+            "!Sub '${A}-b'",
+            "!If [C, 1, 2]",
+            "!!str 5",
+            "!!int '5'",
+            "!!binary 'AQ =='",
+        ] {
+            let (tag, rest) = value.split_once(' ').unwrap();
+            for anchored in [format!("&a {value}"), format!("{tag} &a {rest}")] {
+                let node = yaml(&format!("[{anchored}, *a, {value}]")).unwrap();
+                let [first, alias, last] = node.list("it").unwrap() else {
+                    panic!("{node:?}");
+                };
+                assert_eq!((first, alias), (last, last), "{anchored}");
+            }
+        }
     }
 
     #[test]

@@ -429,6 +429,49 @@ mod tests {
         assert_eq!(found, expected);
     }
 
+    /// All items are read, however many they are and whenever they are taken.
+    #[test]
+    fn all_rows_are_read() {
+        let folder = Folder::new("many");
+        for count in [AHEAD - 1, AHEAD, AHEAD + 1, AHEAD + 2, 3 * AHEAD + 5] {
+            let rows = (0..count).map(|at| format!("(CAST('{{\"id\":{{\"S\":\"{at}\"}}}}' AS BLOB))"));
+            let rows = format!("INSERT INTO T VALUES {};", rows.collect::<Vec<_>>().join(","));
+            let path = database(&folder, ["0", "0", "1", "NULL"], &info(&json!({})), &rows);
+            let ids = read(&path).unwrap().items.remove(0).items.map(|item| {
+                let Attributes::Typed(mut attributes) = item.unwrap().attributes else {
+                    panic!("an item has types");
+                };
+                attributes["id"]["S"].take()
+            });
+            let expected: Vec<_> = (0..count).map(|at| json!(at.to_string())).collect();
+            assert_eq!(ids.collect::<Vec<_>>(), expected);
+        }
+    }
+
+    /// The lists of indexes are separate, and an empty one is left out.
+    #[test]
+    fn indexes_are_local_or_global() {
+        let folder = Folder::new("indexes");
+        let list = |names: &[&str]| {
+            let key = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+            let index =
+                |name: &&str| json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+            Json::Array(names.iter().map(index).collect())
+        };
+        let lists = [list(&[]), list(&["a"]), list(&["a", "b"])];
+        for local in &lists {
+            for global in &lists {
+                let info = info(&json!({"LSIList": local, "GSIList": global}));
+                let path = database(&folder, ["0", "0", "1", "NULL"], &info, "");
+                let table = read(&path).unwrap().tables.remove(0);
+                for (member, expected) in [("LocalSecondaryIndexes", local), ("GlobalSecondaryIndexes", global)] {
+                    let expected = Some(expected).filter(|list| *list != &lists[0]);
+                    assert_eq!(table.create.get(member), expected, "{member} of {info}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn other_databases_are_refused() {
         let folder = Folder::new("others");

@@ -160,4 +160,27 @@ mod tests {
             );
         }
     }
+
+    /// A text is in UTF-8, with or without a byte order mark, which only its beginning can have.
+    #[test]
+    fn texts_are_in_utf_8() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            ("é".as_bytes(), "é"),
+            ("\u{feff}".as_bytes(), ""),
+            ("\u{feff}a".as_bytes(), "a"),
+            ("a\u{feff}".as_bytes(), "a\u{feff}"),
+            ("\u{feff}\u{feff}a".as_bytes(), "\u{feff}a"),
+        ] {
+            assert_eq!(decode_text("x", bytes.to_vec()).as_deref(), Ok(text), "{bytes:?}");
+        }
+        for bytes in [&b"\xff\xfea\0"[..], b"\xfe\xff\0a", b"\xff\xfe", b"\xfe\xff"] {
+            let error = decode_text("x", bytes.to_vec()).unwrap_err();
+            assert_eq!(error.message(), UTF_16_ADVICE, "{bytes:?}");
+        }
+        for bytes in [&b"a\xff"[..], b"\xff", b"\xfe", b"\xef\xbb"] {
+            let error = decode_text("x", bytes.to_vec()).unwrap_err().to_string();
+            assert!(!error.contains("UTF-16"), "{bytes:?}: {error}");
+        }
+    }
 }

@@ -453,4 +453,106 @@ mod tests {
             }
         }
     }
+
+    /// A description also has the history of the table, and its part in a global one.
+    #[test]
+    fn descriptions_may_have_a_history() {
+        let key = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+        let units = json!({"ReadCapacityUnits": 3, "WriteCapacityUnits": 4});
+        let changed = |name: &str| {
+            let mut changed = units.clone();
+            changed[name] = json!(1_767_225_600.5);
+            changed
+        };
+        let index = |units: &Json| {
+            json!([{"IndexName": "i", "KeySchema": key, "Projection": {"ProjectionType": "ALL"},
+                "ProvisionedThroughput": units}])
+        };
+        let plain = json!({"TableName": "T", "KeySchema": key, "ProvisionedThroughput": units,
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "GlobalSecondaryIndexes": index(&units)});
+        let read = |description: &Json| {
+            let node = document::json(&description.to_string()).unwrap();
+            Table::of_description("x.json", &node).map(|table| Json::Object(table.create))
+        };
+        let expected = read(&plain);
+        assert!(expected.is_ok(), "{expected:?}");
+        for (member, value) in [
+            (
+                "ArchivalSummary",
+                json!({"ArchivalDateTime": 1.5, "ArchivalReason": "INACCESSIBLE_ENCRYPTION_CREDENTIALS"}),
+            ),
+            ("BillingModeSummary", json!({"BillingMode": "PROVISIONED"})),
+            (
+                "BillingModeSummary",
+                json!({"BillingMode": "PROVISIONED", "LastUpdateToPayPerRequestDateTime": 1.5}),
+            ),
+            ("CreationDateTime", json!(1.5)),
+            ("DisassociationProtectionEnabled", json!(true)),
+            ("GlobalSecondaryIndexes", index(&changed("LastDecreaseDateTime"))),
+            ("GlobalSecondaryIndexes", index(&changed("LastIncreaseDateTime"))),
+            ("GlobalTableSettingsReplicationMode", json!("ENABLED")),
+            ("GlobalTableVersion", json!("2019.11.21")),
+            (
+                "GlobalTableWitnesses",
+                json!([{"RegionName": "us-west-2", "WitnessStatus": "ACTIVE"}]),
+            ),
+            ("LatestStreamArn", json!("arn")),
+            ("LatestStreamLabel", json!("2026-01-01T00:00:00.000")),
+            ("MultiRegionConsistency", json!("STRONG")),
+            ("ProvisionedThroughput", changed("LastDecreaseDateTime")),
+            ("ProvisionedThroughput", changed("LastIncreaseDateTime")),
+            (
+                "Replicas",
+                json!([{"RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE"}]),
+            ),
+            (
+                "RestoreSummary",
+                json!({"RestoreDateTime": 1.5, "RestoreInProgress": false, "SourceTableArn": "arn"}),
+            ),
+            ("SSEDescription", json!({"Status": "ENABLED", "SSEType": "KMS"})),
+        ] {
+            let mut description = plain.clone();
+            description[member] = value;
+            assert_eq!(read(&description), expected, "{description}");
+        }
+    }
+
+    /// The tables of a seed and their items are removed together, whether the seed has both or not.
+    #[test]
+    fn named_tables_are_removed_with_their_items() {
+        let key = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+        let attributes = json!([{"AttributeName": "id", "AttributeType": "S"}]);
+        let table = |name: &str| json!({"TableName": name, "KeySchema": key, "AttributeDefinitions": attributes});
+        let text = json!({"tables": [table("Both"), table("Empty"), table("Kept")],
+            "items": {"Both": [{"id": "a"}], "Items": [{"id": "b"}], "Kept": [{"id": "c"}], "Also": [{"id": "d"}]}});
+        for (names, found, tables, items) in [
+            (&[][..], &[][..], "Both Empty Kept", "Also Both Items Kept"),
+            (&["Other"], &[], "Both Empty Kept", "Also Both Items Kept"),
+            (&["Both"], &["Both"], "Empty Kept", "Also Items Kept"),
+            (&["Empty"], &["Empty"], "Both Kept", "Also Both Items Kept"),
+            (&["Items"], &["Items"], "Both Empty Kept", "Also Both Kept"),
+            (&["Items", "Empty"], &["Empty", "Items"], "Both Kept", "Also Both Kept"),
+            (
+                &["Items", "Other", "Both", "Empty"],
+                &["Both", "Empty", "Items"],
+                "Kept",
+                "Also Kept",
+            ),
+            (
+                &["Kept", "Items", "Empty", "Both", "Also"],
+                &["Also", "Both", "Empty", "Items", "Kept"],
+                "",
+                "",
+            ),
+        ] {
+            let mut seed = Seed::parse("x.json", text.to_string().as_bytes()).unwrap();
+            let names: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(seed.remove_tables(&names), found, "{names:?}");
+            let left: Vec<_> = seed.tables.iter().map(|table| table.name.as_str()).collect();
+            assert_eq!(left.join(" "), tables, "{names:?}");
+            let left: Vec<_> = seed.items.iter().map(|items| items.table.as_str()).collect();
+            assert_eq!(left.join(" "), items, "{names:?}");
+        }
+    }
 }

@@ -233,6 +233,31 @@ fn items_of_tables_have_three_names() {
     }
 }
 
+/// Each table of `items` has its own ones, before or behind the tables.
+#[test]
+fn items_are_those_of_their_table() {
+    let table = format!("{SESSIONS}}}");
+    let names = ["Sessions", "Other", "Third"];
+    let tables = names.map(|name| table.replace("Sessions", name)).join(", ");
+    let items = names.map(|name| format!(r#""{name}": [{{"id": "{name}", "at": 1}}, {{"id": "{name}", "at": 2}}]"#));
+    let items = items.join(", ");
+    for text in [
+        format!(r#"{{"tables": [{tables}], "items": {{{items}}}}}"#),
+        format!(r#"{{"items": {{{items}}}, "tables": [{tables}]}}"#),
+    ] {
+        for file in ["x.json", "x.yaml"] {
+            let filled = Filled::with(Seed::parse(file, text.as_bytes()));
+            assert_eq!(filled.1, Loaded { tables: 3, items: 6 }, "{file}: {text}");
+            for name in names {
+                let expected = [1, 2].map(|at| json!({"id": {"S": name}, "at": {"N": at.to_string()}}));
+                let mut found = filled.items(name);
+                found.sort_by_key(|item| item["at"]["N"].to_string());
+                assert_eq!(found, expected, "{file}: {text}");
+            }
+        }
+    }
+}
+
 /// The settings of a server may be anywhere beside the tables, with any values.
 #[test]
 fn settings_of_servers_are_ignored() {
@@ -473,6 +498,37 @@ fn a_gzip_file_may_have_several_members() {
             .map(|item| item.is_ok());
         let expected: &[bool] = [&[][..], &[true], &[true], &[true, false], &[true; 3]][count];
         assert_eq!(read.collect::<Vec<_>>(), expected, "{count} members");
+    }
+}
+
+/// A packed file is known by its content, and a file of another content is read as it is, whatever their names.
+#[test]
+fn packed_files_are_known_by_their_content() {
+    let folder = Folder::new("packed");
+    for (name, text) in [
+        ("Tab.json", "[{\"id\": \"a\"}]"),
+        ("Tab.jsonl", "{\"id\": \"a\"}\n"),
+        ("Tab.csv", "id\na\n"),
+        ("Tab.yaml", "- id: a\n"),
+    ] {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+        let packed = gzip.finish().unwrap();
+        for (end, bytes) in [
+            ("", text.as_bytes()),
+            ("", &packed),
+            (".gz", text.as_bytes()),
+            (".gz", &packed),
+            (".GZ", &packed),
+        ] {
+            let path = folder.0.join(format!("{name}{end}"));
+            fs::write(&path, bytes).unwrap();
+            let context = format!("{name}{end}, {} bytes", bytes.len());
+            let seed = Seed::read(path.to_str().unwrap()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(seed.items[0].table, "Tab", "{context}");
+            let items = seed.items.into_iter().flat_map(|items| items.items);
+            assert_eq!(items.map(Result::unwrap).count(), 1, "{context}");
+        }
     }
 }
 
@@ -1047,15 +1103,22 @@ fn items_of_an_existing_table_are_loaded_whatever_its_capacity() {
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}"#;
     let lines = (0..1000).map(|id| format!("{{\"id\": \"{id}\"}}\n"));
     let lines = lines.collect::<Vec<_>>().concat();
-    for (defined, loaded) in [
-        (true, Loaded { tables: 1, items: 1000 }),
-        (false, Loaded { tables: 0, items: 1000 }),
+    for (defined, existing, loaded) in [
+        (true, Existing::Fill, Loaded { tables: 1, items: 1000 }),
+        (false, Existing::Fill, Loaded { tables: 0, items: 1000 }),
+        // The table is not one of those that are skipped, because the seed does not define it.
+        (false, Existing::Skip, Loaded { tables: 0, items: 1000 }),
+        (false, Existing::Refuse, Loaded { tables: 0, items: 1000 }),
     ] {
         let mut seed = Seed::parse("Small.jsonl", lines.as_bytes()).unwrap();
         if defined {
             seed.append(Seed::parse("table.json", table.as_bytes()).unwrap());
         }
-        assert_eq!(load_engine(&engine, &caller, seed, Existing::Fill).unwrap(), loaded);
+        assert_eq!(
+            load_engine(&engine, &caller, seed, existing).unwrap(),
+            loaded,
+            "{existing:?}"
+        );
     }
     assert_eq!(engine.items(&caller, "Small").unwrap().len(), 1000);
 }

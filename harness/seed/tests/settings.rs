@@ -638,3 +638,78 @@ fn destinations_may_lack_operations() {
         }
     }
 }
+
+/// A table that was restored, or whose throughput, mode or class was changed, is copied like one that was created so.
+#[test]
+fn tables_that_have_changed_are_copied() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let units = |count: u64| json!({"ReadCapacityUnits": count, "WriteCapacityUnits": count});
+    let names = ["Higher", "Lower", "OnDemand", "Class", "Source"];
+    for name in names {
+        let index = json!({"IndexName": "byN", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": units(5)});
+        let table = json!({"TableName": name, "KeySchema": key("id"), "ProvisionedThroughput": units(5),
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}],
+            "GlobalSecondaryIndexes": [index]});
+        ask(&from, "CreateTable", &table);
+        ask(
+            &from,
+            "PutItem",
+            &json!({"TableName": name, "Item": {"id": {"S": name}}}),
+        );
+    }
+    let throughput = |name: &str, count: u64| {
+        let update = json!([{"Update": {"IndexName": "byN", "ProvisionedThroughput": units(count)}}]);
+        json!({"TableName": name, "ProvisionedThroughput": units(count), "GlobalSecondaryIndexUpdates": update})
+    };
+    ask(&from, "UpdateTable", &throughput("Higher", 9));
+    ask(&from, "UpdateTable", &throughput("Lower", 2));
+    ask(
+        &from,
+        "UpdateTable",
+        &json!({"TableName": "OnDemand", "BillingMode": "PAY_PER_REQUEST"}),
+    );
+    ask(
+        &from,
+        "UpdateTable",
+        &json!({"TableName": "Class", "TableClass": "STANDARD_INFREQUENT_ACCESS"}),
+    );
+    let backup = ask(
+        &from,
+        "CreateBackup",
+        &json!({"TableName": "Source", "BackupName": "backup"}),
+    );
+    let restored = json!({"TargetTableName": "Restored", "BackupArn": backup["BackupDetails"]["BackupArn"]});
+    ask(&from, "RestoreTableFromBackup", &restored);
+    let describe = |engine: &Engine, name: &str| {
+        let table = ask(engine, "DescribeTable", &json!({"TableName": name}))["Table"].take();
+        let throughput = |of: &Value| {
+            let units = &of["ProvisionedThroughput"];
+            json!([units["ReadCapacityUnits"], units["WriteCapacityUnits"]])
+        };
+        json!([
+            throughput(&table),
+            throughput(&table["GlobalSecondaryIndexes"][0]),
+            table["BillingModeSummary"]["BillingMode"],
+            table["TableClassSummary"]["TableClass"],
+        ])
+    };
+    // The descriptions of changed tables have a member of their history.
+    for (name, member) in [
+        ("Higher", "/ProvisionedThroughput/LastIncreaseDateTime"),
+        ("Lower", "/ProvisionedThroughput/LastDecreaseDateTime"),
+        ("OnDemand", "/BillingModeSummary/LastUpdateToPayPerRequestDateTime"),
+        ("Class", "/TableClassSummary/LastUpdateDateTime"),
+    ] {
+        let table = ask(&from, "DescribeTable", &json!({"TableName": name}))["Table"].take();
+        assert!(table.pointer(member).is_some(), "{name}: {table}");
+    }
+    for (way, to) in copies(&InProcess::new(&from, &caller), "changed") {
+        for name in names.into_iter().chain(["Restored"]) {
+            assert_eq!(describe(&to, name), describe(&from, name), "{way}: {name}");
+            let items = |engine: &Engine| ask(engine, "Scan", &json!({"TableName": name}))["Items"].take();
+            assert_eq!(items(&to), items(&from), "{way}: {name}");
+        }
+    }
+}
