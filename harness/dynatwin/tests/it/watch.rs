@@ -553,3 +553,64 @@ async fn counters_have_cloudwatchs_names() {
         assert_eq!(found, value, "{dimensions:?}");
     }
 }
+
+/// Requests, scans, counters, units and keys of other accounts and regions are not those of an account.
+#[tokio::test]
+async fn an_account_has_only_what_was_recorded_of_it() {
+    let (twin, client) = watched().await;
+    let accounts = [
+        twin.region("us-east-1"),
+        twin.region("eu-west-1"),
+        twin.account("123456789012", "us-east-1"),
+        twin.account("123456789012", "eu-west-1"),
+    ];
+    for account in &accounts[1..] {
+        create_table(&account.client()).await;
+    }
+    twin.forget_requests();
+    for (writes, account) in (1..).zip(&accounts) {
+        let name = format!("{}, {}", account.caller().access_key, account.caller().region);
+        let own = account.client();
+        let ((), spent) = account
+            .capacity_spent_by(Box::pin(async {
+                for _ in 0..writes {
+                    put(&own, &name).await.unwrap();
+                }
+                // The default account is not this one, except for the first.
+                put(&client, "default").await.unwrap();
+            }))
+            .await;
+        let units = if writes == 1 { 2.0 } else { f64::from(writes) };
+        assert_eq!((spent.write(TABLE), spent.total_write()), (units, units), "{name}");
+        own.scan().table_name(TABLE).send().await.unwrap();
+    }
+    for (writes, account) in (1_u32..).zip(&accounts) {
+        let name = format!("{}, {}", account.caller().access_key, account.caller().region);
+        let hot: Vec<_> = account.hottest_keys(TABLE, 9).into_iter().map(|hot| hot.key).collect();
+        let (expected, total) = if writes == 1 {
+            (vec![s("default"), s(&name)], 5)
+        } else {
+            (vec![s(&name)], writes)
+        };
+        assert_eq!(hot, expected, "{name}");
+        assert!(account.hottest_keys(TABLE, 0).is_empty(), "{name}");
+        let requests = account.requests();
+        assert_eq!(requests.len(), total as usize + 1, "{name}");
+        for request in requests {
+            let caller = format!("{}, {}", request.access_key, request.region);
+            assert_eq!(caller, name, "{request:?}");
+        }
+        let scans: Vec<_> = account.scans().into_iter().map(|scan| scan.caller).collect();
+        assert_eq!(scans, [account.caller().clone()], "{name}");
+        let (metric, table) = ("ConsumedWriteCapacityUnits", ("TableName", TABLE));
+        assert_eq!(account.metric(metric, [table]), f64::from(total), "{name}");
+        let points = account.metrics_by_minute().into_iter();
+        let units =
+            points.filter(|point| point.metric.name == metric && point.metric.dimension(table.0) == Some(table.1));
+        assert_eq!(
+            units.map(|point| point.metric.value).sum::<f64>(),
+            f64::from(total),
+            "{name}"
+        );
+    }
+}
