@@ -2,6 +2,7 @@
 
 mod clocks;
 mod events;
+mod long;
 mod restarts;
 mod snapshots;
 
