@@ -1,6 +1,6 @@
 //! Creates tables and writes items.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -89,20 +89,27 @@ pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Exist
     })
 }
 
-/// Creates the tables, waits until they are active, and writes the items. Calls `note` with a sentence for each setting that
-/// the database does not support, and for each table that exists.
+/// Creates the tables, waits until they are active, and writes the items. A table that several files define alike is created
+/// once. Calls `note` with a sentence for each setting that the database does not support, and for each table that exists.
 pub fn load(database: &dyn Database, seed: Seed, existing: Existing, note: &dyn Fn(&str)) -> Result<Loaded, Error> {
     let mut loaded = Loaded::default();
     let mut skipped = HashSet::new();
+    let mut created: HashMap<&str, &Table> = HashMap::new();
     for table in &seed.tables {
+        let own = created.get(table.name.as_str());
+        if own.is_some_and(|own| own.create == table.create) {
+            continue;
+        }
         match create(database, table, note) {
-            Ok(()) => loaded.tables += 1,
-            Err(error) if error.code == "ResourceInUseException" && existing != Existing::Refuse => {
-                if existing == Existing::Skip {
-                    skipped.insert(table.name.clone());
-                } else {
-                    note(&format!("{} already exists; its definition is not changed", table.name));
-                }
+            Ok(()) => {
+                loaded.tables += 1;
+                created.insert(&table.name, table);
+            }
+            Err(error) if error.code == "ResourceInUseException" && existing == Existing::Fill => {
+                note(&format!("{} already exists; its definition is not changed", table.name));
+            }
+            Err(error) if error.code == "ResourceInUseException" && existing == Existing::Skip && own.is_none() => {
+                skipped.insert(table.name.clone());
             }
             Err(error) => return Err(table.refused(&error)),
         }

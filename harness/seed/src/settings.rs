@@ -100,7 +100,11 @@ impl Source<'_> {
             }
             let mut body = Json::Object(insights.clone());
             body["TableName"] = self.name.into();
-            let answer = self.read("DescribeContributorInsights", &body, "Contributor Insights are")?;
+            let Some(answer) = self.read("DescribeContributorInsights", &body, "Contributor Insights are") else {
+                // Who may not read those of the table may not read those of its indexes.
+                index?;
+                continue;
+            };
             let status = answer["ContributorInsightsStatus"].as_str();
             if !matches!(status, Some("ENABLED" | "ENABLING")) {
                 continue;

@@ -108,7 +108,11 @@ fn table(file: &str, values: &Node) -> Result<Table, Problem> {
                     ],
                 )?,
             ),
-            "warm_throughput" => put("WarmThroughput", warm_throughput(node)?),
+            "warm_throughput" => {
+                if let Some(units) = warm_throughput(node)? {
+                    put("WarmThroughput", units);
+                }
+            }
             "ttl" => put("TimeToLiveSpecification", time_to_live(node)?),
             "point_in_time_recovery" => put("PointInTimeRecoverySpecification", recovery(node)?),
             "tags" => {
@@ -253,12 +257,14 @@ fn limits(node: &Node, names: &[(&str, &str)]) -> Result<Json, Problem> {
     Ok(Json::Object(limits))
 }
 
-fn warm_throughput(node: &Node) -> Result<Json, Problem> {
+/// The units of a table or index; `None` if the provider computes all of them.
+fn warm_throughput(node: &Node) -> Result<Option<Json>, Problem> {
     let names = [
         ("read_units_per_second", "ReadUnitsPerSecond"),
         ("write_units_per_second", "WriteUnitsPerSecond"),
     ];
-    limits(node, &names)
+    let units = limits(node, &names)?;
+    Ok(Some(units).filter(|units| *units != json!({})))
 }
 
 fn attribute(node: &Node) -> Result<Json, Problem> {
@@ -315,8 +321,7 @@ fn index(node: &Node) -> Result<Json, Problem> {
                 )?,
             )),
             "warm_throughput" => {
-                let units = warm_throughput(value)?;
-                if units.as_object().is_some_and(|units| !units.is_empty()) {
+                if let Some(units) = warm_throughput(value)? {
                     index.insert("WarmThroughput".into(), units);
                 }
             }
@@ -417,7 +422,7 @@ mod tests {
             (
                 with(
                     with(units.clone(), &limited),
-                    &json!({"billing_mode": "PAY_PER_REQUEST", "global_secondary_index": [
+                    &json!({"billing_mode": "PAY_PER_REQUEST", "warm_throughput": [{}], "global_secondary_index": [
                         index(with(limited.clone(), &with(units, &json!({"warm_throughput": [{}]})))),
                         index(json!({"warm_throughput": [{"read_units_per_second": 7, "write_units_per_second": 8}]})),
                         index(json!({"read_capacity": 0, "write_capacity": 0}))]}),

@@ -731,6 +731,43 @@ fn tables_that_exist() {
     }
 }
 
+/// A table that files define alike is created once and has the items of each.
+#[test]
+fn tables_that_files_define_alike_are_created_once() {
+    let file = |name: &str, item: &str, more: &str| {
+        let text = format!(r#"{{"tables": [{SESSIONS}{more}, "Items": [{{"id": "{item}", "at": 1}}]}}]}}"#);
+        Seed::parse(name, text.as_bytes()).unwrap()
+    };
+    for existing in [Existing::Refuse, Existing::Fill, Existing::Skip] {
+        for differs in [false, true] {
+            let mut seed = file("a.json", "a", "");
+            seed.append(file(
+                "b.json",
+                "b",
+                if differs {
+                    r#", "DeletionProtectionEnabled": true"#
+                } else {
+                    ""
+                },
+            ));
+            let engine = engine(&Conditions::CALM);
+            let loaded = load_engine(&engine, &caller(), seed, existing);
+            if differs && existing != Existing::Fill {
+                let error = loaded.unwrap_err();
+                assert!(
+                    error
+                        .to_string()
+                        .starts_with("b.json:1: table Sessions: ResourceInUseException"),
+                    "{error}"
+                );
+            } else {
+                assert_eq!(loaded.unwrap(), Loaded { tables: 1, items: 2 }, "{existing:?}");
+                assert_eq!(engine.items(&caller(), "Sessions").unwrap().len(), 2, "{existing:?}");
+            }
+        }
+    }
+}
+
 /// Batches with a repeated key are written one item after the other, and the last one stays.
 #[test]
 fn the_last_of_equal_keys_wins() {

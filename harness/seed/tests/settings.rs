@@ -583,6 +583,56 @@ fn sources_may_lack_operations() {
     assert_eq!(denied, [&expected[..], &expected[..]]);
 }
 
+/// Refuses to describe the Contributor Insights of an index.
+struct Refusing<'d> {
+    inner: InProcess<'d>,
+    index: &'static str,
+}
+
+impl Database for Refusing<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        if operation == "DescribeContributorInsights" && body["IndexName"] == self.index {
+            return Err(CallError {
+                code: "AccessDeniedException".into(),
+                message: "no".into(),
+            });
+        }
+        self.inner.call(operation, body)
+    }
+
+    fn pause(&self, time: std::time::Duration) {
+        self.inner.pause(time);
+    }
+}
+
+/// A refusal about one index leaves the Contributor Insights of the table and the other indexes.
+#[test]
+fn insights_beside_those_that_are_refused_are_copied() {
+    let (from, names) = filled();
+    let (caller, all) = (caller(), names.last().unwrap());
+    for index in ["byN", "keys"] {
+        let source = Refusing {
+            inner: InProcess::new(&from, &caller),
+            index,
+        };
+        let to = engine(&Conditions::CALM);
+        copy(&source, &InProcess::new(&to, &caller), &CopyOptions::default(), &|_| ()).unwrap();
+        for described in [None, Some("byN"), Some("keys")] {
+            let mut body = json!({"TableName": all});
+            if let Some(index) = described {
+                body["IndexName"] = index.into();
+            }
+            let status = &ask(&to, "DescribeContributorInsights", &body)["ContributorInsightsStatus"];
+            let expected = if described == Some(index) {
+                "DISABLED"
+            } else {
+                "ENABLED"
+            };
+            assert_eq!(status, expected, "{described:?} without {index}");
+        }
+    }
+}
+
 /// A destination that lacks an operation gets the table without the setting, and the copy says so.
 #[test]
 fn destinations_may_lack_operations() {
