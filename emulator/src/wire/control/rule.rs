@@ -257,6 +257,19 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_has_one_occasion() {
+        let members = [r#""first": 3"#, r#""nth": 3"#, r#""everyNth": 3"#, r#""share": 0.5"#];
+        for (at, one) in members.iter().enumerate() {
+            assert!(read(&format!(r#"{{"verdict": "reset", {one}}}"#)).is_ok(), "{one}");
+            for other in &members[at + 1..] {
+                let refused = read(&format!(r#"{{"verdict": "reset", {one}, {other}}}"#));
+                let expect = "A rule can have only one of first, nth, everyNth and share.";
+                assert_eq!(refused, Err(expect.to_owned()), "{one}, {other}");
+            }
+        }
+    }
+
+    #[test]
     fn unknown_input_is_reported() {
         for (text, expect) in [
             ("{}", format!("A rule needs a verdict: {VERDICTS}")),
@@ -280,10 +293,6 @@ mod tests {
             (
                 r#"{"verdict": {"throttle": "Mood"}}"#,
                 "\"Mood\" is not a reason for a throttle: ProvisionedThroughput, KeyRangeThroughput, AccountLimit or MaxOnDemandThroughput.".to_owned(),
-            ),
-            (
-                r#"{"verdict": "reset", "first": 1, "nth": 2}"#,
-                "A rule can have only one of first, nth, everyNth and share.".to_owned(),
             ),
             (
                 r#"{"verdict": "reset", "partition": "a", "partitionPrefix": "a"}"#,
