@@ -50,7 +50,7 @@ pub struct Context<'e> {
     effects: Cell<ResponseEffects>,
     note: RefCell<Option<String>>,
     done_at: Cell<Moment>,
-    /// The latency of the request, and of each kilobyte, for each of its tables that has one.
+    /// The latency, and that of each kilobyte, for each distinct latency of the tables of the request.
     latencies: RefCell<Vec<(Lag, Duration)>>,
     /// The client token that the request has taken, and when its request is done: not yet known.
     token: Cell<Option<ClientToken>>,

@@ -101,7 +101,7 @@ impl Source<'_> {
             let mut body = Json::Object(insights.clone());
             body["TableName"] = self.name.into();
             let Some(answer) = self.read("DescribeContributorInsights", &body, "Contributor Insights are") else {
-                // Who may not read those of the table may not read those of its indexes.
+                // A refusal about the table ends the search; one about an index leaves the others.
                 index?;
                 continue;
             };
