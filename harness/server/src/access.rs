@@ -71,6 +71,8 @@ fn read(file: &str) -> std::io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use dynatwin_engine::http::HttpRequest;
+
     use super::*;
     use crate::engine::engine;
     use crate::flags::{Invocation, parse};
@@ -237,6 +239,35 @@ accounts:
         assert_eq!(warnings, expected);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(configure_access(&Flags::of(&[]), &engine), Ok(vec![]));
+    }
+
+    /// The sessions of the file begin at the time of the clock.
+    #[test]
+    fn sessions_of_the_file_begin_at_the_time_of_the_clock() {
+        let path = std::env::temp_dir().join(format!("dynatwin-sessions-{}.json", std::process::id()));
+        let text = r#"{"accounts": {"123456789012": {"users": {"ann": {"sessions": [
+            {"accessKeyId": "ASIAANN", "secretAccessKey": "ann", "sessionToken": "token"}]}}}}}"#;
+        std::fs::write(&path, text).unwrap();
+        let question = br#"{"accessKeyId": "ASIAANN", "action": "dynamodb:GetItem", "resource": "*"}"#;
+        for (start, issued) in [
+            ("settable", "2026-01-01T00:00:00.000Z"),
+            // A clock that runs, so without seconds.
+            ("2030-02-03T04:05:00Z", "2030-02-03T04:05:"),
+        ] {
+            let flags = Flags::of(&["--iam", path.to_str().unwrap(), "--clock", start]);
+            let engine = engine(&flags);
+            configure_access(&flags, &engine).unwrap();
+            let explained = engine.handle(&HttpRequest {
+                method: "POST",
+                target: "/_dynatwin/access/explain",
+                headers: &[("host", "localhost"), ("content-type", "application/json")],
+                body: question,
+            });
+            let text = String::from_utf8_lossy(&explained.body);
+            let issued = format!(r#""aws:TokenIssueTime":"{issued}"#);
+            assert!(text.contains(&issued), "{start}: {text}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

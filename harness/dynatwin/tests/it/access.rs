@@ -319,3 +319,34 @@ async fn sessions_of_principals_end_after_their_duration() {
         assert_eq!(error.code(), Some("ExpiredTokenException"), "{duration:?}");
     }
 }
+
+/// The account of a principal has the tables and items of the account that its ARN names.
+#[tokio::test]
+async fn principals_have_the_tables_of_their_account() {
+    let accounts = ["123456789012", "210987654321"].map(|id| {
+        let principal = format!(r#"{{"policies": [{ALLOW}]}}"#);
+        format!(r#""{id}": {{"users": {{"ann": {principal}}}, "roles": {{"Web": {principal}}}}}"#)
+    });
+    let twin = Twin::builder()
+        .access(&format!(r#"{{"accounts": {{{}}}}}"#, accounts.join(", ")))
+        .build();
+    for (id, key) in [("123456789012", "a"), ("210987654321", "b")] {
+        let root = twin.as_root(id).account();
+        root.table("Items").hash("PK").create().await.unwrap();
+        let put = root.client().put_item().table_name("Items").item("PK", s(key));
+        put.send().await.unwrap();
+    }
+    for (id, key) in [("123456789012", "a"), ("210987654321", "b")] {
+        for principal in [
+            twin.as_root(id),
+            twin.as_user(&format!("arn:aws:iam::{id}:user/ann")),
+            twin.as_role(&format!("arn:aws:iam::{id}:role/Web")),
+        ] {
+            let account = principal.account();
+            assert_eq!(account.tables(), ["Items"], "{principal:?}");
+            let items = account.items("Items").unwrap();
+            let keys: Vec<_> = items.iter().map(|item| &item["PK"]).collect();
+            assert_eq!(keys, [&s(key)], "{principal:?}");
+        }
+    }
+}

@@ -530,6 +530,29 @@ fn an_opening_with_a_failing_operation_is_refused() {
     );
 }
 
+/// A snapshot that is abandoned leaves two segments, and closing the store seals both: a lost end of either is damage.
+#[test]
+fn a_close_after_an_abandoned_snapshot_seals_both_segments() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"1").unwrap();
+    let mut writer = store.begin_snapshot().unwrap().unwrap();
+    writer.start().unwrap();
+    drop(writer);
+    store.append(b"2").unwrap();
+    store.close();
+    drop(store);
+    let (files, segments) = (disk.files(), disk.segments());
+    assert_eq!(segments.len(), 2);
+    for name in &segments {
+        let mut torn = files.clone();
+        torn.get_mut(name).unwrap().pop();
+        let opened = open(&SimDisk::with(torn)).err();
+        assert!(matches!(opened, Some(OpenError::Damaged { .. })), "{name}: {opened:?}");
+    }
+    assert_eq!(open(&disk).unwrap().1, [b"1", b"2"]);
+}
+
 /// The torn end of a segment takes all of the later ones along, and the report counts what is removed of each.
 #[test]
 fn a_cut_counts_what_it_removes_of_all_segments() {
