@@ -192,7 +192,7 @@ fn define(
             report(CopyEvent::Note {
                 text: &format!("{name} already exists; its definition is not changed"),
             });
-            return Ok(());
+            return load::wait_until_created(to, name).map_err(of_table);
         }
         Err(error) if error.code == "ResourceNotFoundException" => {}
         Err(error) => return Err(of_table(error)),

@@ -107,6 +107,7 @@ pub fn load(database: &dyn Database, seed: Seed, existing: Existing, note: &dyn 
             }
             Err(error) if error.code == "ResourceInUseException" && existing == Existing::Fill => {
                 note(&format!("{} already exists; its definition is not changed", table.name));
+                wait_until_created(database, &table.name).map_err(|error| table.refused(&error))?;
             }
             Err(error) if error.code == "ResourceInUseException" && existing == Existing::Skip && own.is_none() => {
                 skipped.insert(table.name.clone());
@@ -148,7 +149,7 @@ impl Table {
 /// support.
 pub(crate) fn create(database: &dyn Database, table: &Table, note: &dyn Fn(&str)) -> Result<(), CallError> {
     send(database, "CreateTable", &Json::Object(table.create.clone()))?;
-    wait_until_active(database, &table.name)?;
+    wait_until_created(database, &table.name)?;
     for (operation, body, what) in settings(table) {
         match send(database, operation, &body) {
             Err(error) if error.is_unknown_operation() => {
@@ -184,10 +185,11 @@ fn settings(table: &Table) -> Vec<(&'static str, Json, &'static str)> {
     requests
 }
 
-fn wait_until_active(database: &dyn Database, table: &str) -> Result<(), CallError> {
+/// Waits until a table is no longer being created. A table that is being updated can be written to.
+pub(crate) fn wait_until_created(database: &dyn Database, table: &str) -> Result<(), CallError> {
     for _ in 0..POLLS {
         let described = send(database, "DescribeTable", &json!({"TableName": table}))?;
-        if described["Table"]["TableStatus"] == "ACTIVE" {
+        if described["Table"]["TableStatus"] != "CREATING" {
             return Ok(());
         }
         database.pause(POLL_INTERVAL);

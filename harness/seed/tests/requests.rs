@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use common::{caller, engine};
-use dynatwin_engine::{Conditions, Engine};
+use dynatwin_engine::{Conditions, Engine, Lag};
 use dynatwin_seed::{
     CallError, CopyEvent, CopyOptions, Database, Existing, InProcess, Loaded, Seed, copy, load, load_engine,
 };
@@ -370,6 +370,55 @@ fn tables_that_exist_are_noted() {
         let loaded = loaded.map(|loaded| loaded.items).map_err(|error| error.line());
         assert_eq!(loaded, expected, "{existing:?}");
         assert_eq!(*noted.lock().unwrap(), notes, "{existing:?}");
+    }
+}
+
+/// A database whose clock advances with each pause.
+struct Waiting<'d>(InProcess<'d>, &'d Engine);
+
+impl Database for Waiting<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        self.0.call(operation, body)
+    }
+
+    fn pause(&self, time: Duration) {
+        self.1.advance(time);
+    }
+}
+
+/// A table that another client is creating is written to once it is active. One that is being updated is active already.
+#[test]
+fn tables_that_are_being_created_are_waited_for() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    create(&from, "Tab", 0..3);
+    let source = InProcess::new(&from, &caller);
+    let slow = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(20)),
+        ..Conditions::CALM
+    };
+    let text = format!(r#"{{"tables": [{TABLE}, "Items": [{{"id": "0"}}, {{"id": "1"}}, {{"id": "2"}}]}}]}}"#);
+    for is_copied in [false, true] {
+        for (is_updated, seconds) in [(false, 20), (true, 0)] {
+            let to = engine(if is_updated { &Conditions::CALM } else { &slow });
+            create(&to, "Tab", 0..0);
+            if is_updated {
+                to.set_conditions(slow).unwrap();
+                let update = json!({"TableName": "Tab", "StreamSpecification": {"StreamEnabled": true,
+                    "StreamViewType": "KEYS_ONLY"}});
+                InProcess::new(&to, &caller).call("UpdateTable", &update).unwrap();
+            }
+            let begin = to.clock().now();
+            let database = Waiting(InProcess::new(&to, &caller), &to);
+            let count = if is_copied {
+                copy(&source, &database, &CopyOptions::default(), &|_| ()).unwrap()
+            } else {
+                let seed = Seed::parse("x.json", text.as_bytes()).unwrap();
+                load(&database, seed, Existing::Fill, &|_| ()).unwrap().items as u64
+            };
+            let context = format!("copied: {is_copied}, updated: {is_updated}");
+            assert_eq!((count, to.items(&caller, "Tab").unwrap().len()), (3, 3), "{context}");
+            assert_eq!(to.clock().now().since(begin), Duration::from_secs(seconds), "{context}");
+        }
     }
 }
 
