@@ -293,6 +293,7 @@ mod tests {
         let properties = format!(
             "{KEY}, TableName: T, BillingMode: PAY_PER_REQUEST, DeletionProtectionEnabled: 'true', TableClass: STANDARD,
              ContributorInsightsSpecification: {{Enabled: false}}, KinesisStreamSpecification: {{StreamArn: x}},
+             ImportSourceSpecification: {{InputFormat: CSV, S3BucketSource: {{S3Bucket: b}}}},
              GlobalSecondaryIndexes: [{{IndexName: i, KeySchema: [{{AttributeName: id, KeyType: HASH}}],
                Projection: {{ProjectionType: ALL}}, ContributorInsightsSpecification: {{Enabled: true}},
                OnDemandThroughput: {{MaxReadRequestUnits: 3}}}}],
@@ -428,6 +429,10 @@ mod tests {
             let stream = format!("KinesisStreamSpecification: {{StreamArn: {stream}}}");
             for (kind, properties) in [
                 (TABLE, format!("{KEY}, {encrypted}, {stream}")),
+                (
+                    TABLE,
+                    format!("{KEY}, {encrypted}, ImportSourceSpecification: {{S3BucketSource: {{S3Bucket: {key}}}}}"),
+                ),
                 (SIMPLE_TABLE, encrypted.clone()),
                 (
                     GLOBAL_TABLE,

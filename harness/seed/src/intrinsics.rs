@@ -12,8 +12,13 @@ const DEPTH: usize = 32;
 const ACCOUNT: &str = "000000000000";
 const REGION: &str = "us-east-1";
 
-/// Members that have no effect here: the ARN of a key is only shown, and destinations are not created.
-const WITHOUT_EFFECT: [&str; 2] = ["KMSMasterKeyId", "KinesisStreamSpecification"];
+/// Members that have no effect here: the ARN of a key is only shown, destinations are not created, and nothing is imported from
+/// Amazon S3.
+const WITHOUT_EFFECT: [&str; 3] = [
+    "KMSMasterKeyId",
+    "KinesisStreamSpecification",
+    "ImportSourceSpecification",
+];
 
 /// The parts of a template that its functions refer to.
 pub(crate) struct Template<'t> {
@@ -582,6 +587,7 @@ Conditions:
             for (member, of) in [
                 ("KMSMasterKeyId", None),
                 ("KinesisStreamSpecification", Some("StreamArn")),
+                ("ImportSourceSpecification", Some("S3BucketSource")),
             ] {
                 let text = match of {
                     Some(inner) => format!("{member}: {{{inner}: {value}}}"),

@@ -214,6 +214,7 @@ pub(crate) const CLOUDFORMATION_TABLE: &[(&str, MemberType)] = &[
     ("ContributorInsightsSpecification", INSIGHTS),
     ("DeletionProtectionEnabled", MemberType::Flag),
     ("GlobalSecondaryIndexes", GLOBAL_INDEXES),
+    ("ImportSourceSpecification", MemberType::Ignored),
     ("KeySchema", KEYS),
     (
         "KinesisStreamSpecification",
