@@ -242,6 +242,9 @@ impl GroupUpdate<'_> {
             tags: Vec::new(),
             ..Definition::clone(&self.shape.definition)
         };
+        for index in &mut definition.globals {
+            index.adjustments = Adjustments::default();
+        }
         self.override_settings(action, &mut definition)?;
         if let Some(encryption) = &mut definition.encryption {
             encryption.key_arn = kms::key_arn_in(self.context, region_of(action), action.kms_master_key_id.as_deref());
