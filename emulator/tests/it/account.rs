@@ -155,6 +155,11 @@ fn an_account_has_a_maximum_number_of_units() {
         ask("CreateTable", &table("two", Some((10, 40_000)), &[("by-pk", 20_000)])),
         too_many("ReadCapacityUnits", 70_000, 20_010)
     );
+    let several = [("by-pk", 10_000), ("again", 10_000)];
+    assert_eq!(
+        ask("CreateTable", &table("two", Some((10, 40_000)), &several)),
+        too_many("ReadCapacityUnits", 70_000, 20_010)
+    );
     assert_eq!(ask("CreateTable", &table("two", Some((10_000, 10)), &[])), "");
     assert_eq!(ask("CreateTable", &table("free", None, &[])), "");
     let units = |name: &str, read: u64, write: u64| json!({"TableName": name, "ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write}});
@@ -374,6 +379,51 @@ fn insights_of_indexes_count_toward_the_hundred_rules() {
             // Two rules each.
             let expected = if number * 3 + at < 50 { "ENABLED" } else { "FAILED" };
             assert_eq!(enable(&table, index), expected, "{table} {index:?}");
+        }
+    }
+}
+
+/// An index has the rules of its own key: two without a sort key, and four with one, whatever the key of its table.
+#[test]
+fn insights_of_an_index_have_the_rules_of_its_key() {
+    let attributes = ["pk", "sk", "g", "h"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |names: [&str; 2], is_sorted: bool| -> Vec<Value> {
+        let kinds = names.into_iter().zip(["HASH", "RANGE"]);
+        let elements = kinds.map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}));
+        elements.take(1 + usize::from(is_sorted)).collect()
+    };
+    // The first table has insights of its own: after those, there is room for this number of indexes.
+    for (table_is_sorted, index_is_sorted, fit) in [(false, true, 24), (true, false, 48)] {
+        let twin = Twin::new(1);
+        twin.engine.set_conditions(busy_for(Duration::from_secs(10))).unwrap();
+        let enable = |table: &str, index: Option<&str>| {
+            let mut request = json!({"TableName": table});
+            if let Some(index) = index {
+                request["IndexName"] = index.into();
+            }
+            let mut change = request.clone();
+            change["ContributorInsightsAction"] = "ENABLE".into();
+            twin.ok("UpdateContributorInsights", &change);
+            twin.engine.advance(Duration::from_mins(10));
+            twin.ok("DescribeContributorInsights", &request)["ContributorInsightsStatus"].clone()
+        };
+        for number in 0..=fit {
+            let table = format!("tab-{number:02}");
+            let (schema, index) = (key(["pk", "sk"], table_is_sorted), key(["g", "h"], index_is_sorted));
+            let used = |name: &Value| schema.iter().chain(&index).any(|each| each["AttributeName"] == *name);
+            let attributes: Vec<_> = attributes.iter().filter(|each| used(&each["AttributeName"])).collect();
+            twin.ok(
+                "CreateTable",
+                &json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+                    "KeySchema": schema, "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": index,
+                        "Projection": {"ProjectionType": "ALL"}}]}),
+            );
+            twin.engine.advance(Duration::from_mins(10));
+            if number == 0 {
+                assert_eq!(enable(&table, None), "ENABLED");
+            }
+            let expected = if number < fit { "ENABLED" } else { "FAILED" };
+            assert_eq!(enable(&table, Some("by-g")), expected, "{table} {table_is_sorted}");
         }
     }
 }
