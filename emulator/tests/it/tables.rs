@@ -1034,8 +1034,17 @@ fn the_table_class_changes_twice_in_thirty_days() {
     let twin = Twin::provisioned();
     twin.engine.set_conditions(Conditions::AWS).unwrap();
     for class in ["STANDARD_INFREQUENT_ACCESS", "STANDARD"] {
-        twin.update(json!({"TableClass": class}));
+        let before = twin.describe()["TableClassSummary"].clone();
+        // During a change the class is the old one, with the time since which it is.
+        assert_eq!(
+            twin.update(json!({"TableClass": class}))["TableClassSummary"],
+            before,
+            "{class}"
+        );
         advance(&twin, 10);
+        let after = &twin.describe()["TableClassSummary"];
+        assert_eq!(after["TableClass"], class);
+        assert!(after["LastUpdateDateTime"].is_number(), "{after}");
     }
     let again = json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"});
     advance(&twin, 30 * 86_400 - 21);
