@@ -173,6 +173,15 @@ fn members_may_be_as_long_as_their_limits() {
             ),
         ),
         (
+            "ExportTableToPointInTime",
+            "s3Prefix",
+            None,
+            Some(1024),
+            Box::new(
+                |length| json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "bucket", "S3Prefix": "ä".repeat(length)}),
+            ),
+        ),
+        (
             "ExecuteStatement",
             "at 'statement'",
             None,

@@ -45,6 +45,9 @@ impl ObjectStore for MemoryStore {
     }
 
     fn report(&self, report: &BulkReport) -> Result<(), Failure> {
+        if report.bucket == "nowhere" {
+            return Err(Failure::no_such_bucket());
+        }
         self.1.lock().unwrap().push(report.clone());
         Ok(())
     }
@@ -725,6 +728,31 @@ fn start_bulk(twin: &Twin, types: &[&str], most: Option<u64>) -> Value {
         body["MaxWriteRequestUnits"] = json!(most);
     }
     twin.ok("StartBulkPutItems", &body)["BulkOperationDescription"].clone()
+}
+
+/// A bulk operation fails if its report cannot be written, also if it has rejected records.
+#[test]
+fn a_bulk_operation_without_its_report_fails() {
+    for (kind, failed) in [("S", 0), ("N", 3)] {
+        let (twin, _) = with_object_store();
+        export(&twin, json!({}));
+        let mut copy = table("copy");
+        copy["AttributeDefinitions"] = json!([{"AttributeName": "pk", "AttributeType": kind}]);
+        twin.ok("CreateTable", &copy);
+        let started = twin.ok(
+            "StartBulkPutItems",
+            &json!({"TableName": "copy", "InputS3Configuration": {"S3Bucket": "shelf", "InputFormat": "DYNAMODB_JSON"},
+                "OutputS3Configuration": {"S3Bucket": "nowhere", "OutputType": ["ERROR"]}}),
+        );
+        let arn = &started["BulkOperationDescription"]["BulkOperationArn"];
+        let described = twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}));
+        let described = &described["BulkOperationDescription"];
+        assert_eq!(described["BulkOperationStatus"], "FAILED", "{described}");
+        assert_eq!(described["FailureCode"], "S3NoSuchBucket", "{described}");
+        assert_eq!(described["FailedItemCount"], failed, "{described}");
+        let listed = twin.ok("ListBulkOperations", &json!({}));
+        assert_eq!(listed["BulkOperationsSummaryList"][0]["BulkOperationStatus"], "FAILED");
+    }
 }
 
 /// A transfer takes the time of its own table's conditions.
