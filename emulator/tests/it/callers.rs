@@ -286,3 +286,26 @@ fn an_arn_names_the_table_of_its_own_region_and_account() {
         }
     }
 }
+
+/// Random decisions about a table are the same with and without tables of other accounts and regions.
+#[test]
+fn a_new_table_does_not_depend_on_those_of_others() {
+    let me = caller("test", "us-east-1");
+    let id = |others: &[(&str, &str)]| {
+        let engine = engine(false);
+        for (access_key, region) in others {
+            create(&engine, &caller(access_key, region));
+        }
+        create(&engine, &me);
+        let (_, described) = send(&engine, &me, "DescribeTable", json!({"TableName": "tab"}));
+        described["Table"]["TableId"].as_str().unwrap().to_owned()
+    };
+    let alone = id(&[]);
+    for others in [
+        &[("other", "us-east-1")][..],
+        &[("test", "eu-west-1")],
+        &[("one", "us-east-1"), ("two", "eu-west-1"), ("three", "us-east-1")],
+    ] {
+        assert_eq!(id(others), alone, "{others:?}");
+    }
+}

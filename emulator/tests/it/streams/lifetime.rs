@@ -129,6 +129,27 @@ fn each_stream_of_a_table_has_a_label() {
     assert_eq!(listed, arns);
 }
 
+/// A new stream of a table does not have the tags of the one before, which keeps them.
+#[test]
+fn each_stream_of_a_table_has_its_own_tags() {
+    let twin = with_stream();
+    let tags = |stream: &str| twin.ok("ListTagsOfResource", &json!({"ResourceArn": stream}))["Tags"].clone();
+    let tag = |stream: &str, value: &str| {
+        let tags = json!([{"Key": "number", "Value": value}]);
+        let (status, answer) = twin.send("TagResource", &json!({"ResourceArn": stream, "Tags": tags}));
+        assert_eq!(status, 200, "{answer}");
+        tags
+    };
+    let first = latest(&twin);
+    let of_first = tag(&first, "one");
+    assert_eq!(switch(&twin, None).0, 200);
+    assert_eq!(switch(&twin, Some("KEYS_ONLY")).0, 200);
+    let second = latest(&twin);
+    assert_eq!((tags(&first), tags(&second)), (of_first.clone(), json!([])));
+    let of_second = tag(&second, "two");
+    assert_eq!((tags(&first), tags(&second)), (of_first, of_second));
+}
+
 #[test]
 fn a_deleted_table_leaves_its_stream() {
     let twin = with_stream();
