@@ -398,6 +398,19 @@ mod tests {
     }
 
     #[test]
+    fn a_dump_has_a_maximum_length() {
+        let name = "n".repeat(1021);
+        let printed = |count: usize| names(&vec![Name::new(&name); count]);
+        // Each name takes 1023 bytes with the comma before it.
+        let whole = printed(256);
+        assert_eq!((whole.len(), whole.ends_with("n]")), (256 * 1023, true));
+        for count in [257, 300, 3000] {
+            let cut = printed(count);
+            assert!((MOST_BYTES..=MOST_BYTES + 1023).contains(&cut.len()), "{}", cut.len());
+        }
+    }
+
+    #[test]
     fn actions_are_printed_with_all_members() {
         let rest = r##""TableName":"tab","ConditionExpression":"c","ExpressionAttributeNames":{"#n":"n","#m":"m"},"ExpressionAttributeValues":{":v":{"S":"x"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD""##;
         let body = format!(

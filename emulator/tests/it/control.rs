@@ -611,10 +611,16 @@ fn a_caller_sees_what_it_has_done_in_one_region() {
 fn a_request_about_an_index_shows_that_index() {
     let engine = Engine::new(settings(1));
     engine.dispatch(&me(), "CreateTable", CREATE);
-    let second = br#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"again","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}}]}"#;
-    assert_eq!(engine.dispatch(&me(), "UpdateTable", second).status, 200);
+    // The last name is the beginning of the first.
+    for index in ["again", "by-"] {
+        let more = r#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"NAME","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}}]}"#;
+        let more = more.replace("NAME", index);
+        assert_eq!(engine.dispatch(&me(), "UpdateTable", more.as_bytes()).status, 200);
+    }
     for (index, method, control, body) in [
+        ("by-", "PUT", "lag", "3"),
         ("by-g", "POST", "pause", ""),
+        ("by-", "POST", "pause", ""),
         ("again", "PUT", "lag", "5"),
         ("again", "POST", "pause", ""),
         ("by-g", "POST", "resume", ""),
