@@ -50,6 +50,33 @@ fn operations_find_a_new_table_at_different_moments() {
     }
 }
 
+/// Backups are enabled three seconds after a table is active.
+#[test]
+fn backups_of_a_new_table_are_enabled_at_a_moment() {
+    let twin = Twin::new(1);
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(5)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.ok(
+        "CreateTable",
+        &definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    let backup = json!({"TableName": "tab", "BackupName": "backup"});
+    for (micros, status, expect) in [(7_999_999, "DISABLED", 400), (8_000_000, "ENABLED", 200)] {
+        let moment = Moment::START.plus(Duration::from_micros(micros));
+        twin.engine.clock().set(moment);
+        let described = twin.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+        assert_eq!(
+            described["ContinuousBackupsDescription"]["ContinuousBackupsStatus"],
+            status
+        );
+        assert_eq!(twin.send("CreateBackup", &backup).0, expect, "{status}");
+    }
+}
+
 /// Each request finds the table until the moment at which its deletion ends, and not from then on. Each on a table of its
 /// own, since a request removes a table whose deletion has ended.
 #[test]

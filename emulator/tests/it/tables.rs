@@ -486,6 +486,85 @@ fn an_index_that_is_being_deleted_has_the_counts_of_its_entries() {
     assert_eq!(counts(), expect);
 }
 
+/// A twin with a provisioned table and an index, whose changes take multiples of this time.
+fn provisioned_with_lag(seconds: u64) -> Twin {
+    let twin = Twin::provisioned();
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(seconds)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin
+}
+
+/// A new index can be changed and deleted, and the units of its table changed, from the end of its allocation.
+#[test]
+fn an_index_is_allocated_until_a_moment() {
+    let throughput = json!({"IndexName": "new", "ProvisionedThroughput": units(3, 3)});
+    for (request, refusal) in [
+        (
+            update(json!({"GlobalSecondaryIndexUpdates": [{"Update": throughput}]})),
+            "Index is being created but is not backfilling yet.  Table: tab Index: new",
+        ),
+        (
+            delete_index("new"),
+            "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: tab Index: new",
+        ),
+        (
+            update(json!({"ProvisionedThroughput": units(6, 6)})),
+            "Can't change table IOPS when an index is being created. Table: tab Indexes: [new]",
+        ),
+    ] {
+        let twin = provisioned_with_lag(10);
+        let new = json!({"ProvisionedThroughput": units(2, 2)});
+        twin.ok("UpdateTable", &create_index("new", new));
+        twin.engine.advance(Duration::from_millis(59_999));
+        let in_use = "ResourceInUseException: Attempt to change a resource which is still in use";
+        assert_eq!(twin.error("UpdateTable", &request), format!("{in_use}: {refusal}"));
+        twin.engine.advance(Duration::from_millis(1));
+        twin.ok("UpdateTable", &request);
+    }
+}
+
+/// While the class of a table changes, its global indexes are updating for the first quarter of the time.
+#[test]
+fn indexes_are_updating_when_the_class_begins_to_change() {
+    let twin = provisioned_with_lag(8);
+    twin.update(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}));
+    for (millis, table, index) in [
+        (1499, "UPDATING", "UPDATING"),
+        (1, "UPDATING", "ACTIVE"),
+        (4499, "UPDATING", "ACTIVE"),
+        (1, "ACTIVE", "ACTIVE"),
+    ] {
+        twin.engine.advance(Duration::from_millis(millis));
+        let described = twin.describe();
+        let index_status = &described["GlobalSecondaryIndexes"][0]["IndexStatus"];
+        assert_eq!(
+            (&described["TableStatus"], index_status),
+            (&json!(table), &json!(index))
+        );
+    }
+}
+
+#[test]
+fn a_table_can_be_deleted_from_the_end_of_a_change_of_its_policy() {
+    let twin = provisioned_with_lag(10);
+    let statement = json!([{"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::111122223333:role/r"},
+        "Action": "dynamodb:GetItem", "Resource": ARN}]);
+    let policy = json!({"Version": "2012-10-17", "Statement": statement}).to_string();
+    twin.ok("PutResourcePolicy", &json!({"ResourceArn": ARN, "Policy": policy}));
+    twin.engine.advance(Duration::from_millis(3299));
+    let refusal = twin.error("DeleteTable", &json!({"TableName": "tab"}));
+    assert!(
+        refusal.ends_with("Table: tab has a pending resource-based policy update."),
+        "{refusal}"
+    );
+    twin.engine.advance(Duration::from_millis(1));
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+}
+
 #[test]
 fn an_index_is_created_and_deleted_over_time() {
     let twin = slow_twin();
