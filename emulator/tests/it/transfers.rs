@@ -730,6 +730,29 @@ fn start_bulk(twin: &Twin, types: &[&str], most: Option<u64>) -> Value {
     twin.ok("StartBulkPutItems", &body)["BulkOperationDescription"].clone()
 }
 
+/// A cancelled bulk operation ends when it would have been complete.
+#[test]
+fn a_cancelled_bulk_operation_ends_at_a_moment() {
+    let (twin, _) = with_object_store();
+    export(&twin, json!({}));
+    twin.ok("CreateTable", &table("copy"));
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_secs(1)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let of = json!({"BulkOperationArn": start_bulk(&twin, &["ERROR"], None)["BulkOperationArn"]});
+    let status = || twin.ok("DescribeBulkOperation", &of)["BulkOperationDescription"]["BulkOperationStatus"].clone();
+    twin.engine.advance(Duration::from_secs(10));
+    assert_eq!(status(), "IN_PROGRESS");
+    assert_eq!(twin.ok("CancelBulkOperation", &of)["BulkOperationStatus"], "CANCELLING");
+    twin.engine.advance(Duration::from_millis(39_999));
+    assert_eq!(status(), "CANCELLING");
+    twin.engine.advance(Duration::from_millis(1));
+    assert_eq!(status(), "CANCELLED");
+}
+
 /// A bulk operation fails if its report cannot be written, also if it has rejected records.
 #[test]
 fn a_bulk_operation_without_its_report_fails() {
