@@ -558,6 +558,41 @@ fn explained(twin: &Twin, action: &str) -> (bool, Value, Vec<String>) {
     (evaluation["allowed"] == true, decided, statements.map(short).collect())
 }
 
+/// An explained session has all of its tags, and a condition key all of its values.
+#[test]
+fn an_explanation_has_all_tags_and_values() {
+    let twin = twin(&everything());
+    let allows = |condition: Value, tags: Value, keys: Value| {
+        let statement =
+            json!({"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*", "Condition": condition});
+        let policy = json!({"Version": "2012-10-17", "Statement": statement});
+        let session = json!({"name": "s1", "federated": true, "tags": tags, "policies": policy});
+        let question = json!({"principal": USER, "session": session, "keys": keys,
+            "action": "dynamodb:GetItem", "resource": "*"});
+        twin.control("POST", "access/explain", &question)["allowed"] == true
+    };
+    let tagged = json!({"StringEquals": {"aws:PrincipalTag/team": "blue", "aws:PrincipalTag/level": "2"}});
+    for (tags, allowed) in [
+        (json!({"team": "blue", "level": "2"}), true),
+        (json!({"level": "2", "team": "blue"}), true),
+        (json!({"team": "blue", "level": "3"}), false),
+        (json!({"team": "blue"}), false),
+        (json!({"level": "2"}), false),
+    ] {
+        assert_eq!(allows(tagged.clone(), tags.clone(), json!({})), allowed, "{tags}");
+    }
+    let valued = json!({"ForAllValues:StringEquals": {"dynamodb:Attributes": ["a", "c"]}});
+    for (values, allowed) in [
+        (json!(["a"]), true),
+        (json!(["c", "a"]), true),
+        (json!(["a", "b"]), false),
+        (json!(["b", "a"]), false),
+    ] {
+        let keys = json!({"dynamodb:Attributes": values});
+        assert_eq!(allows(valued.clone(), json!({}), keys.clone()), allowed, "{keys}");
+    }
+}
+
 /// Questions without an answer.
 #[test]
 fn unclear_questions_are_refused() {
