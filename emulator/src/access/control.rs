@@ -501,6 +501,29 @@ mod tests {
         }
     }
 
+    /// A session with the access key of an earlier one takes its place.
+    #[test]
+    fn a_session_is_added_again_with_other_credentials() {
+        let control = control();
+        let add = |name: &str| {
+            let role = "arn:aws:iam::123456789012:role/Reader";
+            let session = format!(
+                r#"{{"role": "{role}", "name": "{name}", "accessKeyId": "ASIAONE", "secretAccessKey": "s", "sessionToken": "token of {name}"}}"#
+            );
+            control
+                .add_session(&Node::parse(&session, 4).unwrap(), Moment::START)
+                .unwrap();
+        };
+        let invalid = "The security token included in the request is invalid";
+        let caller = |token: &str| arn(&control, "ASIAONE", Some(token), Moment::START);
+        for (name, other) in [("first", "second"), ("second", "first"), ("first", "second")] {
+            add(name);
+            let session = format!("arn:aws:sts::123456789012:assumed-role/Reader/{name}");
+            assert_eq!(caller(&format!("token of {name}")), session);
+            assert_eq!(caller(&format!("token of {other}")), invalid);
+        }
+    }
+
     #[test]
     fn the_session_that_expires_first_makes_room() {
         let control = control();

@@ -1118,6 +1118,74 @@ mod tests {
         assert_eq!(statements, [2, 4]);
     }
 
+    /// Every account has managed policies, which are named by their ARNs, and access keys, of which none is in two accounts.
+    #[test]
+    fn accounts_are_read_one_after_another() {
+        let policy = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}}"#;
+        let account = |id: &str, key: &str| {
+            format!(
+                r#""{id}": {{"managedPolicies": {{"Read": {policy}}}, "users": {{"ann": {{
+                    "policies": ["arn:aws:iam::{id}:policy/Read"],
+                    "accessKeys": [{{"accessKeyId": "{key}", "secretAccessKey": "s"}}]}}}}}}"#
+            )
+        };
+        let ids = ["111111111111", "222222222222", "333333333333"];
+        let configuration = |keys: [&str; 3]| {
+            let accounts = [0, 1, 2].map(|at| account(ids[at], keys[at]));
+            read(&format!(r#"{{"accounts": {{{}}}}}"#, accounts.join(", ")))
+        };
+        let directory = configuration(["K1", "K2", "K3"]).unwrap();
+        for (id, key) in ids.iter().zip(["K1", "K2", "K3"]) {
+            let principal = &directory.credential(key).unwrap().principal;
+            let arns: Vec<_> = principal.identity.iter().map(|attached| attached.arn.clone()).collect();
+            assert_eq!(principal.arn(), format!("arn:aws:iam::{id}:user/ann"));
+            assert_eq!(arns, [Some(format!("arn:aws:iam::{id}:policy/Read"))]);
+        }
+        for (keys, account) in [
+            (["K1", "K1", "K2"], "222222222222"),
+            (["K1", "K2", "K1"], "333333333333"),
+            (["K1", "K2", "K2"], "333333333333"),
+        ] {
+            let key = keys[2].to_owned();
+            let key = if account == "222222222222" {
+                "K1".to_owned()
+            } else {
+                key
+            };
+            assert_eq!(
+                configuration(keys).unwrap_err(),
+                format!("accounts.{account}: the access key {key} occurs twice."),
+                "{keys:?}"
+            );
+        }
+    }
+
+    /// Whether a condition key has one value or a list of them depends on its type, however many values it is given.
+    #[test]
+    fn condition_keys_have_the_form_of_their_type() {
+        use super::super::keys::KeyValue;
+        let one = |value: &str| Some(KeyValue::One(value.to_owned()));
+        let many = |values: &[&str]| Some(KeyValue::Many(values.iter().map(|value| (*value).to_owned()).collect()));
+        for (key, value, expect) in [
+            ("aws:FederatedProvider", r#""a""#, one("a")),
+            ("aws:FederatedProvider", r#"["a"]"#, one("a")),
+            ("aws:TagKeys", r#""a""#, many(&["a"])),
+            ("aws:TagKeys", r#"["a"]"#, many(&["a"])),
+            ("aws:TagKeys", r#"["b", "a"]"#, many(&["b", "a"])),
+            ("aws:tagkeys", r#""a""#, many(&["a"])),
+            ("aws:TagKeys", "[]", None),
+        ] {
+            let session = format!(
+                r#"{{"accessKeyId": "K", "secretAccessKey": "s", "sessionToken": "t", "keys": {{"{key}": {value}}}}}"#
+            );
+            let json =
+                format!(r#"{{"accounts": {{"123456789012": {{"users": {{"a": {{"sessions": [{session}]}}}}}}}}}}"#);
+            let directory = read(&json).unwrap();
+            let session = directory.credential("K").unwrap().session.clone().unwrap();
+            assert_eq!(session.keys.get(key).cloned(), expect, "{key} {value}");
+        }
+    }
+
     /// Unique ids of users and roles begin as those of AWS do.
     #[test]
     fn unique_ids_begin_with_their_kind() {
@@ -1128,6 +1196,24 @@ mod tests {
                 .principal(&format!("arn:aws:iam::123456789012:{name}"))
                 .unwrap();
             assert!(principal.id.starts_with(expect), "{name}: {}", principal.id);
+        }
+    }
+
+    /// No two users and roles have the same unique id, whatever is equal of account, path and name.
+    #[test]
+    fn unique_ids_are_different() {
+        let account =
+            r#"{"users": {"a": {}, "b": {}, "c": {"path": "/team/"}}, "roles": {"a": {}, "c": {"path": "/team/"}}}"#;
+        let json = format!(r#"{{"accounts": {{"111111111111": {account}, "222222222222": {account}}}}}"#);
+        let directory = read(&json).unwrap();
+        let principals: Vec<_> = directory
+            .accounts()
+            .flat_map(|(_, account)| &account.principals)
+            .collect();
+        assert_eq!(principals.len(), 10);
+        for (at, principal) in principals.iter().enumerate() {
+            let same = principals[..at].iter().find(|other| other.id == principal.id);
+            assert!(same.is_none(), "{} and {same:?}", principal.arn());
         }
     }
 
