@@ -528,6 +528,31 @@ mod tests {
                 r#"{"StringEquals": {"dynamodb:LeadingKey": "a"}}"#,
                 &["UnknownAction", "UnknownConditionKey"],
             ),
+            // Neither actions nor condition keys are case-sensitive.
+            (
+                "Allow",
+                r#"["dynamodb:getitem", "DynamoDB:PUT*"]"#,
+                r#"{"StringEquals": {"dynamodb:enclosingoperation": "TransactWriteItems"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:getitem", "dynamodb:scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LEADINGKEYS": "a"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:UpdateItem""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:attributes": "a"}}"#,
+                &["ReturnValuesLeakAttributes"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:UpdateItem""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}, "StringEquals": {"dynamodb:returnvalues": "NONE"}}"#,
+                &[],
+            ),
         ] {
             assert_eq!(with(effect, action, condition), expect, "{effect} {action} {condition}");
         }
