@@ -179,7 +179,7 @@ fn keys_of_sessions() {
         }
         keys(&question)
     };
-    let federated = json!({"name": "visitor", "federated": true, "tags": {"LEVEL": "2"}});
+    let federated = json!({"name": "visitor", "federated": true, "tags": {"LEVEL": "2", "area": "north"}});
     let mfa = json!({"keys": {"aws:MultiFactorAuthPresent": "true", "aws:MultiFactorAuthAge": "60"}});
     let web =
         json!({"name": "app", "keys": {"www.amazon.com:user_id": "u1", "aws:FederatedProvider": "www.amazon.com"}});
@@ -198,6 +198,7 @@ fn keys_of_sessions() {
             action(user, federated),
             json!({"aws:PrincipalArn": FEDERATED, "aws:PrincipalType": "FederatedUser", "aws:userid": "123456789012:visitor",
                 "aws:username": null, "aws:PrincipalTag/team": "blue", "aws:PrincipalTag/LEVEL": "2", "aws:PrincipalTag/level": null,
+                "aws:PrincipalTag/area": "north",
                 "aws:MultiFactorAuthPresent": "false"}),
         ),
         (

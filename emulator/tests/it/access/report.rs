@@ -757,6 +757,33 @@ fn an_explanation_numbers_the_statements_from_one() {
     }
 }
 
+/// A question about a request is about the tables of its region.
+#[test]
+fn a_request_is_explained_in_its_region() {
+    let twin = twin(&everything());
+    let there = Caller {
+        access_key: "ROOT".into(),
+        region: "eu-west-1".into(),
+    };
+    let create = json!({"TableName": "There", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    let created = twin
+        .engine
+        .dispatch(&there, "CreateTable", create.to_string().as_bytes());
+    assert_eq!(created.status, 200);
+    for (region, table) in [(REGION, "Tab"), ("eu-west-1", "There")] {
+        let question = json!({"principal": USER, "region": region, "operation": "GetItem",
+            "request": {"TableName": table, "Key": key("a")}});
+        let explained = twin.control("POST", "access/explain", &question);
+        let evaluation = &explained["evaluations"][0];
+        let arn = format!("arn:aws:dynamodb:{region}:{ACCOUNT}:table/{table}");
+        assert_eq!(evaluation["resource"], arn, "{explained:#}");
+        assert_eq!(evaluation["keys"]["aws:RequestedRegion"], region, "{explained:#}");
+        assert_eq!(explained["allowed"], true, "{explained:#}");
+    }
+}
+
 /// The policies of the session in a question are one document or a list. A federated session without any may do nothing.
 #[test]
 fn an_explained_session_has_its_policies() {

@@ -95,6 +95,7 @@ fn requests() -> Vec<(&'static str, Value, &'static str)> {
             json!({"Statements": [statement(DELETE)]}),
             "LFAV",
         ),
+        ("ExecuteTransaction", transaction(INSERT), "LFAE"),
         ("ExecuteTransaction", transaction(UPDATE), "LFAVE"),
         ("ExecuteTransaction", transaction(DELETE), "LFAVE"),
         ("ExecuteTransaction", transaction(exists), "LFAE?ST"),

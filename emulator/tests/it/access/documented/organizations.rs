@@ -76,6 +76,19 @@ fn organizations() {
             YES,
         ),
         (json!({"serviceControlPolicies": [[full], []]}), "ANN", "Scan", no_scp),
+        // An account may have several paths, of which one is enough.
+        (
+            json!({"resourceControlPolicies": [within], "organization": {"id": "o-1", "paths": ["o-1/r-1/ou-2/", "o-1/r-1/ou-1/"]}}),
+            "ANN",
+            "Scan",
+            YES,
+        ),
+        (
+            json!({"resourceControlPolicies": [within], "organization": {"id": "o-1", "paths": ["o-1/r-1/ou-2/", "o-1/r-1/ou-3/"]}}),
+            "ANN",
+            "Scan",
+            rcp,
+        ),
         (json!({"resourceControlPolicies": [tls]}), "ANN", "Scan", YES),
         (json!({"resourceControlPolicies": [organization]}), "ANN", "Scan", rcp),
         (json!({"resourceControlPolicies": [organization]}), "ROOT", "Scan", rcp),

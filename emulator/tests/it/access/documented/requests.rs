@@ -192,6 +192,37 @@ fn multi_attribute_partition_keys() {
     }
 }
 
+/// Each of up to four attributes of a partition key has a condition key of its own.
+#[test]
+fn partition_keys_of_four_attributes() {
+    let names = ["tenant", "continent", "country", "city"];
+    let attributes = names.iter().chain(&["id"]);
+    let attributes: Vec<Value> = attributes
+        .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
+        .collect();
+    let schema = names.map(|name| json!({"AttributeName": name, "KeyType": "HASH"}));
+    let body = json!({"TableName": "Multi", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "GlobalSecondaryIndexes": [{"IndexName": "Places", "Projection": {"ProjectionType": "ALL"}, "KeySchema": schema}]});
+    let condition = names.map(|name| format!("{name} = :{name}")).join(" AND ");
+    let values: serde_json::Map<String, Value> = names
+        .iter()
+        .map(|name| (format!(":{name}"), json!({"S": format!("of {name}")})))
+        .collect();
+    let request = json!({"TableName": "Multi", "IndexName": "Places", "KeyConditionExpression": condition,
+        "ExpressionAttributeValues": values});
+    let places = ["First", "Second", "Third", "Fourth"];
+    for (place, own) in places.iter().zip(names) {
+        for name in names {
+            let key = format!("dynamodb:{place}PartitionKeyValues");
+            let world = World::new(&only("ForAnyValue:StringEquals", &key, json!([format!("of {name}")])));
+            world.twin.call("ROOT", "CreateTable", &body);
+            let expect = if name == own { YES } else { NO };
+            world.check("ANN", &[("Query", request.clone(), expect)]);
+        }
+    }
+}
+
 /// Calls that need further actions, each of which is missing once.
 #[test]
 fn actions_that_a_call_needs_besides_its_own() {
