@@ -362,6 +362,10 @@ mod tests {
             Some(Units::whole(2)),
             "what is there goes on"
         );
+        journal.clear();
+        put(&journal, "new", "k");
+        let spent = journal.spent(&caller());
+        assert_eq!(spent.len(), 1, "there is room again");
     }
 
     #[test]

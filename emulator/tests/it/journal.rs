@@ -40,6 +40,44 @@ fn get(twin: &Twin, key: &str) {
     twin.ok("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
 }
 
+/// What a write spends on each of several global indexes is counted there, and what it spends on local ones for the table.
+#[test]
+fn a_write_is_counted_for_every_index_of_its_kind() {
+    let twin = Twin::new(1);
+    twin.engine.watch(true);
+    let (names, indexed) = (["pk", "sk", "a", "b", "c"], ["a", "b", "c"]);
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let index =
+        |name: &str, key: Value| json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+    let create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("pk", "sk"),
+        "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+        "LocalSecondaryIndexes": indexed.map(|name| index(&format!("local-{name}"), key("pk", name))),
+        "GlobalSecondaryIndexes": indexed.map(|name| index(&format!("by-{name}"), key(name, "pk")))});
+    twin.ok("CreateTable", &create);
+    for (attributes, in_table, in_indexes) in [
+        (&[][..], 1.0, &[][..]),
+        (&["a"], 3.0, &[("by-a", 1.0)]),
+        (&["a", "b"], 6.0, &[("by-a", 2.0), ("by-b", 1.0)]),
+        (&["a", "b", "c"], 10.0, &[("by-a", 3.0), ("by-b", 2.0), ("by-c", 1.0)]),
+    ] {
+        let mut item = json!({"pk": {"S": "p"}, "sk": {"S": format!("s{}", attributes.concat())}});
+        for name in attributes {
+            item[name] = json!({"S": "x"});
+        }
+        let put = json!({"TableName": "tab", "Item": item, "ReturnConsumedCapacity": "INDEXES"});
+        let capacity = twin.ok("PutItem", &put)["ConsumedCapacity"].clone();
+        assert_eq!(capacity["CapacityUnits"], json!(1.0 + 2.0 * attributes.len() as f64));
+        let spent = twin.engine.spent(&twin.caller);
+        let found: Vec<_> = spent
+            .iter()
+            .map(|spent| (spent.index.as_deref(), spent.write.as_f64()))
+            .collect();
+        let of_indexes = in_indexes.iter().map(|(index, units)| (Some(*index), *units));
+        let expect: Vec<_> = std::iter::once((None, in_table)).chain(of_indexes).collect();
+        assert_eq!(found, expect, "{attributes:?}");
+    }
+}
+
 /// A transaction that a table and its index refuse is throttled in both, and in no other table.
 #[test]
 fn a_throttled_transaction_counts_where_it_is_refused() {
@@ -721,8 +759,11 @@ fn server_errors_are_counted_as_system_errors() {
     twin.engine
         .add_fault(Rule::new(Verdict::InternalServerError).operation("ListTables"))
         .unwrap();
-    twin.send("ListTables", &json!({}));
-    assert!(metrics(&twin).contains(&"SystemErrors{Operation=ListTables} 1".to_owned()));
+    for count in 1..=3 {
+        twin.send("ListTables", &json!({}));
+        let errors = format!("SystemErrors{{Operation=ListTables}} {count}");
+        assert!(metrics(&twin).contains(&errors), "{errors}: {:?}", metrics(&twin));
+    }
 }
 
 /// A server error of a request over several tables counts for each of them, once.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::common::{Twin, create_table_with_ttl};
 use dynatwin_engine::faults::{Rule, Verdict};
+use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::monitoring::Datapoint;
 use dynatwin_engine::{Caller, Conditions, Lag, Latency, Moment};
 use serde_json::{Value, json};
@@ -43,6 +44,43 @@ fn took(twin: &Twin, operation: &str, body: &Value) -> Duration {
 
 fn put(key: &str, bytes: usize) -> Value {
     json!({"TableName": "tab", "Item": {"pk": {"S": key}, "text": {"S": "x".repeat(bytes)}}})
+}
+
+/// A minute has the number, the sum and the extremes of its measurements, whichever comes first.
+#[test]
+fn a_minute_has_the_extremes_of_its_measurements() {
+    for order in [[1, 2, 6], [6, 2, 1], [2, 6, 1], [2, 1, 6]] {
+        let twin = twin(7, CLASSES);
+        twin.engine.watch(true);
+        for seconds in order {
+            let latency = Latency {
+                write: Lag::Fixed(Duration::from_secs(seconds)),
+                per_kilobyte: Duration::ZERO,
+                ..CLASSES
+            };
+            let conditions = Conditions {
+                latency: Some(latency),
+                ..Conditions::CALM
+            };
+            twin.engine.set_conditions(conditions).unwrap();
+            twin.ok("PutItem", &put("a", 0));
+        }
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target: "/_dynatwin/metrics/minutes",
+            headers: &[("host", "here")],
+            body: b"",
+        });
+        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+        let mut points = answer[0]["datapoints"].as_array().unwrap().iter();
+        let point = points
+            .find(|point| point["name"] == "SuccessfulRequestLatency")
+            .unwrap();
+        let expect = json!({"sampleCount": 3, "sum": 9000, "average": 3000, "minimum": 1000, "maximum": 6000});
+        for (member, expect) in expect.as_object().unwrap() {
+            assert_eq!(point[member], *expect, "{member} of {point} after {order:?}");
+        }
+    }
 }
 
 #[test]
