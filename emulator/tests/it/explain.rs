@@ -362,6 +362,32 @@ fn explanations_count_read_and_discarded_items() {
 }
 
 /// A global index is suggested for a filter that discards items and fits no key.
+/// No index is suggested to one of several reads of a request: the answer does not show which of them found its items.
+#[test]
+fn no_index_is_suggested_for_a_filter_of_several_reads() {
+    let twin = watched();
+    for (customers, entries, suggested) in [("'c1'", 1, true), ("'c1', 'c2'", 2, false)] {
+        let statement = format!("SELECT * FROM Orders WHERE customer IN [{customers}] AND note = 'y'");
+        twin.ok("ExecuteStatement", &json!({"Statement": statement}));
+        let explained = explained(&twin);
+        let sentences: Vec<String> = explained["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["sentences"].to_string())
+            .collect();
+        assert_eq!(sentences.len(), entries, "{statement}");
+        for sentences in sentences {
+            assert!(
+                sentences.contains("The filter tests customer, note after the items were read."),
+                "{statement}: {sentences}"
+            );
+            let hint = "No key of the table or of an index begins with an attribute";
+            assert_eq!(sentences.contains(hint), suggested, "{statement}: {sentences}");
+        }
+    }
+}
+
 #[test]
 fn an_index_is_suggested_for_a_filter_that_discards_items() {
     let twin = watched();
