@@ -511,6 +511,8 @@ fn controls_accept_what_is_exactly_at_their_limits() {
             false,
         ),
         ("PUT", "conditions", json!({"streamBytes": 1}), true),
+        ("PUT", "conditions", json!({"streamShards": 1024}), true),
+        ("PUT", "conditions", json!({"streamShards": 1025}), false),
         ("PUT", "conditions", json!({"streamBytes": 0}), false),
         ("PUT", "conditions", json!({"throttles": 1}), true),
         ("PUT", "conditions", json!({"throttles": 1.01}), false),

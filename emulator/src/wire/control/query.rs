@@ -120,6 +120,36 @@ mod tests {
         }
     }
 
+    /// A parameter without a value has its default, or none.
+    #[test]
+    fn an_empty_parameter_is_absent() {
+        let sent = ["limit", "after", "bodies"].map(|name| (name.to_owned(), String::new()));
+        let declared = [
+            Parameter::new("after"),
+            Parameter::new("bodies"),
+            Parameter::number("limit", 100, 1000),
+        ];
+        let query = Query::of(&sent, &declared).unwrap();
+        assert_eq!((query.limit(), query.flag("bodies")), (Ok(100), Ok(false)));
+        assert_eq!((query.whole("after"), query.text("after")), (Ok(None), None));
+    }
+
+    #[test]
+    fn a_limit_is_at_least_one() {
+        let declared = [Parameter::number("limit", 100, 1000)];
+        for (limit, accepted) in [
+            ("0", false),
+            ("1", true),
+            ("1000", true),
+            ("1001", false),
+            ("-1", false),
+        ] {
+            let sent = [("limit".to_owned(), limit.to_owned())];
+            let query = Query::of(&sent, &declared).unwrap();
+            assert_eq!(query.limit().is_ok(), accepted, "{limit}");
+        }
+    }
+
     /// Of a parameter sent several times the last counts.
     #[test]
     fn a_parameter_may_be_sent_twice() {

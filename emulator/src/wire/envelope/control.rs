@@ -159,6 +159,7 @@ fn is_foreign(request: &HttpRequest<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compression::compress;
     use super::*;
 
     fn requested(target: &'static str, headers: &[(&str, &str)], body: &'static [u8]) -> ControlCall<'static> {
@@ -276,6 +277,18 @@ mod tests {
             let call = requested("/_dynatwin/", &[json], body);
             let found = call.body.as_ref().err().map_or(0, ControlError::status);
             assert_eq!(found, status, "{length}");
+        }
+        // The limit is that of the body itself, however small it is on the way.
+        for (length, status) in [(4096, 0), (limits::CONTROL_BODY, 0), (limits::CONTROL_BODY + 1, 413)] {
+            let mut body = vec![b' '; length];
+            compress(&mut body, Some(b"gzip"));
+            let headers = [json, ("content-encoding", "gzip")];
+            let call = requested("/_dynatwin/", &headers, Box::leak(body.into_boxed_slice()));
+            let found = call.body.as_ref().err().map_or(0, ControlError::status);
+            assert_eq!(found, status, "{length}");
+            if let Ok(ControlBody::Json(sent)) = &call.body {
+                assert_eq!(sent.len(), length);
+            }
         }
         let broken = requested("/_dynatwin/", &[json, ("content-encoding", "gzip")], b"{}");
         assert_eq!(broken.body.unwrap_err().status(), 400);

@@ -250,6 +250,14 @@ const ROWS: &[Row<'_>] = &[
     ),
     (
         &[
+            ("POST", "clock/advance", r#"{"seconds":0.25}"#, 200),
+            ("POST", "clock/advance", r#"{"seconds":1.5}"#, 200),
+        ],
+        "clock",
+        &[("/now", r#""2026-01-01T00:00:01.750Z""#)],
+    ),
+    (
+        &[
             ("PUT", "clock", r#"{"now":"2026-01-01T00:00:10Z"}"#, 200),
             ("PUT", "clock", r#"{"now":"2026-01-01T00:00:10Z"}"#, 200),
             ("PUT", "clock", r#"{"now":"2026-01-01T00:00:09Z"}"#, 400),
@@ -409,6 +417,18 @@ const ROWS: &[Row<'_>] = &[
             ("PUT", "conditions", r#"{"transactionTime":1}"#, 200),
             ("POST", "clock/advance", r#"{"seconds":5}"#, 200),
             ("POST", "reset", "", 200),
+        ],
+        "",
+        &[
+            ("/conditions/transactionTime", "1"),
+            ("/clock/now", r#""2026-01-01T00:00:05.000Z""#),
+        ],
+    ),
+    (
+        &[
+            ("PUT", "conditions", r#"{"transactionTime":1}"#, 200),
+            ("POST", "clock/advance", r#"{"seconds":5}"#, 200),
+            ("POST", "reset", r#"{"all":false}"#, 200),
         ],
         "",
         &[
