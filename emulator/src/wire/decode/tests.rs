@@ -805,6 +805,49 @@ fn members_go_where_they_belong() {
     );
 }
 
+/// Members have the bounds of the model, in characters and in elements.
+#[test]
+fn validated_members_may_be_as_long_as_their_bounds() {
+    let scaling = |member: &str| format!(r#"{{"ProvisionedWriteCapacityAutoScalingUpdate":{member}}}"#);
+    let role = |text: String| scaling(&format!(r#"{{"AutoScalingRoleArn":"{text}"}}"#));
+    let policy = |text: String| {
+        let target = r#"{"TargetValue":50}"#;
+        scaling(&format!(
+            r#"{{"ScalingPolicyUpdate":{{"PolicyName":"{text}","TargetTrackingScalingPolicyConfiguration":{target}}}}}"#
+        ))
+    };
+    for (body, accepted) in [
+        (role(String::new()), false),
+        (role("a".into()), true),
+        (role("a".repeat(1600)), true),
+        (role("a".repeat(1601)), false),
+        (role("é".repeat(1600)), true),
+        (role("é".repeat(1601)), false),
+        (policy(String::new()), false),
+        (policy("~".into()), true),
+        (policy("a".repeat(256)), true),
+        (policy("a".repeat(257)), false),
+    ] {
+        let request = UpdateReplicaAutoScaling::decode(body.as_bytes()).unwrap();
+        let violations = request.write.unwrap().violations;
+        assert_eq!(violations.finish().is_ok(), accepted, "{body}");
+    }
+    for (count, accepted) in [(0, false), (1, true), (20, true), (21, false)] {
+        let indexes = vec![r#"{"IndexName":"abc"}"#; count].join(",");
+        let body = format!(r#"{{"GlobalTableGlobalSecondaryIndexSettingsUpdate":[{indexes}]}}"#);
+        let request = admin::UpdateGlobalTableSettings::decode(body.as_bytes()).unwrap();
+        let violations = request.0.index_settings.unwrap();
+        assert_eq!(violations.finish().is_ok(), accepted, "{count}");
+    }
+    for (count, accepted) in [(0, false), (1, true), (50, true), (51, false)] {
+        let replicas = vec![r#"{"RegionName":"us-east-1"}"#; count].join(",");
+        let body = format!(r#"{{"ReplicaSettingsUpdate":[{replicas}]}}"#);
+        let request = admin::UpdateGlobalTableSettings::decode(body.as_bytes()).unwrap();
+        let violations = request.0.replica_settings.unwrap();
+        assert_eq!(violations.finish().is_ok(), accepted, "{count}");
+    }
+}
+
 #[test]
 fn each_element_of_a_validated_list_is_checked() {
     type Violated = fn(&[u8]) -> Outcome;
@@ -872,6 +915,15 @@ fn each_element_of_a_validated_list_is_checked() {
             "'0'",
             ".replicaProvisionedReadCapacityUnits",
             least,
+        ),
+        (
+            set_replicas,
+            "ReplicaSettingsUpdate",
+            r#"{"RegionName":"us-east-1","ReplicaProvisionedReadCapacityUnits":null}"#,
+            r#"{"RegionName":null,"ReplicaProvisionedReadCapacityUnits":1}"#,
+            "null",
+            ".regionName",
+            missing,
         ),
     ] {
         let said = |elements: &[&str]| {
