@@ -206,6 +206,61 @@ fn index_changes_have_the_key_of_the_entry() {
     assert_eq!(changes, expected);
 }
 
+/// A change has an event for each index whose entry it changes, of each kind, in the order of the definition.
+#[test]
+fn each_index_that_a_change_affects_has_an_event() {
+    let twin = Twin::new(7);
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let index = |name: &str| json!({"IndexName": format!("by-{name}"), "KeySchema": key(name), "Projection": {"ProjectionType": "KEYS_ONLY"}});
+    let near = |name: &str| {
+        json!({"IndexName": format!("near-{name}"), "VectorAttribute": {"AttributeName": name}, "Dimensions": 2,
+            "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "KEYS_ONLY"}})
+    };
+    let attributes = ["pk", "g", "h", "i"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("pk"), "AttributeDefinitions": attributes,
+            "GlobalSecondaryIndexes": [index("g"), index("h"), index("i")], "VectorIndexes": [near("v"), near("w")]}),
+    );
+    twin.engine.listen(true);
+    let all = ["by-g", "by-h", "by-i", "near-v", "near-w"];
+    let mut seen = 0;
+    for (members, puts, deletes) in [
+        ("ghivw", &all[..], &[][..]),
+        // Single entries go, and come again.
+        ("hivw", &[], &["by-g"]),
+        ("hiw", &[], &["near-v"]),
+        ("hw", &[], &["by-i"]),
+        ("ghw", &["by-g"], &[]),
+        ("gi", &["by-i"], &["by-h", "near-w"]),
+        ("", &[], &["by-g", "by-i"]),
+        ("hiw", &["by-h", "by-i", "near-w"], &[]),
+    ] {
+        let mut item = json!({"pk": {"S": "a"}});
+        for name in members.chars() {
+            let is_vector = "vw".contains(name);
+            item[name.to_string()] = if is_vector {
+                json!({"L": [{"N": "1"}, {"N": "2"}]})
+            } else {
+                json!({"S": "x"})
+            };
+        }
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        let logged = events(&twin);
+        let changes = logged[seen..].iter().filter(|event| event["kind"] == "indexChange");
+        let found: Vec<(&str, &str)> = changes
+            .map(|event| (event["index"].as_str().unwrap(), event["action"].as_str().unwrap()))
+            .collect();
+        let action = |name: &&'static str| {
+            let is_put = puts.contains(name);
+            (is_put || deletes.contains(name)).then_some((*name, if is_put { "put" } else { "delete" }))
+        };
+        let expect: Vec<(&str, &str)> = all.iter().filter_map(action).collect();
+        assert_eq!(found, expect, "{members}");
+        seen = logged.len();
+    }
+}
+
 /// Events of a transaction have the keys and the indexes of their own tables, in whichever order the actions are.
 #[test]
 fn events_of_a_transaction_have_the_keys_of_their_tables() {
@@ -311,46 +366,60 @@ fn events_of_a_paused_index_follow_its_resumption() {
 fn arrivals_have_all_key_attributes_of_their_index() {
     let twin = Twin::new(7);
     let names = ["pk", "a", "b", "c"];
-    let key = [("a", "HASH"), ("b", "HASH"), ("c", "RANGE")];
-    let key = key.map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}));
+    let index = |name: &str, key: &[(&str, &str)]| {
+        let key = key
+            .iter()
+            .map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}));
+        let key: Vec<Value> = key.collect();
+        json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}})
+    };
+    let indexes = [
+        index("abc", &[("a", "HASH"), ("b", "HASH"), ("c", "RANGE")]),
+        index("by-c", &[("c", "HASH"), ("b", "RANGE")]),
+        index("by-a", &[("a", "HASH")]),
+    ];
     twin.ok(
         "CreateTable",
         &json!({
             "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
             "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "GlobalSecondaryIndexes": [{"IndexName": "abc", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}],
+            "GlobalSecondaryIndexes": indexes,
         }),
     );
     twin.engine.set_conditions(lagging()).unwrap();
     twin.engine.listen(true);
-    let keys = json!({"pk": {"S": "1"}, "a": {"S": "2"}, "b": {"S": "3"}, "c": {"S": "4"}});
-    let mut item = keys.clone();
-    item["more"] = json!({"S": "x"});
+    let item = json!({"pk": {"S": "1"}, "a": {"S": "2"}, "b": {"S": "3"}, "c": {"S": "4"}, "more": {"S": "x"}});
     twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
     twin.engine.advance(Duration::from_secs(2));
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "1"}}}));
     twin.engine.advance(Duration::from_secs(2));
     let logged = events(&twin);
-    let of_index = logged
-        .iter()
-        .filter(|event| event["kind"].as_str().unwrap().starts_with("index"));
-    let found: Vec<_> = of_index
-        .map(|event| {
-            (
-                event["kind"].as_str().unwrap(),
-                event["action"].as_str().unwrap(),
-                event["key"].clone(),
-            )
-        })
-        .collect();
-    let expect = [
-        ("indexChange", "put", keys.clone()),
-        ("indexArrival", "put", keys.clone()),
-        ("indexChange", "delete", keys.clone()),
-        ("indexArrival", "delete", keys),
-    ];
-    assert_eq!(found, expect);
+    for (index, names) in [
+        ("abc", &["pk", "a", "b", "c"][..]),
+        ("by-c", &["pk", "b", "c"]),
+        ("by-a", &["pk", "a"]),
+    ] {
+        let of_index = logged.iter().filter(|event| event["index"] == index);
+        let found: Vec<_> = of_index
+            .map(|event| {
+                (
+                    event["kind"].as_str().unwrap(),
+                    event["action"].as_str().unwrap(),
+                    event["key"].clone(),
+                )
+            })
+            .collect();
+        let mut keys = json!({});
+        names.iter().for_each(|name| keys[*name] = item[*name].clone());
+        let expect = [
+            ("indexChange", "put", keys.clone()),
+            ("indexArrival", "put", keys.clone()),
+            ("indexChange", "delete", keys.clone()),
+            ("indexArrival", "delete", keys),
+        ];
+        assert_eq!(found, expect, "{index}");
+    }
 }
 
 /// Changes of a vector index have events as those of a global index.
