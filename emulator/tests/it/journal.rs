@@ -438,6 +438,45 @@ fn the_log_has_caller_operation_item_and_result() {
     );
 }
 
+/// Of a cancelled transaction, an action that cannot be planned has no entry, and the others have their own errors.
+#[test]
+fn entries_of_a_cancelled_transaction_have_their_own_errors() {
+    let key = |pk: &str| json!({"TableName": "tab", "Key": {"pk": {"S": pk}}});
+    let check = |pk: &str| {
+        let mut check = key(pk);
+        check["ConditionExpression"] = "attribute_exists(pk)".into();
+        json!({"ConditionCheck": check})
+    };
+    let invalid = json!({"Put": {"TableName": "tab", "Item": {"pk": {"N": "1"}}}});
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "there"}}}});
+    let delete = json!({"Delete": key("other")});
+    let failed = Some(ErrorKind::ConditionalCheckFailed);
+    let entry = |act, key: &str, error| (act, format!("S({key:?})"), error);
+    let of_check = entry(ItemAction::ConditionCheck, "missing", failed);
+    let of_put = entry(ItemAction::Put, "there", None);
+    let of_delete = entry(ItemAction::Delete, "other", None);
+    for (actions, expect) in [
+        ([&invalid, &check("missing"), &put], vec![&of_check, &of_put]),
+        ([&invalid, &put, &check("missing")], vec![&of_put, &of_check]),
+        ([&check("missing"), &invalid, &put], vec![&of_check, &of_put]),
+        ([&put, &invalid, &check("missing")], vec![&of_put, &of_check]),
+        ([&put, &check("missing"), &invalid], vec![&of_put, &of_check]),
+        ([&invalid, &put, &delete], vec![&of_put, &of_delete]),
+        ([&put, &delete, &invalid], vec![&of_put, &of_delete]),
+    ] {
+        let twin = watched();
+        let (status, answer) = twin.send("TransactWriteItems", &json!({"TransactItems": actions}));
+        assert_eq!(status, 400, "{answer}");
+        let seen = last(&twin);
+        let found: Vec<_> = seen
+            .accesses
+            .iter()
+            .map(|access| (access.act, format!("{:?}", access.key.get("pk").unwrap()), access.error))
+            .collect();
+        assert_eq!(found.iter().collect::<Vec<_>>(), expect, "{actions:?}");
+    }
+}
+
 /// The tokens of a page are those of its range, or end with its last item if a limit ends it.
 #[test]
 fn a_page_records_the_tokens_that_it_has_read() {
