@@ -238,6 +238,47 @@ fn a_filter_on_a_key_could_be_a_query() {
     }
 }
 
+/// Of several local indexes, the one whose sort key a filter names is the better read.
+#[test]
+fn each_local_index_can_be_the_better_read() {
+    let twin = Twin::new(7);
+    let key = |range: &str| json!([{"AttributeName": "customer", "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let names = ["one", "two", "three"];
+    let index = |name: &str| json!({"IndexName": format!("by-{name}"), "KeySchema": key(name), "Projection": {"ProjectionType": "ALL"}});
+    let attributes = ["customer", "number"].iter().chain(&names);
+    let attributes: Vec<Value> = attributes
+        .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
+        .collect();
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": key("number"), "LocalSecondaryIndexes": names.map(index)}),
+    );
+    twin.engine.watch(true);
+    let short = |index: &str| format!("Query {index} customer");
+    for name in names {
+        let values = json!({":c": {"S": "c1"}, ":v": {"S": "x"}});
+        let others = names.iter().filter(|other| **other != name);
+        let others: Vec<String> = others.map(|other| short(&format!("by-{other}"))).collect();
+        let named = format!("Query by-{name} customer+{name}");
+        twin.ok(
+            "Scan",
+            &json!({"TableName": "Orders", "FilterExpression": format!("customer = :c AND {name} = :v"),
+                "ExpressionAttributeValues": values}),
+        );
+        let mut expect = vec![named.clone(), short("")];
+        expect.extend(others);
+        assert_eq!(better(&explained(&twin)), expect, "{name}");
+        // A Query of the table knows the partition key already.
+        twin.ok(
+            "Query",
+            &json!({"TableName": "Orders", "KeyConditionExpression": "customer = :c",
+                "FilterExpression": format!("{name} = :v"), "ExpressionAttributeValues": values}),
+        );
+        assert_eq!(better(&explained(&twin)), [named], "{name}");
+    }
+}
+
 /// The attributes of a sort key are used from the left, up to one that is not compared for equality.
 #[test]
 fn a_sort_key_of_several_attributes_is_used_from_the_left() {
