@@ -1294,6 +1294,32 @@ fn consequences_of_an_arrival_are_logged_at_its_time() {
     );
 }
 
+/// The latency towards each region is that of the writes that arrive there.
+#[test]
+fn each_receiving_region_has_its_own_latency() {
+    let twin = Twin::lagging(&[US, EU, AP], 3);
+    for (from, to, lag) in [(US, AP, 2), (EU, US, 1), (EU, AP, 4)] {
+        let account = twin.engine.account(&caller(from));
+        account.set_replication_lag("tab", to, Some(seconds(lag))).unwrap();
+    }
+    twin.engine.watch(true);
+    twin.put(US, "a", "1");
+    twin.put(EU, "b", "1");
+    twin.advance(5);
+    for (region, expect) in [
+        (US, &[(AP, 2000.0), (EU, 3000.0)][..]),
+        (EU, &[(AP, 4000.0), (US, 1000.0)]),
+        (AP, &[]),
+    ] {
+        let metrics = twin.engine.metrics(&caller(region));
+        let latencies = metrics.iter().filter(|metric| metric.name == "ReplicationLatency");
+        let latencies: Vec<_> = latencies
+            .map(|metric| (metric.dimension("ReceivingRegion").unwrap(), metric.value))
+            .collect();
+        assert_eq!(latencies, expect, "{region}");
+    }
+}
+
 /// The latency of a write that loses to a later one of the other region is measured as that of any other.
 #[test]
 fn a_write_that_loses_has_a_latency() {
