@@ -1597,3 +1597,57 @@ fn each_index_of_a_new_table_has_a_quota() {
         }
     }
 }
+
+/// A description counts the entries of each index by themselves.
+#[test]
+fn each_index_has_its_own_counts() {
+    let twin = Twin::new(1);
+    let attributes = ["pk", "sk", "a", "b", "c", "g", "h"];
+    let key = |names: &[&str]| {
+        let kinds = names.iter().zip(["HASH", "RANGE"]);
+        kinds
+            .map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}))
+            .collect::<Vec<_>>()
+    };
+    let index = |name: &str, names: &[&str]| json!({"IndexName": format!("by-{name}"), "KeySchema": key(names), "Projection": {"ProjectionType": "KEYS_ONLY"}});
+    let locals = ["a", "b", "c"].map(|name| index(name, &["pk", name]));
+    let globals = ["g", "h"].map(|name| index(name, &[name]));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key(&["pk", "sk"]),
+            "AttributeDefinitions": attributes.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+            "LocalSecondaryIndexes": locals, "GlobalSecondaryIndexes": globals}),
+    );
+    let counts = [("a", 2), ("b", 5), ("c", 1), ("g", 3), ("h", 4)];
+    for number in 0..6 {
+        let mut item = json!({"pk": {"S": "p"}, "sk": {"S": number.to_string()}});
+        for (name, count) in counts {
+            if number < count {
+                item[name] = json!({"S": "x"});
+            }
+        }
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"].take();
+    assert_eq!(table["ItemCount"], 6);
+    let kinds = ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"];
+    let indexes = kinds.iter().flat_map(|kind| table[*kind].as_array().unwrap());
+    let mut found: Vec<_> = indexes
+        .map(|index| {
+            let name = index["IndexName"].as_str().unwrap();
+            (
+                name,
+                index["ItemCount"].as_u64().unwrap(),
+                index["IndexSizeBytes"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    found.sort_unstable();
+    // An entry has 3 bytes of each of the table's key attributes and 2 of the index's own.
+    let names = counts.map(|(name, _)| format!("by-{name}"));
+    let expect = names
+        .iter()
+        .zip(counts)
+        .map(|(name, (_, count))| (name.as_str(), count, 8 * count));
+    assert_eq!(found, expect.collect::<Vec<_>>());
+}
