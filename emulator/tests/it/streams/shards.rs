@@ -60,6 +60,37 @@ fn the_number_of_shards_follows_throughput() {
 }
 
 #[test]
+fn a_new_stream_has_a_maximum_number_of_shards() {
+    for (wanted, expect) in [(1023, 1023), (1024, 1024), (1025, 1024), (u32::MAX, 1024)] {
+        let twin = Twin::new(1);
+        twin.engine
+            .set_conditions(Conditions {
+                stream_shards: Shards::Fixed(wanted),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+        );
+        let mut request = json!({"StreamArn": latest(&twin)});
+        let mut count = 0;
+        loop {
+            let page = twin.ok("DescribeStream", &request)["StreamDescription"].take();
+            count += page["Shards"].as_array().unwrap().len();
+            match page.get("LastEvaluatedShardId") {
+                Some(last) => request["ExclusiveStartShardId"] = last.clone(),
+                None => break,
+            }
+        }
+        assert_eq!(count, expect, "{wanted}");
+    }
+}
+
+#[test]
 fn shards_follow_each_other() {
     let twin = with_stream();
     let arn = latest(&twin);
