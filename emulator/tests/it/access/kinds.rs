@@ -228,6 +228,35 @@ fn a_stream_has_its_own_tags() {
     }
 }
 
+/// Each stream of a table has its own tags, also one that is closed.
+#[test]
+fn streams_of_one_table_have_their_own_tags() {
+    let condition = json!({"Condition": {"StringEquals": {"aws:ResourceTag/team": "red"}}});
+    let refused = "because no identity-based policy allows the dynamodb:DescribeStream action";
+    for (first, second) in [("red", "blue"), ("blue", "red"), ("red", "red"), ("blue", "blue")] {
+        let twin = Twin::with_user("ann", &json!({}), &statement("Allow", "dynamodb:*", condition.clone()));
+        let tag = |stream: &Value, team: &str| {
+            let tags = json!([{"Key": "team", "Value": team}]);
+            twin.root("TagResource", &json!({"ResourceArn": stream, "Tags": tags}));
+        };
+        let closed = create_with_stream(&twin)["LatestStreamArn"].take();
+        tag(&closed, first);
+        let update = |specification: Value| {
+            let update = json!({"TableName": "Tab", "StreamSpecification": specification});
+            twin.root("UpdateTable", &update)["TableDescription"]["LatestStreamArn"].take()
+        };
+        update(json!({"StreamEnabled": false}));
+        let open = update(json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}));
+        assert_ne!(open, closed);
+        tag(&open, second);
+        for (stream, team) in [(&closed, first), (&open, second)] {
+            let request = json!({"StreamArn": stream});
+            let expect = (team != "red").then_some(refused);
+            twin.check("ann", "DescribeStream", &request, expect);
+        }
+    }
+}
+
 #[test]
 fn endpoint_policies() {
     // The policy of the second guide.
