@@ -177,11 +177,11 @@ mod tests {
     #[test]
     fn warmth_while_it_grows() {
         let after = |minutes: u64| Moment::START.plus(Duration::from_mins(minutes));
-        for (warm, at_once, at_its_end, later) in [
-            (6000, 6000, 8000, 8000),
-            (6001, 6001, 8000, 8000),
-            (7000, 7000, 8000, 8000),
-            (9000, 9000, 9000, 9000),
+        for (warm, at_once, between, at_its_end, later) in [
+            (6000, 6000, 7000, 8000, 8000),
+            (6001, 6001, 7000, 8000, 8000),
+            (7000, 7000, 7500, 8000, 8000),
+            (9000, 9000, 9000, 9000, 9000),
         ] {
             let mut growth = OnDemandGrowth::new(4000, Moment::START);
             growth.note(Units::whole(4000));
@@ -191,7 +191,8 @@ mod tests {
             assert_eq!(growth.rate(middle), 6000);
             growth.raise(warm, middle);
             assert_eq!(growth.rate(middle), at_once);
-            // The growth ends when it would have ended anyway.
+            // The growth goes on evenly, and ends when it would have ended anyway.
+            assert_eq!(growth.rate(begins.plus(TAKES / 4 * 3)), between, "{warm}");
             assert_eq!(growth.rate(begins.plus(TAKES)), at_its_end, "{warm}");
             assert_eq!(growth.rate(after(60)), later);
         }
