@@ -98,7 +98,19 @@ fn changes_of_on_demand() -> Vec<Change> {
             update_indexes(&[("one", most.clone())]),
             vec![(20, [start, bounded, start])],
         ),
-        (update_indexes(&[("two", most)]), vec![(20, [start, start, bounded])]),
+        (
+            update_indexes(&[("two", most.clone())]),
+            vec![(20, [start, start, bounded])],
+        ),
+        // Changes of two indexes are complete at their own times.
+        (
+            update_indexes(&[("one", warm(30_000)), ("two", most.clone())]),
+            vec![(20, [start, start, bounded]), (2400, [start, raised, bounded])],
+        ),
+        (
+            update_indexes(&[("one", most), ("two", warm(30_000))]),
+            vec![(20, [start, bounded, start]), (2400, [start, bounded, raised])],
+        ),
     ]
 }
 
