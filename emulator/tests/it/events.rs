@@ -206,6 +206,45 @@ fn index_changes_have_the_key_of_the_entry() {
     assert_eq!(changes, expected);
 }
 
+/// An arrival at a vector index has the table's key, and the attribute that divides the index.
+#[test]
+fn arrivals_have_the_attribute_that_divides_their_vector_index() {
+    let twin = Twin::new(7);
+    let index = |name: &str, hash: Option<&str>| {
+        let mut index = json!({"IndexName": name, "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+            "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}});
+        if let Some(hash) = hash {
+            index["SearchSchema"] = json!([{"AttributeName": hash, "SearchSchemaElementType": "HASH"}]);
+        }
+        index
+    };
+    let indexes = [index("by-t", Some("t")), index("by-u", Some("u")), index("whole", None)];
+    let attributes = ["pk", "t", "u"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "VectorIndexes": indexes}),
+    );
+    twin.engine.set_conditions(lagging()).unwrap();
+    twin.engine.listen(true);
+    let vector = json!({"L": [{"N": "1"}, {"N": "2"}]});
+    let item = json!({"pk": {"S": "1"}, "t": {"S": "2"}, "u": {"S": "3"}, "v": vector});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    twin.engine.advance(Duration::from_secs(2));
+    let logged = events(&twin);
+    let arrivals = logged.iter().filter(|event| event["kind"] == "indexArrival");
+    let found: Vec<(&str, &Value)> = arrivals
+        .map(|event| (event["index"].as_str().unwrap(), &event["key"]))
+        .collect();
+    let expect = [("by-t", &["pk", "t"][..]), ("by-u", &["pk", "u"]), ("whole", &["pk"])];
+    let expect = expect.map(|(index, names)| {
+        let mut key = json!({});
+        names.iter().for_each(|name| key[*name] = item[*name].clone());
+        (index, key)
+    });
+    assert_eq!(found, expect.each_ref().map(|(index, key)| (*index, key)));
+}
+
 /// A change has an event for each index whose entry it changes, of each kind, in the order of the definition.
 #[test]
 fn each_index_that_a_change_affects_has_an_event() {
