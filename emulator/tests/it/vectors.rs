@@ -517,3 +517,41 @@ fn a_table_is_created_with_its_indexes() {
     twin.engine.clock().advance(Duration::from_secs(10));
     assert_eq!(statuses(&twin), ("ACTIVE".to_owned(), json!("ACTIVE"), Value::Null));
 }
+
+/// A description counts the entries of each vector index by themselves.
+#[test]
+fn each_vector_index_has_its_own_counts() {
+    let twin = Twin::new(1);
+    let over = |name: &str, attribute: &str| {
+        json!({"IndexName": name, "VectorAttribute": {"AttributeName": attribute}, "Dimensions": 2,
+            "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "KEYS_ONLY"}})
+    };
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "VectorIndexes": [over("near-u", "u"), over("near-v", "v"), over("near-w", "w"), over("also-v", "v")]}),
+    );
+    let counts = [("u", 3), ("v", 1), ("w", 4)];
+    for number in 0..5 {
+        let mut item = json!({"pk": {"S": number.to_string()}});
+        for (name, count) in counts {
+            if number < count {
+                item[name] = vector(number, 1);
+            }
+        }
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"].take();
+    let indexes = table["VectorIndexes"].as_array().unwrap();
+    let found = indexes.iter().map(|index| {
+        (
+            index["IndexName"].as_str().unwrap(),
+            index["ItemCount"].as_u64().unwrap(),
+        )
+    });
+    let mut found: Vec<(&str, u64)> = found.collect();
+    found.sort_unstable();
+    assert_eq!(found, [("also-v", 1), ("near-u", 3), ("near-v", 1), ("near-w", 4)]);
+}
