@@ -154,7 +154,7 @@ impl TwinClock {
     }
 
     /// Applies due work and wakes sleepers after the clock has changed.
-    fn moved(&self) {
+    pub(crate) fn moved(&self) {
         self.0.engine.run_due();
         // On a clock that runs by itself all sleepers recompute their remaining time.
         self.wake(if self.is_settable() { self.now() } else { Moment::NEVER });

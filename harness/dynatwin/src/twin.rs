@@ -311,7 +311,9 @@ impl Twin {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
     /// ```
     pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
-        self.engine().restore(snapshot)
+        self.engine().restore(snapshot)?;
+        self.emulator().clock.moved();
+        Ok(())
     }
 
     /// Returns a new twin with the same seed, conditions and state, on its own clock. The twins do not affect each

@@ -328,6 +328,11 @@ async fn every_move_of_the_clock_wakes_its_sleepers() {
     let moves: &[(&str, Move)] = &[
         ("advance", |twin, by| twin.clock().advance(by)),
         ("set", |twin, by| assert!(twin.clock().set(twin.clock().now().plus(by)))),
+        ("restore of a later snapshot", |twin, by| {
+            let later = Twin::seeded(7);
+            later.clock().set(twin.clock().now().plus(by));
+            twin.restore(&later.snapshot()).unwrap();
+        }),
         ("frozen, advance", |twin, by| {
             twin.clock().freeze();
             twin.clock().advance(by);
