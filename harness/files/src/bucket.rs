@@ -123,13 +123,14 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
+    /// The order is that of the keys' bytes, as in the service: upper case comes first.
     #[test]
     fn objects_are_ordered_by_key() {
         let folder = std::env::temp_dir().join(format!("dynatwin-ordered-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("data")).unwrap();
         let bucket = Bucket::open(&folder, "data").unwrap_or_else(|failure| panic!("{failure:?}"));
-        for key in ["c", "b/1", "a"] {
+        for key in ["c", "b/1", "a", "b/Z", "B", "é", "z", "b-1", "C/a"] {
             bucket.put(key, b"").unwrap();
         }
         let keys: Vec<_> = bucket
@@ -138,7 +139,7 @@ mod tests {
             .into_iter()
             .map(|object| object.key)
             .collect();
-        assert_eq!(keys, ["a", "b/1", "c"]);
+        assert_eq!(keys, ["B", "C/a", "a", "b-1", "b/1", "b/Z", "c", "z", "é"]);
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -940,11 +940,15 @@ fn csv_objects_have_their_own_names() {
     }
 }
 
-/// Attributes of keys, of the table's and of its indexes', have their declared types; others are strings.
+/// Attributes of keys, of the table's and of its indexes', have their declared types; others are strings, also those whose
+/// names differ from a key's in case or are a part of it.
 #[test]
 fn csv_keys_have_their_types() {
     let twin = Twin::new("csv-keys");
-    twin.write("rows", b"v,sort,g,hash\n1,AQI=,7,5\n2,AQM=,8,5\n");
+    twin.write(
+        "rows",
+        b"v,sort,g,hash,G,HASH,has\n1,AQI=,7,5,x,y,z\n2,AQM=,8,5,6,6,6\n",
+    );
     let parameters = json!({
         "TableName": "copy", "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
@@ -965,8 +969,10 @@ fn csv_keys_have_their_types() {
     assert_eq!(
         twin.ok("Query", &query)["Items"],
         json!([
-            {"hash": {"N": "5"}, "sort": {"B": "AQI="}, "g": {"N": "7"}, "v": {"S": "1"}},
-            {"hash": {"N": "5"}, "sort": {"B": "AQM="}, "g": {"N": "8"}, "v": {"S": "2"}},
+            {"hash": {"N": "5"}, "sort": {"B": "AQI="}, "g": {"N": "7"}, "v": {"S": "1"},
+                "G": {"S": "x"}, "HASH": {"S": "y"}, "has": {"S": "z"}},
+            {"hash": {"N": "5"}, "sort": {"B": "AQM="}, "g": {"N": "8"}, "v": {"S": "2"},
+                "G": {"S": "6"}, "HASH": {"S": "6"}, "has": {"S": "6"}},
         ])
     );
 }
@@ -1324,6 +1330,33 @@ fn exports_follow_no_links_out_of_the_bucket() {
     }
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written");
     assert_eq!(twin.export(json!({"S3Prefix": "own"}))["ExportStatus"], "COMPLETED");
+}
+
+/// An export that fails while it writes its data has begun, but has no manifests: they tell that the data is complete.
+#[test]
+fn an_export_that_fails_has_no_manifest() {
+    let twin = Twin::new("no-manifest");
+    twin.put(&json!({"pk": {"S": "a"}}));
+    let from = twin.seconds();
+    twin.pass(3600);
+    // The folder of the data cannot be created.
+    twin.write("AWSDynamoDB/data", b"a file");
+    for format in ["DYNAMODB_JSON", "ION"] {
+        let span = json!({"ExportFromTime": from, "ExportToTime": from + 1800});
+        let export = twin.export(json!({"ExportFormat": format, "ExportType": "INCREMENTAL_EXPORT",
+            "IncrementalExportSpecification": span}));
+        assert_eq!(
+            (&export["ExportStatus"], &export["FailureCode"]),
+            (&json!("FAILED"), &json!("S3AccessDenied")),
+            "{export}"
+        );
+        let id = export["ExportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+        let written = fs::read_dir(twin.path(&format!("AWSDynamoDB/{id}"))).unwrap();
+        let written: Vec<_> = written
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(written, ["_started"], "{format}");
+    }
 }
 
 #[test]

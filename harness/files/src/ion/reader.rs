@@ -451,6 +451,17 @@ mod tests {
             ("", "nothing"),
             ("$ion_1_0 // a comment\n /* and one */", "nothing"),
             ("$ion_1_0 // the end", "nothing"),
+            // Files that were put together have several version markers in a row.
+            ("$ion_1_0\n$ion_1_0 $ion_1_0", "nothing"),
+            (
+                "$ion_1_0\n$ion_1_0 // a file\n$ion_1_0 {Item:{a:1}}",
+                r#"{"Item":{"a":{"N":"1"}}}"#,
+            ),
+            // Names are symbols and strings of all kinds.
+            (
+                r#"{'''Item''':{'''a''':1,"b":2,'c':3,'''d''' /**/ '''e f''':'''g'''}}"#,
+                r#"{"Item":{"a":{"N":"1"},"b":{"N":"2"},"c":{"N":"3"},"de f":{"S":"g"}}}"#,
+            ),
             ("{Item:{b:{{\tAQ\r\n I=\n}}}}", r#"{"Item":{"b":{"B":"AQI="}}}"#),
             ("$ion_1_0 {Item:{pk:\"a\"}}", r#"{"Item":{"pk":{"S":"a"}}}"#),
             (
@@ -649,14 +660,19 @@ mod tests {
         }
     }
 
-    /// An error has its place in the object, not in the record.
+    /// An error has its place in the object, not in the record, counted in bytes.
     #[test]
     fn errors_have_their_place() {
-        let text = b"// one\n{Item:{pk:\"a\"}}  {Item:{pk:b}}{Item:{pk:\"c\"}}";
-        let records = crate::source::tests::read_records(|_, reading| read(&text[..], reading));
-        let place = text.iter().rposition(|byte| *byte == b'b').unwrap() + 1;
-        let error = format!("an item is made of no such value, at byte {place}");
-        assert_eq!(records, [Ok(()), Err(error)]);
+        for text in [
+            "// one\n{Item:{pk:\"a\"}}  {Item:{pk:b}}{Item:{pk:\"c\"}}",
+            "// eins\n{Item:{pk:\"é\"}}  {Item:{pk:b}}{Item:{pk:\"c\"}}",
+            "{Item:{pk:\"a\"}} {Item:{'表':\"é😀\",pk:b}}{Item:{pk:\"c\"}}",
+        ] {
+            let records = crate::source::tests::read_records(|_, reading| read(text.as_bytes(), reading));
+            let place = text.rfind('b').unwrap() + 1;
+            let error = format!("an item is made of no such value, at byte {place}");
+            assert_eq!(records, [Ok(()), Err(error)], "{text}");
+        }
     }
 
     #[test]
