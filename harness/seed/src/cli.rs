@@ -436,6 +436,11 @@ mod tests {
                 Err("there is no table Ddd in FILE; it has Aaa, Bbb, Ccc, Eee"),
             ),
             (
+                "--table Aa",
+                &[],
+                Err("there is no table Aa in FILE; it has Aaa, Bbb, Ccc, Eee"),
+            ),
+            (
                 "--table Aaa --table bbb",
                 &[],
                 Err("there is no table bbb in FILE; it has Aaa, Bbb, Ccc, Eee"),
@@ -474,7 +479,7 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
     }
 
-    /// All files are read, and a named table may be in any of them.
+    /// All files are read, and a named table may be in any of them. Its name may be the beginning of another's.
     #[test]
     fn several_files_are_imported() {
         let folder = std::env::temp_dir().join(format!("dynatwin-several-{}", std::process::id()));
@@ -493,7 +498,7 @@ mod tests {
         let files = [
             file("first.json", table("Aaa")),
             file("second.json", table("Bbb")),
-            file("Ccc.jsonl", "{\"id\": \"1\"}\n{\"id\": \"2\"}\n".to_owned()),
+            file("Bbbb.jsonl", "{\"id\": \"1\"}\n{\"id\": \"2\"}\n".to_owned()),
         ];
         let read = |files: &[&String], flags: &str| {
             let files = files.iter().map(|file| file.as_str()).collect::<Vec<_>>().join(" ");
@@ -525,11 +530,11 @@ mod tests {
             [third, second, first],
         ] {
             for (flags, tables, items) in [
-                ("", "Aaa Bbb", &["Aaa 1", "Bbb 1", "Ccc 2"][..]),
+                ("", "Aaa Bbb", &["Aaa 1", "Bbb 1", "Bbbb 2"][..]),
                 ("--table Aaa", "Aaa", &["Aaa 1"]),
                 ("--table Bbb", "Bbb", &["Bbb 1"]),
-                ("--table Ccc", "", &["Ccc 2"]),
-                ("--table Ccc --table Bbb", "Bbb", &["Bbb 1", "Ccc 2"]),
+                ("--table Bbbb", "", &["Bbbb 2"]),
+                ("--table Bbbb --table Bbb", "Bbb", &["Bbb 1", "Bbbb 2"]),
             ] {
                 let expected = items.iter().map(|items| (*items).to_owned()).collect();
                 assert_eq!(
@@ -542,13 +547,13 @@ mod tests {
             let [a, b, c] = order;
             assert_eq!(
                 refused,
-                format!("there is no table Ddd in {a}, {b}, {c}; it has Aaa, Bbb, Ccc")
+                format!("there is no table Ddd in {a}, {b}, {c}; it has Aaa, Bbb, Bbbb")
             );
         }
         let refused = read(&[first, third], "--table Bbb").unwrap_err();
         assert_eq!(
             refused,
-            format!("there is no table Bbb in {first}, {third}; it has Aaa, Ccc")
+            format!("there is no table Bbb in {first}, {third}; it has Aaa, Bbbb")
         );
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -416,6 +416,25 @@ mod tests {
         }
     }
 
+    /// The name of an index may be the beginning of another's, or differ from it in case.
+    #[test]
+    fn insights_of_a_replica_are_those_of_indexes_with_similar_names() {
+        let names = ["by", "by-name", "by-name-2", "BY"];
+        for enabled_name in names {
+            let indexes = names.map(|name| format!("{{IndexName: {name}}}")).join(", ");
+            let properties = format!(
+                "{KEY}, GlobalSecondaryIndexes: [{indexes}], Replicas: [{{Region: eu-west-1, GlobalSecondaryIndexes:
+                 [{{IndexName: {enabled_name}, ContributorInsightsSpecification: {{Enabled: true}}}}]}}]"
+            );
+            let table = tables(GLOBAL_TABLE, &properties).unwrap().pop().unwrap();
+            assert_eq!(
+                table.insights,
+                enabled(json!([{"IndexName": enabled_name}])),
+                "{properties}"
+            );
+        }
+    }
+
     /// A key and a stream that the template creates do not exist here, in any kind of table.
     #[test]
     fn keys_and_streams_of_the_template_are_left_out() {

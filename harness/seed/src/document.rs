@@ -482,6 +482,27 @@ mod tests {
         }
     }
 
+    /// Members whose names differ in case, or of which one begins with the other, are different.
+    #[test]
+    fn names_may_be_similar() {
+        let text = r#"{"id": 1, "ID": 2, "Id": 3, "i": 4, "id2": 5, " id": 6}"#;
+        for node in [json(text), yaml(text)] {
+            let node = node.unwrap();
+            for (name, expected) in [
+                ("id", "1"),
+                ("ID", "2"),
+                ("Id", "3"),
+                ("i", "4"),
+                ("id2", "5"),
+                (" id", "6"),
+            ] {
+                let found = node.get(name).map(|node| node.value.clone());
+                assert_eq!(found, Some(Value::Number(expected.to_owned())), "{name}");
+            }
+            assert_eq!(node.get("iD"), None);
+        }
+    }
+
     #[test]
     fn collections_have_a_greatest_depth() {
         let nested = |begin: &str, end: &str, depth: usize| format!("{}1{}", begin.repeat(depth), end.repeat(depth));
@@ -557,6 +578,8 @@ mod tests {
             ("{<<: [*a, *b]}", "x1 y1 z1"),
             ("{<<: [*d, *b, *a]}", "w7 y6 z6 x1"),
             ("{<<: [*d, *d, *b, *a], x: 8}", "x8 w7 y6 z6"),
+            // Names that differ in case are different.
+            ("{<<: *a, X: 2, xy: 3}", "X2 xy3 x1 y1 z1"),
             ("{<<: []}", ""),
         ] {
             let text = format!("a: &a {{x: 1, y: 1, z: 1}}\nb: &b {{y: 6, z: 6}}\nd: &d {{w: 7}}\nc: {object}\n");

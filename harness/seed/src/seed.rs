@@ -528,6 +528,13 @@ mod tests {
             "items": {"Both": [{"id": "a"}], "Items": [{"id": "b"}], "Kept": [{"id": "c"}], "Also": [{"id": "d"}]}});
         for (names, found, tables, items) in [
             (&[][..], &[][..], "Both Empty Kept", "Also Both Items Kept"),
+            // Parts of names, longer names, and names in another case.
+            (
+                &["Bot", "Item", "Keptt", "Emptyy", "lso", "both", "ITEMS"],
+                &[],
+                "Both Empty Kept",
+                "Also Both Items Kept",
+            ),
             (&["Other"], &[], "Both Empty Kept", "Also Both Items Kept"),
             (&["Both"], &["Both"], "Empty Kept", "Also Items Kept"),
             (&["Empty"], &["Empty"], "Both Kept", "Also Both Items Kept"),

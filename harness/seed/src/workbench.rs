@@ -197,6 +197,28 @@ mod tests {
         }
     }
 
+    /// An attribute of several keys is defined once; those whose names are similar are others.
+    #[test]
+    fn attributes_of_keys_are_defined_once() {
+        let key = |name: &str, kind: &str| json!({"PartitionKey": {"AttributeName": name, "AttributeType": kind}});
+        let names = [
+            ("id", "S"),
+            ("ID", "N"),
+            ("i", "B"),
+            ("id2", "S"),
+            ("ID", "N"),
+            ("id", "S"),
+        ];
+        let indexes = names.iter().enumerate();
+        let indexes = indexes
+            .map(|(at, (name, kind))| json!({"IndexName": format!("i{at}"), "KeyAttributes": key(name, kind)}))
+            .collect::<Json>();
+        let table = tables(&json!({"GlobalSecondaryIndexes": indexes})).unwrap().remove(0);
+        let defined = names[..4].iter();
+        let defined = defined.map(|(name, kind)| json!({"AttributeName": name, "AttributeType": kind}));
+        assert_eq!(table.create["AttributeDefinitions"], defined.collect::<Json>());
+    }
+
     /// An index has the projection that the model gives it, and otherwise all attributes.
     #[test]
     fn indexes_have_their_projection() {

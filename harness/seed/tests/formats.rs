@@ -699,6 +699,34 @@ fn a_header_names_each_attribute_once() {
     }
 }
 
+/// Names that differ in case, or of which one begins with the other, are those of different attributes.
+#[test]
+fn a_header_may_have_similar_names() {
+    let table = r#"{"TableName": "Tab", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#;
+    let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
+    seed.append(Seed::parse("Tab.csv", b"ID,id,Id,i,id2\n1,2,3,4,5\n").unwrap());
+    let expected = json!({"ID": {"S": "1"}, "id": {"N": "2"}, "Id": {"S": "3"}, "i": {"S": "4"}, "id2": {"S": "5"}});
+    assert_eq!(Filled::with(Ok(seed)).items("Tab"), [expected]);
+}
+
+/// Every row of empty fields is skipped, wherever it is and however many there are.
+#[test]
+fn rows_of_empty_fields_are_skipped() {
+    let table = r#"{"TableName": "Tab", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}"#;
+    for count in 0..5 {
+        for empty in [",\n", "\"\",\n", "\n", ",\r\n", ",\n\n\"\",\"\"\n"] {
+            let empty = empty.repeat(count);
+            let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
+            let rows = format!("id,v\n{empty}a,1\n{empty}b,2\n{empty}");
+            seed.append(Seed::parse("Tab.csv", rows.as_bytes()).unwrap());
+            let expected = [("a", "1"), ("b", "2")].map(|(id, v)| json!({"id": {"S": id}, "v": {"S": v}}));
+            assert_eq!(Filled::with(Ok(seed)).items("Tab"), expected, "{rows:?}");
+        }
+    }
+}
+
 /// Items are written in batches, of which the last is shorter.
 #[test]
 fn files_of_any_number_of_items() {
@@ -801,6 +829,17 @@ fn unknown_members_are_refused_with_their_line() {
             "x.json",
             "{\"TableName\": \"T\",\n\"KeySchema\": [],\n\"AttributeDefinitions\": [],\n\"BillingMod\": \"x\"}",
             "x.json:4: `BillingMod` is not a member of a table",
+        ),
+        // Names have a case.
+        (
+            "x.json",
+            "{\"TableName\": \"T\",\n\"KeySchema\": [],\n\"AttributeDefinitions\": [],\n\"billingMode\": \"x\"}",
+            "x.json:4: `billingMode` is not a member of a table",
+        ),
+        (
+            "x.yaml",
+            "tables:\n- TableName: T\n  KeySchema:\n  - AttributeName: id\n    keyType: HASH\n",
+            "x.yaml:5: `keyType` is not a member of KeySchema",
         ),
         (
             "x.yaml",

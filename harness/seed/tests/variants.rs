@@ -310,6 +310,31 @@ fn a_copy_has_the_tables_that_it_names() {
     assert_eq!(count(&to, "One"), 1);
 }
 
+/// An export of which a file cannot be written has no summary, so that the next attempt finds none and can be complete.
+#[test]
+fn an_export_that_fails_has_no_summary() {
+    let (from, caller) = (engine(&Conditions::CALM), caller());
+    create(&from, "Tab", &[("id", "S")]);
+    put(&from, "Tab", &json!({"id": {"S": "a"}}));
+    for (at, name) in ["data/items.json.gz", "table.json", "manifest-files.json"]
+        .iter()
+        .enumerate()
+    {
+        let folder = Folder::new(&format!("unfinished-{at}"));
+        let (blocked, summary) = (
+            folder.0.join("Tab").join(name),
+            folder.0.join("Tab/manifest-summary.json"),
+        );
+        fs::create_dir_all(&blocked).unwrap();
+        let exported = || export(&InProcess::new(&from, &caller), &[], &folder.0, &|_| ());
+        assert!(exported().is_err(), "{name}");
+        assert!(!summary.exists(), "{name}");
+        fs::remove_dir(&blocked).unwrap();
+        assert_eq!(exported(), Ok(1), "{name}");
+        assert!(summary.is_file(), "{name}");
+    }
+}
+
 const LINES: &str = "{\"id\": \"a\"}\n{\"id\": \"b\"}\n";
 
 /// The case of an extension does not matter; the name of the table keeps its own.
