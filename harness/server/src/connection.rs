@@ -386,6 +386,8 @@ mod tests {
             (None, "/_dynatwin/clock", "PUT /_dynatwin/clock"),
             (Some(&*long), "/", &long[..64]),
             (None, &*long, &*format!("PUT {}", &long[..60])),
+            // Characters count, not bytes.
+            (Some(&*"é😀".repeat(50)), "/", &*"é😀".repeat(32)),
         ] {
             assert_eq!(request_name(target.map(str::as_bytes), "PUT", path), expect);
         }

@@ -123,6 +123,27 @@ mod tests {
                 "/_dynatwin/ui/icon.svg",
                 Some((200, "image/svg+xml", "<svg/>")),
             ),
+            // The end of a path is no path, nor is its beginning.
+            (
+                Method::GET,
+                "/_dynatwin/ui/a.js",
+                Some((404, "text/plain; charset=utf-8", "The console has no such file.\n")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/ndex.html",
+                Some((404, "text/plain; charset=utf-8", "The console has no such file.\n")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/index.htm",
+                Some((404, "text/plain; charset=utf-8", "The console has no such file.\n")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/assets/",
+                Some((404, "text/plain; charset=utf-8", "The console has no such file.\n")),
+            ),
             (
                 Method::GET,
                 "/_dynatwin/ui/../secret",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dynatwin_engine::Moment;
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_store::sim::SimDisk;
+use dynatwin_store::sim::{Fault, SimDisk};
 
 use super::{Database, open_on, put, request, scan, table};
 use crate::backend::Backend;
@@ -187,6 +187,31 @@ fn a_running_clock_continues_where_it_was() {
                     "{context}: {now}, not from {earliest} to {latest}"
                 );
             }
+        }
+    }
+}
+
+/// An adjustment of the clock that could not be stored is stored by the next request, whatever that is.
+#[test]
+fn an_adjustment_that_could_not_be_stored_is_stored_by_the_next_request() {
+    for words in [&["--clock", "settable", "--seed", "5"][..], &["--seed", "5"]] {
+        for (step, hours, is_frozen) in [(Advance(240), 240, false), (Freeze, 0, true)] {
+            let process = Process::start(words, SimDisk::new());
+            let start = process.database.clock().now();
+            let process = process.take(Create);
+            process.disk.fail_at(process.disk.operations() + 1, Fault::Error);
+            let process = process.take(step);
+            let answer = process.database.handle(&HttpRequest {
+                method: "GET",
+                target: "/_dynatwin/clock",
+                headers: &[("host", "localhost")],
+                body: b"",
+            });
+            assert_eq!(answer.status, 200, "{words:?}, {step:?}");
+            let (now, frozen, has_table) = process.take(Kill).state();
+            assert_eq!((frozen, has_table), (is_frozen, true), "{words:?}, {step:?}");
+            let earliest = start.plus(Duration::from_hours(hours));
+            assert!(now >= earliest, "{words:?}, {step:?}: {now} before {earliest}");
         }
     }
 }
