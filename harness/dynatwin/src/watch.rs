@@ -342,26 +342,35 @@ mod tests {
             read,
             write: read * 10.0,
         };
+        // The name of a table or an index may be the beginning of another's.
         let spent = CapacitySpent(vec![
+            spent("AB", None, 32.0),
+            spent("AB", Some("by-x-and-y"), 64.0),
+            spent("A", Some("by-x-and-y"), 128.0),
             spent("A", None, 1.0),
             spent("A", Some("by-x"), 2.0),
             spent("A", Some("by-y"), 4.0),
             spent("B", Some("by-x"), 8.0),
             spent("B", None, 16.0),
         ]);
-        for (table, own, [by_x, by_y]) in [("A", 1.0, [2.0, 4.0]), ("B", 16.0, [8.0, 0.0]), ("C", 0.0, [0.0, 0.0])] {
+        for (table, own, [by_x, by_y]) in [
+            ("A", 1.0, [2.0, 4.0]),
+            ("B", 16.0, [8.0, 0.0]),
+            ("C", 0.0, [0.0, 0.0]),
+            ("AB", 32.0, [0.0, 0.0]),
+        ] {
             assert_eq!((spent.read(table), spent.write(table)), (own, own * 10.0), "{table}");
             for (index, units) in [("by-x", by_x), ("by-y", by_y)] {
                 let found = (spent.index_read(table, index), spent.index_write(table, index));
                 assert_eq!(found, (units, units * 10.0), "{index} of {table}");
             }
         }
-        assert_eq!((spent.total_read(), spent.total_write()), (31.0, 310.0));
+        assert_eq!((spent.total_read(), spent.total_write()), (255.0, 2550.0));
         assert!(!spent.is_nothing());
         assert!(
             spent
                 .to_string()
-                .starts_with("A: 1 read, 10 write; index by-x of A: 2 read, 20 write; "),
+                .contains("; A: 1 read, 10 write; index by-x of A: 2 read, 20 write; "),
             "{spent}"
         );
         assert_eq!(CapacitySpent::default().to_string(), "nothing");

@@ -543,6 +543,8 @@ async fn counters_have_cloudwatchs_names() {
         (&[("TableName", TABLE)][..], 0.0),
         (&[("Operation", "Query")], 0.0),
         (&[("Operation", "Query"), ("TableName", "Other")], 0.0),
+        (&[("Operation", "Query"), ("TableName", "Task")], 0.0),
+        (&[("Operation", "Quer"), ("TableName", TABLE)], 0.0),
         (
             &[("Operation", "Query"), ("TableName", TABLE), ("IndexName", "by-x")],
             0.0,
