@@ -218,7 +218,7 @@ impl Twin {
 }
 
 /// An item that is older than an index is in it if its values are allowed as its keys: as of a partition key up to
-/// 2,048 bytes, as of a sort key up to 1,024.
+/// 2,048 bytes, as of a sort key up to 1,024, and none of them empty.
 #[test]
 fn a_new_index_contains_items_whose_keys_fit() {
     let twin = on_demand_twin();
@@ -229,6 +229,8 @@ fn a_new_index_contains_items_whose_keys_fit() {
         (1, 2048),
         (2048, 1),
         (1, 1024),
+        (0, 1),
+        (1, 0),
     ];
     for (at, (g, r)) in sizes.into_iter().enumerate() {
         let item = json!({"pk": {"S": at.to_string()}, "g": {"S": "g".repeat(g)}, "r": {"S": "r".repeat(r)}});
@@ -252,6 +254,64 @@ fn a_new_index_contains_items_whose_keys_fit() {
         .collect();
     found.sort_unstable();
     assert_eq!(found, ["0", "4", "5"]);
+}
+
+/// The attributes of a partition key, and those of a sort key, are measured together.
+#[test]
+fn a_new_index_contains_items_whose_attributes_fit_together() {
+    let twin = on_demand_twin();
+    let names = ["g", "h", "r", "s"];
+    let sizes = [
+        [1024, 1024, 512, 512],
+        [1024, 1025, 1, 1],
+        [1, 1, 513, 512],
+        [2047, 1, 1, 1023],
+        [2048, 1, 1, 1],
+        [1, 1, 1, 1024],
+        [1, 1, 1, 0],
+        [1, 0, 1, 1],
+    ];
+    let item = |at: usize| {
+        let mut item = json!({"pk": {"S": at.to_string()}});
+        for (name, size) in names.iter().zip(sizes[at]) {
+            item[*name] = json!({"S": name.repeat(size)});
+        }
+        item
+    };
+    for at in 0..sizes.len() {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item(at)}));
+    }
+    let roles = ["HASH", "HASH", "RANGE", "RANGE"];
+    let schema = names
+        .iter()
+        .zip(roles)
+        .map(|(name, role)| json!({"AttributeName": name, "KeyType": role}));
+    let index = json!({"IndexName": "by-all", "KeySchema": schema.collect::<Vec<_>>(), "Projection": {"ProjectionType": "KEYS_ONLY"}});
+    let definitions: Vec<Value> = names.iter().map(|name| attribute(name, "S")[0].clone()).collect();
+    twin.ok(
+        "UpdateTable",
+        &update(json!({"AttributeDefinitions": definitions, "GlobalSecondaryIndexUpdates": [{"Create": index}]})),
+    );
+    let found = twin.ok("Scan", &json!({"TableName": "tab", "IndexName": "by-all"}));
+    let found = found["Items"].as_array().unwrap().iter();
+    let mut found: Vec<&str> = found.map(|item| item["pk"]["S"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["0", "3"]);
+    // Now that there is the index, such items are refused.
+    let hash = "Size of hashkey has exceeded the maximum size limit of2048 bytes";
+    let range = "Aggregated size of all range keys has exceeded the size limit of 1024 bytes";
+    for (at, text) in [(1, hash), (2, range), (4, hash), (5, range)] {
+        let refused = twin.error("PutItem", &json!({"TableName": "tab", "Item": item(at)}));
+        assert_eq!(
+            refused,
+            format!("ValidationException: One or more parameter values were invalid: {text}"),
+            "{:?}",
+            sizes[at]
+        );
+    }
+    for at in [0, 3] {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item(at)}));
+    }
 }
 
 #[test]
