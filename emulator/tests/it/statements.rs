@@ -378,3 +378,30 @@ fn a_response_has_the_plain_name_of_a_missing_table() {
         }
     }
 }
+
+/// The cost of statements has the name that they have for their table, also if their conditions fail.
+#[test]
+fn the_cost_of_a_batch_names_the_table_as_its_statements_do() {
+    let twin = twin();
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableArn"].clone();
+    for name in ["tab", arn.as_str().unwrap()] {
+        for (conditions, units) in [
+            (&["x = 1"][..], 2.0),
+            (&["x = 9"], 1.0),
+            (&["x = 9", "x = 2"], 3.0),
+            (&["x = 1", "x = 9", "x = 9"], 4.0),
+        ] {
+            let twin = self::twin();
+            let statements = (1..).zip(conditions).map(|(sk, condition)| {
+                json!({"Statement": format!("UPDATE \"{name}\" SET x = 5 WHERE pk = 'a' AND sk = {sk} AND {condition}")})
+            });
+            let statements: Vec<Value> = statements.collect();
+            let answer = twin.ok(
+                "BatchExecuteStatement",
+                &json!({"Statements": statements, "ReturnConsumedCapacity": "TOTAL"}),
+            );
+            let consumed = json!([{"TableName": name, "CapacityUnits": units}]);
+            assert_eq!(answer["ConsumedCapacity"], consumed, "{name} {conditions:?}");
+        }
+    }
+}

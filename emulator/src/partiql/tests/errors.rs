@@ -356,6 +356,10 @@ fn conditions() {
         ("a = -b", "Unsupported operator in Condition Expression. Operator: -"),
         ("foo(a)", "Unrecognized function: foo at 1:25:3"),
         ("b = 1\n AND foo(a)", "Unrecognized function: foo at 2:6:3"),
+        (
+            "b = 'ä'\n AND c = 'äö' AND foo(a)",
+            "Unrecognized function: foo at 2:19:3",
+        ),
         ("COUNT(a) = 1", "Unsupported token in expression: count at 1:25:5"),
         ("COUNT(*) = 1", "Unsupported token in expression: COUNT at 1:25:5"),
         (

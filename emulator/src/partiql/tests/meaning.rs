@@ -92,6 +92,8 @@ fn queries_and_scans_are_told_apart() {
         ("x = 1 AND (pk = 'a' AND pk = 'b')", "a >"),
         ("(pk = 'a' AND pk = 'b') AND pk = 'a'", "a >"),
         ("(pk = 'a' AND pk = 'b') OR pk = 'c'", "c >"),
+        ("(x = 1 AND (pk = 'a' AND pk = 'b')) OR pk = 'c'", "c >"),
+        ("pk = 'c' OR (sk > '1' AND (pk = 'a' AND pk = 'b'))", "c >"),
         ("pk IN ['b'] OR pk IN ['c', 'a']", "a b c >"),
         ("pk = 'b' OR pk IN ['a']", "a b >"),
         ("pk = 'a' AND (x IN [1] OR y IN [2])", "a >"),
@@ -333,6 +335,7 @@ fn the_key_of_one_item() {
         ("pk = 'a' AND sk > '1'", &Ok(None), &missing),
         ("pk = 'a' AND sk = '1' OR x = 1", &Ok(None), &missing),
         ("pk = 'a' AND pk = 'b' AND sk = '1'", &Ok(None), &several),
+        ("pk = 'a' AND sk = '1' AND pk = 'b'", &Ok(None), &several),
         ("pk = 'a' AND pk = 'b' AND sk = '1' AND sk = '2'", &Ok(None), &several),
         ("NOT (pk = 'a' AND sk = '1')", &Ok(None), &missing),
     ] {
