@@ -374,15 +374,24 @@ mod tests {
                 "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value 'X' at 'select' failed to satisfy constraint: Member must satisfy enum value set: [A, B]"
             )
         );
-        let mut violations = Violations::new();
-        (0..20).for_each(|_| violations.missing("item"));
-        assert!(
+        let of_items = |count: usize| {
+            let mut violations = Violations::new();
+            (0..count).for_each(|_| violations.missing("item"));
             violations
-                .finish()
-                .unwrap_err()
-                .message()
-                .unwrap()
-                .starts_with("10 validation errors detected: ")
-        );
+        };
+        for (first, second, expect) in [
+            (20, 0, 10),
+            (4, 5, 9),
+            (4, 6, 10),
+            (4, 7, 10),
+            (10, 1, 10),
+            (10, 10, 10),
+        ] {
+            let mut violations = of_items(first);
+            violations.add(Some(&of_items(second)));
+            let error = violations.finish().unwrap_err();
+            let start = format!("{expect} validation errors detected: ");
+            assert!(error.message().unwrap().starts_with(&start), "{first} and {second}");
+        }
     }
 }

@@ -351,6 +351,32 @@ mod tests {
         }
     }
 
+    /// Of several actions, the value of the one at fault is located.
+    #[test]
+    fn values_of_sections_are_located() {
+        let cache = Cache::new();
+        let set = AttributeValue::string_set(vec!["a".into()]).unwrap();
+        let substitutions = Substitutions {
+            names: None,
+            values: Some(vec![
+                (":n".into(), AttributeValue::N(1.into())),
+                (":s".into(), set),
+                (":x".into(), AttributeValue::string("x")),
+            ]),
+        };
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
+        for (text, range) in [
+            ("ADD a :x", 6..8),
+            ("ADD a :x, b :n", 6..8),
+            ("ADD a :n, b :x", 12..14),
+            ("DELETE a :s, b :n, c :s", 15..17),
+            ("SET a = :n ADD b :s DELETE c :x", 29..31),
+        ] {
+            let error = scope.outline(ExpressionKind::Update, text).error.unwrap();
+            assert_eq!(error.range, Some(range), "{text}: {}", error.message);
+        }
+    }
+
     /// The error about redundant parentheses has no place, even if another one has.
     #[test]
     fn redundant_parentheses_are_not_located() {

@@ -91,6 +91,14 @@ fn functions_and_words() {
                 "The \"SET\" section can only be used once in an update expression;",
             ),
             (
+                "REMOVE a SET b = :n SET c = :n REMOVE d",
+                "The \"SET\" section can only be used once in an update expression;",
+            ),
+            (
+                "SET b = :n REMOVE a REMOVE d SET c = :n",
+                "The \"REMOVE\" section can only be used once in an update expression;",
+            ),
+            (
                 "add a :n ADD b :n",
                 "The \"ADD\" section can only be used once in an update expression;",
             ),
@@ -497,6 +505,16 @@ fn substitutions() {
             ":twelve",
         ],
         "Value provided in ExpressionAttributeValues unused in expressions: keys: {:four, :three, :nine, :twelve, :eight, :five, :two, :seven, :one, :six, :ten, :eleven}",
+    );
+    // 31 keys have 64 buckets.
+    let numbered: Vec<String> = (0..30).map(|number| format!(":n{number}")).collect();
+    let all: Vec<&str> = std::iter::once(":v")
+        .chain(numbered.iter().map(String::as_str))
+        .collect();
+    check(
+        &[("#a", "a"), ("#b", "b")],
+        &all,
+        "Value provided in ExpressionAttributeValues unused in expressions: keys: {:n4, :n19, :n5, :n6, :n7, :n8, :n15, :n9, :n16, :n17, :n18, :n11, :n12, :n13, :n14, :n10, :n26, :n27, :n28, :n29, :n22, :n23, :n24, :n25, :n20, :n21, :n0, :n1, :n2, :n3}",
     );
 }
 
