@@ -114,6 +114,11 @@ fn bounds_of_between_are_printed_as_sent() {
             json!({"S": "a"}),
             "upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {S:b}, upper bound operand: AttributeValue: {S:a}",
         ),
+        (
+            json!({"B": "AwQFBg=="}),
+            json!({"B": "AQIDBAU="}),
+            "upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {B:AwQFBg==}, upper bound operand: AttributeValue: {B:AQIDBAU=}",
+        ),
     ] {
         let mut in_key = values(lower.clone(), upper.clone());
         in_key[":pk"] = json!({"S": "a"});
@@ -305,6 +310,11 @@ fn the_two_of_a_key_need_not_be_neighbors() {
             (
                 "TransactGetItems",
                 json!({"TransactItems": each(&|key| json!({"Get": {"TableName": "tab", "Key": key}}))}),
+                transaction,
+            ),
+            (
+                "TransactGetItems",
+                json!({"TransactItems": each(&|key| json!({"Get": {"TableName": "tab", "Key": key, "ProjectionExpression": "pk"}}))}),
                 transaction,
             ),
             (

@@ -185,6 +185,36 @@ fn members_may_be_as_long_as_their_limits() {
             Box::new(|length| json!({"Statement": statement(40), "NextToken": long("", length)})),
         ),
         (
+            "ExecuteStatement",
+            "at 'nextToken'",
+            None,
+            Some(32_768),
+            Box::new(|length| json!({"Statement": statement(40), "NextToken": "ä".repeat(length)})),
+        ),
+        (
+            "ExecuteStatement",
+            "Table name should be within the length",
+            Some(3),
+            Some(255),
+            Box::new(|length| json!({"Statement": format!("SELECT * FROM {}", long("", length))})),
+        ),
+        (
+            "BatchGetItem",
+            "at 'requestItems' failed to satisfy constraint: Map keys",
+            Some(3),
+            Some(255),
+            Box::new(|length| json!({"RequestItems": {long("", length): {"Keys": [{"pk": {"S": "a"}}]}}})),
+        ),
+        (
+            "BatchWriteItem",
+            "at 'requestItems' failed to satisfy constraint: Map keys",
+            Some(3),
+            Some(255),
+            Box::new(
+                |length| json!({"RequestItems": {long("", length): [{"DeleteRequest": {"Key": {"pk": {"S": "a"}}}}]}}),
+            ),
+        ),
+        (
             "BatchExecuteStatement",
             "at 'statements'",
             Some(1),

@@ -190,6 +190,28 @@ fn multi_attribute_partition_keys() {
         world.twin.call("ROOT", "CreateTable", &body);
         world.check("ANN", &[("Query", request.clone(), expect)]);
     }
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let hash = |name: &str| json!({"AttributeName": name, "KeyType": "HASH"});
+    let attributes = ["id", "tenant", "region", "year", "kind"].map(attribute);
+    let schema = ["tenant", "region", "year", "kind"].map(hash);
+    let body = json!({"TableName": "Multi", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+        "KeySchema": [hash("id")],
+        "GlobalSecondaryIndexes": [{"IndexName": "All", "Projection": {"ProjectionType": "ALL"}, "KeySchema": schema}]});
+    let request = json!({"TableName": "Multi", "IndexName": "All",
+        "KeyConditionExpression": "#t = :t AND #r = :r AND #y = :y AND #k = :k",
+        "ExpressionAttributeNames": {"#t": "tenant", "#r": "region", "#y": "year", "#k": "kind"},
+        "ExpressionAttributeValues": {":t": {"S": "t1"}, ":r": {"S": "eu"}, ":y": {"S": "2026"}, ":k": {"S": "big"}}});
+    let positions = ["First", "Second", "Third", "Fourth"]
+        .into_iter()
+        .zip(["t1", "eu", "2026", "big"]);
+    for (position, value) in positions {
+        for (allowed, expect) in [(value, YES), ("other", NO)] {
+            let name = format!("dynamodb:{position}PartitionKeyValues");
+            let world = World::new(&only("ForAllValues:StringEquals", &name, json!([allowed])));
+            world.twin.call("ROOT", "CreateTable", &body);
+            world.check("ANN", &[("Query", request.clone(), expect)]);
+        }
+    }
 }
 
 /// Each of up to four attributes of a partition key has a condition key of its own.
