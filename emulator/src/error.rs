@@ -310,7 +310,7 @@ impl Violations {
         if !is_name {
             self.value(name, path, constraint::NAME_PATTERN);
         }
-        if name.len() < 3 {
+        if name.chars().count() < 3 {
             self.value(name, path, constraint::min_length(3));
         }
         if name.chars().count() > 255 {
