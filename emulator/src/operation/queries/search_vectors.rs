@@ -148,10 +148,11 @@ fn check_index_name(violations: &mut Violations, name: &str) {
     if !check::is_name(name) {
         violations.value_not_echoed("IndexName", constraint::NAME_PATTERN);
     }
-    if name.len() < 3 {
+    let length = name.chars().count();
+    if length < 3 {
         violations.value_not_echoed("IndexName", constraint::min_length(3));
     }
-    if name.len() > 255 {
+    if length > 255 {
         violations.value_not_echoed("IndexName", constraint::max_length(255));
     }
 }
