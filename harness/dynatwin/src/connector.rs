@@ -24,7 +24,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::clock::TwinClock;
 
-/// How long a client without a timeout waits for an answer that never arrives.
+/// How long a client without a read timeout waits for an answer that never arrives.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The engine as the SDK's HTTP client and connector.
@@ -71,11 +71,11 @@ impl Connector {
     }
 
     async fn deliver_later(self, answer: Answer, wait: Duration) -> Result<HttpResponse, ConnectorError> {
-        let patience = self.read_timeout.unwrap_or(Duration::MAX);
         if answer.delivery == Delivery::Lost {
-            self.clock.sleep(patience.min(PATIENCE)).await;
+            self.clock.sleep(self.read_timeout.unwrap_or(PATIENCE)).await;
             return Err(timed_out());
         }
+        let patience = self.read_timeout.unwrap_or(Duration::MAX);
         self.clock.sleep(wait.min(patience)).await;
         if wait > patience {
             return Err(timed_out());

@@ -63,7 +63,7 @@
 //! | `InternalServerErrorAfterApply` | yes | a 500, which it retries: the retry finds the first attempt's write |
 //! | `CorruptChecksum` | yes | an answer whose `x-amz-crc32` is wrong |
 //! | `Truncate` | yes | a truncated body: a response error, which it retries |
-//! | `AnswerLost` | yes | a timeout: the client's, or without one, after a minute by the twin's clock |
+//! | `AnswerLost` | yes | a timeout: the client's, or without a read timeout, after a minute by the twin's clock |
 //! | `Reset` | no | a reset connection: a dispatch failure, which it retries |
 
 mod access;

@@ -97,7 +97,7 @@ pub fn load(database: &dyn Database, seed: Seed, existing: Existing, note: &dyn 
     let mut created: HashMap<&str, &Table> = HashMap::new();
     for table in &seed.tables {
         let own = created.get(table.name.as_str());
-        if own.is_some_and(|own| own.create == table.create) {
+        if own.is_some_and(|own| own.is_defined_like(table)) {
             continue;
         }
         match create(database, table, note) {

@@ -177,7 +177,7 @@ impl Seed {
     pub fn add_definitions(&self, defined: &mut HashMap<String, Table>) -> Result<(), Error> {
         for table in &self.tables {
             let first = defined.entry(table.name.clone()).or_insert_with(|| table.clone());
-            if first.create != table.create {
+            if !first.is_defined_like(table) {
                 let problem = format!("table {} is defined differently in {}", table.name, first.file);
                 let error = Error::new(&table.file, problem);
                 return Err(if table.line == 0 {
@@ -202,6 +202,14 @@ impl Seed {
 }
 
 impl Table {
+    /// Whether both have the same settings, wherever they are from.
+    pub(crate) fn is_defined_like(&self, other: &Table) -> bool {
+        self.create == other.create
+            && self.time_to_live == other.time_to_live
+            && self.recovery == other.recovery
+            && self.insights == other.insights
+    }
+
     /// A table of CreateTable's members and those of neighbouring operations.
     pub(crate) fn new(file: &str, node: &Node, mut members: Map<String, Json>) -> Result<Table, Problem> {
         let name = match members.get("TableName") {
@@ -412,8 +420,30 @@ mod tests {
             insights: Vec::new(),
         };
         let table = |file: &str, line: usize, key: &str| named("Users", file, line, key);
+        let differs = Some("b.json:1: table Users is defined differently in a.json");
         for (second, expected) in [
             (table("b.json", 1, "id"), None),
+            (
+                Table {
+                    time_to_live: Some("expires".into()),
+                    ..table("b.json", 1, "id")
+                },
+                differs,
+            ),
+            (
+                Table {
+                    recovery: Some(json!({"PointInTimeRecoveryEnabled": true})),
+                    ..table("b.json", 1, "id")
+                },
+                differs,
+            ),
+            (
+                Table {
+                    insights: vec![Map::new()],
+                    ..table("b.json", 1, "id")
+                },
+                differs,
+            ),
             (
                 table("b.json", 1, "name"),
                 Some("b.json:1: table Users is defined differently in a.json"),

@@ -767,17 +767,14 @@ fn tables_that_files_define_alike_are_created_once() {
         Seed::parse(name, text.as_bytes()).unwrap()
     };
     for existing in [Existing::Refuse, Existing::Fill, Existing::Skip] {
-        for differs in [false, true] {
+        for more in [
+            "",
+            r#", "DeletionProtectionEnabled": true"#,
+            r#", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires"}"#,
+        ] {
+            let differs = !more.is_empty();
             let mut seed = file("a.json", "a", "");
-            seed.append(file(
-                "b.json",
-                "b",
-                if differs {
-                    r#", "DeletionProtectionEnabled": true"#
-                } else {
-                    ""
-                },
-            ));
+            seed.append(file("b.json", "b", more));
             let engine = engine(&Conditions::CALM);
             let loaded = load_engine(&engine, &caller(), seed, existing);
             if differs && existing != Existing::Fill {
