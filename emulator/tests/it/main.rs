@@ -20,6 +20,7 @@ mod conflicts;
 mod control;
 mod copies;
 mod coverage;
+mod defaults;
 mod events;
 mod expiry;
 mod explain;

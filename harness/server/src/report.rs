@@ -350,6 +350,12 @@ mod tests {
                 &[r#"{"watched": false, "principals": []}"#],
                 Err("no requests are recorded: POST /_dynatwin/watch starts it"),
             ),
+            // What was recorded stays once recording has stopped.
+            (
+                None,
+                &[r#"{"watched": false, "principals": [{"principal": "a", "policy": 1}]}"#],
+                Ok("1"),
+            ),
             (None, &[RECORDED], Err("no recorded request has used a permission")),
             (
                 Some("a"),
