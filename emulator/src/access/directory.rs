@@ -395,6 +395,17 @@ mod tests {
     }
 
     #[test]
+    fn policies_of_the_same_text_are_warned_of_by_name() {
+        let policy = r#"{"Statement": {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"}}"#;
+        let account = format!(
+            r#"{{"users": {{"ann": {{"policies": [{policy}, {policy}]}}}}, "roles": {{"App": {{"policies": {policy}}}}}}}"#
+        );
+        let places = ["users.ann.policies.0", "users.ann.policies.1", "roles.App.policies"];
+        let expect = places.map(|place| unknown(place, 1, "dynamodb:GetItems"));
+        assert_eq!(warned(&account), expect);
+    }
+
+    #[test]
     fn the_policy_of_every_endpoint_is_checked() {
         let endpoint = |name: &str, action: &str| {
             format!(

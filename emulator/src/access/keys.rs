@@ -118,4 +118,30 @@ mod tests {
         assert!(is_multivalued("dynamodb:leadingkeys"));
         assert!(!is_multivalued("dynamodb:Select"));
     }
+
+    #[test]
+    fn replacements_without_values_are_absent() {
+        let name = "dynamodb:Attributes";
+        for (others, expect) in [
+            (None, Some(&["a", "b"][..])),
+            (Some(&["c"][..]), Some(&["c"][..])),
+            (Some(&[]), None),
+        ] {
+            let mut keys = ConditionKeys::default();
+            keys.set_all(name, ["a", "b"]);
+            let mut replacements = ConditionKeys::default();
+            if let Some(values) = others {
+                replacements.set_all(name, values.iter().copied());
+            }
+            let all = keys.with(&replacements);
+            let found = all.get(name).map(KeyValue::values);
+            assert_eq!(
+                found,
+                expect
+                    .map(|values| values.iter().map(ToString::to_string).collect::<Vec<_>>())
+                    .as_deref(),
+                "{others:?}"
+            );
+        }
+    }
 }

@@ -82,6 +82,20 @@ fn a_limited_number_of_tables_is_busy_at_a_time() {
         assert_eq!(send(&twin, operation, &body), BUSY, "{operation}");
     }
     assert_eq!(send(&twin, "DescribeTable", &name), "");
+    // The table of the operation is not one of the others.
+    for (operation, body) in [
+        ("DeleteTable", json!({"TableName": "tab7"})),
+        (
+            "UpdateTable",
+            json!({"TableName": "tab7", "DeletionProtectionEnabled": true}),
+        ),
+    ] {
+        assert_eq!(
+            send(&twin, operation, &body),
+            "ResourceInUseException: Attempt to change a resource which is still in use: Table is being created: tab7",
+            "{operation}"
+        );
+    }
     // Another region has its own tables, and finished operations do not count.
     twin.engine.advance(Duration::from_mins(10));
     assert_eq!(send(&twin, "DeleteTable", &name), "");

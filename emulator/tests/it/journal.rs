@@ -511,6 +511,41 @@ fn a_page_records_the_tokens_that_it_has_read() {
     assert_eq!(last(&twin).accesses[0].tokens, Some((of_key, of_key)));
 }
 
+/// The log shows the first and the last capacity partition of a range, and one of a key.
+#[test]
+fn a_range_shows_its_first_and_its_last_partition() {
+    let twin = Twin::new(1);
+    let counted = Conditions {
+        capacity: Capacity::Enforced(Enforcement::AWS),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(counted).unwrap();
+    create_table_with_ttl(&twin);
+    twin.engine.watch(true);
+    put(&twin, "a");
+    for (segment, of, expect) in [
+        (0, 1, [json!(0), json!(3)]),
+        (0, 2, [json!(0), json!(1)]),
+        (1, 2, [json!(2), json!(3)]),
+        (2, 4, [json!(2), Value::Null]),
+    ] {
+        twin.ok(
+            "Scan",
+            &json!({"TableName": "tab", "Segment": segment, "TotalSegments": of}),
+        );
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "GET",
+            target: "/_dynatwin/requests",
+            headers: &[("host", "here")],
+            body: b"",
+        });
+        let listed: Value = serde_json::from_slice(&answer.body).unwrap();
+        let access = &listed["requests"].as_array().unwrap().last().unwrap()["accesses"][0];
+        let shown = ["partition", "lastPartition"].map(|name| access.get(name).cloned().unwrap_or_default());
+        assert_eq!(shown, expect, "{segment} {of}");
+    }
+}
+
 #[test]
 fn a_query_records_its_partition_key_and_a_scan_none() {
     let twin = watched();

@@ -48,6 +48,11 @@ const PRINCIPALS: &[(&str, &str)] = &[
         INVALID,
     ),
     (r#"{"AWS": "arn:aws:sts::123456789012:assumed-role/ann/any"}"#, INVALID),
+    // An account is in one partition of AWS.
+    (
+        r#"{"AWS": "arn:aws-cn:sts::123456789012:assumed-role/App/any"}"#,
+        INVALID,
+    ),
     (r#"{"AWS": "arn:aws:sts::123456789012:assumed-role/App"}"#, MALFORMED),
     (r#"{"AWS": "arn:aws:sts::123456789012:federated-user/any"}"#, ""),
     (r#"{"AWS": "arn:aws:sts::222222222222:federated-user/any"}"#, INVALID),

@@ -49,6 +49,11 @@ fn set_operators() {
         (any, KEYS, json!(""), json!([""]), false),
         (any_not, KEYS, json!("a"), none(), false),
         (any_not, KEYS, json!("a"), json!([""]), false),
+        // An empty text among others is a value.
+        (all, KEYS, json!("a"), json!(["", "a"]), false),
+        (all, KEYS, json!(["", "a"]), json!(["", "a"]), true),
+        (any, KEYS, json!("a"), json!(["", "a"]), true),
+        (any_not, KEYS, json!("a"), json!(["a", ""]), true),
         (all_not, KEYS, json!("a"), none(), true),
         ("ForAllValues:StringNotLike", KEYS, json!("*"), none(), true),
         ("ForAllValues:StringEqualsIfExists", KEYS, json!("a"), none(), true),
