@@ -477,6 +477,51 @@ fn insights_were_updated_when_their_change_ended() {
     }
 }
 
+/// Whether the limits apply to a table depends on its own conditions.
+#[test]
+fn a_table_has_the_limits_of_its_own_conditions() {
+    let at_once = Conditions {
+        control_limits: false,
+        table_status: Lag::None,
+        ..busy_for(Duration::ZERO)
+    };
+    let limited = Conditions {
+        control_limits: true,
+        ..at_once
+    };
+    for (all, own, is_limited) in [
+        (at_once, None, false),
+        (limited, None, true),
+        (at_once, Some(limited), true),
+        (limited, Some(at_once), false),
+    ] {
+        let twin = twin(&all);
+        let account = twin.engine.account(&twin.caller);
+        account.set_table_conditions("more", own).unwrap();
+        for name in ["tab0", "tab1"] {
+            assert_eq!(send(&twin, "CreateTable", &table(name, Some((40_000, 10)), &[])), "");
+        }
+        let expect = |requested: u64| {
+            let refusal = too_many("ReadCapacityUnits", 80_000, requested);
+            is_limited.then_some(refusal).unwrap_or_default()
+        };
+        let what = format!("{is_limited} {}", own.is_some());
+        assert_eq!(
+            send(&twin, "CreateTable", &table("more", Some((1, 1)), &[])),
+            expect(1),
+            "{what}"
+        );
+        if is_limited {
+            assert_eq!(send(&twin, "DeleteTable", &json!({"TableName": "tab0"})), "", "{what}");
+            assert_eq!(
+                send(&twin, "CreateTable", &table("more", Some((40_000, 1)), &[])),
+                "",
+                "{what}"
+            );
+        }
+    }
+}
+
 /// A table that is deleted reserves no units, and a table that is being deleted does.
 #[test]
 fn a_deleted_table_reserves_no_units() {

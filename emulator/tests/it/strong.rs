@@ -290,6 +290,27 @@ fn a_region_and_its_witness_are_two_of_three() {
     assert_eq!(twin.all(&[US, OHIO], "a"), "2 2");
 }
 
+/// A region and a witness are created in 59.5 to 86 seconds where a table takes six.
+#[test]
+fn a_witness_is_created_over_time() {
+    let twin = Twin::new(&[US]);
+    let slow = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(6)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(slow).unwrap();
+    let request = json!({"TableName": "tab", "MultiRegionConsistency": "STRONG",
+        "ReplicaUpdates": [{"Create": {"RegionName": OHIO}}],
+        "GlobalTableWitnessUpdates": [{"Create": {"RegionName": OREGON}}]});
+    twin.ok(US, "UpdateTable", &request);
+    for (seconds, expect) in [(59, "CREATING"), (27, "ACTIVE")] {
+        twin.engine.advance(Duration::from_secs(seconds));
+        let described = twin.ok(US, "DescribeTable", &json!({"TableName": "tab"}));
+        let witnesses = json!([{"RegionName": OREGON, "WitnessStatus": expect}]);
+        assert_eq!(described["Table"]["GlobalTableWitnesses"], witnesses);
+    }
+}
+
 #[test]
 fn a_region_that_has_lost_the_others_is_a_table_of_its_own() {
     let twin = Twin::strong(&ALL);

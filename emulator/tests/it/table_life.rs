@@ -210,6 +210,16 @@ fn a_region_has_a_maximum_number_of_tables() {
     // A table that is gone does not count, also before its work is noticed.
     twin.engine.clock().advance(Duration::from_secs(10));
     twin.ok("CreateTable", &definition("one-more", on_demand()));
+    // Tables that are created at once have no maximum: by the conditions of all tables, or by their own.
+    let account = twin.engine.account(&twin.caller);
+    let own = |table: &str, conditions: Conditions| account.set_table_conditions(table, conditions).unwrap();
+    own("at-once", Conditions::CALM);
+    twin.ok("CreateTable", &definition("at-once", on_demand()));
     twin.engine.set_conditions(Conditions::CALM).unwrap();
     twin.ok("CreateTable", &definition("two-more", on_demand()));
+    own("slow", at_any_rate());
+    assert_eq!(
+        twin.error("CreateTable", &definition("slow", on_demand())),
+        "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
+    );
 }
