@@ -732,6 +732,24 @@ fn lists_name_the_account_and_the_region() {
     }
 }
 
+/// The overview counts the rules that are there, whether they have acted or not.
+#[test]
+fn the_overview_counts_no_removed_rules() {
+    let engine = shared();
+    let counted = || {
+        let overview: serde_json::Value = serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/", "").body).unwrap();
+        overview["counts"]["faults"].as_u64().unwrap()
+    };
+    let add = || engine.add_fault(Rule::new(Verdict::Reset).operation("Scan")).unwrap();
+    let first = add();
+    add();
+    assert_eq!(counted(), 2);
+    engine.faults().remove(first);
+    assert_eq!(counted(), 1);
+    engine.faults().clear();
+    assert_eq!(counted(), 0);
+}
+
 /// Rules are added over HTTP up to a maximum, and those of one outage together or not at all.
 #[test]
 fn a_limited_number_of_fault_rules_is_added() {

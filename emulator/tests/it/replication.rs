@@ -234,6 +234,33 @@ fn the_last_writer_wins_everywhere_and_the_log_names_the_loser() {
     }
 }
 
+/// The event log shows a conflict with both writes, each with its region and its moment.
+#[test]
+fn a_conflict_is_shown_with_both_writes() {
+    let twin = Twin::lagging(&[US, EU], 10);
+    twin.engine.listen(true);
+    twin.put(EU, "a", "1");
+    twin.advance(3);
+    twin.put(US, "a", "2");
+    twin.advance(60);
+    let answer = twin.engine.handle(&HttpRequest {
+        method: "GET",
+        target: "/_dynatwin/events",
+        headers: &[("host", "here")],
+        body: b"",
+    });
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    let events = answer["events"].as_array().unwrap().iter();
+    let conflicts: Vec<&Value> = events.filter(|event| event["kind"] == "replicationConflict").collect();
+    assert_eq!(conflicts.len(), 2, "{answer:#}");
+    for conflict in conflicts {
+        let write =
+            |region: &str, second: u32| json!({"region": region, "at": format!("2026-01-01T00:00:0{second}.000Z")});
+        let shown = (&conflict["lost"], &conflict["won"]);
+        assert_eq!(shown, (&write(EU, 0), &write(US, 3)), "{conflict:#}");
+    }
+}
+
 /// Writes of several regions that arrive at the same moment arrive in the order in which they were made.
 #[test]
 fn writes_that_arrive_together_keep_their_order() {
