@@ -253,6 +253,16 @@ fn a_conflict_is_shown_with_both_writes() {
     let events = answer["events"].as_array().unwrap().iter();
     let conflicts: Vec<&Value> = events.filter(|event| event["kind"] == "replicationConflict").collect();
     assert_eq!(conflicts.len(), 2, "{answer:#}");
+    let events = answer["events"].as_array().unwrap().iter();
+    let arrivals = events.filter(|event| event["kind"] == "replicationArrival");
+    let arrivals: Vec<_> = arrivals
+        .map(|event| (&event["region"], &event["from"], &event["applied"]))
+        .collect();
+    let expect = [(US, EU, false), (EU, US, true)].map(|(to, from, applied)| (json!(to), json!(from), json!(applied)));
+    assert_eq!(
+        arrivals,
+        expect.each_ref().map(|(to, from, applied)| (to, from, applied))
+    );
     for conflict in conflicts {
         let write =
             |region: &str, second: u32| json!({"region": region, "at": format!("2026-01-01T00:00:0{second}.000Z")});
