@@ -1069,3 +1069,27 @@ fn long_lists_of_structures_do_not_fill_the_memory() {
         );
     }
 }
+
+/// A timestamp is a number of seconds: its milliseconds are exact, although it is read as a double.
+#[test]
+fn timestamps_are_exact_to_the_millisecond() {
+    let read = |seconds: &str| {
+        let body = format!(r#"{{"RestoreDateTime": {seconds}}}"#);
+        let request = RestoreTableToPointInTime::decode(body.as_bytes()).unwrap();
+        request.restore_date_time.unwrap().micros()
+    };
+    for whole in [0, 1, 1_767_225_600] {
+        for millis in 0..1000_i64 {
+            let seconds = format!("{whole}.{millis:03}");
+            assert_eq!(read(&seconds), whole * 1_000_000 + millis * 1000, "{seconds}");
+        }
+    }
+    for (seconds, expect) in [
+        ("0", 0),
+        ("1", 1_000_000),
+        ("-1.5", -1_500_000),
+        ("1.7672256e9", 1_767_225_600_000_000),
+    ] {
+        assert_eq!(read(seconds), expect, "{seconds}");
+    }
+}
