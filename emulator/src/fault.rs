@@ -424,6 +424,53 @@ mod tests {
         assert_eq!(seen[0], seen[2], "an owner's decisions are the same after others");
     }
 
+    /// The requests on which the rules before it act decide nothing about a rule.
+    #[test]
+    fn each_rule_has_waits_and_a_share_of_its_own() {
+        let about = Rule::new(Verdict::WaitAbout(crate::conditions::Lag::Seeded {
+            typical: Duration::from_millis(500),
+            longest: Duration::from_secs(1),
+        }));
+        let others = || about.clone().table("U");
+        // What a rule decides about its first requests, after a rule that acts on the first few of all.
+        let decided = |rule: &Rule, before: Rule| -> Vec<Option<Verdict>> {
+            let faults = Faults::new(1);
+            faults.add(before, Moment::START).unwrap();
+            let id = faults.add(rule.clone(), Moment::START).unwrap();
+            let mut verdicts = Vec::new();
+            while verdicts.len() < 50 {
+                let found = faults.evaluate(&subject("GetItem"));
+                if found.as_ref().is_none_or(|decision| decision.rule == id) {
+                    verdicts.push(found.map(|decision| decision.verdict));
+                }
+            }
+            verdicts
+        };
+        for rule in [
+            about.clone(),
+            about.clone().share(0.5),
+            Rule::new(Verdict::Reset).share(0.5),
+        ] {
+            let alone = decided(&rule, others());
+            for before in [
+                about.clone().first(7),
+                about.clone().nth(3),
+                Rule::new(Verdict::AnswerLost).first(7),
+            ] {
+                assert_eq!(decided(&rule, before.clone()), alone, "{rule} after {before}");
+            }
+        }
+        // Two rules on the same requests do not wait alike.
+        let waits = |before: &Rule, rule: &Rule| decided(rule, before.clone());
+        let (first, second) = (waits(&others(), &about), {
+            let faults = Faults::new(1);
+            faults.add(about.clone(), Moment::START).unwrap();
+            let evaluate = |_| faults.evaluate(&subject("GetItem")).map(|decision| decision.verdict);
+            (0..50).map(evaluate).collect::<Vec<_>>()
+        });
+        assert_ne!(first, second);
+    }
+
     #[test]
     fn the_first_rule_that_acts_decides_and_is_counted() {
         let faults = Faults::new(1);

@@ -261,6 +261,40 @@ fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
     );
 }
 
+/// An entry of a batch is returned as unprocessed for whatever limit it is throttled.
+#[test]
+fn an_entry_that_exceeds_any_limit_is_unprocessed() {
+    for verdict in [
+        Verdict::Throttle(None),
+        Verdict::Throttle(Some(Exceeded::KeyRangeThroughput)),
+        Verdict::Throttle(Some(Exceeded::MaxOnDemandThroughput)),
+        Verdict::Throttle(Some(Exceeded::AccountLimit)),
+        Verdict::Exception(ErrorKind::Throttling),
+        Verdict::Exception(ErrorKind::ProvisionedThroughputExceeded),
+        Verdict::Exception(ErrorKind::RequestLimitExceeded),
+    ] {
+        let twin = Twin::on_demand();
+        let rule = Rule::new(verdict).key(KeyMatch::Partition("hot".into()));
+        twin.0.add_fault(rule).unwrap();
+        let answer = twin.send("BatchWriteItem", writes(&["hot", "cold"]));
+        let unprocessed = &json(&answer)["UnprocessedItems"];
+        let expect = (200, &writes(&["hot"])["RequestItems"]);
+        assert_eq!((answer.status, unprocessed), expect, "{verdict:?}");
+        let read = |keys: &[&str]| {
+            let keys: Vec<Value> = keys.iter().map(|key| json!({"pk": {"S": key}})).collect();
+            json!({"RequestItems": {"tab": {"Keys": keys}}})
+        };
+        let answer = twin.send("BatchGetItem", read(&["cold", "hot"]));
+        let body = json(&answer);
+        assert_eq!(
+            (answer.status, &body["Responses"]["tab"]),
+            (200, &json!([{"pk": {"S": "cold"}}]))
+        );
+        assert_eq!(body["UnprocessedKeys"], read(&["hot"])["RequestItems"], "{verdict:?}");
+        assert_eq!(twin.count(), 1, "{verdict:?}");
+    }
+}
+
 #[test]
 fn a_throttled_transaction_is_cancelled() {
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
