@@ -284,6 +284,10 @@ mod tests {
         let requested = [6, 6].map(Units::whole);
         requested[..1].iter().for_each(|units| bucket.request(*units, 2));
         assert!(bucket.serves(requested[0]), "a new round has forgotten the last");
+        // The entries of the last round take nothing from those of this one.
+        let requested = [6, 4, 1].map(Units::whole);
+        requested.iter().for_each(|units| bucket.request(*units, 3));
+        assert_eq!(requested.map(|units| bucket.serves(units)), [true, true, false]);
         let mut full = Bucket::new(10, Duration::ZERO, Moment::START);
         let requested = [8, 8].map(Units::whole);
         requested.iter().for_each(|units| full.request(*units, 1));

@@ -353,6 +353,26 @@ fn heat_that_lasts_splits() {
     }
 }
 
+/// A page heats each partition that it reads at a token of that partition, wherever it begins.
+#[test]
+fn pages_heat_partitions_at_their_own_tokens() {
+    let rules = Enforcement {
+        partition_read: 10,
+        heat_split: Some(Duration::ZERO),
+        ..Enforcement::AWS
+    };
+    let mut resource = ResourceCapacity::new(provisioned(20, 0), rules, Moment::START);
+    assert_eq!(starts(&resource), [0, 1 << 63]);
+    for first in [5, 7] {
+        resource.spend_page(Direction::Read, (first, u64::MAX), Units::whole(40), Moment::START);
+    }
+    // Both pages have read the second partition from its start on.
+    let token = (1 << 63) + 9;
+    let exceeded = Exceeded::KeyRangeThroughput;
+    let split = resource.refuse(Direction::Read, token, Units::whole(1), exceeded, Moment::START);
+    assert_eq!(split, Some(token));
+}
+
 /// Heat counts where any bucket of the partition is exhausted: its share, or its own limit.
 #[test]
 fn heat_at_a_share_splits() {

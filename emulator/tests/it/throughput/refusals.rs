@@ -91,6 +91,23 @@ fn a_write_names_every_limit_that_it_exceeds() {
     }
 }
 
+/// An item that leaves one place of an index for another needs units for both, and names the index once.
+#[test]
+fn an_index_in_which_an_entry_moves_is_named_once() {
+    for lacking in [["by-g"].as_slice(), &["by-h"], &["by-g", "by-h"]] {
+        let units = ["by-g", "by-h"].map(|index| if lacking.contains(&index) { 1 } else { 100 });
+        let twin = written([100, units[0], units[1]]);
+        let body = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}, "UpdateExpression": "SET g = :y, h = :y",
+            "ExpressionAttributeValues": {":y": {"S": "y"}}});
+        let (status, answer) = twin.send("UpdateItem", &body);
+        let reason = "IndexWriteProvisionedThroughputExceeded";
+        let resources = lacking.iter().map(|index| format!("{ARN}/index/{index}"));
+        let reasons = resources.map(|resource| json!({"reason": reason, "resource": resource}));
+        let expect = json!(reasons.collect::<Vec<_>>());
+        assert_eq!((status, &answer["ThrottlingReasons"]), (400, &expect), "{answer}");
+    }
+}
+
 /// A transaction names each of its actions on a table without capacity, and spends nothing on the others.
 #[test]
 fn a_transaction_names_every_table_without_capacity() {
