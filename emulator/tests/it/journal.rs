@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, Twin, create_table_with_ttl, setting, settings};
 use dynatwin_engine::attributes::{AttributeValue, partition_token};
-use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
+use dynatwin_engine::faults::{Exceeded, KeyMatch, Rule, Verdict};
 use dynatwin_engine::http::HttpRequest;
-use dynatwin_engine::monitoring::{ItemAction, Request, Spent};
+use dynatwin_engine::monitoring::{Injected, ItemAction, Request, Spent};
 use dynatwin_engine::{Caller, Capacity, Conditions, Enforcement, ErrorKind, Lag, TimeToLive};
 use serde_json::{Value, json};
 
@@ -121,6 +121,74 @@ fn a_throttled_transaction_counts_where_it_is_refused() {
         ],
         "{answer}"
     );
+}
+
+/// A transaction that one table throttles, and that conflicts with another request in a second table, is throttled in the first.
+#[test]
+fn a_transaction_is_not_throttled_where_it_conflicts() {
+    let twin = Twin::new(1);
+    for table in ["full", "held"] {
+        let body = json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]});
+        twin.ok("CreateTable", &body);
+    }
+    for (table, verdict) in [
+        ("full", Verdict::Throttle(None)),
+        ("held", Verdict::Exception(ErrorKind::TransactionConflict)),
+    ] {
+        twin.engine.add_fault(Rule::new(verdict).table(table)).unwrap();
+    }
+    twin.engine.watch(true);
+    let put = |table: &str| json!({"Put": {"TableName": table, "Item": {"pk": {"S": "a"}}}});
+    let get = |table: &str| json!({"Get": {"TableName": table, "Key": {"pk": {"S": "a"}}}});
+    let mut expect = Vec::new();
+    for (operation, items) in [
+        ("TransactGetItems", json!([get("held"), get("full")])),
+        ("TransactWriteItems", json!([put("full"), put("held")])),
+    ] {
+        let (status, answer) = twin.send(operation, &json!({"TransactItems": items}));
+        assert_eq!(status, 400, "{answer}");
+        expect.push(format!("ThrottledRequests{{TableName=full, Operation={operation}}} 1"));
+        let found = metrics(&twin);
+        let throttled = found.iter().filter(|counter| counter.starts_with("ThrottledRequests"));
+        assert_eq!(throttled.collect::<Vec<_>>(), expect.iter().collect::<Vec<_>>());
+        let conflicts = format!("TransactionConflict{{TableName=held}} {}", expect.len());
+        assert!(found.contains(&conflicts), "{found:?}");
+    }
+}
+
+/// Of the failed actions of a transaction, the one that a rule concerns has the rule as its cause, and the others have none.
+#[test]
+fn an_action_that_fails_by_itself_has_no_injected_cause() {
+    let twin = watched();
+    let rule = Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).key(KeyMatch::Partition("ruled".into()));
+    let rule = twin.engine.add_fault(rule).unwrap();
+    let put = |key: &str, condition: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}, "ConditionExpression": condition}});
+    let failed = put("failed", "attribute_exists(pk)");
+    let (passed, ruled) = (
+        put("passed", "attribute_not_exists(pk)"),
+        put("ruled", "attribute_not_exists(pk)"),
+    );
+    let cause = |action: &Value| -> (Option<ErrorKind>, Option<Injected>) {
+        match action["Put"]["Item"]["pk"]["S"].as_str() {
+            Some("failed") => (Some(ErrorKind::ConditionalCheckFailed), None),
+            Some("ruled") => (Some(ErrorKind::TransactionConflict), Some(Injected::Rule(rule.0))),
+            _ => (None, None),
+        }
+    };
+    for actions in [
+        vec![&failed, &ruled],
+        vec![&ruled, &failed],
+        vec![&failed, &passed, &ruled],
+        vec![&passed, &ruled, &failed],
+    ] {
+        let (status, answer) = twin.send("TransactWriteItems", &json!({"TransactItems": actions}));
+        assert_eq!(status, 400, "{answer}");
+        let accesses = last(&twin).accesses;
+        let found = accesses.iter().map(|access| (access.error, access.injected));
+        let expect = actions.iter().map(|action| cause(action));
+        assert_eq!(found.collect::<Vec<_>>(), expect.collect::<Vec<_>>(), "{actions:?}");
+    }
 }
 
 /// The log keeps the first 64 KB of a body, its length, and whether there is more.
