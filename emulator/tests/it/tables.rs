@@ -431,6 +431,35 @@ fn counts_are_refreshed_by_the_age_of_the_table() {
     }
 }
 
+/// Counts are refreshed at multiples of a new age too, whether it is longer or shorter than the one before.
+#[test]
+fn counts_are_refreshed_by_a_new_age() {
+    for [before, after] in [[10, 60], [60, 10], [60, 60]] {
+        let twin = on_demand_twin();
+        let set_age = |seconds: u64| {
+            let conditions = Conditions {
+                statistics_age: Duration::from_secs(seconds),
+                ..Conditions::CALM
+            };
+            twin.engine.set_conditions(conditions).unwrap();
+        };
+        let count = || twin.describe()["ItemCount"].as_u64();
+        set_age(before);
+        advance(&twin, 100);
+        twin.put("a", json!({"S": "x"}));
+        assert_eq!(count(), Some(1), "{before} {after}");
+        twin.put("b", json!({"S": "x"}));
+        set_age(after);
+        advance(&twin, 20);
+        assert_eq!(count(), Some(2), "{before} {after}");
+        twin.put("c", json!({"S": "x"}));
+        advance(&twin, after - 1);
+        assert_eq!(count(), Some(2), "{before} {after}");
+        advance(&twin, 1);
+        assert_eq!(count(), Some(3), "{before} {after}");
+    }
+}
+
 /// An index that is added has the quotas of one that is created with its table.
 #[test]
 fn a_new_index_has_the_quotas_of_a_new_table() {
@@ -1575,6 +1604,53 @@ fn a_destination_shows_its_precision_in_each_state() {
 
 fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The policies of a table and of each of its streams are separate, also while there are several streams.
+#[test]
+fn each_stream_of_a_table_has_its_own_policy() {
+    let twin = on_demand_twin();
+    let mut resources = vec![ARN.to_owned()];
+    for _ in 0..3 {
+        let on = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+        twin.ok("UpdateTable", &update(json!({"StreamSpecification": on})));
+        resources.push(text_of(&twin.describe()["LatestStreamArn"]));
+        advance(&twin, 60);
+        twin.ok(
+            "UpdateTable",
+            &update(json!({"StreamSpecification": {"StreamEnabled": false}})),
+        );
+        advance(&twin, 60);
+    }
+    let policy = |resource: &str| {
+        let action = if resource == ARN { "GetItem" } else { "GetRecords" };
+        let statement = json!([{"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::111122223333:role/r"},
+            "Action": format!("dynamodb:{action}"), "Resource": resource}]);
+        json!({"Version": "2012-10-17", "Statement": statement})
+    };
+    let shown = || -> Vec<Option<Value>> {
+        let shown = resources.iter().map(|resource| {
+            let (_, answer) = twin.send("GetResourcePolicy", &json!({"ResourceArn": resource}));
+            answer["Policy"]
+                .as_str()
+                .map(|text| serde_json::from_str(text).unwrap())
+        });
+        shown.collect()
+    };
+    let mut expect = vec![None; resources.len()];
+    for (at, resource) in resources.iter().enumerate() {
+        let put = json!({"ResourceArn": resource, "Policy": policy(resource).to_string()});
+        twin.ok("PutResourcePolicy", &put);
+        expect[at] = Some(policy(resource));
+        advance(&twin, 60);
+        assert_eq!(shown(), expect, "after that of {resource}");
+    }
+    for (at, resource) in resources.iter().enumerate() {
+        twin.ok("DeleteResourcePolicy", &json!({"ResourceArn": resource}));
+        expect[at] = None;
+        advance(&twin, 60);
+        assert_eq!(shown(), expect, "after the deletion of that of {resource}");
+    }
 }
 
 /// The deletion of a policy is visible later, and is followed by the same pause as another change.

@@ -154,6 +154,33 @@ mod tests {
         }
     }
 
+    /// The limit is reached to the byte, and beyond it the oldest change of all partitions is dropped.
+    #[test]
+    fn the_oldest_change_of_any_partition_is_dropped() {
+        let recovery = Recovery {
+            since: Moment::START,
+            days: 1,
+        };
+        let at = |second: u64| Moment::START.plus(Duration::from_secs(second));
+        let of_place = |place: u64| change((place % 4) << 62, 10);
+        let limit = 4 * held(&of_place(0).key, of_place(0).old.as_ref());
+        for first in 0..4 {
+            let logs = RecoveryLogs::new(4, Reclaimer::default());
+            let counts = || [0, 1, 2, 3].map(|place| logs.of_partition((first as usize + place) % 4).len());
+            for second in 0..4 {
+                logs.record(&of_place(first + second), recovery, Some(limit), at(second));
+            }
+            assert_eq!((counts(), logs.dropped()), ([1; 4], Moment::FIRST), "{first}");
+            assert_eq!((logs.held().bytes(), logs.held().take_report()), (limit, false));
+            for (second, expect) in [(4, [0, 2, 1, 1]), (5, [0, 2, 1, 1]), (6, [0, 3, 0, 1])] {
+                logs.record(&of_place(first + 1), recovery, Some(limit), at(second));
+                let dropped = at(second - 4);
+                assert_eq!((counts(), logs.dropped()), (expect, dropped), "{first} {second}");
+            }
+            assert!(logs.held().take_report());
+        }
+    }
+
     /// Changes are kept for the recovery period, not only until the latest restorable moment.
     #[test]
     fn changes_are_kept_for_the_period() {

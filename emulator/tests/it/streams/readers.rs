@@ -6,7 +6,7 @@ use crate::common::Twin;
 use dynatwin_engine::{Capacity, Conditions, Enforcement, Lag};
 use serde_json::{Value, json};
 
-use super::{HOUR, create, iterator, latest, put, records, refused, shards, switch, text, with_stream};
+use super::{HOUR, create, iterator, latest, put, records, refused, shards, summaries, switch, text, with_stream};
 
 #[test]
 fn iterators_start_at_their_position() {
@@ -138,6 +138,38 @@ fn a_reader_that_polls_has_an_iterator_of_now() {
         twin.send("GetRecords", &json!({"ShardIterator": next})),
         "ExpiredIteratorException: The provided iterator exceeds the maximum age allowed",
     );
+}
+
+/// The lag of a deletion by time to live begins when the deletion is due, even if it is applied later.
+#[test]
+fn the_lag_of_a_deletion_begins_when_it_is_due() {
+    for late in [0, 4, 9, 10, 11, 100] {
+        let twin = Twin::new(1);
+        let conditions = Conditions {
+            stream_lag: Lag::Fixed(Duration::from_secs(10)),
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        create(&twin, "NEW_AND_OLD_IMAGES");
+        twin.ok(
+            "UpdateTimeToLive",
+            &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "v"}}),
+        );
+        put(&twin, "a", twin.seconds() + 60);
+        let arn = latest(&twin);
+        let is_deleted = || {
+            let found = summaries(&records(&twin, &arn));
+            found.iter().any(|record| record.starts_with("REMOVE a"))
+        };
+        twin.engine.advance(Duration::from_secs(60 + late));
+        assert_eq!(is_deleted(), late >= 10, "{late}");
+        if late < 10 {
+            twin.engine.advance(Duration::from_millis((10 - late) * 1000 - 1));
+            assert!(!is_deleted(), "{late}");
+            twin.engine.advance(Duration::from_millis(1));
+            assert!(is_deleted(), "{late}");
+        }
+    }
 }
 
 #[test]
