@@ -173,6 +173,13 @@ fn errors_have_their_position() {
             Some("size(cost) = :n"),
             "nested operations",
         ),
+        // Of two clauses with one error, the first is the one that is reported.
+        (
+            "KeyConditionExpression",
+            "id = :s AND size(cost) = :n AND size(xs) = :n",
+            Some("size(cost) = :n"),
+            "nested operations",
+        ),
         (
             "UpdateExpression",
             "SET cost = cost + :s",

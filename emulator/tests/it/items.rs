@@ -1,6 +1,7 @@
 //! The operations on items, end to end through `dispatch`.
 
 use crate::common::Twin;
+use dynatwin_engine::Conditions;
 use serde_json::{Value, json};
 
 /// A twin with the table `tab`, which has a global and a local index.
@@ -354,5 +355,40 @@ fn metrics_have_each_item_collection_once() {
             collections.sort_unstable();
             assert_eq!(collections, ["a", "b"], "{operation} {pks:?}");
         }
+    }
+}
+
+/// The item collections of a transaction are limited one by one, whatever else it writes.
+#[test]
+fn a_transaction_may_fill_several_collections() {
+    const NONE: &str = "None";
+    const FULL: &str = "ItemCollectionSizeLimitExceeded";
+    for (pks, expect) in [
+        (&["a", "b", "c", "d", "e", "f", "g", "h"][..], &[][..]),
+        (&["a", "a"], &[NONE, FULL]),
+        (&["a", "b", "a"], &[NONE, NONE, FULL]),
+        (&["a", "b", "c", "d", "e", "e"], &[NONE, NONE, NONE, NONE, NONE, FULL]),
+    ] {
+        let twin = twin();
+        twin.engine
+            .set_conditions(Conditions {
+                item_collection_size: 1000,
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let put = |(pk, sk): (&&str, i64)| {
+            let mut item = key(pk, sk);
+            item["text"] = json!({"S": "x".repeat(600)});
+            json!({"Put": {"TableName": "tab", "Item": item}})
+        };
+        let actions: Vec<Value> = pks.iter().zip(1..).map(put).collect();
+        let (status, answer) = twin.send("TransactWriteItems", &json!({"TransactItems": actions}));
+        let reasons = answer["CancellationReasons"].as_array().into_iter().flatten();
+        let codes: Vec<&str> = reasons.map(|reason| reason["Code"].as_str().unwrap()).collect();
+        assert_eq!(
+            (status == 200, codes.as_slice()),
+            (expect.is_empty(), expect),
+            "{pks:?}: {answer}"
+        );
     }
 }
