@@ -337,6 +337,35 @@ fn count(twin: &Twin) -> usize {
     items
 }
 
+/// The next work of an engine is the first of all accounts and regions.
+#[test]
+fn the_next_due_work_is_that_of_any_region() {
+    let callers = [
+        ("test", "us-east-1"),
+        ("other", "eu-west-1"),
+        ("test", "ap-south-1"),
+        ("zero", "us-west-2"),
+    ];
+    for first in 0..callers.len() {
+        let mut twin = twin_with_ttl(Clock::settable(Moment::START), TimeToLive::Deletes(Lag::None));
+        let expires = twin.seconds();
+        for (at, (access_key, region)) in callers.into_iter().enumerate() {
+            twin.caller = Caller {
+                access_key: access_key.into(),
+                region: region.into(),
+            };
+            if at > 0 {
+                create_table_with_ttl(&twin);
+            }
+            put_until(&twin, "a", &seconds(expires + if at == first { 50 } else { 100 }));
+        }
+        // The items are in the indexes.
+        twin.engine.run_due();
+        let expect = Moment::from_seconds(expires + 50);
+        assert_eq!(twin.engine.next_due(), expect, "{:?}", callers[first]);
+    }
+}
+
 #[test]
 fn each_deletion_has_its_own_lag_of_up_to_two_days() {
     for (conditions, early, late) in [(Conditions::AWS, 40, 60), (Conditions::STORM, 0, 20)] {

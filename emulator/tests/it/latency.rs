@@ -193,6 +193,48 @@ fn a_slow_table_delays_a_request_of_several_tables() {
     }
 }
 
+/// Of two tables that differ only in the latency of a kilobyte, the slower one decides, in any order.
+#[test]
+fn a_kilobyte_takes_as_long_as_in_the_slowest_table() {
+    let twin = Twin::new(7);
+    for (table, milliseconds) in [("fast", 1), ("slow", 50), ("still", 0)] {
+        twin.ok(
+            "CreateTable",
+            &json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),
+        );
+        let latency = Latency {
+            per_kilobyte: millis(milliseconds),
+            ..CLASSES
+        };
+        let conditions = Conditions {
+            latency: Some(latency),
+            ..Conditions::CALM
+        };
+        let account = twin.engine.account(&twin.caller);
+        account.set_table_conditions(table, conditions).unwrap();
+    }
+    let item = json!({"pk": {"S": "a"}, "text": {"S": "x".repeat(100 * 1024)}});
+    for (tables, expect) in [
+        (&["still"][..], 4000),
+        (&["fast"], 4100),
+        (&["fast", "still"], 4200),
+        (&["still", "fast"], 4200),
+        (&["slow", "fast"], 14_000),
+        (&["fast", "slow"], 14_000),
+        (&["still", "slow"], 14_000),
+        (&["fast", "still", "slow"], 19_000),
+    ] {
+        let put = |table: &&str| json!({"Put": {"TableName": table, "Item": item}});
+        let puts: Vec<Value> = tables.iter().map(put).collect();
+        let took = took(&twin, "TransactWriteItems", &json!({"TransactItems": puts}));
+        assert!(
+            took >= millis(expect) && took < millis(expect + 100),
+            "{took:?} of {tables:?}"
+        );
+    }
+}
+
 /// Tables that are loaded, also those that the load creates, are neither delayed nor throttled until their last load ends.
 #[test]
 fn a_load_is_answered_at_once() {
