@@ -858,6 +858,12 @@ fn an_unknown_operation_is_logged() {
     let request = twin.engine.requests().pop().unwrap();
     assert_eq!((request.operation.as_str(), request.status), ("NoOperation", 400));
     assert_eq!(request.error, Some(ErrorKind::UnknownOperation));
+    // Of a long name, the first characters are logged.
+    for (sent, logged) in [(63, 63), (64, 64), (65, 64), (1000, 64)] {
+        assert_eq!(twin.send(&"ä".repeat(sent), &json!({})).0, 400);
+        let request = twin.engine.requests().pop().unwrap();
+        assert_eq!(request.operation, "ä".repeat(logged), "{sent}");
+    }
 }
 
 /// Runs a random step of a script: a request, or an advance of the clock.
