@@ -90,6 +90,15 @@ fn functions_and_words() {
                 "SET a = :n REMOVE b SET c = :u",
                 "The \"SET\" section can only be used once in an update expression;",
             ),
+            // Of several, the first that is repeated.
+            (
+                "REMOVE a SET b = :n SET c = :n REMOVE d",
+                "The \"SET\" section can only be used once in an update expression;",
+            ),
+            (
+                "REMOVE a SET b = :n REMOVE d SET c = :n",
+                "The \"REMOVE\" section can only be used once in an update expression;",
+            ),
             (
                 "REMOVE a SET b = :n SET c = :n REMOVE d",
                 "The \"SET\" section can only be used once in an update expression;",
@@ -497,6 +506,13 @@ fn substitutions() {
         &[("#a", "a"), ("#b", "b")],
         &[":v", ":n", ":m", ":zz", ":ab"],
         "Value provided in ExpressionAttributeValues unused in expressions: keys: {:m, :n, :zz, :ab}",
+    );
+    check(
+        &[("#a", "a"), ("#b", "b")],
+        &[
+            ":v", ":one", ":two", ":three", ":four", ":five", ":six", ":seven", ":eight", ":nine", ":ten", ":eleven",
+        ],
+        "Value provided in ExpressionAttributeValues unused in expressions: keys: {:four, :three, :nine, :eight, :five, :two, :seven, :one, :six, :ten, :eleven}",
     );
     check(
         &[("#a", "a"), ("#b", "b")],
