@@ -370,6 +370,11 @@ mod tests {
         for (statement, expect) in [
             ("", &[End][..]),
             ("a_1$ /* c */ -- d", &[Identifier, End]),
+            ("a -- b\nc", &[Identifier, Identifier, End]),
+            ("a--b\r\n\tc", &[Identifier, Identifier, End]),
+            ("a\r\nb\rc", &[Identifier, Identifier, Identifier, End]),
+            ("/* a * / b **/ c /**/ d", &[Identifier, Identifier, End]),
+            ("/*/ a */ b", &[Identifier, End]),
             ("'it''s' \"a\"\"b\"", &[String, Quoted, End]),
             (
                 "<<1>> <> !=",
@@ -404,6 +409,7 @@ mod tests {
             "\"a",
             "`a",
             "/* a",
+            "/*/",
             "#",
             "1e2147483648",
             "1e",

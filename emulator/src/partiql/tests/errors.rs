@@ -54,6 +54,7 @@ fn valid_statements() {
         "EXISTS (SELECT * FROM tab WHERE pk = 'a' AND a = 1)",
         "SELECT * FROM tab WHERE a = @\"b c\" AND @d = 1",
         "SELECT * FROM tab WHERE a = 1e+5 AND b = 1E-5 AND c = 1.5e05",
+        "SELECT a.kk, b.k, c.l[10], d.l[1] FROM tab",
         "SELECT * FROM \"a-b\"",
         "SELECT * FROM \"a_b\".idx",
         "SELECT * FROM \"a.b\"",
@@ -103,6 +104,7 @@ fn syntax() {
         ),
         ("SELECT * FROM tab WHERE user = 1", "Unexpected keyword"),
         ("SELECT * FROM tab WHERE size = 1", "Unexpected keyword"),
+        ("SELECT * FROM tab WHERE current_timestamp = 1", "Unexpected keyword"),
         ("SELECT * FROM tab WHERE m.inner = 1", "Invalid path dot component"),
         ("SELECT * FROM tab WHERE a IS FOO", "Expected type name"),
         ("SELECT * FROM tab WHERE a IS NUMERIC(5", "Expected RIGHT_PAREN"),
@@ -721,6 +723,14 @@ fn literals() {
         (
             "a = `x`",
             "Ion Literals are not supported: SYMBOL under key root at 1:29:3",
+        ),
+        (
+            "a = 'é' AND b = `x`",
+            "Ion Literals are not supported: SYMBOL under key root at 1:41:3",
+        ),
+        (
+            "b = 'é' AND\na = `é1`",
+            "Ion Literals are not supported: SYMBOL under key root at 2:5:4",
         ),
         (
             "a = [`1`]",

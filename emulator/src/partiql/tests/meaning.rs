@@ -395,7 +395,7 @@ fn an_index_is_not_filtered_by_what_it_lacks() {
 #[test]
 fn columns_have_their_last_names() {
     let prepared = Prepared::new(
-        "SELECT a, m.k, m.l[1], m.\"x y\" FROM tab",
+        "SELECT a, m.k, m.l[1], m.l[2][0], m.l[2][1][0], m.\"x y\" FROM tab",
         Vec::new(),
         &StatementCache::new(),
     )
@@ -407,14 +407,21 @@ fn columns_have_their_last_names() {
         ("k", AttributeValue::Null),
         (
             "l",
-            AttributeValue::L(vec![AttributeValue::Null, AttributeValue::Bool(true)]),
+            AttributeValue::L(vec![
+                AttributeValue::Null,
+                AttributeValue::Bool(true),
+                AttributeValue::L(vec![
+                    AttributeValue::Null,
+                    AttributeValue::L(vec![AttributeValue::Null]),
+                ]),
+            ]),
         ),
     ];
     let inner: Map = inner.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let item: Map = [("m".into(), AttributeValue::M(inner))].into_iter().collect();
     let shown = select.columns.unwrap().apply(&Item::new(&item));
     let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["k", "l[1]"]);
+    assert_eq!(names, ["k", "l[1]", "l[2][0]", "l[2][1][0]"]);
 }
 
 /// What becomes of a statement: the table, the values, the item of an INSERT and whether a SELECT's condition holds for an

@@ -165,6 +165,39 @@ fn every_condition_of_a_branch_limits_what_is_read() {
     }
 }
 
+/// The order of the sort keys is that of each partition.
+#[test]
+fn the_ranges_of_every_partition_are_read_in_order() {
+    let twin = twin();
+    for sk in KEYS {
+        let item = json!({"pk": {"S": "b"}, "sk": {"N": sk.to_string()}});
+        twin.ok("PutItem", &json!({"TableName": "num", "Item": item}));
+    }
+    let conditions = "pk IN ['b', 'a'] AND sk IN [6, 2, 8]";
+    for (order, expect) in [
+        ("pk, sk", "a2 a6 a8 b2 b6 b8"),
+        ("pk, sk DESC", "a8 a6 a2 b8 b6 b2"),
+        ("pk DESC, sk", "b2 b6 b8 a2 a6 a8"),
+        ("pk DESC, sk DESC", "b8 b6 b2 a8 a6 a2"),
+    ] {
+        let statement = format!("SELECT pk, sk FROM num WHERE {conditions} ORDER BY {order}");
+        for limit in [None, Some(1), Some(2)] {
+            let (mut found, mut token) = (Vec::new(), None);
+            loop {
+                let page = ask(&twin, &statement, limit, token.as_ref());
+                let items = page["Items"].as_array().unwrap().iter();
+                let text = |item: &Value, name: &str, kind: &str| item[name][kind].as_str().unwrap().to_owned();
+                found.extend(items.map(|item| text(item, "pk", "S") + &text(item, "sk", "N")));
+                token = page.get("NextToken").cloned();
+                if token.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(found.join(" "), expect, "{order}, by {limit:?}");
+        }
+    }
+}
+
 /// A letter for each sort key, and longer texts between them.
 #[test]
 fn every_condition_on_a_text_limits_what_is_read() {
