@@ -522,6 +522,39 @@ fn a_table_has_the_limits_of_its_own_conditions() {
     }
 }
 
+/// A Kinesis destination is in each state for a multiple of the lag of table states; a stream that cannot be one is noticed
+/// sooner than the others are enabled.
+#[test]
+fn destinations_change_after_multiples_of_the_lag() {
+    let twin = Twin::new(1);
+    twin.ok("CreateTable", &table("tab", None, &[]));
+    twin.engine.set_conditions(busy_for(Duration::from_secs(10))).unwrap();
+    let stream = |region: &str| format!("arn:aws:kinesis:{region}:000000000000:stream/changes");
+    let precision = json!({"ApproximateCreationDateTimePrecision": "MICROSECOND"});
+    for (action, region, during, after, takes) in [
+        ("Enable", "eu-west-1", "ENABLING", "ENABLE_FAILED", 3300),
+        ("Enable", "us-east-1", "ENABLING", "ACTIVE", 7500),
+        ("Update", "us-east-1", "UPDATING", "ACTIVE", 200_000),
+        ("Disable", "us-east-1", "DISABLING", "DISABLED", 3300),
+    ] {
+        let mut body = json!({"TableName": "tab", "StreamArn": stream(region)});
+        if action == "Update" {
+            body["UpdateKinesisStreamingConfiguration"] = precision.clone();
+        }
+        twin.ok(&format!("{action}KinesisStreamingDestination"), &body);
+        let status = || {
+            let described = twin.ok("DescribeKinesisStreamingDestination", &json!({"TableName": "tab"}));
+            let all = described["KinesisDataStreamDestinations"].as_array().unwrap().clone();
+            let found = all.iter().find(|each| each["StreamArn"] == stream(region));
+            found.unwrap()["DestinationStatus"].clone()
+        };
+        twin.engine.advance(Duration::from_millis(takes - 1));
+        assert_eq!(status(), during, "{action} {region}");
+        twin.engine.advance(Duration::from_millis(1));
+        assert_eq!(status(), after, "{action} {region}");
+    }
+}
+
 /// A table that is deleted reserves no units, and a table that is being deleted does.
 #[test]
 fn a_deleted_table_reserves_no_units() {

@@ -743,14 +743,23 @@ fn a_cancelled_bulk_operation_ends_at_a_moment() {
         })
         .unwrap();
     let of = json!({"BulkOperationArn": start_bulk(&twin, &["ERROR"], None)["BulkOperationArn"]});
+    let begun = twin.seconds();
     let status = || twin.ok("DescribeBulkOperation", &of)["BulkOperationDescription"]["BulkOperationStatus"].clone();
+    let listed = || twin.ok("ListBulkOperations", &json!({}))["BulkOperationsSummaryList"][0].clone();
     twin.engine.advance(Duration::from_secs(10));
     assert_eq!(status(), "IN_PROGRESS");
     assert_eq!(twin.ok("CancelBulkOperation", &of)["BulkOperationStatus"], "CANCELLING");
     twin.engine.advance(Duration::from_millis(39_999));
     assert_eq!(status(), "CANCELLING");
+    assert_eq!(listed().get("EndTime"), None);
     twin.engine.advance(Duration::from_millis(1));
     assert_eq!(status(), "CANCELLED");
+    assert_eq!(
+        listed()["EndTime"].as_f64().map(|end| end as i64),
+        Some(begun + 50),
+        "{}",
+        listed()
+    );
 }
 
 /// A bulk operation fails if its report cannot be written, also if it has rejected records.
@@ -1270,6 +1279,13 @@ fn a_bulk_operation_needs_a_table_at_rest() {
     assert_eq!(bulk("copy"), busy("updated", "copy"));
     twin.engine.advance(Duration::from_hours(1));
     assert_eq!(bulk("copy"), done);
+    let delete = json!([{"Delete": {"IndexName": "by-g"}}]);
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "copy", "GlobalSecondaryIndexUpdates": delete}),
+    );
+    assert_eq!(bulk("copy"), done);
+    twin.engine.advance(Duration::from_hours(1));
     twin.ok("DeleteTable", &json!({"TableName": "copy"}));
     assert_eq!(bulk("copy"), busy("deleted", "copy"));
 }

@@ -100,6 +100,31 @@ fn resource_policies_of_ones_own_account() {
 }
 
 #[test]
+fn a_policy_of_a_stream_that_denies_its_own_author() {
+    let twin = Twin::with_user("ann", &json!({}), &allow("*"));
+    twin.create_table("Tab", ("pk", ""), None);
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    let table = twin.root(
+        "UpdateTable",
+        &json!({"TableName": "Tab", "StreamSpecification": stream}),
+    );
+    let arn = &table["TableDescription"]["LatestStreamArn"];
+    let locked = "The new resource policy will not allow you to update the resource policy in the future.";
+    let refused = "with an explicit deny in a resource-based policy";
+    for (action, confirms, expected) in [
+        ("dynamodb:PutResourcePolicy", false, Some(locked)),
+        ("dynamodb:DeleteResourcePolicy", false, None),
+        ("dynamodb:PutResourcePolicy", true, None),
+        ("dynamodb:GetRecords", false, Some(refused)),
+    ] {
+        let policy = statement("Deny", action, json!({"Principal": {"AWS": ACCOUNT}}));
+        let put =
+            json!({"ResourceArn": arn, "Policy": policy.to_string(), "ConfirmRemoveSelfResourceAccess": confirms});
+        twin.check("ann", "PutResourcePolicy", &put, expected);
+    }
+}
+
+#[test]
 fn a_policy_that_denies_its_own_author() {
     let twin = Twin::with_user("ann", &json!({}), &allow("*"));
     twin.create_table("Tab", ("pk", ""), None);

@@ -194,6 +194,8 @@ fn only_valid_items_are_imported() {
             "{what}: {imported}"
         );
         assert_eq!(count(&twin, "imported", None), u64::from(valid), "{what}");
+        let table = twin.ok("DescribeTable", &json!({"TableName": "imported"}));
+        assert_eq!(imported["TableId"], table["Table"]["TableId"], "{what}");
         let is_in = valid
             && ["g", "h"]
                 .iter()
@@ -214,6 +216,8 @@ fn only_valid_items_are_loaded() {
                 [&json!(1), &json!(failed.len())],
                 "{what}: {bulk}"
             );
+            let status = if valid { "COMPLETED" } else { "COMPLETED_WITH_ERRORS" };
+            assert_eq!(bulk["BulkOperationStatus"], status, "{what}");
             assert_eq!(count(&twin, "copy", None), u64::from(valid), "{what}");
         }
     }
