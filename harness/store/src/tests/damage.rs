@@ -2,7 +2,7 @@
 
 use super::{open, record, snapshot};
 use crate::error::OpenError;
-use crate::format::{FileKind, older};
+use crate::format::{FileKind, RecordHeader, encode, file_header, hash, older};
 use crate::manifest::{Manifest, Sealed, Segment, SnapshotFile};
 use crate::sim::{Fault, SimDisk};
 
@@ -596,6 +596,68 @@ fn a_cut_counts_what_it_removes_of_all_segments() {
                 "{context}"
             );
             assert_eq!(open(&disk.after_kill()).unwrap().2.cut, None, "{context}");
+        }
+    }
+}
+
+/// A record of any later segment proves what was synced before it, whatever the segments behind that one contain.
+#[test]
+fn a_torn_end_is_damage_if_any_later_segment_proves_that_it_was_synced() {
+    const ID: u64 = 7;
+    let file = |number: u64, first: u64, synced: &[u64]| {
+        let mut bytes = file_header(FileKind::Log, number, ID).to_vec();
+        for (sequence, synced) in (first..).zip(synced) {
+            let record = sequence.to_string().into_bytes();
+            let header = RecordHeader {
+                length: record.len() as u32,
+                sequence,
+                synced: *synced,
+                hash: hash(&record, ID),
+            };
+            encode(header, &record, ID, &mut bytes);
+        }
+        bytes
+    };
+    // Record 1 is torn. What the later records say about it: their headers tell how many records were synced before them.
+    for (later, is_damage) in [
+        (&[&[][..], &[]][..], false),
+        (&[&[1], &[1]], false),
+        (&[&[2], &[2]], true),
+        (&[&[2], &[]], true),
+        (&[&[], &[2]], true),
+        (&[&[1, 2], &[]], true),
+        (&[&[1], &[2], &[]], true),
+        (&[&[2], &[], &[]], true),
+    ] {
+        let count = 1 + later.len() as u64;
+        let manifest = Manifest {
+            id: ID,
+            next_file: count + 1,
+            snapshot: None,
+            segments: (1..=count).map(|number| Segment { number, sealed: None }).collect(),
+        };
+        let mut torn = file(1, 0, &[0, 0]);
+        torn.truncate(torn.len() - 1);
+        let mut files = vec![
+            ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
+            ("000001.wal".to_owned(), torn),
+        ];
+        let mut first = 2;
+        for (number, synced) in (2..).zip(later) {
+            files.push((format!("{number:06}.wal"), file(number, first, synced)));
+            first += synced.len() as u64;
+        }
+        match open(&SimDisk::with(files)) {
+            Ok((_, found, report)) => {
+                let cut = report.cut.unwrap();
+                assert!(!is_damage, "{later:?}");
+                assert_eq!((found.concat(), cut.records), (b"0".to_vec(), first - 2), "{later:?}");
+            }
+            Err(OpenError::Damaged { file, offset, .. }) => {
+                assert!(is_damage, "{later:?}");
+                assert_eq!((file.as_str(), offset), ("000001.wal", 40 + 48), "{later:?}");
+            }
+            Err(other) => panic!("{later:?}: {other:?}"),
         }
     }
 }
