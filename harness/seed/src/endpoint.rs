@@ -380,6 +380,16 @@ mod tests {
             );
             let is_signed = authorization.contains("x-amz-security-token");
             assert_eq!(is_signed, expected.is_some(), "{authorization}");
+            // The token belongs to the key of the environment alone.
+            let request = endpoint
+                .with_caller("me", "eu-north-1")
+                .signed("ListTables", "{}")
+                .unwrap();
+            assert_eq!(request.headers().get("x-amz-security-token"), None, "{token:?}");
+            let authorization = request.headers()["authorization"].to_str().unwrap();
+            assert!(authorization.contains("=me/"), "{authorization}");
+            assert!(authorization.contains("/eu-north-1/dynamodb/"), "{authorization}");
+            assert!(!authorization.contains("x-amz-security-token"), "{authorization}");
         }
     }
 

@@ -163,13 +163,28 @@ fn of_csv(file: &str, error: &csv::Error, lines: &mut Lines) -> Error {
 mod tests {
     use super::*;
 
-    /// The lines of the items and the messages of errors, until the items end.
-    fn lines(text: impl AsRef<[u8]> + Send + 'static) -> Vec<Result<usize, String>> {
-        let items = read("x.csv", "T", io::Cursor::new(text)).unwrap().items;
+    /// A file that is read byte by byte.
+    struct Bytewise(io::Cursor<Vec<u8>>);
+
+    impl Read for Bytewise {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = buffer.len().min(1);
+            self.0.read(&mut buffer[..length])
+        }
+    }
+
+    /// The lines of the items and the messages of errors, until the items end, however the file is read.
+    fn lines(text: impl AsRef<[u8]>) -> Vec<Result<usize, String>> {
         let line = |item: SeedItem| item.line;
-        items
-            .map(|item| item.map(line).map_err(|error| error.to_string()))
-            .collect()
+        let lines_of = |items: Items| {
+            let items = items.items;
+            let lines = items.map(|item| item.map(line).map_err(|error| error.to_string()));
+            lines.collect::<Vec<_>>()
+        };
+        let text = || io::Cursor::new(text.as_ref().to_vec());
+        let lines = lines_of(read("x.csv", "T", text()).unwrap());
+        assert_eq!(lines_of(read("x.csv", "T", Bytewise(text())).unwrap()), lines);
+        lines
     }
 
     /// An error ends the items.

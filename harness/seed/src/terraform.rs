@@ -630,12 +630,44 @@ mod tests {
             let index = json!({"name": "i", "hash_key": "id", "projection_type": "ALL", "read_capacity": read,
                 "write_capacity": write});
             for (mode, expected) in [("PROVISIONED", &expected), ("PAY_PER_REQUEST", &Json::Null)] {
-                let more = json!({"billing_mode": mode, "read_capacity": 5, "write_capacity": 5,
-                    "global_secondary_index": [index]});
-                let table = tables(&with(minimal(), &more)).unwrap().remove(0);
-                let found = &table.create["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"];
-                assert_eq!(found, expected, "{mode} {index}");
+                for count in 1..=3 {
+                    let more = json!({"billing_mode": mode, "read_capacity": 5, "write_capacity": 5,
+                        "global_secondary_index": vec![&index; count]});
+                    let table = tables(&with(minimal(), &more)).unwrap().remove(0);
+                    let indexes = table.create["GlobalSecondaryIndexes"].as_array().unwrap();
+                    let found: Vec<_> = indexes.iter().map(|index| &index["ProvisionedThroughput"]).collect();
+                    assert_eq!(found, vec![expected; count], "{mode} {index}");
+                }
             }
+        }
+    }
+
+    /// Each local index has the partition key of its table, which its block only repeats in a `key_schema`.
+    #[test]
+    fn local_indexes_have_the_key_of_their_table() {
+        let range = |name: &str| json!({"name": name, "range_key": name, "projection_type": "ALL"});
+        let schema = json!({"name": "b", "projection_type": "ALL", "key_schema": [
+            {"attribute_name": "id", "key_type": "HASH"}, {"attribute_name": "b", "key_type": "RANGE"}]});
+        for indexes in [
+            json!([range("a")]),
+            json!([range("a"), range("b")]),
+            json!([range("a"), range("b"), range("c")]),
+            json!([range("a"), schema, range("c")]),
+            json!([schema, range("c")]),
+        ] {
+            let table = tables(&with(minimal(), &json!({"local_secondary_index": indexes})))
+                .unwrap()
+                .remove(0);
+            let found = table.create["LocalSecondaryIndexes"].as_array().unwrap();
+            let keys = found.iter().map(|index| &index["KeySchema"]).collect::<Vec<_>>();
+            let expected = indexes.as_array().unwrap().iter();
+            let expected =
+                expected.map(|index| json!([key("id", "HASH"), key(index["name"].as_str().unwrap(), "RANGE")]));
+            assert_eq!(
+                keys,
+                expected.collect::<Vec<_>>().iter().collect::<Vec<_>>(),
+                "{indexes}"
+            );
         }
     }
 

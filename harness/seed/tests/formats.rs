@@ -231,6 +231,23 @@ fn items_of_tables_have_three_names() {
             }
         }
     }
+    // All of them are items of the table.
+    let item = |id: &str| format!(r#"[{{"id": "{id}", "at": 1}}]"#);
+    let [one, two, three] = ["a", "b", "c"].map(item);
+    for (members, count) in [
+        (format!(r#""Items": {one}, "data": {two}"#), 2),
+        (format!(r#""items": {one}, "data": {two}"#), 2),
+        (format!(r#""Items": [], "items": {two}"#), 1),
+        (format!(r#""items": {one}, "data": {two}, "Items": {three}"#), 3),
+    ] {
+        let text = format!("[{SESSIONS}, {members}}}]");
+        let filled = Filled::with(Seed::parse("x.json", text.as_bytes()));
+        assert_eq!(
+            (filled.1.items, filled.items("Sessions").len()),
+            (count, count),
+            "{text}"
+        );
+    }
 }
 
 /// Each table of `items` has its own ones, before or behind the tables.
