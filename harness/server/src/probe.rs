@@ -120,23 +120,26 @@ mod tests {
             ("SSH-2.0-OpenSSH", false),
             ("HTTP/1.1", false),
         ] {
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let probe = Probe {
-                host: "127.0.0.1".into(),
-                port: listener.local_addr().unwrap().port(),
-                patience: None,
-            };
-            let answering = thread::spawn(move || {
-                let mut stream = listener.accept().unwrap().0;
-                let (mut request, mut byte) = (Vec::new(), [0]);
-                while !request.ends_with(b"\r\n\r\n") {
-                    stream.read_exact(&mut byte).unwrap();
-                    request.push(byte[0]);
-                }
-                stream.write_all(answer.as_bytes()).unwrap();
-            });
-            assert_eq!(probe.run().is_ok(), is_server, "{answer}");
-            answering.join().unwrap();
+            // `wait` accepts the same answers as `health`.
+            for patience in [None, Some(Duration::ZERO)] {
+                let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+                let probe = Probe {
+                    host: "127.0.0.1".into(),
+                    port: listener.local_addr().unwrap().port(),
+                    patience,
+                };
+                let answering = thread::spawn(move || {
+                    let mut stream = listener.accept().unwrap().0;
+                    let (mut request, mut byte) = (Vec::new(), [0]);
+                    while !request.ends_with(b"\r\n\r\n") {
+                        stream.read_exact(&mut byte).unwrap();
+                        request.push(byte[0]);
+                    }
+                    stream.write_all(answer.as_bytes()).unwrap();
+                });
+                assert_eq!(probe.run().is_ok(), is_server, "{answer}, {patience:?}");
+                answering.join().unwrap();
+            }
         }
     }
 

@@ -295,6 +295,14 @@ fn unknown_input_is_reported() {
             "-jar DynamoDBLocal.jar -inMemory -dbPath ./data",
             "--db-path and --in-memory exclude each other",
         ),
+        (
+            "--db-path d --in-memory --sync always",
+            "--db-path and --in-memory exclude each other",
+        ),
+        (
+            "--log-size 1MB --in-memory --db-path d",
+            "--db-path and --in-memory exclude each other",
+        ),
         ("--sync always", "--sync needs --db-path"),
         ("--sync second", "--sync needs --db-path"),
         ("--log-size 1MB", "--log-size needs --db-path"),
