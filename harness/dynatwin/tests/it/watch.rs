@@ -138,6 +138,26 @@ async fn assertions_on_an_unwatched_twin_report_that() {
     twin.assert_no_scans();
     twin.watch(false);
     assert!(!twin.is_watched());
+    // Scans that were recorded before stay until they are forgotten.
+    let (twin, client) = watched().await;
+    client.scan().table_name(TABLE).send().await.unwrap();
+    twin.watch(false);
+    let panics = |twin: &Twin| {
+        [
+            panic_of(|| twin.assert_no_scans()),
+            panic_of(|| twin.region("us-east-1").assert_no_scans()),
+        ]
+    };
+    for text in panics(&twin) {
+        assert!(
+            text.starts_with("dynatwin: a scan was recorded:\n- Scan of Tasks"),
+            "{text}"
+        );
+    }
+    twin.forget_requests();
+    for text in panics(&twin) {
+        assert!(text.contains("call Twin::watch(true)"), "{text}");
+    }
 }
 
 #[tokio::test]
