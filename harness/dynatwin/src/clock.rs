@@ -153,8 +153,14 @@ impl TwinClock {
         sleepers.waiting = sleepers.waiting.split_off(&(earliest, u64::MAX));
     }
 
+    /// Applies due work and wakes all sleepers after the clock has started again: a frozen one runs.
+    pub(crate) fn restarted(&self) {
+        self.0.engine.run_due();
+        self.wake(Moment::NEVER);
+    }
+
     /// Applies due work and wakes sleepers after the clock has changed.
-    pub(crate) fn moved(&self) {
+    fn moved(&self) {
         self.0.engine.run_due();
         // On a clock that runs by itself all sleepers recompute their remaining time.
         self.wake(if self.is_settable() { self.now() } else { Moment::NEVER });

@@ -278,7 +278,9 @@ impl Twin {
     /// # Ok::<(), dynatwin::ControlFailure>(())
     /// ```
     pub fn reset_all(&self) -> Result<(), ControlFailure> {
-        self.engine().reset_all()
+        self.engine().reset_all()?;
+        self.emulator().clock.restarted();
+        Ok(())
     }
 
     /// Returns the current state: tables with all their settings and data, conditions, and the clock's moment, for
@@ -312,7 +314,7 @@ impl Twin {
     /// ```
     pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
         self.engine().restore(snapshot)?;
-        self.emulator().clock.moved();
+        self.emulator().clock.restarted();
         Ok(())
     }
 

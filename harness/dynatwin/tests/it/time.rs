@@ -6,7 +6,7 @@ use std::task::{Context, Wake};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
-use dynatwin::{Clock, Conditions, Lag, Moment, TimeToLive, Twin, TwinClock};
+use dynatwin::{Clock, Conditions, Lag, Moment, StateSnapshot, TimeToLive, Twin, TwinClock};
 use dynatwin_engine::commits::{AppendError, CommitSink, EncodedCommit};
 
 use crate::{TABLE, create_table, n, s};
@@ -406,6 +406,48 @@ async fn a_sleeper_does_not_wake_while_the_clock_is_frozen() {
             .await
             .unwrap()
             .unwrap();
+    }
+}
+
+/// A frozen clock runs again after a reset or a restore, and so do those who sleep by it.
+#[tokio::test(start_paused = true)]
+async fn sleepers_of_a_frozen_clock_continue_once_it_is_restarted() {
+    static REAL: AtomicI64 = AtomicI64::new(Moment::START.micros());
+    let real = || Moment::from_micros(REAL.load(Ordering::SeqCst));
+    type Restart = fn(&Twin, &StateSnapshot);
+    let restarts: [(&str, Restart); 2] = [
+        ("reset", |twin, _| twin.reset_all().unwrap()),
+        ("restore", |twin, snapshot| twin.restore(snapshot).unwrap()),
+    ];
+    for kind in ["running", "faster", "settable"] {
+        for (name, restart) in restarts {
+            let clock = match kind {
+                "running" => Clock::system(real),
+                "faster" => Clock::accelerated(real, real(), 2.0),
+                _ => Clock::settable(Moment::START),
+            };
+            let twin = Twin::builder().clock(clock).build();
+            let snapshot = twin.snapshot();
+            twin.clock().freeze();
+            let sleepers = [1, 60].map(|seconds| tokio::spawn(twin.clock().sleep(Duration::from_secs(seconds))));
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            restart(&twin, &snapshot);
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            if kind != "settable" {
+                assert!(sleepers.iter().all(|sleeper| !sleeper.is_finished()), "{kind}, {name}");
+                let minute = Duration::from_mins(1);
+                REAL.fetch_add(minute.as_micros() as i64, Ordering::SeqCst);
+                tokio::time::advance(minute).await;
+            }
+            for sleeper in sleepers {
+                let ended = tokio::time::timeout(Duration::from_secs(1), sleeper).await;
+                assert!(ended.is_ok(), "{kind}, {name}");
+            }
+        }
     }
 }
 
