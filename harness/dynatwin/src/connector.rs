@@ -213,7 +213,10 @@ impl Body for Broken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dynatwin_engine::faults::{Rule, Verdict};
     use dynatwin_engine::http::{AnswerHeaders, Headers as _, StillDelay};
+
+    use crate::twin::Twin;
 
     /// Those that are added precede those of the SDK; of several values the first counts, and signatures cover all.
     #[test]
@@ -240,6 +243,70 @@ mod tests {
         ] {
             assert_eq!(headers.get(name), first.map(str::as_bytes), "{name}");
             assert_eq!(headers.joined(name).as_deref(), joined.map(str::as_bytes), "{name}");
+        }
+    }
+
+    /// A body that arrives in pieces.
+    struct Pieces(Vec<&'static str>);
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = io::Error;
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+            let piece = self.0.pop();
+            Poll::Ready(piece.map(|piece| Ok(Frame::data(Bytes::from(piece)))))
+        }
+    }
+
+    /// A request whose body arrives in pieces is answered and delivered as if it had one piece.
+    #[tokio::test]
+    async fn bodies_may_arrive_in_pieces() {
+        let second = Duration::from_secs(1);
+        for (verdict, expect) in [
+            (None, Ok(Duration::ZERO)),
+            (Some(Verdict::Wait(second)), Ok(second)),
+            (Some(Verdict::Wait(4 * second)), Err(3 * second)),
+            (Some(Verdict::AnswerLost), Err(3 * second)),
+            (Some(Verdict::Reset), Err(Duration::ZERO)),
+        ] {
+            for pieces in [vec![r#"{"Limit":1}"#], vec!["1}", r#"mit":"#, r#"{"Li"#]] {
+                let context = format!("{verdict:?}, {} pieces", pieces.len());
+                let twin = Twin::seeded(7);
+                let rule = verdict.map(|verdict| Rule::new(verdict).operation("ListTables"));
+                let _rule = rule.map(|rule| twin.faults().add(rule));
+                let connector = Connector {
+                    read_timeout: Some(3 * second),
+                    ..Connector::new(twin.shared_engine(), twin.clock())
+                };
+                let mut request = HttpRequest::new(match pieces.as_slice() {
+                    [whole] => SdkBody::from(*whole),
+                    _ => SdkBody::from_body_1_x(Pieces(pieces)),
+                });
+                request.set_method("POST").unwrap();
+                for (name, value) in [
+                    ("content-type", "application/x-amz-json-1.0"),
+                    ("x-amz-target", "DynamoDB_20120810.ListTables"),
+                    ("x-amz-date", "20260101T000000Z"),
+                    (
+                        "authorization",
+                        "AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+                    ),
+                ] {
+                    request.headers_mut().append(name, value);
+                }
+                let start = twin.clock().now();
+                let answered = connector.call(request).await;
+                let took = twin.clock().now().since(start);
+                let answered = match answered {
+                    Ok(response) => {
+                        assert_eq!(response.body().bytes(), Some(&br#"{"TableNames":[]}"#[..]), "{context}");
+                        Ok(took)
+                    }
+                    Err(_) => Err(took),
+                };
+                assert_eq!(answered, expect, "{context}");
+            }
         }
     }
 

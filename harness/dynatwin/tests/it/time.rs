@@ -226,6 +226,21 @@ async fn an_unpolled_sleeper_is_called_before_it_is_passed() {
     assert_eq!(clock.now(), Moment::START.plus(3 * second));
 }
 
+/// A sleep can move to another task: the task that polled it last is woken.
+#[test]
+fn a_sleeper_wakes_the_task_that_polled_it_last() {
+    let clock = Clock::settable(Moment::START);
+    let clock = Twin::builder().clock(clock).sleep_moves_clock(false).build().clock();
+    let mut sleep = std::pin::pin!(clock.sleep(Duration::from_mins(1)));
+    let tasks = [(); 3].map(|()| Arc::new(Woken::default()));
+    for task in &tasks {
+        let waker = Arc::clone(task).into();
+        assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    clock.advance(Duration::from_mins(1));
+    assert_eq!(tasks.map(|task| task.0.load(Ordering::SeqCst)), [0, 0, 1]);
+}
+
 #[tokio::test]
 async fn sleepers_wake_in_time_on_a_busy_machine() {
     let clock = Twin::seeded(7).clock();
