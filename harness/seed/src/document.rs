@@ -617,8 +617,8 @@ mod tests {
 
     #[test]
     fn short_forms_are_long_forms() {
-        let short = yaml("a: !Sub '${Stage}-x'\nb: !If [C, !Ref T, 1]\n").unwrap();
-        let long = yaml("a:\n  Fn::Sub: '${Stage}-x'\nb:\n  Fn::If: [C, {Ref: T}, 1]\n").unwrap();
+        let short = yaml("a: !Sub '${Stage}-x'\nb: !If [C, !Ref T, 1]\nc: !Base64 x\n").unwrap();
+        let long = yaml("a:\n  Fn::Sub: '${Stage}-x'\nb:\n  Fn::If: [C, {Ref: T}, 1]\nc: {Fn::Base64: x}\n").unwrap();
         let without_lines = |node: &Node| format!("{node:?}").replace(|c: char| c.is_ascii_digit(), "");
         assert_eq!(without_lines(&short), without_lines(&long));
     }

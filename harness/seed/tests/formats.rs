@@ -973,15 +973,17 @@ fn a_large_table_is_exported() {
     let seed = Seed::parse("x.json", text.as_bytes()).unwrap();
     load_engine(&engine, &caller(), seed, Existing::Refuse).unwrap();
     let folder = Folder::new("pages");
-    let pages = std::sync::atomic::AtomicUsize::new(0);
+    let pages = std::sync::Mutex::new(Vec::new());
     let report = |event: dynatwin_seed::CopyEvent<'_>| {
-        if let dynatwin_seed::CopyEvent::Copied { .. } = event {
-            pages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if let dynatwin_seed::CopyEvent::Copied { items } = event {
+            pages.lock().unwrap().push(items);
         }
     };
     let items = dynatwin_seed::export(&InProcess::new(&engine, &caller()), &[], &folder.0, &report);
     assert_eq!(items, Ok(COUNT as u64));
-    assert!(pages.into_inner() > 1);
+    let pages = pages.into_inner().unwrap();
+    assert_eq!(pages.iter().sum::<u64>(), COUNT as u64, "{pages:?}");
+    assert!(pages.len() > 1);
     let json = |name: &str| -> Value {
         serde_json::from_str(&fs::read_to_string(folder.0.join("Sessions").join(name)).unwrap()).unwrap()
     };
