@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(seen[0], seen[2], "an owner's decisions are the same after others");
     }
 
-    /// The requests on which the rules before it act decide nothing about a rule.
+    /// A rule does not count requests that an earlier rule acts on.
     #[test]
     fn each_rule_has_waits_and_a_share_of_its_own() {
         let about = Rule::new(Verdict::WaitAbout(crate::conditions::Lag::Seeded {
@@ -432,7 +432,7 @@ mod tests {
             longest: Duration::from_secs(1),
         }));
         let others = || about.clone().table("U");
-        // What a rule decides about its first requests, after a rule that acts on the first few of all.
+        // The decisions of a rule that follows one which acts on the first few requests.
         let decided = |rule: &Rule, before: Rule| -> Vec<Option<Verdict>> {
             let faults = Faults::new(1);
             faults.add(before, Moment::START).unwrap();
@@ -460,7 +460,7 @@ mod tests {
                 assert_eq!(decided(&rule, before.clone()), alone, "{rule} after {before}");
             }
         }
-        // Two rules on the same requests do not wait alike.
+        // Two rules on the same requests have different waits.
         let waits = |before: &Rule, rule: &Rule| decided(rule, before.clone());
         let (first, second) = (waits(&others(), &about), {
             let faults = Faults::new(1);

@@ -284,7 +284,7 @@ mod tests {
         let requested = [6, 6].map(Units::whole);
         requested[..1].iter().for_each(|units| bucket.request(*units, 2));
         assert!(bucket.serves(requested[0]), "a new round has forgotten the last");
-        // The entries of the last round take nothing from those of this one.
+        // Entries of the last round consume nothing of this round.
         let requested = [6, 4, 1].map(Units::whole);
         requested.iter().for_each(|units| bucket.request(*units, 3));
         assert_eq!(requested.map(|units| bucket.serves(units)), [true, true, false]);

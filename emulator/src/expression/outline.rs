@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Of several actions, the value of the one at fault is located.
+    /// The position of an error is that of the faulty action's value, among several actions.
     #[test]
     fn values_of_sections_are_located() {
         let cache = Cache::new();

@@ -496,7 +496,7 @@ mod tests {
         log.append([split(0, 77)]);
         let page = log.after(12, 2);
         assert_eq!((tokens(&page), page.next, page.cleared), (vec![77], 1, true));
-        // It has missed what the log has dropped since.
+        // It has missed the events that the log has dropped since.
         log.append((0..2 + MOST_EVENTS as u64).map(|token| split(0, token)));
         let page = log.after(u64::MAX, 2);
         assert_eq!((tokens(&page), page.next), (vec![2, 3], 5));

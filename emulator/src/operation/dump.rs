@@ -401,7 +401,7 @@ mod tests {
     fn a_dump_has_a_maximum_length() {
         let name = "n".repeat(1021);
         let printed = |count: usize| names(&vec![Name::new(&name); count]);
-        // Each name takes 1023 bytes with the comma before it.
+        // Each name takes 1,023 bytes, including the comma before it.
         let whole = printed(256);
         assert_eq!((whole.len(), whole.ends_with("n]")), (256 * 1023, true));
         for count in [257, 300, 3000] {

@@ -566,7 +566,7 @@ fn a_watched_engine_keeps_the_hot_keys_of_new_tables() {
     }
 }
 
-/// What one access key does in another region is not shown in this one.
+/// Requests that an access key sends to another region are not shown in this one.
 #[test]
 fn a_caller_sees_what_it_has_done_in_one_region() {
     let engine = Engine::new(settings(1));
@@ -611,7 +611,7 @@ fn a_caller_sees_what_it_has_done_in_one_region() {
 fn a_request_about_an_index_shows_that_index() {
     let engine = Engine::new(settings(1));
     engine.dispatch(&me(), "CreateTable", CREATE);
-    // The last name is the beginning of the first.
+    // The last name is a prefix of the first.
     for index in ["again", "by-"] {
         let more = r#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"NAME","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}}]}"#;
         let more = more.replace("NAME", index);

@@ -266,7 +266,7 @@ fn each_index_that_a_change_affects_has_an_event() {
     let mut seen = 0;
     for (members, puts, deletes) in [
         ("ghivw", &all[..], &[][..]),
-        // Single entries go, and come again.
+        // Single entries are removed and added again.
         ("hivw", &[], &["by-g"]),
         ("hiw", &[], &["near-v"]),
         ("hw", &[], &["by-i"]),
@@ -858,7 +858,7 @@ fn an_unknown_operation_is_logged() {
     let request = twin.engine.requests().pop().unwrap();
     assert_eq!((request.operation.as_str(), request.status), ("NoOperation", 400));
     assert_eq!(request.error, Some(ErrorKind::UnknownOperation));
-    // Of a long name, the first characters are logged.
+    // Only the first characters of a long name are logged.
     for (sent, logged) in [(63, 63), (64, 64), (65, 64), (1000, 64)] {
         assert_eq!(twin.send(&"ä".repeat(sent), &json!({})).0, 400);
         let request = twin.engine.requests().pop().unwrap();

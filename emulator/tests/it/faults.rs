@@ -261,7 +261,7 @@ fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
     );
 }
 
-/// An entry of a batch is returned as unprocessed for whatever limit it is throttled.
+/// An entry of a batch is returned as unprocessed, whichever limit throttles it.
 #[test]
 fn an_entry_that_exceeds_any_limit_is_unprocessed() {
     for verdict in [

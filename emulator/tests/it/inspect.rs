@@ -147,7 +147,7 @@ fn a_page_after_skipped_items_ends_at_a_megabyte() {
         let place = walk(&twin, "")
             .iter()
             .position(|stored| stored["item"]["order"]["S"] == "00");
-        // The listing goes on, though the second limit reaches beyond its end.
+        // The listing continues, although the second limit exceeds what is left.
         for limit in [10, 500] {
             let found = page(&twin, &format!("skip={}&limit={limit}", place.unwrap() + 1));
             assert_eq!(found["items"].as_array().unwrap().len(), count, "{last} {limit}");

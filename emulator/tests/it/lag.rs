@@ -454,7 +454,7 @@ fn invalid_expiry_times_are_ignored() {
     }
 }
 
-/// However many items of one partition are expired, all are deleted, and the others are kept.
+/// All expired items of a partition are deleted, however many there are, and the others are kept.
 #[test]
 fn any_number_of_expired_items_can_be_deleted_at_once() {
     const EXPIRED: usize = 300;

@@ -1332,7 +1332,7 @@ fn exports_follow_no_links_out_of_the_bucket() {
     assert_eq!(twin.export(json!({"S3Prefix": "own"}))["ExportStatus"], "COMPLETED");
 }
 
-/// An export that fails while it writes its data has begun, but has no manifests: they tell that the data is complete.
+/// An export that fails while it writes its data has started, but has no manifests, which would mark the data as complete.
 #[test]
 fn an_export_that_fails_has_no_manifest() {
     let twin = Twin::new("no-manifest");

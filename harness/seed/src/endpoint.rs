@@ -380,7 +380,7 @@ mod tests {
             );
             let is_signed = authorization.contains("x-amz-security-token");
             assert_eq!(is_signed, expected.is_some(), "{authorization}");
-            // The token belongs to the key of the environment alone.
+            // The session token belongs only to the access key of the environment.
             let request = endpoint
                 .with_caller("me", "eu-north-1")
                 .signed("ListTables", "{}")

@@ -528,7 +528,7 @@ mod tests {
             let item = json!({"table_name": name, "item": r#"{"id": {"S": "a"}}"#});
             json!({"child_modules": children, "resources": [
                 {"type": "aws_dynamodb_table", "values": table}, {"type": "aws_s3_bucket"},
-                // These concern tables, but are none.
+                // These resources belong to tables, but are not tables.
                 {"type": "aws_dynamodb_table_replica", "values": {"global_table_arn": "arn", "table_class_override": null}},
                 {"type": "aws_dynamodb_table_export", "values": {"table_arn": "arn", "s3_bucket": "b"}},
                 {"type": "aws_dynamodb_tag", "values": {"resource_arn": "arn", "key": "a", "value": "b"}},

@@ -250,7 +250,7 @@ fn items_of_tables_have_three_names() {
     }
 }
 
-/// Each table of `items` has its own ones, before or behind the tables.
+/// Each table gets its own items from `items`, which may precede or follow the tables.
 #[test]
 fn items_are_those_of_their_table() {
     let table = format!("{SESSIONS}}}");
@@ -844,7 +844,7 @@ fn unknown_members_are_refused_with_their_line() {
             "{\"TableName\": \"T\",\n\"KeySchema\": [],\n\"AttributeDefinitions\": [],\n\"BillingMod\": \"x\"}",
             "x.json:4: `BillingMod` is not a member of a table",
         ),
-        // Names have a case.
+        // Names are case-sensitive.
         (
             "x.json",
             "{\"TableName\": \"T\",\n\"KeySchema\": [],\n\"AttributeDefinitions\": [],\n\"billingMode\": \"x\"}",

@@ -123,7 +123,7 @@ mod tests {
                 "/_dynatwin/ui/icon.svg",
                 Some((200, "image/svg+xml", "<svg/>")),
             ),
-            // The end of a path is no path, nor is its beginning.
+            // Neither a suffix nor a prefix of a path is a path.
             (
                 Method::GET,
                 "/_dynatwin/ui/a.js",

@@ -366,7 +366,7 @@ fn pages_heat_partitions_at_their_own_tokens() {
     for first in [5, 7] {
         resource.spend_page(Direction::Read, (first, u64::MAX), Units::whole(40), Moment::START);
     }
-    // Both pages have read the second partition from its start on.
+    // Both pages have read the second partition from its start.
     let token = (1 << 63) + 9;
     let exceeded = Exceeded::KeyRangeThroughput;
     let split = resource.refuse(Direction::Read, token, Units::whole(1), exceeded, Moment::START);

@@ -90,7 +90,7 @@ fn functions_and_words() {
                 "SET a = :n REMOVE b SET c = :u",
                 "The \"SET\" section can only be used once in an update expression;",
             ),
-            // Of several, the first that is repeated.
+            // The first of several repeated sections is named.
             (
                 "REMOVE a SET b = :n SET c = :n REMOVE d",
                 "The \"SET\" section can only be used once in an update expression;",

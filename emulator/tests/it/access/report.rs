@@ -757,7 +757,7 @@ fn an_explanation_numbers_the_statements_from_one() {
     }
 }
 
-/// A question about a request is about the tables of its region.
+/// An explained request refers to the tables of its region.
 #[test]
 fn a_request_is_explained_in_its_region() {
     let twin = twin(&everything());

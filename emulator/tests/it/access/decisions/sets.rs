@@ -49,7 +49,7 @@ fn set_operators() {
         (any, KEYS, json!(""), json!([""]), false),
         (any_not, KEYS, json!("a"), none(), false),
         (any_not, KEYS, json!("a"), json!([""]), false),
-        // An empty text among others is a value.
+        // An empty string in a list is a value.
         (all, KEYS, json!("a"), json!(["", "a"]), false),
         (all, KEYS, json!(["", "a"]), json!(["", "a"]), true),
         (any, KEYS, json!("a"), json!(["", "a"]), true),
