@@ -317,6 +317,58 @@ fn an_incremental_export_has_exactly_the_changes() {
     );
 }
 
+/// An incremental export has the last change of every item, with its moment. Its billed size is that of the data that is
+/// processed, which are both images in either view.
+#[test]
+fn an_incremental_export_has_the_last_change_of_each_item() {
+    let (twin, shelf) = with_object_store();
+    let put = |at: i64, v: &str| {
+        let item = json!({"pk": {"S": format!("key-{at:02}")}, "v": {"S": v}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    };
+    for at in 0..30 {
+        put(at, "old");
+    }
+    twin.engine.advance(Duration::from_mins(20));
+    let from = twin.seconds();
+    for v in ["newer", "newest"] {
+        for at in 0..30 {
+            twin.engine.advance(Duration::from_secs(1));
+            put(at, v);
+        }
+    }
+    twin.engine.advance(Duration::from_mins(20));
+    let expect: Vec<(String, i64)> = (0..30).map(|at| (format!("key-{at:02}"), from + 30 + at + 1)).collect();
+    // A key and its name have eight bytes, the other name one.
+    let bytes = 30 * ((8 + 1 + "old".len()) + (8 + 1 + "newest".len()));
+    for (view, has_old) in [("NEW_IMAGE", false), ("NEW_AND_OLD_IMAGES", true)] {
+        let span = json!({"ExportFromTime": from, "ExportToTime": twin.seconds(), "ExportViewType": view});
+        let incremental = json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span});
+        let described = describe_export(&twin, incremental);
+        assert_eq!(described["ItemCount"], 30, "{view}");
+        assert_eq!(described["BilledSizeBytes"], bytes, "{view}");
+        let mut changes = Vec::new();
+        for line in &*shelf.0.lock().unwrap() {
+            let Line::Change { at, keys, old, new } = line else {
+                panic!("{line:?}");
+            };
+            let Some(AttributeValue::S(key)) = keys.get("pk") else {
+                panic!("{line:?}");
+            };
+            let image = |image: &Option<Item>| image.as_ref().and_then(|item| item.get("v"));
+            assert_eq!(
+                image(old),
+                has_old.then(|| AttributeValue::string("old")),
+                "{view} {key}"
+            );
+            assert_eq!(image(new), Some(AttributeValue::string("newest")), "{view} {key}");
+            changes.push((key.to_string(), at.seconds()));
+        }
+        changes.sort();
+        assert_eq!(changes, expect, "{view}");
+    }
+}
+
 /// The billed size of an export includes the items that its filter drops.
 #[test]
 fn a_filter_does_not_reduce_the_billed_size() {
@@ -669,7 +721,10 @@ fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     let (twin, _) = with_object_store();
     let near = json!([{"N": "1"}, {"N": "0"}]);
     for (key, more) in [
-        ("d", json!({"l": {"S": "l"}, "v": {"L": near}})),
+        (
+            "d",
+            json!({"l": {"S": "l"}, "m": {"S": "mm"}, "v": {"L": near}, "w": {"L": near}}),
+        ),
         ("e", json!({"l": {"S": "l"}, "v": {"L": near}})),
         ("f", json!({})),
     ] {
@@ -681,15 +736,18 @@ fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     let mut copy = table("copy");
     let schema = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
     let index = |name: &str, schema: Value| json!({"IndexName": name, "KeySchema": schema, "Projection": {"ProjectionType": "KEYS_ONLY"}});
-    copy["AttributeDefinitions"] = ["pk", "sk", "l"]
+    copy["AttributeDefinitions"] = ["pk", "sk", "l", "m"]
         .iter()
         .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
         .collect();
     copy["KeySchema"] = schema("pk", "sk");
-    copy["LocalSecondaryIndexes"] = json!([index("by-l", schema("pk", "l"))]);
+    copy["LocalSecondaryIndexes"] = json!([index("by-l", schema("pk", "l")), index("by-m", schema("pk", "m"))]);
     copy["GlobalSecondaryIndexes"] = json!([index("by-sk", schema("sk", "pk")), index("l-too", schema("l", "pk"))]);
-    copy["VectorIndexes"] = json!([{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
-        "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "KEYS_ONLY"}}]);
+    let vector = |name: &str, attribute: &str| {
+        json!({"IndexName": name, "VectorAttribute": {"AttributeName": attribute}, "Dimensions": 2,
+        "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "KEYS_ONLY"}})
+    };
+    copy["VectorIndexes"] = json!([vector("near", "v"), vector("nearer", "w")]);
     twin.ok("CreateTable", &copy);
     let started = twin.ok(
         "StartBulkPutItems",
@@ -706,16 +764,18 @@ fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     );
     let sizes = |items: &[u64]| json!({"BulkPutBytes": items.iter().sum::<u64>()});
     let (key, local, whole) = (6, 8, 17);
+    // The item with the attributes of all indexes has another text of two bytes and another vector.
+    let (second, full) = (9, whole + 3 + 9);
     assert_eq!(
         done["BulkOperationUsage"],
         json!([{
             "TableName": "copy",
-            "BulkPutBytes": 2 * whole + key + 2 * local + 3 * key + 2 * local,
-            "Table": sizes(&[whole, whole, key]),
-            "LocalSecondaryIndexes": {"by-l": sizes(&[local, local])},
+            "BulkPutBytes": full + whole + key + 2 * local + second + 3 * key + 2 * local,
+            "Table": sizes(&[full, whole, key]),
+            "LocalSecondaryIndexes": {"by-l": sizes(&[local, local]), "by-m": sizes(&[second])},
             "GlobalSecondaryIndexes": {"by-sk": sizes(&[key, key, key]), "l-too": sizes(&[local, local])},
             // A write to a vector index is paid for in kilobytes.
-            "VectorIndexes": {"near": {"BulkPutVectorBytes": 2 * 1024}},
+            "VectorIndexes": {"near": {"BulkPutVectorBytes": 2 * 1024}, "nearer": {"BulkPutVectorBytes": 1024}},
         }])
     );
 }
@@ -840,8 +900,9 @@ fn a_report_has_the_kinds_of_records_that_were_requested() {
         (&[unmet], (None, Some(0))),
         (&[unmet, error], (Some(3), Some(0))),
     ] {
-        start_bulk(&twin, types, None);
+        let started = start_bulk(&twin, types, None);
         let report = shelf.1.lock().unwrap().pop().unwrap();
+        assert_eq!(started["BulkOperationArn"], report.arn, "{types:?}");
         let counts = (
             report.errors.map(|list| list.len()),
             report.unmet.map(|list| list.len()),
@@ -960,23 +1021,28 @@ fn a_bulk_operation_is_as_slow_as_its_rate() {
 /// requested one.
 #[test]
 fn a_bulk_operation_is_as_slow_as_its_slowest_resource() {
-    for (units, indexes, most, has_local, takes) in [
+    for (units, indexes, most, locals, takes) in [
         // 492 units of the table, 489 of the index of whole items and 2 of the other one.
-        (1000, [1000, 1000], None, false, 492),
-        (10, [1000, 1000], None, false, 49_200),
-        (1000, [10, 1000], None, false, 48_900),
-        (1000, [1000, 1], None, false, 2000),
-        (10, [1, 1], None, false, 489_000),
-        (1000, [1000, 1000], Some(1024), false, 960),
-        (10, [1000, 1000], Some(1024), false, 49_200),
-        (1000, [10, 1000], Some(1024), false, 48_900),
+        (1000, [1000, 1000], None, 0, 492),
+        (10, [1000, 1000], None, 0, 49_200),
+        (1000, [10, 1000], None, 0, 48_900),
+        (1000, [1000, 1], None, 0, 2000),
+        (10, [1, 1], None, 0, 489_000),
+        (1000, [1000, 1000], Some(1024), 0, 960),
+        (10, [1000, 1000], Some(1024), 0, 49_200),
+        (1000, [10, 1000], Some(1024), 0, 48_900),
         // 196 units of the table and as many of its local index: the larger item does not fit with its entry, and the small
         // ones have no sort key.
-        (1000, [1000, 1000], None, true, 392),
-        (10, [1000, 1000], None, true, 39_200),
-        (1000, [10, 1000], None, true, 19_600),
-        (1000, [1000, 1], None, true, 1000),
-        (1000, [1000, 1000], Some(1024), true, 576),
+        (1000, [1000, 1000], None, 1, 392),
+        (10, [1000, 1000], None, 1, 39_200),
+        (1000, [10, 1000], None, 1, 19_600),
+        (1000, [1000, 1], None, 1, 1000),
+        (1000, [1000, 1000], Some(1024), 1, 576),
+        // One unit more of another local index, which has the keys.
+        (1000, [1000, 1000], None, 2, 393),
+        (10, [1000, 1000], None, 2, 39_300),
+        (1000, [10, 1000], None, 2, 19_600),
+        (1000, [1000, 1000], Some(1024), 2, 577),
     ] {
         let (twin, _) = with_object_store();
         for (key, size) in [("d", 200_000), ("e", 300_000)] {
@@ -1003,7 +1069,7 @@ fn a_bulk_operation_is_as_slow_as_its_slowest_resource() {
             json!(["pk", "whole"].map(|name| json!({"AttributeName": name, "AttributeType": "S"})));
         copy["GlobalSecondaryIndexes"] =
             json!([index("all", "ALL", indexes[0]), index("keys", "KEYS_ONLY", indexes[1])]);
-        if has_local {
+        if locals > 0 {
             let key = |sort: &str| {
                 json!(
                     [["pk", "HASH"], [sort, "RANGE"]]
@@ -1013,8 +1079,11 @@ fn a_bulk_operation_is_as_slow_as_its_slowest_resource() {
             copy["KeySchema"] = key("whole");
             copy["AttributeDefinitions"] =
                 json!(["pk", "whole", "n"].map(|name| json!({"AttributeName": name, "AttributeType": "S"})));
-            copy["LocalSecondaryIndexes"] = json!([{"IndexName": "local", "KeySchema": key("n"),
-                "Projection": {"ProjectionType": "ALL"}}]);
+            let local = |projection: &str| {
+                json!({"IndexName": format!("local-{projection}"), "KeySchema": key("n"),
+                    "Projection": {"ProjectionType": projection}})
+            };
+            copy["LocalSecondaryIndexes"] = ["ALL", "KEYS_ONLY"][..locals].iter().map(|each| local(each)).collect();
         }
         twin.ok("CreateTable", &copy);
         twin.engine.advance(Duration::from_hours(1));
@@ -1023,11 +1092,11 @@ fn a_bulk_operation_is_as_slow_as_its_slowest_resource() {
             let described = twin.ok("DescribeBulkOperation", &json!({"BulkOperationArn": arn}));
             described["BulkOperationDescription"]["BulkOperationStatus"].clone()
         };
-        let case = format!("{units} {indexes:?} {most:?} {has_local}");
+        let case = format!("{units} {indexes:?} {most:?} {locals}");
         twin.engine.advance(Duration::from_millis(takes - 1));
         assert_eq!(status(), "IN_PROGRESS", "{case}");
         twin.engine.advance(Duration::from_millis(1));
-        let completed = if has_local {
+        let completed = if locals > 0 {
             "COMPLETED_WITH_ERRORS"
         } else {
             "COMPLETED"
@@ -1269,13 +1338,21 @@ fn a_bulk_operation_needs_a_table_at_rest() {
     assert_eq!(bulk("restored"), busy("used", "restored"));
     twin.engine.advance(Duration::from_mins(1));
     assert_eq!(bulk("restored"), done);
-    let index = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-        "Projection": {"ProjectionType": "ALL"}});
-    twin.ok(
-        "UpdateTable",
-        &json!({"TableName": "copy", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
-            "GlobalSecondaryIndexUpdates": [{"Create": index}]}),
-    );
+    let create = |name: &str| {
+        let index = json!({"IndexName": name, "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}});
+        json!({"TableName": "copy", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+            "GlobalSecondaryIndexUpdates": [{"Create": index}]})
+    };
+    twin.ok("UpdateTable", &create("by-g"));
+    assert_eq!(bulk("copy"), busy("updated", "copy"));
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(bulk("copy"), done);
+    // Other updates do not matter, and do not hide the creation of an index.
+    let warm = json!({"ReadUnitsPerSecond": 13_000, "WriteUnitsPerSecond": 5000});
+    twin.ok("UpdateTable", &json!({"TableName": "copy", "WarmThroughput": warm}));
+    assert_eq!(bulk("copy"), done);
+    twin.ok("UpdateTable", &create("by-h"));
     assert_eq!(bulk("copy"), busy("updated", "copy"));
     twin.engine.advance(Duration::from_hours(1));
     assert_eq!(bulk("copy"), done);
@@ -1403,4 +1480,39 @@ fn an_export_is_stored_as_it_was_requested() {
         assert_eq!(created["TableArn"], export.table_arn, "{form}");
         assert_eq!(described["ExportArn"], export.arn, "{form}");
     }
+}
+
+/// The object store learns when an export was requested and when it completes.
+#[test]
+fn an_export_is_stored_with_its_moments() {
+    let (mut twin, store) = (Twin::new(1), Arc::new(Exports::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&store) as Arc<dyn ObjectStore>);
+    twin.ok("CreateTable", &table("tab"));
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+    );
+    let lag = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(lag).unwrap();
+    twin.engine.advance(Duration::from_secs(7));
+    let requested = twin.engine.clock().now();
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let started = twin.ok(
+        "ExportTableToPointInTime",
+        &json!({"TableArn": arn, "S3Bucket": "shelf"}),
+    );
+    twin.engine.advance(Duration::from_hours(1));
+    let of = json!({"ExportArn": started["ExportDescription"]["ExportArn"]});
+    let described = twin.ok("DescribeExport", &of)["ExportDescription"].clone();
+    let export = store.0.lock().unwrap().pop().unwrap();
+    assert_eq!(export.start, requested);
+    assert!(export.end > requested, "{:?}", export.end);
+    let second = |member: &str| described[member].as_f64().map(|seconds| seconds as i64);
+    assert_eq!(second("StartTime"), Some(export.start.seconds()), "{described}");
+    assert_eq!(second("EndTime"), Some(export.end.seconds()), "{described}");
 }
