@@ -183,6 +183,105 @@ fn a_rule_for_a_table_acts_on_its_arn() {
     }
 }
 
+/// The table of a fault rule, and its resources.
+struct Resources {
+    table: &'static str,
+    arn: String,
+    stream: Value,
+    shard: Value,
+    iterator: Value,
+}
+
+impl Resources {
+    /// The resources of a table, whose stream and recovery are enabled.
+    fn enabled(twin: &Twin, table: &'static str) -> Resources {
+        let update =
+            json!({"TableName": table, "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}});
+        let updated = json(&twin.send("UpdateTable", update));
+        let stream = updated["TableDescription"]["LatestStreamArn"].clone();
+        let recovery =
+            json!({"TableName": table, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+        assert_eq!(twin.send("UpdateContinuousBackups", recovery).status, 200);
+        let described = json(&twin.send("DescribeStream", json!({"StreamArn": stream})));
+        let shard = described["StreamDescription"]["Shards"][0]["ShardId"].clone();
+        let from = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = json(&twin.send("GetShardIterator", from))["ShardIterator"].clone();
+        Resources {
+            table,
+            arn: format!("arn:aws:dynamodb:us-east-1:000000000000:table/{table}"),
+            stream,
+            shard,
+            iterator,
+        }
+    }
+
+    /// Requests about the table that do not name it by `TableName`.
+    fn requests(&self) -> Vec<(&'static str, Value)> {
+        let Resources {
+            table,
+            arn,
+            stream,
+            shard,
+            iterator,
+        } = self;
+        let mut requests = Vec::new();
+        for (resource, action) in [
+            (json!(arn), "dynamodb:GetItem"),
+            (stream.clone(), "dynamodb:GetRecords"),
+        ] {
+            let statement = json!({"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": action,
+                "Resource": resource});
+            let policy = json!({"Version": "2012-10-17", "Statement": [statement]}).to_string();
+            let of = json!({"ResourceArn": resource});
+            requests.extend([
+                (
+                    "TagResource",
+                    json!({"ResourceArn": resource, "Tags": [{"Key": "k", "Value": "v"}]}),
+                ),
+                ("ListTagsOfResource", of.clone()),
+                ("UntagResource", json!({"ResourceArn": resource, "TagKeys": ["k"]})),
+                ("PutResourcePolicy", json!({"ResourceArn": resource, "Policy": policy})),
+                ("GetResourcePolicy", of.clone()),
+                ("DeleteResourcePolicy", of),
+            ]);
+        }
+        let from = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "LATEST"});
+        let latest = |member: &str, source: &str, target: &str| json!({member: source, "TargetTableName": format!("{table}-{target}"), "UseLatestRestorableTime": true});
+        requests.extend([
+            ("DescribeStream", json!({"StreamArn": stream})),
+            ("GetShardIterator", from),
+            ("GetRecords", json!({"ShardIterator": iterator})),
+            (
+                "ExportTableToPointInTime",
+                json!({"TableArn": arn, "S3Bucket": "bucket"}),
+            ),
+            ("RestoreTableToPointInTime", latest("SourceTableName", table, "name")),
+            ("RestoreTableToPointInTime", latest("SourceTableArn", arn, "arn")),
+        ]);
+        requests
+    }
+}
+
+/// A rule for a table acts on each request about a resource of the table.
+#[test]
+fn a_rule_for_a_table_acts_on_its_resources() {
+    let twin = Twin::on_demand();
+    let create = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    assert_eq!(twin.send("CreateTable", create).status, 200);
+    let resources = ["tab", "other"].map(|table| Resources::enabled(&twin, table));
+    twin.0
+        .add_fault(Rule::new(Verdict::InternalServerError).table("tab"))
+        .unwrap();
+    for (of_table, status) in resources.iter().zip([500, 200]) {
+        for (operation, body) in of_table.requests() {
+            let answer = twin.send(operation, body.clone());
+            assert_eq!(answer.status, status, "{operation} {body}: {}", json(&answer));
+        }
+    }
+}
+
 /// A local index shares the capacity of its table, so a throttle names the table.
 #[test]
 fn throttles_of_reads_name_the_table_or_the_global_index() {
