@@ -223,3 +223,41 @@ fn a_region_has_a_maximum_number_of_tables() {
         "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
     );
 }
+
+/// A change of a policy is pending until the policy can be read; from then on the next change has to wait.
+#[test]
+fn a_policy_is_pending_until_it_can_be_read() {
+    let twin = on_demand_twin();
+    let lag = Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(lag).unwrap();
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let put = |action: &str| {
+        let statement =
+            json!({"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": action, "Resource": arn});
+        let policy = json!({"Version": "2012-10-17", "Statement": [statement]});
+        json!({"ResourceArn": arn, "Policy": policy.to_string()})
+    };
+    twin.ok("PutResourcePolicy", &put("dynamodb:GetItem"));
+    let mut seen = Vec::new();
+    while seen.last().is_none_or(|(readable, _)| !readable) {
+        let readable = twin.send("GetResourcePolicy", &json!({"ResourceArn": arn})).0 == 200;
+        let refused = twin.error("PutResourcePolicy", &put("dynamodb:Query"));
+        seen.push((readable, refused));
+        twin.engine.advance(Duration::from_millis(100));
+    }
+    let (_, throttled) = seen.pop().unwrap();
+    assert!(
+        throttled.contains("modified within the previous 15000 milliseconds"),
+        "{throttled}"
+    );
+    assert!(!seen.is_empty());
+    for (_, refused) in &seen {
+        assert!(
+            refused.contains("pending previous resource-based policy update"),
+            "{refused}"
+        );
+    }
+}

@@ -112,14 +112,17 @@ fn a_policy_of_a_stream_that_denies_its_own_author() {
     let locked = "The new resource policy will not allow you to update the resource policy in the future.";
     let refused = "with an explicit deny in a resource-based policy";
     for (action, confirms, expected) in [
-        ("dynamodb:PutResourcePolicy", false, Some(locked)),
-        ("dynamodb:DeleteResourcePolicy", false, None),
-        ("dynamodb:PutResourcePolicy", true, None),
-        ("dynamodb:GetRecords", false, Some(refused)),
+        ("dynamodb:PutResourcePolicy", None, Some(locked)),
+        ("dynamodb:PutResourcePolicy", Some(false), Some(locked)),
+        ("dynamodb:DeleteResourcePolicy", Some(false), None),
+        ("dynamodb:PutResourcePolicy", Some(true), None),
+        ("dynamodb:GetRecords", Some(false), Some(refused)),
     ] {
         let policy = statement("Deny", action, json!({"Principal": {"AWS": ACCOUNT}}));
-        let put =
-            json!({"ResourceArn": arn, "Policy": policy.to_string(), "ConfirmRemoveSelfResourceAccess": confirms});
+        let mut put = json!({"ResourceArn": arn, "Policy": policy.to_string()});
+        if let Some(confirms) = confirms {
+            put["ConfirmRemoveSelfResourceAccess"] = json!(confirms);
+        }
         twin.check("ann", "PutResourcePolicy", &put, expected);
     }
 }
@@ -128,12 +131,20 @@ fn a_policy_of_a_stream_that_denies_its_own_author() {
 fn a_policy_that_denies_its_own_author() {
     let twin = Twin::with_user("ann", &json!({}), &allow("*"));
     twin.create_table("Tab", ("pk", ""), None);
+    let unconfirmed = |policy: &Value| json!({"ResourceArn": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab"), "Policy": policy.to_string()});
     let put = |policy: &Value, confirms: bool| {
-        json!({"ResourceArn": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab"),
-        "Policy": policy.to_string(), "ConfirmRemoveSelfResourceAccess": confirms})
+        let mut put = unconfirmed(policy);
+        put["ConfirmRemoveSelfResourceAccess"] = json!(confirms);
+        put
     };
     let locked = "The new resource policy will not allow you to update the resource policy in the future.";
     let deny = |action: &str| statement("Deny", action, json!({"Principal": {"AWS": ACCOUNT}}));
+    twin.check(
+        "ann",
+        "PutResourcePolicy",
+        &unconfirmed(&deny("dynamodb:PutResourcePolicy")),
+        Some(locked),
+    );
     twin.check(
         "ann",
         "PutResourcePolicy",
