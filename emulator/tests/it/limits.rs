@@ -646,3 +646,28 @@ fn a_batch_of_gets_has_sixteen_megabytes() {
     put(40, 100);
     assert_eq!(get(0..41), (40, 1));
 }
+
+/// Where nothing takes time, Contributor Insights can have any number of rules in a region.
+#[test]
+fn insights_have_any_number_of_rules_where_nothing_takes_time() {
+    let twin = twin();
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    // Each table has four rules: AWS has at most 100 (docs/behavior: 04 12.2).
+    for at in 0..26 {
+        let name = format!("tab-{at}");
+        let create = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [attribute("pk"), attribute("sk")],
+            "KeySchema": [key("pk", "HASH"), key("sk", "RANGE")]});
+        twin.ok("CreateTable", &create);
+        let enable = json!({"TableName": name, "ContributorInsightsAction": "ENABLE"});
+        twin.ok("UpdateContributorInsights", &enable);
+        let described = twin.ok("DescribeContributorInsights", &json!({"TableName": name}));
+        assert_eq!(described["ContributorInsightsStatus"], "ENABLED", "{described}");
+        assert_eq!(
+            described["ContributorInsightsRuleList"].as_array().unwrap().len(),
+            4,
+            "{described}"
+        );
+    }
+}
