@@ -1213,7 +1213,9 @@ fn records_of_streams_are_counted_by_stream() {
         "UpdateTable",
         &json!({"TableName": "tab", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
     );
-    put(&twin, "a");
+    for key in ["a", "bb", "ccc"] {
+        put(&twin, key);
+    }
     let stream = twin.ok("ListStreams", &json!({}))["Streams"][0].clone();
     let arn = &stream["StreamArn"];
     let shards = twin.ok("DescribeStream", &json!({"StreamArn": arn}))["StreamDescription"]["Shards"].clone();
@@ -1233,12 +1235,13 @@ fn records_of_streams_are_counted_by_stream() {
         let size = |record: &Value| record["dynamodb"]["SizeBytes"].as_u64().unwrap();
         bytes += records.as_array().unwrap().iter().map(size).sum::<u64>();
     }
-    assert!(bytes > 0);
+    // The key is named by two letters.
+    assert_eq!(bytes, (2 + 1) + (2 + 2) + (2 + 3));
     let label = stream["StreamLabel"].as_str().unwrap();
     let dimensions = format!("{{TableName=tab, Operation=GetRecords, StreamLabel={label}}}");
     let metrics = metrics(&twin);
     assert!(
-        metrics.contains(&format!("ReturnedRecordsCount{dimensions} 1")),
+        metrics.contains(&format!("ReturnedRecordsCount{dimensions} 3")),
         "{metrics:?}"
     );
     assert!(
