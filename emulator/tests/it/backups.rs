@@ -141,6 +141,25 @@ fn no_two_backups_have_the_same_arn() {
     }
 }
 
+/// The id of a system backup is its millisecond; if that is taken, the next one.
+#[test]
+fn system_backups_of_one_moment_have_successive_ids() {
+    let twin = Twin::new(1);
+    for _ in 0..3 {
+        create_table_with_ttl(&twin);
+        recovery(&twin, 35);
+        twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    }
+    let listed = twin.ok("ListBackups", &json!({"BackupType": "SYSTEM"}));
+    let arns = listed["BackupSummaries"].as_array().unwrap().iter();
+    let mut ids: Vec<&str> = arns
+        .map(|each| each["BackupArn"].as_str().unwrap().rsplit('/').next().unwrap())
+        .collect();
+    ids.sort_unstable();
+    let expect = [0, 1, 2].map(|millis| format!("{:014}-00000000", 1_767_225_600_000_u64 + millis));
+    assert_eq!(ids, expect);
+}
+
 /// The ids of backups are decided by the seed, whatever has been deleted before.
 #[test]
 fn deleted_backups_of_earlier_moments_change_no_arn() {
