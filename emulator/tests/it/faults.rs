@@ -215,7 +215,7 @@ impl Resources {
         }
     }
 
-    /// Requests about the table that do not name it by `TableName`.
+    /// Requests about the table, its stream, and its state of an earlier time.
     fn requests(&self) -> Vec<(&'static str, Value)> {
         let Resources {
             table,
@@ -248,6 +248,7 @@ impl Resources {
         let from = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "LATEST"});
         let latest = |member: &str, source: &str, target: &str| json!({member: source, "TargetTableName": format!("{table}-{target}"), "UseLatestRestorableTime": true});
         requests.extend([
+            ("ListStreams", json!({"TableName": table})),
             ("DescribeStream", json!({"StreamArn": stream})),
             ("GetShardIterator", from),
             ("GetRecords", json!({"ShardIterator": iterator})),
