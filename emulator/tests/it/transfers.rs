@@ -583,6 +583,8 @@ fn an_item_with_an_invalid_index_key_is_not_imported() {
         members.map(|member| import[member].clone()),
         [json!(4), json!(3), json!(1), json!("ItemValidationError")]
     );
+    let message = "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details.";
+    assert_eq!(import["FailureMessage"], message);
     assert_eq!(twin.ok("Scan", &json!({"TableName": "copy"}))["Count"], 3);
 }
 
