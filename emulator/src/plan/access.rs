@@ -434,9 +434,11 @@ impl<'a> ControlAccess<'a> {
         ControlAccess::of("", ControlResource::Any)
     }
 
-    /// A call about something else than a table.
+    /// A call about the resource of an ARN: a table, or a stream, backup, export, import or bulk operation of one.
     pub fn arn(arn: &'a str) -> ControlAccess<'a> {
-        ControlAccess::of("", ControlResource::Arn(arn))
+        let below = arn.split_once(":table/").map_or("", |(_, below)| below);
+        let table = below.split_once('/').map_or(below, |(table, _)| table);
+        ControlAccess::of(table, ControlResource::Arn(arn))
     }
 
     /// A call about a global table of version 2017.11.29.

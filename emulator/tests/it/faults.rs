@@ -190,6 +190,8 @@ struct Resources {
     stream: Value,
     shard: Value,
     iterator: Value,
+    backup: Value,
+    export: Value,
 }
 
 impl Resources {
@@ -206,12 +208,20 @@ impl Resources {
         let shard = described["StreamDescription"]["Shards"][0]["ShardId"].clone();
         let from = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
         let iterator = json(&twin.send("GetShardIterator", from))["ShardIterator"].clone();
+        let arn = format!("arn:aws:dynamodb:us-east-1:000000000000:table/{table}");
+        let backup = json(&twin.send("CreateBackup", json!({"TableName": table, "BackupName": "first"})));
+        let export = json(&twin.send(
+            "ExportTableToPointInTime",
+            json!({"TableArn": arn, "S3Bucket": "bucket"}),
+        ));
         Resources {
             table,
-            arn: format!("arn:aws:dynamodb:us-east-1:000000000000:table/{table}"),
+            arn,
             stream,
             shard,
             iterator,
+            backup: backup["BackupDetails"]["BackupArn"].clone(),
+            export: export["ExportDescription"]["ExportArn"].clone(),
         }
     }
 
@@ -223,6 +233,8 @@ impl Resources {
             stream,
             shard,
             iterator,
+            backup,
+            export,
         } = self;
         let mut requests = Vec::new();
         for (resource, action) in [
@@ -256,6 +268,11 @@ impl Resources {
                 "ExportTableToPointInTime",
                 json!({"TableArn": arn, "S3Bucket": "bucket"}),
             ),
+            ("ListExports", json!({"TableArn": arn})),
+            ("ListImports", json!({"TableArn": arn})),
+            ("DescribeExport", json!({"ExportArn": export})),
+            ("DescribeBackup", json!({"BackupArn": backup})),
+            ("DeleteBackup", json!({"BackupArn": backup})),
             ("RestoreTableToPointInTime", latest("SourceTableName", table, "name")),
             ("RestoreTableToPointInTime", latest("SourceTableArn", arn, "arn")),
         ]);

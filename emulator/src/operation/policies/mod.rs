@@ -129,7 +129,7 @@ impl<'r> PolicyPlan<'r> {
 
     /// The access that the request requires.
     pub fn access(&self) -> ControlAccess<'_> {
-        ControlAccess::arn(self.resource.arn).on_table(&self.target.table.name)
+        ControlAccess::arn(self.resource.arn)
     }
 }
 

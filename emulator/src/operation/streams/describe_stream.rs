@@ -44,7 +44,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::arn(plan.0.arn).on_table(plan.0.table)));
+        each(Access::Control(ControlAccess::arn(plan.0.arn)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {

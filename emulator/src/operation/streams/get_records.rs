@@ -67,7 +67,7 @@ impl Stages for Operation {
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         each(Access::Control(
-            ControlAccess::arn(&plan.iterator.stream).on_table(&plan.table),
+            ControlAccess::arn(&plan.iterator.stream),
         ));
     }
 

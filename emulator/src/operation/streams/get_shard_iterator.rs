@@ -49,7 +49,7 @@ impl Stages for Operation {
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         each(Access::Control(
-            ControlAccess::arn(plan.stream.arn).on_table(plan.stream.table),
+            ControlAccess::arn(plan.stream.arn),
         ));
     }
 

@@ -30,7 +30,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::arn(plan.arn).on_table(plan.table)));
+        each(Access::Control(ControlAccess::arn(plan.arn)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {

@@ -35,7 +35,6 @@ impl Stages for Operation {
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         each(Access::Control(
             ControlAccess::arn(plan.0.arn)
-                .on_table(plan.0.table)
                 .with_tags(RequestTags::Given(&plan.1)),
         ));
     }
