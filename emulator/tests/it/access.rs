@@ -1,5 +1,6 @@
 //! Access policies attached to callers, and the service's answers.
 
+mod configuration;
 mod cross_account;
 mod decisions;
 mod documented;
@@ -17,3 +18,4 @@ mod report;
 mod scene;
 mod signatures;
 mod twin;
+mod warnings;
