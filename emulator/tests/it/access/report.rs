@@ -757,6 +757,66 @@ fn an_explanation_numbers_the_statements_from_one() {
     }
 }
 
+/// For each condition of each statement, an explanation has its operator, its key and whether it holds.
+#[test]
+fn an_explanation_has_every_condition() {
+    let (team, level) = ("aws:PrincipalTag/team", "aws:PrincipalTag/level");
+    let statement = |condition: Value| json!({"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*", "Condition": condition});
+    let statements = [
+        statement(
+            json!({"NumericLessThan": {level: "3"}, "StringEquals": {team: "blue"}, "StringLike": {team: "*e*"}}),
+        ),
+        statement(json!({"StringEquals": {level: "1", team: ["red", "green"]}})),
+        json!({"Effect": "Deny", "Action": "dynamodb:PutItem", "Resource": "*"}),
+    ];
+    let conditions = [
+        &[("NumericLessThan", level), ("StringEquals", team), ("StringLike", team)][..],
+        &[("StringEquals", level), ("StringEquals", team)],
+        &[],
+    ];
+    let policy = json!({"Version": "2012-10-17", "Statement": statements});
+    for (tags, expect) in [
+        (
+            json!({"team": "blue", "level": "1"}),
+            [&[true, true, true][..], &[true, false]],
+        ),
+        (
+            json!({"team": "blue", "level": "3"}),
+            [&[false, true, true], &[false, false]],
+        ),
+        (
+            json!({"team": "red", "level": "1"}),
+            [&[true, false, true], &[true, true]],
+        ),
+        (
+            json!({"team": "pink", "level": "1"}),
+            [&[true, false, false], &[true, false]],
+        ),
+        (json!({"team": "green"}), [&[false, false, true], &[false, true]]),
+    ] {
+        let user = json!({"tags": tags, "policies": [policy]});
+        let twin = Twin::new(&json!({"accounts": {ACCOUNT: {"users": {"ann": user}}}}));
+        let question = json!({"principal": USER, "action": "dynamodb:GetItem", "resource": "*"});
+        let answer = twin.control("POST", "access/explain", &question);
+        let evaluation = &answer["evaluations"][0];
+        let holds = expect.into_iter().chain([&[][..]]);
+        let expect: Vec<Value> = conditions
+            .iter()
+            .zip(holds.clone())
+            .map(|(conditions, holds)| {
+                let each = conditions.iter().zip(holds);
+                each.map(|((operator, key), holds)| json!({"operator": operator, "key": key, "holds": holds}))
+                    .collect()
+            })
+            .collect();
+        let found = evaluation["statements"].as_array().unwrap().iter();
+        let found: Vec<Value> = found.map(|statement| statement["conditions"].clone()).collect();
+        assert_eq!(found, expect, "{tags}");
+        let allowed = holds.take(2).any(|holds| holds.iter().all(|holds| *holds));
+        assert_eq!(evaluation["allowed"], allowed, "{tags}");
+    }
+}
+
 /// An explained request refers to the tables of its region.
 #[test]
 fn a_request_is_explained_in_its_region() {
