@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dynatwin_engine::iam::SessionRequest;
 use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
@@ -350,6 +351,110 @@ fn endpoint_policies() {
     ] {
         let (status, answer) = twin.send("SESSION", operation, &body, &headers);
         assert_eq!(status, expect, "{operation}: {answer}");
+    }
+}
+
+/// Each statement of a gateway endpoint's policy that names an account or a role is one for the root user at most
+/// (docs/behavior: 07 7.1).
+#[test]
+fn every_statement_of_a_gateway_endpoint_is_for_everybody() {
+    let to = |principal: Value, action: &str| json!({"Effect": "Allow", "Principal": principal, "Action": action, "Resource": "*"});
+    let role = |action: &str| to(json!({"AWS": ROLE}), action);
+    let account = |action: &str| to(json!({"AWS": ACCOUNT}), action);
+    let everybody = |action: &str| to(json!("*"), action);
+    let through = &[("x-dynatwin-vpc-endpoint", "vpce-1")][..];
+    let (get, put) = ("dynamodb:GetItem", "dynamodb:PutItem");
+    for (statements, by_gateway) in [
+        ([everybody(put), role(get)], false),
+        ([role(get), everybody(put)], false),
+        ([role(put), role(get)], false),
+        ([role(put), everybody(get)], true),
+        ([everybody(get), role(get)], true),
+        ([role(get), everybody(get)], true),
+        ([role(put), account(get)], false),
+    ] {
+        let policy = json!({"Version": "2012-10-17", "Statement": statements});
+        for (kind, allowed) in [("gateway", by_gateway), ("interface", true)] {
+            // An interface endpoint's statement for the account is one for all of its principals.
+            let refusal = "because no VPC endpoint policy allows the dynamodb:GetItem action";
+            Scene::new(&[allow("*")])
+                .endpoint("policy", policy.clone())
+                .endpoint("type", json!(kind))
+                .check("Tab", None, through, if allowed { "" } else { refusal });
+        }
+    }
+}
+
+/// Session policies limit a session that is issued, and one that is explained, as they limit one of the configuration.
+#[test]
+fn issued_sessions_have_session_policies() {
+    let reads = || statement("Allow", "dynamodb:GetItem", json!({})).to_string();
+    let denies = || statement("Deny", "dynamodb:GetItem", json!({}));
+    let managed = format!("arn:aws:iam::{ACCOUNT}:policy/NoReads");
+    let twin = Scene::new(&[allow("*")])
+        .account(ACCOUNT, "managedPolicies", json!({"NoReads": denies()}))
+        .twin();
+    let explicit = "with an explicit deny in a session policy";
+    for (policies, reason, decided) in [
+        (
+            vec![allow("dynamodb:PutItem").to_string()],
+            Some("because no session policy allows the dynamodb:GetItem action".to_owned()),
+            None,
+        ),
+        (vec![reads()], None, Some("identity-based policy")),
+        (
+            vec![reads(), denies().to_string()],
+            Some(explicit.to_owned()),
+            Some("session policy"),
+        ),
+        (
+            vec![reads(), managed.clone()],
+            Some(format!("{explicit}: {managed}")),
+            Some("session policy"),
+        ),
+    ] {
+        let documents: Result<Vec<Value>, _> = policies.iter().map(|policy| serde_json::from_str(policy)).collect();
+        let request = SessionRequest {
+            policies,
+            ..SessionRequest::new(ROLE)
+        };
+        let issued = twin.engine.issue_session(&request).unwrap();
+        let mut callers = vec![json!({"accessKeyId": issued.access_key_id})];
+        if let Ok(documents) = documents {
+            callers.push(json!({"principal": ROLE, "session": {"policies": documents}}));
+        }
+        for caller in callers {
+            let mut question = caller.clone();
+            question["action"] = json!("dynamodb:GetItem");
+            question["resource"] = json!("*");
+            let answer = twin.control("POST", "access/explain", &question);
+            let evaluation = &answer["evaluations"][0];
+            assert_eq!(evaluation["reason"].as_str(), reason.as_deref(), "{caller}: {answer}");
+            let found = &evaluation["decidedBy"]["policyType"];
+            assert_eq!(found.as_str(), decided, "{caller}: {answer}");
+        }
+    }
+}
+
+/// Each element of a list that contains lists is a level, also one that is a single policy.
+#[test]
+fn a_single_policy_may_be_a_level_of_service_control() {
+    let (all, other) = (|| allow("*"), || allow("dynamodb:CreateTable"));
+    let refusal = "because no service control policy allows the dynamodb:GetItem action";
+    for (levels, expect) in [
+        (json!([all(), other()]), ""),
+        (json!([[all()], [other()]]), refusal),
+        (json!([all(), [other()]]), refusal),
+        (json!([other(), [all()]]), refusal),
+        (json!([[all()], other()]), refusal),
+        (json!([[other()], all()]), refusal),
+        (json!([all(), all(), [other()]]), refusal),
+        (json!([all(), [other(), all()]]), ""),
+        (json!([[other(), all()], all()]), ""),
+    ] {
+        Scene::new(&[allow("*")])
+            .account(ACCOUNT, "serviceControlPolicies", levels)
+            .check("Tab", None, &[], expect);
     }
 }
 
