@@ -1,16 +1,28 @@
 //! Sizes and counts of policies and names exactly at their limits, and one beyond.
 
 use dynatwin_engine::Moment;
-use dynatwin_engine::iam::{Directory, PolicyDocument, PolicyKind};
+use dynatwin_engine::iam::{Directory, PolicyDocument, PolicyKind, SessionRequest};
 use serde_json::{Value, json};
 
 use super::twin::{ACCOUNT, Twin};
 
 /// A policy of `size` bytes without white space.
 fn policy(size: usize) -> Value {
-    let document = |sid: &str| json!({"Version": "2012-10-17", "Statement": [{"Sid": sid, "Effect": "Allow", "Action": "*", "Resource": "*"}]});
-    let bare = document("").to_string().len();
-    document(&"a".repeat(size - bare))
+    policy_of(PolicyKind::Identity, size)
+}
+
+/// A policy of a kind with `size` bytes without white space.
+fn policy_of(kind: PolicyKind, size: usize) -> Value {
+    let mut statement = json!({"Sid": "", "Effect": "Allow", "Action": "*", "Resource": "*"});
+    if kind.names_principals() {
+        statement["Principal"] = json!("*");
+        statement["Effect"] = json!("Deny");
+        statement["Action"] = json!("dynamodb:*");
+    }
+    let mut document = json!({"Version": "2012-10-17", "Statement": [statement]});
+    let bare = document.to_string().len();
+    document["Statement"][0]["Sid"] = json!("a".repeat(size - bare));
+    document
 }
 
 /// The end of what is wrong with an account; empty if nothing is.
@@ -94,9 +106,12 @@ fn documents_may_be_as_long_as_their_limits() {
         (PolicyKind::Boundary, 6144, false),
         (PolicyKind::Session, 2048, false),
         (PolicyKind::ServiceControl, 10_240, true),
+        (PolicyKind::ResourceControl, 5120, true),
+        (PolicyKind::Resource, 20_480, true),
+        (PolicyKind::Endpoint, 20_480, true),
     ] {
         let is_read = |size: usize, blanks: usize| {
-            PolicyDocument::parse(&(policy(size).to_string() + &" ".repeat(blanks)), kind).is_ok()
+            PolicyDocument::parse(&(policy_of(kind, size).to_string() + &" ".repeat(blanks)), kind).is_ok()
         };
         assert_eq!((is_read(most, 0), is_read(most + 1, 0)), (true, false), "{kind:?}");
         assert_eq!(is_read(most, 1), !counts_blanks, "{kind:?}");
@@ -108,6 +123,33 @@ fn documents_may_be_as_long_as_their_limits() {
                 "{kind:?}"
             );
         }
+    }
+}
+
+/// Each policy of a session that is issued may have 2,048 characters, white space not counted; a managed one may have more.
+#[test]
+fn policies_of_issued_sessions_may_be_as_long_as_their_limit() {
+    let twin = Twin::new(&json!({"accounts": {ACCOUNT: {
+        "managedPolicies": {"Long": policy(6144)}, "roles": {"App": {}}}}}));
+    let issue = |policies: &[String]| {
+        let request = SessionRequest {
+            policies: policies.to_vec(),
+            ..SessionRequest::new(format!("arn:aws:iam::{ACCOUNT}:role/App"))
+        };
+        twin.engine.issue_session(&request).err().unwrap_or_default()
+    };
+    let [short, long] = [2048, 2049].map(|size| policy(size).to_string());
+    let managed = format!("arn:aws:iam::{ACCOUNT}:policy/Long");
+    let refused =
+        |at: usize| format!("session policy {at}: Maximum policy size of 2048 bytes exceeded for a session policy.");
+    for (policies, expect) in [
+        (vec![short.clone()], String::new()),
+        (vec![short.clone() + &" ".repeat(1000)], String::new()),
+        (vec![short.clone(), short.clone(), managed], String::new()),
+        (vec![long.clone()], refused(1)),
+        (vec![short, long], refused(2)),
+    ] {
+        assert_eq!(issue(&policies), expect, "{policies:?}");
     }
 }
 
