@@ -730,3 +730,59 @@ fn attributes_of_key_conditions() {
     let statement = json!({"Statement": "SELECT pk FROM Tab WHERE pk = 'v' AND sk = 'v'"});
     twin.check("u1", "ExecuteStatement", &statement, Some(&implicit("PartiQLSelect")));
 }
+
+/// A SearchVectors has no condition key of DynamoDB, whatever it names (docs/behavior: 07 3.4).
+#[test]
+fn a_search_has_no_keys_of_dynamodb() {
+    let statement = |effect: &str, condition: Value| {
+        let mut statement = json!({"Effect": effect, "Action": "dynamodb:SearchVectors", "Resource": "*"});
+        if !condition.is_null() {
+            statement["Condition"] = condition;
+        }
+        statement
+    };
+    let any = |key: &str, value: &str| json!({"ForAnyValue:StringEquals": {key: value}});
+    let all = |key: &str, value: &str| json!({"ForAllValues:StringEquals": {key: value}});
+    let absent = |key: &str| json!({"Null": {key: "true"}});
+    let (attributes, leading) = ("dynamodb:Attributes", "dynamodb:LeadingKeys");
+    let capacity = "dynamodb:ReturnConsumedCapacity";
+    let everything = || statement("Allow", Value::Null);
+    for (statements, allowed) in [
+        (vec![everything()], true),
+        (vec![statement("Allow", any(attributes, "name"))], false),
+        (vec![statement("Allow", all(attributes, "other"))], true),
+        (vec![statement("Allow", absent(attributes))], true),
+        (vec![statement("Allow", absent(leading))], true),
+        (vec![statement("Allow", absent(capacity))], true),
+        (vec![statement("Allow", absent("dynamodb:Select"))], true),
+        (vec![everything(), statement("Deny", any(attributes, "name"))], true),
+        (vec![everything(), statement("Deny", any(leading, "a"))], true),
+        (
+            vec![
+                everything(),
+                statement("Deny", json!({"StringEquals": {capacity: "TOTAL"}})),
+            ],
+            true,
+        ),
+    ] {
+        let policy = json!({"Version": "2012-10-17", "Statement": statements});
+        let twin = Twin::with_user("ann", &json!({}), &policy);
+        twin.root(
+            "CreateTable",
+            &json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+                    "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}}]}),
+        );
+        let search = json!({"TableName": "Tab", "IndexName": "near", "TopK": 1, "SearchVector": [{"N": "1"}, {"N": "2"}],
+            "ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": "name"}, "ReturnConsumedCapacity": "TOTAL"});
+        let refusal = implicit("SearchVectors");
+        twin.check(
+            "ann",
+            "SearchVectors",
+            &search,
+            Some(refusal.as_str()).filter(|_| !allowed),
+        );
+    }
+}
