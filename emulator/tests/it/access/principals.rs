@@ -10,8 +10,8 @@ fn configuration() -> Value {
     json!({"accounts": {
         ACCOUNT: {
             "accessKeys": root("ROOT"),
-            "users": {"ann": {}, "bob": {"path": "/team/"}},
-            "roles": {"Reader": {}, "App": {"path": "/app/"}},
+            "users": {"ann": {}, "bob": {"path": "/team/"}, "eve": {"path": "/a:b/"}},
+            "roles": {"Reader": {}, "App": {"path": "/app/"}, "Job": {"path": "/a:b/"}},
             "groups": {"staff": {"policies": []}}
         },
         "999999999999": {"accessKeys": root("OTHERROOT")}
@@ -35,6 +35,11 @@ const PRINCIPALS: &[(&str, &str)] = &[
     (r#"{"AWS": "arn:aws:iam::123456789012:user/team/bob"}"#, ""),
     (r#"{"AWS": "arn:aws:iam::123456789012:user/bob"}"#, INVALID),
     (r#"{"AWS": "arn:aws:iam::999999999999:user/ann"}"#, INVALID),
+    // A path may contain colons.
+    (r#"{"AWS": "arn:aws:iam::123456789012:user/a:b/eve"}"#, ""),
+    (r#"{"AWS": "arn:aws:iam::123456789012:user/a:c/eve"}"#, INVALID),
+    (r#"{"AWS": "arn:aws:iam::123456789012:role/a:b/Job"}"#, ""),
+    (r#"{"AWS": "arn:aws:sts::123456789012:assumed-role/Job/any"}"#, ""),
     (r#"{"AWS": "arn:aws:iam::123456789012:user/*"}"#, MALFORMED),
     (r#"{"AWS": "arn:aws:iam::123456789012:role/Reader"}"#, ""),
     (r#"{"AWS": "arn:aws:iam::123456789012:role/app/App"}"#, ""),

@@ -366,6 +366,26 @@ fn policies_of_several_kinds() {
             json!({"resource": except(&[USER, account_root])}),
             no_identity,
         ),
+        // It spares everybody, apart from callers with a boundary.
+        (
+            &user,
+            ACCOUNT,
+            json!({"identity": [allow()], "resource": except(&["*"])}),
+            "allowed",
+        ),
+        (
+            &session,
+            ACCOUNT,
+            json!({"identity": [allow()], "resource": except(&[USER, "*"])}),
+            "allowed",
+        ),
+        (&root, ACCOUNT, json!({"resource": except(&["*"])}), "allowed"),
+        (
+            &user,
+            ACCOUNT,
+            json!({"identity": [allow()], "boundary": allow(), "resource": except(&["*"])}),
+            "explicit: resource-based policy",
+        ),
         // Across accounts both have to allow.
         (&user, OTHER, json!({"identity": [allow()]}), no_resource),
         (&user, OTHER, json!({"resource": grant(USER)}), no_identity),
