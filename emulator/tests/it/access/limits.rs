@@ -1,7 +1,9 @@
 //! Sizes and counts of policies and names exactly at their limits, and one beyond.
 
+use std::time::Duration;
+
 use dynatwin_engine::Moment;
-use dynatwin_engine::iam::{Directory, PolicyDocument, PolicyKind, SessionRequest};
+use dynatwin_engine::iam::{Directory, PolicyDocument, PolicyKind, Secret, SessionRequest};
 use serde_json::{Value, json};
 
 use super::twin::{ACCOUNT, Twin};
@@ -172,6 +174,66 @@ fn a_session_is_valid_until_it_expires() {
             answer["__type"].as_str().unwrap_or_default().ends_with(name),
             "{answer}"
         );
+    }
+}
+
+/// The secret, the token and the expiry of a session are those that its issue returns, of a role and of a user.
+#[test]
+fn issued_credentials_sign_requests_until_they_expire() {
+    let allow = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]});
+    let policies = json!({"policies": [allow]});
+    let twin = Twin::new(&json!({"accounts": {ACCOUNT: {"roles": {"App": policies}, "users": {"ann": policies}}}}));
+    for (principal, minutes) in [("role/App", 15), ("user/ann", 60)] {
+        let request = SessionRequest {
+            duration: Duration::from_mins(minutes),
+            ..SessionRequest::new(format!("arn:aws:iam::{ACCOUNT}:{principal}"))
+        };
+        let issue = || twin.engine.issue_session(&request).unwrap();
+        let (own, other) = (issue(), issue());
+        assert_ne!(own.access_key_id, other.access_key_id);
+        let send = |secret: &Secret, token: Option<&Secret>| {
+            let headers: Vec<_> = token
+                .map(|token| ("x-amz-security-token", token.expose()))
+                .into_iter()
+                .collect();
+            let credentials = (own.access_key_id.as_str(), secret.expose());
+            let (_, answer) = twin.send_signed(credentials, "ListTables", &json!({}), &headers);
+            let name = answer["__type"].as_str().unwrap_or("allowed");
+            name.rsplit('#').next().unwrap().to_owned()
+        };
+        for (secret, token, expect) in [
+            (&own.secret_access_key, Some(&own.session_token), "allowed"),
+            (
+                &own.session_token,
+                Some(&own.session_token),
+                "InvalidSignatureException",
+            ),
+            (
+                &other.secret_access_key,
+                Some(&own.session_token),
+                "InvalidSignatureException",
+            ),
+            (
+                &own.secret_access_key,
+                Some(&other.session_token),
+                "UnrecognizedClientException",
+            ),
+            (&own.secret_access_key, None, "UnrecognizedClientException"),
+        ] {
+            assert_eq!(send(secret, token), expect, "{principal}");
+        }
+        assert_eq!(own.expires, twin.engine.clock().now().plus(request.duration));
+        for (wait, expect) in [
+            (request.duration - Duration::from_micros(1), "allowed"),
+            (Duration::from_micros(1), "ExpiredTokenException"),
+        ] {
+            twin.engine.advance(wait);
+            assert_eq!(
+                send(&own.secret_access_key, Some(&own.session_token)),
+                expect,
+                "{principal}"
+            );
+        }
     }
 }
 

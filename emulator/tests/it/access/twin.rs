@@ -99,6 +99,18 @@ impl Twin {
 
     /// Sends a request over HTTP, with headers in addition to the credentials.
     pub fn send(&self, access_key: &str, operation: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) {
+        let secret = secret_of(access_key, &self.configuration.borrow()).unwrap_or_else(|| "s".into());
+        self.send_signed((access_key, &secret), operation, body, headers)
+    }
+
+    /// Sends a request over HTTP that is signed with a secret of the caller's choice.
+    pub fn send_signed(
+        &self,
+        (access_key, secret): (&str, &str),
+        operation: &str,
+        body: &Value,
+        headers: &[(&str, &str)],
+    ) -> (u16, Value) {
         let streams = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
         let service = if streams.contains(&operation) {
             "DynamoDBStreams"
@@ -107,10 +119,9 @@ impl Twin {
         };
         let target = format!("{service}_20120810.{operation}");
         let body = body.to_string();
-        let secret = secret_of(access_key, &self.configuration.borrow()).unwrap_or_else(|| "s".into());
         let now = self.engine.clock().now().to_string();
         let date = now.split('.').next().unwrap().replace(['-', ':'], "") + "Z";
-        let signature = signature(&secret, &date, body.as_bytes());
+        let signature = signature(secret, &date, body.as_bytes());
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={access_key}/20260101/{REGION}/dynamodb/aws4_request, \
              SignedHeaders=host;x-amz-date, Signature={signature}"
