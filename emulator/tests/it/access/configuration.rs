@@ -1,7 +1,7 @@
 //! Configurations that are refused, whichever of their policies is invalid.
 
 use dynatwin_engine::Moment;
-use dynatwin_engine::iam::Directory;
+use dynatwin_engine::iam::{Directory, PolicyDocument, PolicyKind};
 use serde_json::{Value, json};
 
 use super::twin::ACCOUNT;
@@ -46,6 +46,42 @@ fn ids_of_statements_are_unique() {
             format!("users.ann.policies.0: Statement {number}: the Sid is used twice.")
         });
         assert_eq!(found, expect, "{ids:?}");
+    }
+}
+
+/// The id of a statement has letters and digits of ASCII, except in policies of tables and endpoints, which take any
+/// (docs/behavior: 07 6).
+#[test]
+fn ids_of_statements_are_alphanumeric() {
+    for (id, is_valid) in [
+        ("Reads", true),
+        ("Reads2", true),
+        ("2", true),
+        ("", true),
+        ("Reads 2", false),
+        ("Reads-2", false),
+        ("Reads_2", false),
+        ("Größe", false),
+    ] {
+        for kind in [
+            PolicyKind::Identity,
+            PolicyKind::Boundary,
+            PolicyKind::Session,
+            PolicyKind::ServiceControl,
+            PolicyKind::ResourceControl,
+            PolicyKind::Resource,
+            PolicyKind::Endpoint,
+        ] {
+            let mut statement = json!({"Sid": id, "Effect": "Deny", "Action": "dynamodb:*", "Resource": "*"});
+            if kind.names_principals() {
+                statement["Principal"] = json!("*");
+            }
+            let policy = json!({"Version": "2012-10-17", "Statement": statement});
+            let found = PolicyDocument::parse(&policy.to_string(), kind).err();
+            let takes_any = [PolicyKind::Resource, PolicyKind::Endpoint].contains(&kind);
+            let expect = (!is_valid && !takes_any).then_some("Statement 1: Statement IDs (SID) must be alpha-numeric.");
+            assert_eq!(found.as_deref(), expect, "{kind:?} {id:?}");
+        }
     }
 }
 

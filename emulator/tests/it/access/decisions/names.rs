@@ -172,6 +172,23 @@ fn variables() {
         (arn("${aws:PrincipalTag/team}"), like("*"), false),
         (arn("${aws:PrincipalTag/none}"), like("*"), false),
         (arn("${aws:PrincipalTag/none, 'Books'}"), like("*"), true),
+        // Each variable has its own default, which ends at the next quote.
+        (
+            arn("${aws:PrincipalTag/none, 'Bo'}${aws:PrincipalTag/none, 'oks'}"),
+            like("*"),
+            true,
+        ),
+        (
+            arn("${aws:PrincipalTag/none, 'Bo'}${aws:PrincipalTag/none, 'ok'}"),
+            like("*"),
+            false,
+        ),
+        (
+            arn("Books"),
+            like("${aws:PrincipalTag/none, 'a'}${aws:PrincipalTag/none, 'nn'}"),
+            true,
+        ),
+        (arn("Books"), like("${aws:PrincipalTag/none, 'ann'}'s"), false),
         (arn("${aws:PrincipalTag/star}"), like("*"), false),
         (arn("B${*}"), like("*"), false),
         (arn("${aws:PrincipalTag/table}*"), like("*"), true),
