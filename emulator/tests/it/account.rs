@@ -582,3 +582,25 @@ fn a_deleted_table_reserves_no_units() {
         assert_eq!(ask(operation, &body), "", "{operation}");
     }
 }
+
+/// A new table can have the units of a deleted one once that is gone, even before due work removes it.
+#[test]
+fn the_units_of_a_table_that_is_gone_are_free() {
+    for (seconds, is_free) in [(0, false), (9, false), (10, true)] {
+        let twin = twin(&busy_for(Duration::from_secs(10)));
+        for name in ["one", "two"] {
+            assert_eq!(send(&twin, "CreateTable", &table(name, Some((40_000, 10)), &[])), "");
+        }
+        twin.engine.advance(Duration::from_mins(1));
+        assert_eq!(at_once(&twin, "DeleteTable", &json!({"TableName": "two"})), "");
+        // Runs no due work.
+        twin.engine.clock().advance(Duration::from_secs(seconds));
+        let expect = if is_free {
+            String::new()
+        } else {
+            too_many("ReadCapacityUnits", 80_000, 40_000)
+        };
+        let new = table("three", Some((40_000, 10)), &[]);
+        assert_eq!(at_once(&twin, "CreateTable", &new), expect, "after {seconds} s");
+    }
+}

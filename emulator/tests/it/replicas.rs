@@ -631,6 +631,62 @@ fn a_replica_takes_the_name_of_a_table_that_is_gone() {
     }
 }
 
+/// A replica that is deleted can be added again, and has the items of its source then.
+#[test]
+fn a_deleted_replica_is_added_again_with_all_items() {
+    let (us, eu, ap) = ("us-east-1", "eu-west-1", "ap-south-1");
+    let hour = Duration::from_hours(1);
+    for (others, runs_due_work) in [
+        (vec![eu], true),
+        (vec![eu], false),
+        (vec![eu, ap], true),
+        (vec![ap, eu], true),
+    ] {
+        let what = format!("{others:?}, due work {runs_due_work}");
+        let twin = Twin::new();
+        twin.put(us, "a");
+        others.iter().for_each(|region| twin.add_replica(us, region));
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_secs(1)),
+                ..Conditions::CALM
+            })
+            .unwrap();
+        twin.engine.advance(25 * hour);
+        twin.update(us, &json!({"Delete": {"RegionName": eu}}));
+        if runs_due_work {
+            twin.engine.advance(hour);
+        } else {
+            twin.engine.clock().advance(hour);
+        }
+        twin.put(us, "b");
+        twin.add_replica(us, eu);
+        twin.put(us, "c");
+        twin.engine.advance(hour);
+        assert_eq!(twin.describe(eu)["TableStatus"], "ACTIVE", "{what}");
+        let listed = twin.replicas(us);
+        assert!(
+            listed.contains(&(eu.to_owned(), "ACTIVE".to_owned())),
+            "{what}: {listed:?}"
+        );
+        assert_eq!(listed.len(), others.len(), "{what}: {listed:?}");
+        let scan = json!({"TableName": "tab"});
+        assert_eq!(twin.must(eu, "Scan", &scan)["Count"], 3, "{what}");
+        // It can be changed and deleted like any other replica.
+        twin.update(
+            us,
+            &json!({"Update": {"RegionName": eu, "TableClassOverride": "STANDARD_INFREQUENT_ACCESS"}}),
+        );
+        let class = twin.describe(eu)["TableClassSummary"]["TableClass"].clone();
+        assert_eq!(class, "STANDARD_INFREQUENT_ACCESS", "{what}");
+        twin.engine.advance(hour);
+        twin.update(us, &json!({"Delete": {"RegionName": eu}}));
+        twin.engine.advance(hour);
+        assert_eq!(twin.replicas(us).len(), others.len() - 1, "{what}");
+        twin.check();
+    }
+}
+
 /// Settings of auto scaling are described as they were given; those that were not given have defaults or are left out.
 #[test]
 fn auto_scaling_is_described_with_all_its_settings() {

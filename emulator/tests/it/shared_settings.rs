@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::global::{AP, EU, Twin, US, caller, seconds};
-use dynatwin_engine::Conditions;
+use dynatwin_engine::{Conditions, Lag};
 use serde_json::{Value, json};
 
 fn table_status(lag: u64) -> Conditions {
@@ -177,6 +177,58 @@ fn a_new_index_has_the_items_of_every_region() {
                 assert_eq!(answer[found].as_array().unwrap().len(), 5, "{what}");
             }
         }
+    }
+}
+
+/// An override of a replica's settings leaves the index that is still being filled there, after the region of the request has
+/// filled its own.
+#[test]
+fn an_override_ends_no_creation_of_an_index() {
+    let twin = Twin::new(&[US, EU]);
+    twin.pause(EU, None);
+    // Two thousand units, which take half a second on demand; the index of the other region has no entries.
+    let text = "t".repeat(102_000);
+    for number in 0..20 {
+        let item = json!({"pk": {"S": number.to_string()}, "g": {"S": "g"}, "v": {"S": text}});
+        twin.ok(EU, "PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    twin.engine
+        .set_conditions(Conditions {
+            table_status: Lag::Fixed(Duration::from_micros(100)),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    twin.ok(US, "UpdateTable", &index_update("Create", "other"));
+    let status = |region: &str| {
+        let table = twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+        let mut indexes = table["GlobalSecondaryIndexes"].as_array().unwrap().iter();
+        let index = indexes.find(|index| index["IndexName"] == "other").unwrap();
+        index["IndexStatus"].as_str().unwrap().to_owned()
+    };
+    for (millis, expect, mut update) in [
+        (
+            200,
+            ["ACTIVE", "CREATING"],
+            json!({"TableClassOverride": "STANDARD_INFREQUENT_ACCESS"}),
+        ),
+        (
+            200,
+            ["ACTIVE", "CREATING"],
+            json!({"OnDemandThroughputOverride": {"MaxReadRequestUnits": 9}}),
+        ),
+        (90, ["ACTIVE", "CREATING"], json!({"TableClassOverride": "STANDARD"})),
+        (
+            20,
+            ["ACTIVE", "ACTIVE"],
+            json!({"OnDemandThroughputOverride": {"MaxReadRequestUnits": 8}}),
+        ),
+    ] {
+        twin.engine.advance(Duration::from_millis(millis));
+        assert_eq!([US, EU].map(status), expect, "before {update}");
+        update["RegionName"] = EU.into();
+        let request = json!({"TableName": "tab", "ReplicaUpdates": [{"Update": update}]});
+        twin.ok(US, "UpdateTable", &request);
+        assert_eq!([US, EU].map(status), expect, "after {update}");
     }
 }
 

@@ -1094,8 +1094,13 @@ fn a_write_finds_its_item_collection_without_due_deletions() {
 
 /// Sets the clock to this second after the start, and returns whether the table's index is active.
 fn is_index_active(engine: &Engine, at: u64) -> bool {
+    is_index_active_after(engine, Duration::from_secs(at))
+}
+
+/// Sets the clock to this time after the start, and returns whether the table's index is active.
+fn is_index_active_after(engine: &Engine, time: Duration) -> bool {
     let caller = caller();
-    engine.clock().set(Moment::START.plus(Duration::from_secs(at)));
+    engine.clock().set(Moment::START.plus(time));
     let answer = engine.dispatch(&caller, "DescribeTable", br#"{"TableName": "tab"}"#);
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     answer["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
@@ -1168,6 +1173,46 @@ fn a_backfill_takes_the_units_of_its_entries() {
         twin.ok("UpdateTable", &request);
         let active = [end - 1, end].map(|at| is_index_active(&twin.engine, at));
         assert_eq!(active, [false, true], "{projection}");
+    }
+}
+
+/// On demand a backfill takes what its index serves: 4,000 write units a second, or the index's warm throughput.
+#[test]
+fn a_backfill_on_demand_takes_the_units_that_its_index_serves() {
+    let warm = |units: u64| json!({"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": units});
+    for (is_enforced, of_table, of_index, end) in [
+        (false, 4000, 4000, 500_600),
+        (true, 4000, 4000, 500_600),
+        (true, 20_000, 4000, 500_600),
+        (true, 4000, 20_000, 100_600),
+        (true, 4000, 40_000, 50_600),
+    ] {
+        let twin = Twin::new(1);
+        create(&twin, json!({"WarmThroughput": warm(of_table)}));
+        // An entry takes ten units, and the allocation 600 microseconds.
+        let text = "t".repeat(9728);
+        for at in 0..200 {
+            let item = json!({"pk": {"S": at.to_string()}, "g": {"S": "x"}, "text": {"S": text}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        let capacity = if is_enforced {
+            Conditions::AWS.capacity
+        } else {
+            Conditions::CALM.capacity
+        };
+        twin.engine
+            .set_conditions(Conditions {
+                table_status: Lag::Fixed(Duration::from_micros(100)),
+                capacity,
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let mut request = create_index(Value::Null);
+        request["GlobalSecondaryIndexUpdates"][0]["Create"]["WarmThroughput"] = warm(of_index);
+        twin.ok("UpdateTable", &request);
+        let active = [end - 1, end].map(|at| is_index_active_after(&twin.engine, Duration::from_micros(at)));
+        let what = format!("enforced {is_enforced}, table {of_table}, index {of_index}");
+        assert_eq!(active, [false, true], "{what}");
     }
 }
 
