@@ -132,6 +132,46 @@ fn tables_with_indexes_have_a_separate_limit() {
     assert_eq!(send(&twin, "CreateTable", &table("last", None, &[("by-pk", 0)])), "");
 }
 
+/// A table with indexes counts until the moment at which it is active, also if it is changed then.
+#[test]
+fn a_table_with_indexes_counts_until_it_is_active() {
+    let length = Duration::from_mins(10);
+    for (early, expect) in [
+        (
+            1,
+            "LimitExceededException: Subscriber limit exceeded: Only 250 tables with secondary indexes can be created simultaneously",
+        ),
+        (0, ""),
+    ] {
+        let limited = busy_for(length);
+        let twin = twin(&Conditions {
+            control_limits: false,
+            ..limited
+        });
+        let account = twin.engine.account(&twin.caller);
+        account.set_table_conditions("last", limited).unwrap();
+        let name = |at: usize| format!("tab{at}");
+        for at in 0..250 {
+            assert_eq!(
+                at_once(&twin, "CreateTable", &table(&name(at), None, &[("by-pk", 0)])),
+                ""
+            );
+        }
+        twin.engine
+            .advance(length.checked_sub(Duration::from_micros(early)).unwrap());
+        for at in 0..250 {
+            let class = json!({"TableName": name(at), "TableClass": "STANDARD_INFREQUENT_ACCESS"});
+            assert_eq!(
+                at_once(&twin, "UpdateTable", &class).is_empty(),
+                early == 0,
+                "{early} {at}"
+            );
+        }
+        let last = table("last", None, &[("by-pk", 0)]);
+        assert_eq!(at_once(&twin, "CreateTable", &last), expect, "{early} us early");
+    }
+}
+
 /// Tables without indexes that are being created leave room for those with indexes.
 #[test]
 fn tables_without_indexes_do_not_count_as_indexed() {
