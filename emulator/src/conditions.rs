@@ -586,6 +586,28 @@ mod tests {
         }
     }
 
+    /// Each row has a lag, the thousandths of all lags that are at most this long, and the length in microseconds.
+    #[test]
+    fn a_long_tail_follows_its_curves() {
+        for (lag, per_mille, expect) in [
+            (long_tailed(4, 12, 1000), 0.0, 2000.0),
+            (long_tailed(4, 12, 1000), 250.0, 3000.0),
+            (long_tailed(4, 12, 1000), 500.0, 4000.0),
+            (long_tailed(4, 12, 1000), 745.0, 6000.0),
+            (long_tailed(4, 12, 1000), 990.0, 12_000.0),
+            // In the middle of the last hundredth: √2 times the 99th percentile, if the maximum is far away.
+            (long_tailed(4, 12, 1000), 995.0, 16_969.3),
+            (long_tailed(2, 20, 4000), 995.0, 28_283.9),
+            (long_tailed(2, 20, 40), 995.0, 25_298.2),
+            (long_tailed(1, 10, 10), 995.0, 10_000.0),
+            (long_tailed(1, 10, 2), 995.0, 10_000.0),
+        ] {
+            let decision = (per_mille / 1000.0 * 2f64.powi(64)) as u64;
+            let found = lag.of(decision).as_secs_f64() * 1e6;
+            assert!((found - expect).abs() < 0.1, "{lag:?} {per_mille}: {found}");
+        }
+    }
+
     #[test]
     fn a_long_tail_has_its_quantiles() {
         let lag = long_tailed(4, 12, 1000);

@@ -241,3 +241,35 @@ fn expressions() {
         ("a path into nothing", "UpdateItem", br#"{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET x.y = :v","ExpressionAttributeValues":{":v":{"N":"2"}}}"#.to_vec(), 400, "The document path provided in the update expression is invalid for update"),
     ]);
 }
+
+/// A target that names no operation is reported before the credentials, and after a body that is not valid JSON.
+#[test]
+fn an_unknown_operation_is_reported_before_credentials() {
+    let engine = Engine::new(settings(1));
+    let known = "MissingAuthenticationTokenException";
+    let unknown = "UnknownOperationException";
+    for (target, expect) in [
+        ("DynamoDB_20120810.ListTables", known),
+        ("DynamoDBStreams_20120810.ListStreams", known),
+        ("DynamoDB_20120810.Nothing", unknown),
+        ("DynamoDB_20120810.listTables", unknown),
+        ("DynamoDB_20120810.ListStreams", unknown),
+        ("DynamoDBStreams_20120810.ListTables", unknown),
+        ("DynamoDB_20111205.ListTables", unknown),
+        ("ListTables", unknown),
+        ("", unknown),
+    ] {
+        for (body, expect) in [("{}", expect), ("", expect), ("{", "SerializationException")] {
+            let headers = [("content-type", "application/x-amz-json-1.0"), ("x-amz-target", target)];
+            let answer = engine.handle(&HttpRequest {
+                method: "POST",
+                target: "/",
+                headers: &headers,
+                body: body.as_bytes(),
+            });
+            assert_eq!(answer.status, 400, "{target} {body:?}");
+            let found = text(&answer);
+            assert!(found.contains(&format!("#{expect}\"")), "{target} {body:?}: {found}");
+        }
+    }
+}

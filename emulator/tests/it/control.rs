@@ -12,6 +12,7 @@ use dynatwin_engine::quotas::OWN_CONDITIONS;
 use dynatwin_engine::{Allowed, Caller, Clock, Conditions, Engine, Moment, Settings};
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::json;
 
 const CREATE: &[u8] = br#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},"GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}],"StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
 /// Requests that exercise what conditions and rules act on.
@@ -693,7 +694,7 @@ fn each_caller_sees_its_own_requests() {
     assert_eq!(scans(&serde_json::from_slice(&everyone.body).unwrap()), 2);
 }
 
-/// Tables and counters of all callers are listed with their account and region, unless callers share their tables.
+/// Tables, pending work and counters of all callers are listed with their account and region, unless callers share their tables.
 #[test]
 fn lists_name_the_account_and_the_region() {
     let mut you = me();
@@ -704,7 +705,7 @@ fn lists_name_the_account_and_the_region() {
         engine.watch(true);
         engine.dispatch(&me(), "CreateTable", CREATE);
         engine.dispatch(&you, "CreateTable", CREATE);
-        for path in ["tables", "metrics", "metrics/minutes"] {
+        for path in ["tables", "pending", "metrics", "metrics/minutes"] {
             let owners = |list: &serde_json::Value| -> Vec<String> {
                 let text = |one: &serde_json::Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
                 let all = list.as_array().unwrap().iter();
@@ -1104,5 +1105,71 @@ fn a_table_of_several_accounts_is_named_with_its_account() {
         }
         send(second, "DeleteTable", br#"{"TableName":"tab"}"#);
         check(None);
+    }
+}
+
+/// Each of several tables, rules and indexes is listed, and each rule and index can be named.
+#[test]
+fn each_of_several_is_shown() {
+    let engine = shared();
+    let get = |path: &str| -> serde_json::Value {
+        let answer = ask(&engine, "GET", &format!("/_dynatwin/{path}"), "");
+        assert_eq!(answer.status, 200, "{path}: {}", text(&answer));
+        serde_json::from_slice(&answer.body).unwrap()
+    };
+    let names = |list: &serde_json::Value, member: &str| -> Vec<String> {
+        let all = list.as_array().unwrap().iter();
+        all.map(|one| one[member].as_str().unwrap_or("-").to_owned()).collect()
+    };
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let several = ["one", "three", "two"];
+    for table in several {
+        let indexes = several
+            .map(|name| json!({"IndexName": name, "KeySchema": key(name), "Projection": {"ProjectionType": "ALL"}}));
+        let attributes = ["pk", "one", "two", "three"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let create = json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": key("pk"), "GlobalSecondaryIndexes": indexes});
+        let created = engine.dispatch(&me(), "CreateTable", create.to_string().as_bytes());
+        assert_eq!(created.status, 200, "{}", text(&created));
+    }
+    for (list, member) in [
+        (get("tables"), "table"),
+        (get("pending"), "table"),
+        (get("pending")[1]["indexes"].clone(), "index"),
+        (get("tables/two/pending")["indexes"].clone(), "index"),
+        (get("tables/two/indexes"), "index"),
+    ] {
+        assert_eq!(names(&list, member), several, "{list}");
+    }
+    for (at, operation) in ["GetItem", "Scan", "Query"].into_iter().enumerate() {
+        engine
+            .add_fault(Rule::new(Verdict::Reset).operation(operation))
+            .unwrap();
+        let rule = get(&format!("faults/{}", at + 1));
+        assert_eq!(rule["rule"]["operation"], operation, "{rule}");
+        assert_eq!(get("faults")["rules"][at], rule);
+    }
+    for index in several {
+        let path = format!("/_dynatwin/tables/one/indexes/{index}/pause");
+        let paused = ask(&engine, "POST", &path, "");
+        let paused: serde_json::Value = serde_json::from_slice(&paused.body).unwrap();
+        assert_eq!((&paused["index"], &paused["paused"]), (&json!(index), &json!(true)));
+    }
+}
+
+/// A clock shows whether it can be set, and how fast it runs.
+#[test]
+fn a_clock_shows_its_kind() {
+    for (clock, settable, speed) in [
+        (Clock::settable(Moment::START), true, 0.0),
+        (Clock::system(|| Moment::START), false, 1.0),
+        (Clock::accelerated(|| Moment::START, Moment::START, 60.0), false, 60.0),
+    ] {
+        let engine = Engine::new(Settings { clock, ..settings(1) });
+        let answer = ask(&engine, "GET", "/_dynatwin/clock", "");
+        let shown: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(shown["settable"], settable, "{shown}");
+        assert_eq!(shown["speed"], speed, "{shown}");
+        assert_eq!(shown["frozen"], false, "{shown}");
     }
 }

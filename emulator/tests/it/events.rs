@@ -1016,3 +1016,17 @@ fn requests_for_unknown_operations_are_logged() {
     twin.send("Nothing", &json!({}));
     assert_eq!((events(&twin).len(), twin.engine.requests_seen()), (1, 2));
 }
+
+/// A host can move the clock itself. Work that became due is logged before the next request, in the order of time.
+#[test]
+fn due_work_is_logged_before_the_next_request() {
+    let twin = twin_with_events(&lagging());
+    put(&twin, "a", Some(twin.seconds() + 1));
+    twin.engine.clock().advance(Duration::from_secs(40));
+    twin.ok("ListTables", &json!({}));
+    let events = summaries(&twin, &[]);
+    for kind in ["indexArrival", "expiry"] {
+        assert!(events.iter().any(|event| event.ends_with(kind)), "{kind}: {events:?}");
+    }
+    assert_eq!(events.last().unwrap(), "00:40.000Z request", "{events:?}");
+}

@@ -898,13 +898,20 @@ fn server_errors_are_counted_as_system_errors() {
         let errors = format!("SystemErrors{{TableName=tab, Operation=GetItem}} {expect}");
         assert!(metrics(&twin).contains(&errors), "{verdict:?}: {:?}", metrics(&twin));
     }
-    twin.engine
-        .add_fault(Rule::new(Verdict::InternalServerError).operation("ListTables"))
-        .unwrap();
+    let operations = ["DescribeLimits", "ListBackups", "ListTables"];
+    for operation in operations {
+        twin.engine
+            .add_fault(Rule::new(Verdict::InternalServerError).operation(operation))
+            .unwrap();
+    }
     for count in 1..=3 {
-        twin.send("ListTables", &json!({}));
-        let errors = format!("SystemErrors{{Operation=ListTables}} {count}");
-        assert!(metrics(&twin).contains(&errors), "{errors}: {:?}", metrics(&twin));
+        for operation in operations {
+            twin.send(operation, &json!({}));
+        }
+        for operation in operations {
+            let errors = format!("SystemErrors{{Operation={operation}}} {count}");
+            assert!(metrics(&twin).contains(&errors), "{errors}: {:?}", metrics(&twin));
+        }
     }
 }
 
@@ -1597,4 +1604,79 @@ fn a_meter_counts_reads_and_writes_of_each_table() {
     assert!(twin.engine.is_watched());
     drop(second);
     assert!(!twin.engine.is_watched());
+}
+
+/// What has cost nothing is no part of what was spent, though it was used.
+#[test]
+fn a_meter_has_only_what_has_a_cost() {
+    let twin = Twin::new(1);
+    create_table_with_ttl(&twin);
+    let throttle = Rule::new(Verdict::Throttle(None));
+    for rule in [
+        throttle.clone().operation("PutItem"),
+        throttle.clone().operation("GetItem"),
+        throttle.operation("Query").index("by-g"),
+    ] {
+        twin.engine.add_fault(rule).unwrap();
+    }
+    let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        "ExpressionAttributeValues": {":g": {"S": "x"}}});
+    let key = json!({"pk": {"S": "a"}});
+    let ((), spent) = twin.engine.spent_by(&twin.caller, || {
+        for (operation, body, status) in [
+            ("PutItem", json!({"TableName": "tab", "Item": key}), 400),
+            ("GetItem", json!({"TableName": "tab", "Key": key}), 400),
+            ("Query", query.clone(), 400),
+            ("DescribeTable", json!({"TableName": "tab"}), 200),
+        ] {
+            assert_eq!(twin.send(operation, &body).0, status, "{operation}");
+        }
+        assert_eq!(twin.engine.spent(&twin.caller), []);
+    });
+    assert!(spent.is_empty(), "{spent:?}");
+    twin.engine.faults().clear();
+    let ((), spent) = twin.engine.spent_by(&twin.caller, || {
+        twin.ok("Query", &query);
+    });
+    let indexes: Vec<_> = spent.iter().map(|spent| spent.index.as_deref()).collect();
+    assert_eq!(indexes, [Some("by-g")]);
+}
+
+/// A table whose stream was enabled again has two streams, and the age of the records of each is measured.
+#[test]
+fn the_age_of_records_is_measured_for_each_stream() {
+    let twin = watched();
+    for key in ["a", "b"] {
+        for stream in [
+            json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}),
+            json!({"StreamEnabled": false}),
+        ] {
+            let body = json!({"TableName": "tab", "StreamSpecification": stream});
+            twin.ok("UpdateTable", &body);
+            if stream["StreamEnabled"] == true {
+                put(&twin, key);
+            }
+        }
+        twin.engine.advance(Duration::from_mins(1));
+    }
+    let streams = twin.ok("ListStreams", &json!({}))["Streams"].clone();
+    let mut expect = Vec::new();
+    for (stream, age) in streams.as_array().unwrap().iter().zip([120_000, 60_000]) {
+        let arn = &stream["StreamArn"];
+        let shards = twin.ok("DescribeStream", &json!({"StreamArn": arn}))["StreamDescription"]["Shards"].clone();
+        for shard in shards.as_array().unwrap() {
+            let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+            let iterator = twin.ok("GetShardIterator", &from)["ShardIterator"].clone();
+            twin.ok("GetRecords", &json!({"ShardIterator": iterator}));
+        }
+        let label = stream["StreamLabel"].as_str().unwrap();
+        expect.push(format!(
+            "IteratorAge{{TableName=tab, Operation=GetRecords, StreamLabel={label}}} {age}"
+        ));
+    }
+    assert_eq!(expect.len(), 2);
+    let points = twin.engine.metrics_by_minute(&twin.caller);
+    let ages = points.iter().filter(|point| point.metric.name == "IteratorAge");
+    let found: Vec<_> = ages.map(|point| point.metric.to_string()).collect();
+    assert_eq!(found, expect);
 }

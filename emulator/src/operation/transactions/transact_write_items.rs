@@ -502,7 +502,7 @@ mod tests {
         let of = |action: &str, names: [&str; 2], values: [&str; 2]| {
             let (names, values) = (names.join(","), values.join(","));
             let body = format!(
-                r#"{{"TransactItems":[{{{action},"ConditionExpression":"c","ExpressionAttributeNames":{{{names}}},"ExpressionAttributeValues":{{{values}}}}}}}]}}"#
+                r#"{{"TransactItems":[{{"Delete":{{"TableName":"two"}}}},{{{action},"ConditionExpression":"c","ExpressionAttributeNames":{{{names}}},"ExpressionAttributeValues":{{{values}}}}}}}]}}"#
             );
             let request = TransactWriteItems::decode(body.as_bytes()).unwrap();
             fingerprint(request.transact_items.as_deref().unwrap())

@@ -786,3 +786,31 @@ fn a_search_has_no_keys_of_dynamodb() {
         );
     }
 }
+
+/// A transaction that is repeated with its token is refused if the caller may no longer do one of its actions.
+#[test]
+fn every_action_of_a_repeated_transaction_is_authorized() {
+    let put = |pk: &str| json!({"Put": {"TableName": "Tab", "Item": {"pk": {"S": pk}}}});
+    let insert = |pk: &str| json!({"Statement": format!("INSERT INTO Tab VALUE {{'pk': '{pk}'}}")});
+    for (operation, member, actions) in [
+        ("TransactWriteItems", "TransactItems", ["a", "b", "c"].map(put)),
+        ("ExecuteTransaction", "TransactStatements", ["a", "b", "c"].map(insert)),
+    ] {
+        let body = json!({"ClientRequestToken": "again", member: actions});
+        let twin = Twin::with_user("ann", &json!({}), &allow("*"));
+        twin.create_table("Tab", ("pk", ""), None);
+        assert_eq!(twin.call("ann", operation, &body).0, 200, "{operation}");
+        for (denied, status) in [("a", 400), ("b", 400), ("c", 400), ("d", 200)] {
+            let deny = json!({"Version": "2012-10-17", "Statement": {"Effect": "Deny", "Action": "*", "Resource": "*",
+                "Condition": {"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": [denied]}}}});
+            let keys = json!([{"accessKeyId": "ann", "secretAccessKey": "s"}]);
+            let user = json!({"policies": [allow("*"), deny], "accessKeys": keys});
+            twin.configure(&json!({"accounts": {ACCOUNT: {"users": {"ann": user}}}}));
+            let (found, answer) = twin.call("ann", operation, &body);
+            assert_eq!(found, status, "{operation} {denied}: {answer}");
+            let refusal = if status == 400 { DENY } else { "" };
+            let text = answer["Message"].as_str().unwrap_or_default();
+            assert!(text.ends_with(refusal), "{operation} {denied}: {answer}");
+        }
+    }
+}

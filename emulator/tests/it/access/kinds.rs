@@ -591,3 +591,21 @@ fn an_explained_request_has_the_origin_of_the_question() {
         }
     }
 }
+
+/// Streams have no gateway endpoint: its policy does not apply to their requests, as that of an interface endpoint does.
+#[test]
+fn requests_to_streams_pass_no_gateway_endpoint() {
+    let through = [("x-amz-security-token", "t"), ("x-dynatwin-vpc-endpoint", "vpce-1")];
+    for (kind, operation, expect) in [
+        ("gateway", "ListTables", 400),
+        ("gateway", "ListStreams", 200),
+        ("interface", "ListTables", 400),
+        ("interface", "ListStreams", 400),
+    ] {
+        let mut scene = Scene::new(&[allow("*")]);
+        let only = statement("Allow", "dynamodb:GetItem", json!({"Principal": "*"}));
+        scene.endpoint("type", json!(kind)).endpoint("policy", only);
+        let (status, answer) = scene.twin().send("SESSION", operation, &json!({}), &through);
+        assert_eq!(status, expect, "{kind} {operation}: {answer}");
+    }
+}

@@ -147,6 +147,7 @@ fn a_derived_policy_has_the_requested_conditions() {
     let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
     let sets = "ForAllValues:StringEquals";
     let get = json!({"TableName": "Tab", "Key": key("a"), "ProjectionExpression": "price"});
+    let batch = json!({"RequestItems": {"Tab": {"Keys": [key("a"), key("b")]}}});
     let scan = json!({"TableName": "Tab"});
     let delete = json!({"TableName": "Tab", "Key": key("a"), "ReturnValues": "ALL_OLD"});
     let describe = json!({"TableName": "Tab"});
@@ -167,6 +168,12 @@ fn a_derived_policy_has_the_requested_conditions() {
             &delete,
             json!({sets: {"dynamodb:LeadingKeys": ["a"], "dynamodb:Attributes": ["pk"]}, "Null": known,
                 "StringEquals": {"dynamodb:ReturnValues": ["ALL_OLD"]}}),
+        ),
+        (
+            "?leadingKeys=true",
+            "BatchGetItem",
+            &batch,
+            json!({sets: {"dynamodb:LeadingKeys": ["a", "b"]}, "Null": known}),
         ),
         ("?leadingKeys=true", "Scan", &scan, Value::Null),
         (
@@ -275,13 +282,16 @@ fn entries_of_the_log_have_actions_and_keys() {
     let attributes = ["pk", "owner"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
     let index = |name: &str| json!({"IndexName": name, "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}});
     let near = json!({"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}});
+    let mut by_key = near.clone();
+    by_key["IndexName"] = json!("by-key");
+    by_key["SearchSchema"] = json!([{"AttributeName": "pk", "SearchSchemaElementType": "HASH"}]);
     let mut both = index("by-both");
     both["KeySchema"] = ["pk", "owner"]
         .map(|name| json!({"AttributeName": name, "KeyType": "HASH"}))
         .into();
     let create = json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "GlobalSecondaryIndexes": [index("by-owner")], "VectorIndexes": [near]});
+        "GlobalSecondaryIndexes": [index("by-owner")], "VectorIndexes": [near, by_key]});
     assert_eq!(twin.call(account, "CreateTable", &create).0, 200);
     let mut other = create.clone();
     other["TableName"] = json!("Both");
@@ -360,6 +370,14 @@ fn entries_of_the_log_have_actions_and_keys() {
         (
             "SearchVectors",
             json!({"TableName": "Tab", "IndexName": "near", "SearchVector": [{"N": "1"}, {"N": "0"}], "TopK": 1}),
+            "SearchVectors",
+            Value::Null,
+        ),
+        // A search has no leading keys, though its index may be partitioned by the table's key.
+        (
+            "SearchVectors",
+            json!({"TableName": "Tab", "IndexName": "by-key", "SearchVector": [{"N": "1"}, {"N": "0"}], "TopK": 1,
+                "SearchConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}}),
             "SearchVectors",
             Value::Null,
         ),
@@ -919,5 +937,60 @@ fn requests_about_deleted_tables_have_used_their_permissions() {
                 }
             }
         }
+    }
+}
+
+/// Each principal with requests has a policy of its own, in the order of their names.
+#[test]
+fn a_report_has_every_principal() {
+    let twin = twin(&everything());
+    assert_eq!(control(&twin, "GET", "access/report")["watched"], false);
+    control(&twin, "POST", "watch");
+    let get = json!({"TableName": "Tab", "Key": key("a")});
+    send(&twin, "ann", vec![("GetItem", get)]);
+    send(&twin, "ROOT", vec![("Scan", json!({"TableName": "Tab"}))]);
+    let report = control(&twin, "GET", "access/report");
+    assert_eq!((&report["watched"], &report["remembered"]), (&json!(true), &json!(2)));
+    let principals = report["principals"].as_array().unwrap().iter();
+    let principals: Vec<_> = principals
+        .map(|each| (&each["principal"], &each["policy"]["Statement"][0]["Action"]))
+        .collect();
+    let root = json!(format!("arn:aws:iam::{ACCOUNT}:root"));
+    assert_eq!(
+        principals,
+        [
+            (&root, &json!(["dynamodb:Scan"])),
+            (&json!(USER), &json!(["dynamodb:GetItem"])),
+        ]
+    );
+}
+
+/// Records are read from a stream, which needs no permission for its table.
+#[test]
+fn a_reader_of_a_stream_has_used_permissions_of_the_stream() {
+    for has_access in [false, true] {
+        let twin = twin(&everything());
+        let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+        let enable = json!({"TableName": "Tab", "StreamSpecification": stream});
+        let arn = twin.call("ann", "UpdateTable", &enable).1["TableDescription"]["LatestStreamArn"].clone();
+        let shards = twin.call("ann", "DescribeStream", &json!({"StreamArn": arn})).1;
+        let shard = &shards["StreamDescription"]["Shards"][0]["ShardId"];
+        let from = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = twin.call("ann", "GetShardIterator", &from).1["ShardIterator"].clone();
+        let (access_key, principal) = if has_access {
+            ("ann", USER)
+        } else {
+            twin.engine.configure_access(None);
+            (ACCOUNT, ACCOUNT)
+        };
+        control(&twin, "POST", "watch");
+        send(
+            &twin,
+            access_key,
+            vec![("GetRecords", json!({"ShardIterator": iterator}))],
+        );
+        let policy = policy_of(&control(&twin, "GET", "access/report"), principal);
+        let statement = json!({"Effect": "Allow", "Action": ["dynamodb:GetRecords"], "Resource": [arn]});
+        assert_eq!(policy["Statement"], json!([statement]), "{has_access}: {policy:#}");
     }
 }

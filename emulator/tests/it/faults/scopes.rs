@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// writes.
 type Entry = (&'static str, Option<&'static str>, Option<&'static str>, bool);
 
-/// Returns a twin with the tables `tab`, with two global indexes and a local one, and `other`, with none.
+/// Returns a twin with the tables `tab`, with two global indexes, a local one and a vector index, and `other`, with none.
 fn twin() -> Twin {
     let twin = Twin::new(1);
     let attribute = |(name, kind): (&str, &str)| json!({"AttributeName": name, "AttributeType": kind});
@@ -23,7 +23,10 @@ fn twin() -> Twin {
         "CreateTable",
         &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": all, "KeySchema": key("pk", "sk"),
             "GlobalSecondaryIndexes": [index("by-g", key("g", "sk")), index("by-n", key("n", "sk"))],
-            "LocalSecondaryIndexes": [index("by-l", key("pk", "l"))]}),
+            "LocalSecondaryIndexes": [index("by-l", key("pk", "l"))],
+            "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 1,
+                "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"},
+                "SearchSchema": [{"AttributeName": "g", "SearchSchemaElementType": "HASH"}]}]}),
     );
     let keys = [("pk", "S"), ("sk", "S")].map(attribute);
     twin.ok(
@@ -81,6 +84,15 @@ fn requests() -> Vec<(&'static str, Value, Vec<Entry>)> {
             "Query",
             query(Some("by-l"), "pk", json!({"S": "a"})),
             vec![("tab", Some("by-l"), Some("a"), false)],
+        ),
+        (
+            "SearchVectors",
+            of(
+                "tab",
+                json!({"IndexName": "near", "SearchVector": [{"N": "1"}], "TopK": 1,
+                    "SearchConditionExpression": "g = :v", "ExpressionAttributeValues": {":v": {"S": "a"}}}),
+            ),
+            vec![("tab", Some("near"), Some("a"), false)],
         ),
         ("Scan", of("tab", json!({})), vec![("tab", None, None, false)]),
         (
@@ -177,6 +189,7 @@ fn rules() -> Vec<Rule> {
             |rule| rule.index("by-g"),
             |rule| rule.index("by-n"),
             |rule| rule.index("by-l"),
+            |rule| rule.index("near"),
             |rule| rule.index("none"),
         ],
         &[|rule| rule.caller("test"), |rule| rule.caller("nobody")],
