@@ -936,9 +936,13 @@ fn counters_are_listed_for_accounts_with_requests_or_tables() {
     let engine = Engine::new(settings(1));
     engine.dispatch(&me(), "CreateTable", CREATE);
     engine.watch(true);
-    let mut you = me();
-    you.access_key = "you".into();
-    engine.dispatch(&you, "GetItem", b"{}");
+    for access_key in ["you", "she", "he"] {
+        let caller = Caller {
+            access_key: access_key.into(),
+            ..me()
+        };
+        engine.dispatch(&caller, "GetItem", b"{}");
+    }
     let metrics: serde_json::Value =
         serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/metrics", "").body).unwrap();
     let access_keys: Vec<_> = metrics
@@ -947,7 +951,7 @@ fn counters_are_listed_for_accounts_with_requests_or_tables() {
         .iter()
         .map(|scope| &scope["accessKey"])
         .collect();
-    assert_eq!(access_keys, ["me", "you"]);
+    assert_eq!(access_keys, ["he", "me", "she", "you"]);
 }
 
 /// The clock goes back to its start: an answer that was to be delivered when the control began would wait for it.
@@ -1141,6 +1145,7 @@ fn each_of_several_is_shown() {
     ] {
         assert_eq!(names(&list, member), several, "{list}");
     }
+    assert_eq!(engine.tables(&me()), several);
     for (at, operation) in ["GetItem", "Scan", "Query"].into_iter().enumerate() {
         engine
             .add_fault(Rule::new(Verdict::Reset).operation(operation))

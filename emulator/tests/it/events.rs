@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{Choice, Twin, setting};
 use dynatwin_engine::faults::{Exceeded, Rule, Verdict};
-use dynatwin_engine::http::HttpRequest;
+use dynatwin_engine::http::{Delivery, HttpRequest};
 use dynatwin_engine::{Capacity, Clock, Conditions, Enforcement, ErrorKind, Lag, Moment, TimeToLive};
 use serde_json::{Value, json};
 
@@ -858,6 +858,7 @@ fn an_unknown_operation_is_logged() {
     let request = twin.engine.requests().pop().unwrap();
     assert_eq!((request.operation.as_str(), request.status), ("NoOperation", 400));
     assert_eq!(request.error, Some(ErrorKind::UnknownOperation));
+    assert_eq!(request.delivery, Delivery::Whole);
     // Only the first characters of a long name are logged.
     for (sent, logged) in [(63, 63), (64, 64), (65, 64), (1000, 64)] {
         assert_eq!(twin.send(&"ä".repeat(sent), &json!({})).0, 400);

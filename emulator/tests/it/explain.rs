@@ -656,3 +656,43 @@ fn a_failed_query_is_not_said_to_read_items() {
         json!(["Fault rule 1 made it fail, not the data or the capacity."])
     );
 }
+
+/// What an index can do differs by its kind and its projection.
+#[test]
+fn a_better_read_shows_what_its_index_can_do() {
+    let twin = Twin::new(7);
+    let names = ["pk", "sk", "a", "b", "c", "d"];
+    let index = |name: &str, key: [&str; 2], projection: &str| {
+        let key: Vec<Value> = key
+            .into_iter()
+            .zip(["HASH", "RANGE"])
+            .map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind}))
+            .collect();
+        json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": projection}})
+    };
+    let create = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
+        "KeySchema": index("", ["pk", "sk"], "")["KeySchema"],
+        "GlobalSecondaryIndexes": [index("by-a", ["a", "sk"], "ALL"), index("by-b", ["b", "sk"], "KEYS_ONLY")],
+        "LocalSecondaryIndexes": [index("by-c", ["pk", "c"], "ALL"), index("by-d", ["pk", "d"], "KEYS_ONLY")]});
+    twin.ok("CreateTable", &create);
+    twin.engine.watch(true);
+    for (attribute, projects_all, consistent) in [
+        ("a", true, false),
+        ("b", false, false),
+        ("c", true, true),
+        ("d", false, true),
+    ] {
+        let query = json!({"TableName": "tab", "KeyConditionExpression": "pk = :v", "FilterExpression": format!("{attribute} = :v"),
+            "ExpressionAttributeValues": {":v": {"S": "x"}}});
+        twin.ok("Query", &query);
+        let explained = explained(&twin);
+        let better = explained["entries"][0]["better"].as_array().unwrap().iter();
+        let index = format!("by-{attribute}");
+        let found: Vec<_> = better
+            .filter(|read| read["index"] == index)
+            .map(|read| (&read["projectsAll"], &read["canBeConsistent"]))
+            .collect();
+        assert_eq!(found, [(&json!(projects_all), &json!(consistent))], "{explained:#}");
+    }
+}

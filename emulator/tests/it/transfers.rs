@@ -551,6 +551,11 @@ fn a_rule_fails_a_running_job() {
             (&describe()[&status], &describe()["FailureCode"]),
             (&json!("FAILED"), &json!(code))
         );
+        let message = describe()["FailureMessage"].clone();
+        assert!(
+            message.as_str().is_some_and(|text| !text.is_empty()),
+            "{name}: {message}"
+        );
         assert_eq!(shelf.0.lock().unwrap().len(), if name == "Import" { 3 } else { 0 });
         assert_eq!(twin.ok("ListTables", &json!({}))["TableNames"], json!(["tab"]));
         // The next one passes.

@@ -994,3 +994,61 @@ fn a_reader_of_a_stream_has_used_permissions_of_the_stream() {
         assert_eq!(policy["Statement"], json!([statement]), "{has_access}: {policy:#}");
     }
 }
+
+/// An explained action on a table knows its tags and its policy, and each part of each statement that applies or does not.
+#[test]
+fn an_explained_action_knows_the_resource() {
+    let keys = |id: &str| json!([{"accessKeyId": id, "secretAccessKey": "s"}]);
+    let open = json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*",
+        "Condition": {"StringEquals": {"aws:ResourceTag/stage": "open", "aws:RequestedRegion": REGION}}}});
+    let users = json!({"ann": {"policies": [open], "accessKeys": keys("ann")}, "bob": {"accessKeys": keys("bob")}});
+    let twin = Twin::new(&json!({"accounts": {ACCOUNT: {"accessKeys": keys("ROOT"), "users": users}}}));
+    let arn = |table: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}");
+    let grant = |user: &str| {
+        json!({"Effect": "Allow", "Principal": {"AWS": format!("arn:aws:iam::{ACCOUNT}:user/{user}")},
+            "Action": "dynamodb:GetItem", "Resource": arn("Granted")})
+    };
+    for table in ["Open", "Closed", "Granted"] {
+        twin.create_table(table, ("pk", ""), None);
+    }
+    for (table, stage) in [("Open", "open"), ("Closed", "closed")] {
+        let tags = json!([{"Key": "stage", "Value": stage}]);
+        twin.root("TagResource", &json!({"ResourceArn": arn(table), "Tags": tags}));
+    }
+    let policy = json!({"Version": "2012-10-17", "Statement": [grant("bob"), grant("ann")]});
+    let put = json!({"ResourceArn": arn("Granted"), "Policy": policy.to_string()});
+    twin.root("PutResourcePolicy", &put);
+    // Of each statement: whether it is for this principal, action and resource, and whether each condition holds.
+    let (holds, fails) = ([true, true, true, true, true], [true, true, true, true, false]);
+    for (resource, region, allowed, statements) in [
+        (arn("Open"), REGION, true, vec![holds.to_vec()]),
+        (arn("Closed"), REGION, false, vec![fails.to_vec()]),
+        (
+            arn("Granted"),
+            REGION,
+            true,
+            vec![vec![false, true, true], vec![true, true, true], fails.to_vec()],
+        ),
+        (
+            arn("Open"),
+            "eu-west-1",
+            false,
+            vec![vec![true, true, true, false, true]],
+        ),
+        ("*".to_owned(), REGION, false, vec![fails.to_vec()]),
+    ] {
+        let question = json!({"principal": USER, "region": region, "action": "dynamodb:GetItem", "resource": resource});
+        let answer = twin.control("POST", "access/explain", &question);
+        assert_eq!(answer["allowed"], allowed, "{resource} {region}: {answer:#}");
+        let found = answer["evaluations"][0]["statements"].as_array().unwrap().iter();
+        let found: Vec<Vec<bool>> = found
+            .map(|statement| {
+                let parts = ["principal", "action", "resource"].map(|name| statement[name].as_bool().unwrap());
+                let conditions = statement["conditions"].as_array().unwrap().iter();
+                let conditions = conditions.map(|condition| condition["holds"].as_bool().unwrap());
+                parts.into_iter().chain(conditions).collect()
+            })
+            .collect();
+        assert_eq!(found, statements, "{resource} {region}: {answer:#}");
+    }
+}
