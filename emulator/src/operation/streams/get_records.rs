@@ -13,14 +13,12 @@ use crate::operation::streams::{self, ShardIterator};
 use crate::plan::{Access, ControlAccess};
 use crate::request::GetRecords;
 use crate::storage::{Record, Sequence, Stream};
-use crate::value::Text;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 pub struct Operation;
 
 pub struct Plan {
-    table: Text,
     iterator: ShardIterator,
     most: usize,
 }
@@ -54,8 +52,8 @@ impl Stages for Operation {
         }
         let iterator = request.shard_iterator.as_deref().and_then(ShardIterator::decode);
         let iterator = iterator.ok_or_else(|| ApiError::validation("Invalid ShardIterator"))?;
+        streams::parse(&iterator.stream)?;
         Ok(Plan {
-            table: streams::parse(&iterator.stream)?.table.into(),
             iterator,
             most: most as usize,
         })
@@ -66,9 +64,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(
-            ControlAccess::arn(&plan.iterator.stream),
-        ));
+        each(Access::Control(ControlAccess::arn(&plan.iterator.stream)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {

@@ -48,9 +48,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(
-            ControlAccess::arn(plan.stream.arn),
-        ));
+        each(Access::Control(ControlAccess::arn(plan.stream.arn)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Refusals) -> Result<Self::Outcome, ApiError> {

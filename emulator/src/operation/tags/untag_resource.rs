@@ -39,8 +39,7 @@ impl Stages for Operation {
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         each(Access::Control(
-            ControlAccess::arn(plan.0.arn)
-                .with_tags(RequestTags::Removed(plan.1)),
+            ControlAccess::arn(plan.0.arn).with_tags(RequestTags::Removed(plan.1)),
         ));
     }
 
