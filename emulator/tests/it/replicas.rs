@@ -640,7 +640,9 @@ fn a_deleted_replica_is_added_again_with_all_items() {
         (vec![eu], true),
         (vec![eu], false),
         (vec![eu, ap], true),
+        (vec![eu, ap], false),
         (vec![ap, eu], true),
+        (vec![ap, eu], false),
     ] {
         let what = format!("{others:?}, due work {runs_due_work}");
         let twin = Twin::new();

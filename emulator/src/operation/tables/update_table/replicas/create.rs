@@ -207,7 +207,9 @@ impl GroupUpdate<'_> {
     /// Copies the items to a new replica.
     fn fill(&self, region: &str, group: &mut GroupState, tables: &[Arc<Table>]) -> Result<(), ApiError> {
         let now = self.context.now;
-        let Some(replica) = tables.iter().find(|table| table.scope.region == region) else {
+        // A deleted replica's table may still be listed.
+        let is_new = |table: &&Arc<Table>| table.scope.region == region && !table.shape().is_gone(now);
+        let Some(replica) = tables.iter().find(is_new) else {
             return Ok(());
         };
         let copied = replica.copy_items(self.table, now)?;
