@@ -59,8 +59,11 @@ pub fn check_new<'t>(
 pub fn reserved_by_others(context: &Context<'_>, name: &str) -> Option<Throughput> {
     are_on(context, name).then(|| {
         let others = tables(context, name);
-        let others = others.iter().map(|table| units(&table.shape().definition));
-        others.fold(Throughput::default(), sum)
+        let shapes = others.iter().map(|table| table.shape());
+        let reserving = shapes.filter(|shape| !shape.is_gone(context.now));
+        reserving
+            .map(|shape| units(&shape.definition))
+            .fold(Throughput::default(), sum)
     })
 }
 
