@@ -211,7 +211,7 @@ impl<'a> PolicySet<'a> {
         }
         let grant = granted.as_ref().map(|(grant, _)| *grant).filter(|_| !foreign);
         let mut statement = granted
-            .filter(|_| grant >= Some(Grant::Role))
+            .filter(|_| foreign || grant >= Some(Grant::Role))
             .map(|(_, statement)| statement);
         if grant < Some(Grant::Role) && question.subject.kind != SubjectKind::Root {
             let Some((_, allowed_by)) = allowing(self.identity, question) else {

@@ -37,6 +37,32 @@ fn requests_to_tables_of_another_account() {
     );
 }
 
+/// An account's root user needs no identity-based policy, so the resource policy of the other account decides.
+#[test]
+fn the_resource_policy_decides_for_the_root_user_of_another_account() {
+    let twin = Scene::new(&[allow("*")]).twin();
+    let arn = format!("arn:aws:dynamodb:{REGION}:{OTHER}:table/Tab");
+    let policy = statement("Allow", "dynamodb:GetItem", to(ACCOUNT)).to_string();
+    let (status, answer) = twin.call(
+        "OTHERROOT",
+        "PutResourcePolicy",
+        &json!({"ResourceArn": arn, "Policy": policy}),
+    );
+    assert_eq!(status, 200, "{answer}");
+    for (caller, decided) in [
+        (json!({"accessKeyId": "ROOT"}), "resource-based policy"),
+        (json!({"principal": ROLE}), "identity-based policy"),
+    ] {
+        let mut question = caller.clone();
+        question["operation"] = json!("GetItem");
+        question["request"] = json!({"TableName": arn, "Key": {"pk": {"S": "a"}}});
+        let answer = twin.control("POST", "access/explain", &question);
+        let evaluation = &answer["evaluations"][0];
+        assert_eq!(evaluation["allowed"], true, "{caller}: {answer}");
+        assert_eq!(evaluation["decidedBy"]["policyType"], decided, "{caller}: {answer}");
+    }
+}
+
 #[test]
 fn items_of_another_account_are_written_there() {
     let twin = Scene::new(&[allow("*")]).twin();
