@@ -200,10 +200,15 @@ fn session(json: &Json) -> ControlResult<SessionRequest> {
     session.tags = texts("tags", members.get("tags"))?;
     session.policies = match members.get("policies") {
         None => Vec::new(),
-        Some(Json::List(policies)) => policies.iter().map(Json::to_text).collect(),
-        Some(policy) => vec![policy.to_text()],
+        Some(Json::List(policies)) => policies.iter().map(policy).collect(),
+        Some(single) => vec![policy(single)],
     };
     Ok(session)
+}
+
+/// A policy document, which may be given as a string, or the ARN of a managed policy.
+fn policy(json: &Json) -> String {
+    json.text().map_or_else(|| json.to_text(), str::to_owned)
 }
 
 fn texts(what: &str, json: Option<&Json>) -> ControlResult<Vec<(String, String)>> {
