@@ -66,10 +66,9 @@ fn offset(zone: &str) -> Option<i64> {
     if zone == "Z" {
         return Some(0);
     }
-    let (sign, digits) = zone.split_at_checked(1)?;
-    let (hours, minutes) = digits.split_once(':')?;
-    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
-    let seconds = (i64::from(hours) * 60 + i64::from(minutes)) * 60;
+    let (sign, time) = zone.split_at_checked(1)?;
+    // Of the same form as a time of day.
+    let seconds = Moment::parse(&format!("1970-01-01T{time}:00Z"))?.micros() / 1_000_000;
     Some(if sign == "-" { -seconds } else { seconds })
 }
 
@@ -140,6 +139,11 @@ mod tests {
             "2026-13",
             "2026-03-04T05:06",
             "2026-03-04T05:06:07+2",
+            "2026-03-04T05:06:07+24:00",
+            "2026-03-04T05:06:07+02:60",
+            "2026-03-04T05:06:07+2:00",
+            "2026-03-04T05:06:07++2:00",
+            "2026-03-04T05:06:07+02:00:00",
             "2026-02-30",
             "2026-03T05:06Z",
             "+2026",
