@@ -814,3 +814,37 @@ fn every_action_of_a_repeated_transaction_is_authorized() {
         }
     }
 }
+
+/// A vector index is a resource of its own (docs/behavior: 07 2.1).
+#[test]
+fn searches_need_the_vector_index() {
+    let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab");
+    for (resource, allowed) in [
+        ("", false),
+        ("/index/near", true),
+        ("/index/*", true),
+        ("*", true),
+        ("/index/far", false),
+    ] {
+        let policy = json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:SearchVectors",
+            "Resource": [format!("{table}{resource}")]}});
+        let twin = Twin::with_user("u1", &json!({}), &policy);
+        let index = |name: &str| {
+            json!({"IndexName": name, "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+                "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}})
+        };
+        twin.root(
+            "CreateTable",
+            &json!({"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "VectorIndexes": [index("near"), index("far")],
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+        );
+        let search =
+            json!({"TableName": "Tab", "IndexName": "near", "TopK": 1, "SearchVector": [{"N": "1"}, {"N": "2"}]});
+        let refusal = format!(
+            "is not authorized to perform: dynamodb:SearchVectors on resource: {table}/index/near because no identity-based \
+             policy allows the dynamodb:SearchVectors action"
+        );
+        twin.check("u1", "SearchVectors", &search, (!allowed).then_some(refusal.as_str()));
+    }
+}

@@ -491,6 +491,36 @@ fn a_repeated_transaction_has_used_the_same_permissions() {
     assert_ne!(reports[0], Value::Null);
 }
 
+/// An action is restricted to partition keys only if each of its requests names one.
+#[test]
+fn statements_that_scan_lift_the_restriction_to_partition_keys() {
+    let [one, several] =
+        ["pk = 'a'", "pk IN ['b', 'c']"].map(|condition| format!("SELECT * FROM Tab WHERE {condition}"));
+    let scan = "SELECT * FROM Tab".to_owned();
+    let filtered = "SELECT * FROM Tab WHERE pk > 'a'".to_owned();
+    for (statements, keys) in [
+        (vec![&one], json!(["a"])),
+        (vec![&one, &several], json!(["a", "b", "c"])),
+        (vec![&scan], Value::Null),
+        (vec![&one, &scan], Value::Null),
+        (vec![&scan, &one], Value::Null),
+        (vec![&one, &filtered, &several], Value::Null),
+    ] {
+        let twin = twin(&everything());
+        control(&twin, "POST", "watch");
+        let requests = || {
+            statements
+                .iter()
+                .map(|text| ("ExecuteStatement", json!({"Statement": text})))
+        };
+        send(&twin, "ann", requests().collect());
+        let policy = policy_of(&control(&twin, "GET", "access/report?leadingKeys=true"), USER);
+        let condition = &policy["Statement"][0]["Condition"]["ForAllValues:StringEquals"];
+        assert_eq!(condition["dynamodb:LeadingKeys"], keys, "{statements:?}: {policy:#}");
+        send(&self::twin(&policy), "ann", requests().collect());
+    }
+}
+
 /// Restricted to attributes, the policy allows the run, and no other attributes, not even by returning whole items.
 #[test]
 fn attributes_are_restricted_with_what_is_returned() {

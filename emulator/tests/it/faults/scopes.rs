@@ -11,22 +11,26 @@ use serde_json::{Value, json};
 /// writes.
 type Entry = (&'static str, Option<&'static str>, Option<&'static str>, bool);
 
-/// Returns a twin with the tables `tab`, with two global indexes, a local one and a vector index, and `other`, with none.
+/// Returns a twin with the tables `tab`, with two global indexes, a local one, and two vector indexes, of which `near-g` is divided
+/// by `g`, and `other`, with none.
 fn twin() -> Twin {
     let twin = Twin::new(1);
     let attribute = |(name, kind): (&str, &str)| json!({"AttributeName": name, "AttributeType": kind});
     let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
     let index =
         |name: &str, key: Value| json!({"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}});
+    let vectors = |name: &str| {
+        json!({"IndexName": name, "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "COSINE",
+            "Projection": {"ProjectionType": "ALL"}})
+    };
+    let mut divided = vectors("near-g");
+    divided["SearchSchema"] = json!([{"AttributeName": "g", "SearchSchemaElementType": "HASH"}]);
     let all = [("pk", "S"), ("sk", "S"), ("g", "S"), ("n", "N"), ("l", "S")].map(attribute);
     twin.ok(
         "CreateTable",
         &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": all, "KeySchema": key("pk", "sk"),
             "GlobalSecondaryIndexes": [index("by-g", key("g", "sk")), index("by-n", key("n", "sk"))],
-            "LocalSecondaryIndexes": [index("by-l", key("pk", "l"))],
-            "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 1,
-                "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"},
-                "SearchSchema": [{"AttributeName": "g", "SearchSchemaElementType": "HASH"}]}]}),
+            "LocalSecondaryIndexes": [index("by-l", key("pk", "l"))], "VectorIndexes": [vectors("near"), divided]}),
     );
     let keys = [("pk", "S"), ("sk", "S")].map(attribute);
     twin.ok(
@@ -52,6 +56,15 @@ fn requests() -> Vec<(&'static str, Value, Vec<Entry>)> {
         }
         of("tab", query)
     };
+    let search = |index: &str| {
+        of(
+            "tab",
+            json!({"IndexName": index, "SearchVector": [{"N": "1"}, {"N": "2"}], "TopK": 1}),
+        )
+    };
+    let mut divided = search("near-g");
+    divided["SearchConditionExpression"] = json!("g = :g");
+    divided["ExpressionAttributeValues"] = json!({":g": {"S": "a"}});
     let statement = |text: &str| json!({"Statement": text});
     let of_item = |table: &str, pk: &str| statement(&format!("SELECT * FROM {table} WHERE pk = '{pk}' AND sk = '1'"));
     let insert = |table: &str, pk: &str| statement(&format!("INSERT INTO {table} VALUE {{'pk': '{pk}', 'sk': '1'}}"));
@@ -85,20 +98,21 @@ fn requests() -> Vec<(&'static str, Value, Vec<Entry>)> {
             query(Some("by-l"), "pk", json!({"S": "a"})),
             vec![("tab", Some("by-l"), Some("a"), false)],
         ),
-        (
-            "SearchVectors",
-            of(
-                "tab",
-                json!({"IndexName": "near", "SearchVector": [{"N": "1"}], "TopK": 1,
-                    "SearchConditionExpression": "g = :v", "ExpressionAttributeValues": {":v": {"S": "a"}}}),
-            ),
-            vec![("tab", Some("near"), Some("a"), false)],
-        ),
         ("Scan", of("tab", json!({})), vec![("tab", None, None, false)]),
         (
             "Scan",
             of("tab", json!({"IndexName": "by-g"})),
             vec![("tab", Some("by-g"), None, false)],
+        ),
+        (
+            "SearchVectors",
+            search("near"),
+            vec![("tab", Some("near"), None, false)],
+        ),
+        (
+            "SearchVectors",
+            divided,
+            vec![("tab", Some("near-g"), Some("a"), false)],
         ),
         (
             "BatchGetItem",
@@ -179,6 +193,7 @@ fn rules() -> Vec<Rule> {
             |rule| rule.operation("TransactWriteItems"),
             |rule| rule.operation("ExecuteStatement"),
             |rule| rule.operation("ListTables"),
+            |rule| rule.operation("SearchVectors"),
         ],
         &[
             |rule| rule.table("tab"),
@@ -190,6 +205,7 @@ fn rules() -> Vec<Rule> {
             |rule| rule.index("by-n"),
             |rule| rule.index("by-l"),
             |rule| rule.index("near"),
+            |rule| rule.index("near-g"),
             |rule| rule.index("none"),
         ],
         &[|rule| rule.caller("test"), |rule| rule.caller("nobody")],

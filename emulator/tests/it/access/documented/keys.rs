@@ -135,6 +135,29 @@ fn keys_of_requests() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A transaction that is repeated with its token has the keys of the first time.
+#[test]
+fn keys_of_repeated_transactions() {
+    let mut wrong = Vec::new();
+    for (letter, name) in KEYS {
+        for (absent, is_allowed) in [("false", true), ("true", false)] {
+            let world = World::new(&only("Null", name, json!(absent)));
+            for (at, (operation, mut body, keys)) in requests().into_iter().enumerate() {
+                let (has, unknown) = keys.split_once('?').unwrap_or((keys, ""));
+                if !["TransactWriteItems", "ExecuteTransaction"].contains(&operation) || unknown.contains(letter) {
+                    continue;
+                }
+                let expect = if has.contains(letter) == is_allowed { YES } else { NO };
+                body["ClientRequestToken"] = json!(format!("token {at}"));
+                let case = (operation, body, expect);
+                let different = world.wrong("ANN", &[case.clone(), case]).into_iter();
+                wrong.extend(different.map(|row| format!("{name} is absent: {absent}, {row}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn values_of_keys() {
     let mut wrong = Vec::new();
