@@ -188,6 +188,45 @@ fn errors_have_their_position() {
         ),
         ("UpdateExpression", "ADD cost :s", Some(":s"), "operand type: STRING"),
         ("UpdateExpression", "SET é = :s", Some("é"), "Syntax error"),
+        // Updates and projections are checked from the end.
+        (
+            "UpdateExpression",
+            "SET a = :x, b = :y",
+            Some(":y"),
+            "attribute value: :y",
+        ),
+        (
+            "UpdateExpression",
+            "SET #a = :n REMOVE #b",
+            Some("#b"),
+            "attribute name: #b",
+        ),
+        (
+            "UpdateExpression",
+            "SET a = list_append(:n, b) ADD c :s",
+            Some(":s"),
+            "operator: ADD, operand type: STRING",
+        ),
+        (
+            "UpdateExpression",
+            "ADD a :n, b :s DELETE c :n",
+            Some(":n"),
+            "operator: DELETE, operand type: NUMBER",
+        ),
+        ("ProjectionExpression", "#a, b, #c", Some("#c"), "attribute name: #c"),
+        // Conditions are checked from the start.
+        (
+            "FilterExpression",
+            "#a = :x OR #b = :y",
+            Some("#a"),
+            "attribute name: #a",
+        ),
+        (
+            "FilterExpression",
+            "a = :x OR #b = :y",
+            Some(":x"),
+            "attribute value: :x",
+        ),
     ] {
         let (status, explained) = explained(&twin, kind, expression, &json!({}), &values);
         assert_eq!(status, 200, "{explained}");
@@ -222,6 +261,52 @@ fn each_part_is_evaluated_for_each_item() {
                 yes, no, {"value": {"N": "4"}}, {"value": {"S": "text"}}, {}, yes, no, {"value": {"S": "b"}}, {}]}),
         ]
     );
+}
+
+/// Returns the truths of the parts of a filter for the item `a`, of those parts that have one.
+fn truths(twin: &Twin, filter: &str) -> Vec<bool> {
+    let values = json!({":one": {"N": "1"}, ":five": {"N": "5"}});
+    let (status, explained) = explained(twin, "FilterExpression", filter, &json!({}), &values);
+    assert_eq!(status, 200, "{explained}");
+    let mut items = explained["items"].as_array().unwrap().iter();
+    let item = items.find(|item| item["key"]["id"]["S"] == "a").unwrap();
+    let parts = item["parts"].as_array().unwrap().iter();
+    let truths: Vec<bool> = parts.filter_map(|part| part["holds"].as_bool()).collect();
+    assert_eq!(item["holds"], truths[0], "{filter}: {item}");
+    truths
+}
+
+#[test]
+fn each_side_of_a_logical_operator_counts() {
+    let twin = twin();
+    let test = |holds: bool| if holds { "cost = :five" } else { "cost = :one" };
+    for left in [false, true] {
+        for right in [false, true] {
+            let (first, second) = (test(left), test(right));
+            for (filter, expect) in [
+                (format!("{first} AND {second}"), vec![left && right, left, right]),
+                (format!("{first} OR {second}"), vec![left || right, left, right]),
+                (
+                    format!("NOT {first} AND {second}"),
+                    vec![!left && right, !left, left, right],
+                ),
+                (
+                    format!("{first} OR NOT {second}"),
+                    vec![left || !right, left, !right, right],
+                ),
+                (
+                    format!("NOT ({first} AND {second})"),
+                    vec![!(left && right), left && right, left, right],
+                ),
+                (
+                    format!("NOT ({first} OR {second})"),
+                    vec![!(left || right), left || right, left, right],
+                ),
+            ] {
+                assert_eq!(truths(&twin, &filter), expect, "{filter}");
+            }
+        }
+    }
 }
 
 #[test]
