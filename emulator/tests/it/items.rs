@@ -2,6 +2,7 @@
 
 use crate::common::Twin;
 use dynatwin_engine::Conditions;
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use serde_json::{Value, json};
 
 /// A twin with the table `tab`, which has a global and a local index.
@@ -23,6 +24,89 @@ fn twin() -> Twin {
         }),
     );
     twin
+}
+
+/// Partition keys of each type, as values and as JSON.
+fn partition_keys() -> [(&'static str, Vec<(AttributeValue, Value)>); 3] {
+    let texts = [
+        "a",
+        "b",
+        "a\0b",
+        "\0",
+        "\u{e9}",
+        "\u{1f600}",
+        "a text of more than thirty bytes",
+    ];
+    let numbers = [
+        "0",
+        "1",
+        "-1",
+        "10",
+        "2.5",
+        "-2.5",
+        "0.001",
+        "12345678901234567890123456789012345678",
+        "-12345678901234567890123456789012345678",
+        "-1234567890123456789012345678901234567.8",
+    ];
+    let binaries: [(&str, &[u8]); 5] = [
+        ("AA==", &[0]),
+        ("AAA=", &[0, 0]),
+        ("gA==", &[0x80]),
+        ("gP8=", &[0x80, 0xff]),
+        ("//8=", &[0xff, 0xff]),
+    ];
+    let number = |text: &&str| (AttributeValue::N(text.parse().unwrap()), json!({"N": text}));
+    [
+        (
+            "S",
+            texts
+                .iter()
+                .map(|text| (AttributeValue::string(text), json!({"S": text})))
+                .collect(),
+        ),
+        ("N", numbers.iter().map(number).collect()),
+        (
+            "B",
+            binaries
+                .iter()
+                .map(|(text, raw)| (AttributeValue::B((*raw).into()), json!({"B": text})))
+                .collect(),
+        ),
+    ]
+}
+
+#[test]
+fn a_scan_is_in_the_order_of_partition_tokens() {
+    for (kind, mut keys) in partition_keys() {
+        let twin = Twin::new(1);
+        twin.ok(
+            "CreateTable",
+            &json!({
+                "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": kind}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]
+            }),
+        );
+        for (_, pk) in &keys {
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": pk}}));
+        }
+        keys.sort_by_key(|(value, _)| partition_token(value).unwrap());
+        let expected: Vec<Value> = keys.into_iter().map(|(_, pk)| json!({"pk": pk})).collect();
+        assert_eq!(
+            twin.ok("Scan", &json!({"TableName": "tab"}))["Items"],
+            json!(expected),
+            "{kind}"
+        );
+    }
+    for other in [
+        AttributeValue::Bool(true),
+        AttributeValue::Null,
+        AttributeValue::L(vec![AttributeValue::string("a")]),
+        AttributeValue::Ss(vec!["a".into()]),
+    ] {
+        assert_eq!(partition_token(&other), None, "{other:?}");
+    }
 }
 
 fn key(pk: &str, sk: i64) -> Value {
