@@ -169,6 +169,19 @@ fn events_cover_an_item_from_its_write_to_its_deletion() {
     );
 }
 
+/// A time to live in microseconds is later than any moment, so its event has no dates.
+#[test]
+fn an_item_that_never_expires_has_no_moment_of_deletion() {
+    let twin = twin_with_events(&lagging());
+    put(&twin, "a", Some(twin.seconds() * 1_000_000));
+    let logged = events(&twin);
+    let scheduled = logged.iter().find(|event| event["kind"] == "expirySchedule").unwrap();
+    assert_eq!(scheduled["key"], json!({"pk": {"S": "a"}}));
+    for name in ["expires", "due"] {
+        assert_eq!(scheduled.get(name), None, "{name}");
+    }
+}
+
 /// An event of a change of an index has the key of the new entry, or of the deleted one if there is no new one.
 #[test]
 fn index_changes_have_the_key_of_the_entry() {
