@@ -496,6 +496,9 @@ mod tests {
         let binary = |raw: &[u8]| (ScalarType::B, AttributeValue::B(raw.into()), raw.to_vec());
         // No end where all twenty bytes of digits are taken: a single digit, and the last one before a zero.
         let longest = [&[63 - 19, 101 - 9][..], &[101 - 99; 18], &[101 - 90]].concat();
+        // An end where nineteen bytes of digits are taken.
+        let long = [&[63 - 19, 101 - 9][..], &[101 - 99; 18], &[102]].concat();
+        let long_of_pairs = [&[63 - 19][..], &[101 - 99; 19], &[102]].concat();
         let lines = [
             vec![text("a")],
             vec![text("")],
@@ -517,6 +520,8 @@ mod tests {
             vec![number("9.9e125", &[255, 100])],
             vec![number("-9.9e125", &[0, 2, 102])],
             vec![number(&format!("-{}.9", "9".repeat(37)), &longest)],
+            vec![number(&format!("-{}", "9".repeat(37)), &long)],
+            vec![number(&format!("-{}", "9".repeat(38)), &long_of_pairs)],
             vec![
                 text("a\0"),
                 number("-1", &[62, 100, 102]),
