@@ -312,4 +312,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_last_of_each_name_counts() {
+        for (size, different) in [(3, 1), (8, 3), (9, 1), (9, 4), (20, 7)] {
+            let map = (0..size).map(|at| (CompactString::from(format!("n{}", at % different)), at));
+            let left: Vec<usize> = last_of_equals(map.collect()).into_iter().map(|(_, at)| at).collect();
+            let expected: Vec<usize> = (size - different..size).collect();
+            assert_eq!(left, expected, "{size} entries with {different} names");
+        }
+    }
 }
