@@ -493,6 +493,10 @@ fn types_of_values() {
         (r#"{"B":"a-_b"}"#, "S Invalid base 64 character: '-'"),
         (r#"{"BS":["a b="]}"#, "S Invalid base 64 character: ' '"),
         (
+            r#"{"B":"éab"}"#,
+            "S only base-64-encoded strings are convertible to bytes",
+        ),
+        (
             r#"{"BS":[5]}"#,
             "S only base-64-encoded strings are convertible to bytes",
         ),
