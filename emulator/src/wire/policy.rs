@@ -431,6 +431,7 @@ mod tests {
             (r#"{"AWS":"arn:aws:iam::123456789012:assumed-role/r/s"}"#, invalid),
             (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r"}"#, invalid),
             (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role//s"}"#, invalid),
+            (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role//r/s"}"#, invalid),
             (r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/r/"}"#, invalid),
             (r#"{"AWS":"arn:aws:sts::123456789012:federated-user/"}"#, invalid),
         ] {
