@@ -105,6 +105,7 @@ mod tests {
                 true,
             ),
             (r#"{"Bool": {"aws:PrincipalIsAWSService": true}}"#, true),
+            (r#"{"Bool": {"aws:principalisawsservice": "TRUE"}}"#, true),
             (r#"{"Bool": {"aws:PrincipalIsAWSService": "false"}}"#, false),
             (r#"{"Bool": {"aws:PrincipalIsAWSService": ["true", "false"]}}"#, false),
             (r#"{"BoolIfExists": {"aws:PrincipalIsAWSService": true}}"#, false),
