@@ -131,6 +131,61 @@ fn a_body_that_is_no_object_is_refused_by_every_operation() {
     }
 }
 
+/// Of members with the same name, the last one counts, at any depth.
+#[test]
+fn the_last_of_equal_members_counts() {
+    let engine = Engine::new(settings(1));
+    let create = br#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+    assert_eq!(post(&engine, "CreateTable", create).status, 200);
+    let put = |members: &str| ("PutItem", format!(r#"{{"TableName":"tab",{members}}}"#));
+    let item = |value: &str| put(&format!(r#""Item":{{"pk":{{"S":"a"}},"v":{value}}}"#));
+    let update = |members: &str| {
+        let key = r#""TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET #v = :v""#;
+        ("UpdateItem", format!("{{{key},{members}}}"))
+    };
+    for ((operation, body), expected) in [
+        (
+            put(r#""Item":{"pk":{"S":"a"},"v":{"N":"1"}},"TableName":"none","TableName":"tab""#),
+            r#"{"N":"1"}"#,
+        ),
+        (
+            put(r#""Item":{"pk":{"S":"b"}},"Item":{"pk":{"S":"a"},"v":{"N":"2"}}"#),
+            r#"{"N":"2"}"#,
+        ),
+        (
+            put(r#""Item":{"v":{"N":"1"},"pk":{"S":"b"},"v":{"S":"x"},"pk":{"S":"a"}}"#),
+            r#"{"S":"x"}"#,
+        ),
+        (item(r#"{"S":"x","S":"y"}"#), r#"{"S":"y"}"#),
+        (item(r#"{"N":"1","N":"2"}"#), r#"{"N":"2"}"#),
+        (item(r#"{"B":"AA==","B":"AQ=="}"#), r#"{"B":"AQ=="}"#),
+        (item(r#"{"BOOL":true,"BOOL":false}"#), r#"{"BOOL":false}"#),
+        (item(r#"{"SS":["a","b"],"SS":["c"]}"#), r#"{"SS":["c"]}"#),
+        (item(r#"{"L":[{"N":"1"}],"L":[]}"#), r#"{"L":[]}"#),
+        (item(r#"{"M":{"a":{"N":"1"}},"M":{}}"#), r#"{"M":{}}"#),
+        (
+            item(r#"{"M":{"a":{"N":"1"},"b":{"N":"2"},"a":{"N":"3"}}}"#),
+            r#"{"M":{"a":{"N":"3"},"b":{"N":"2"}}}"#,
+        ),
+        (
+            update(r##""ExpressionAttributeNames":{"#v":"w","#v":"v"},"ExpressionAttributeValues":{":v":{"N":"4"}}"##),
+            r#"{"N":"4"}"#,
+        ),
+        (
+            update(
+                r##""ExpressionAttributeNames":{"#v":"v"},"ExpressionAttributeValues":{":v":{"N":"5"},":v":{"N":"6"}}"##,
+            ),
+            r#"{"N":"6"}"#,
+        ),
+    ] {
+        let answer = post(&engine, operation, body.as_bytes());
+        assert_eq!(answer.status, 200, "{body}: {}", text(&answer));
+        let read = post(&engine, "Scan", br#"{"TableName":"tab"}"#);
+        let whole = format!(r#"{{"Items":[{{"pk":{{"S":"a"}},"v":{expected}}}],"Count":1,"ScannedCount":1}}"#);
+        assert_eq!(text(&read), whole, "{body}");
+    }
+}
+
 #[test]
 fn values() {
     let nested = |levels: usize| {
