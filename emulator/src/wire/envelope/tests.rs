@@ -208,10 +208,16 @@ fn exceptions_have_the_package_of_the_layer_that_raises_them() {
             | ErrorKind::Throttling => "com.amazon.coral.service",
             _ => "com.amazonaws.dynamodb.v20120810",
         };
+        let name = match kind {
+            ErrorKind::RequestLimitExceeded | ErrorKind::InternalServerError | ErrorKind::ServiceUnavailable => {
+                format!("{kind:?}")
+            }
+            _ => format!("{kind:?}Exception"),
+        };
         let answer = close_error(&AnswerFormat::default(), &error, &RequestIds::new(1), Moment::START);
         let body = String::from_utf8(answer.body).unwrap();
         assert!(
-            body.starts_with(&format!("{{\"__type\":\"{expect}#")),
+            body.starts_with(&format!("{{\"__type\":\"{expect}#{name}\"")),
             "{kind:?}: {body}"
         );
         let status = match kind {
