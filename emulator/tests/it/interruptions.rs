@@ -363,3 +363,74 @@ fn a_transfer_whose_commits_are_refused_fails() {
         }
     }
 }
+
+/// An index whose creation was interrupted has the items of each region, whether or not the region had the index yet.
+#[test]
+fn an_interrupted_index_of_replicas_is_filled_in_every_region() {
+    for conditions in conditions() {
+        let (original, commits, start) = executed(&conditions, &[add_replica(EU)], &add_index());
+        for end in start + 1..=commits.len() {
+            let engine = commits::replayed(settings(1), &commits[..end], &original);
+            engine.advance(Duration::from_hours(2));
+            for region in [US, EU] {
+                let scan = json!({"TableName": "tab", "IndexName": "by-g", "Select": "COUNT"});
+                let found = must(&engine, &(region, "Scan", scan));
+                assert_eq!(found["Count"], ITEMS, "{region} after {} commits", end - start);
+            }
+        }
+    }
+}
+
+/// A log in which a reset follows on an operation in progress leaves nothing to complete, and no commit is appended to it.
+#[test]
+fn a_reset_leaves_nothing_to_complete() {
+    let new = Engine::new(settings(1));
+    let recorder = Recorder::of(&new);
+    new.reset().unwrap();
+    let reset = recorder.commits();
+    for conditions in conditions() {
+        for (name, before, operation) in operations() {
+            let (original, commits, start) = executed(&conditions, &before, &operation);
+            for end in start + 1..=commits.len() {
+                let log = [&commits[..end], &reset].concat();
+                let engine = commits::replayed(settings(1), &log, &original);
+                let recorder = Recorder::after(&log, &engine);
+                let appended = &recorder.commits()[log.len()..];
+                let what = format!("{name} after {} commits", end - start);
+                assert_eq!(appended, [], "{what}");
+                assert_eq!(engine.tables(&caller(US)), [""; 0], "{what}");
+            }
+        }
+    }
+}
+
+/// A table that is being restored is filled as a whole, though another is created and deleted meanwhile.
+#[test]
+fn a_table_is_restored_while_others_come_and_go() {
+    let [calm, slow] = conditions();
+    let (original, recorder) = engine(&calm);
+    must(&original, &add_index());
+    let before = recorder.commits().len();
+    must(&original, &(US, "CreateTable", table("other")));
+    must(&original, &(US, "DeleteTable", json!({"TableName": "other"})));
+    let after = recorder.commits().len();
+    let backup = (US, "CreateBackup", json!({"TableName": "tab", "BackupName": "one"}));
+    let backup = must(&original, &backup)["BackupDetails"]["BackupArn"].clone();
+    original.set_conditions(slow).unwrap();
+    original.advance(Duration::from_hours(1));
+    let start = recorder.commits().len();
+    let restore = json!({"BackupArn": backup, "TargetTableName": "copy"});
+    must(&original, &(US, "RestoreTableFromBackup", restore));
+    let commits = recorder.commits();
+    for middle in start..=commits.len() {
+        let parts = [
+            &commits[..before],
+            &commits[after..middle],
+            &commits[before..after],
+            &commits[middle..],
+        ];
+        let engine = commits::replayed(settings(1), &parts.concat(), &original);
+        let what = format!("after {} commits", middle - start);
+        commits::same(&what, &commits::dump(&original), &commits::dump(&engine)).unwrap();
+    }
+}
