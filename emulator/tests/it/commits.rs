@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::common::commits::Recorder;
+use crate::common::global::{self, EU, US, caller, seconds};
 use crate::common::{Twin, create_table_with_ttl, settings};
-use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit};
+use dynatwin_engine::commits::{AppendError, Commit, CommitSink, EncodedCommit, Origin};
 use dynatwin_engine::http::HttpRequest;
 use dynatwin_engine::monitoring::{EventKind, Units};
 use dynatwin_engine::{Clock, Conditions, ControlFailure, Engine, ErrorKind, Lag, Moment, Settings};
@@ -380,4 +381,83 @@ fn a_replay_ends_under_the_conditions_of_its_host() {
         });
         assert_eq!(takes_time, expect, "{stored:?} {own:?} {host:?}");
     }
+}
+
+/// Requests and controls, the clock, and other regions are told apart as causes of commits, whatever the commit changes.
+#[test]
+fn a_commit_has_the_origin_of_its_cause() {
+    type Act = fn(&global::Twin);
+    let twin = global::Twin::lagging(&[US, EU], 5);
+    twin.ok(
+        US,
+        "CreateTable",
+        &json!({"TableName": "own", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+    let recovery = |twin: &global::Twin, enabled: bool| {
+        let recovery = json!({"PointInTimeRecoveryEnabled": enabled});
+        twin.ok(
+            US,
+            "UpdateContinuousBackups",
+            &json!({"TableName": "own", "PointInTimeRecoverySpecification": recovery}),
+        );
+    };
+    recovery(&twin, true);
+    twin.advance(600);
+    let steps: [(&str, Origin, Act); 12] = [
+        ("a put", Origin::Request, |twin| twin.put(US, "a", "1")),
+        ("its arrival", Origin::Replication, |twin| twin.advance(5)),
+        ("time to live is enabled", Origin::Request, |twin| {
+            let specification = json!({"Enabled": true, "AttributeName": "ttl"});
+            let body = json!({"TableName": "own", "TimeToLiveSpecification": specification});
+            twin.ok(US, "UpdateTimeToLive", &body);
+        }),
+        ("an item with an end", Origin::Request, |twin| {
+            let end = (twin.engine.clock().now().seconds() + 1).to_string();
+            let item = json!({"pk": {"S": "b"}, "ttl": {"N": end}});
+            twin.ok(US, "PutItem", &json!({"TableName": "own", "Item": item}));
+        }),
+        ("its deletion", Origin::Clock, |twin| twin.advance(2)),
+        ("replication is paused", Origin::Request, |twin| twin.pause(US, None)),
+        ("replication is resumed", Origin::Request, |twin| twin.resume(US, None)),
+        ("an index is paused", Origin::Request, |twin| {
+            twin.engine.account(&caller(US)).pause_index("tab", "by-g").unwrap();
+        }),
+        ("an index is resumed", Origin::Request, |twin| {
+            twin.engine.account(&caller(US)).resume_index("tab", "by-g").unwrap();
+        }),
+        ("an index has a lag", Origin::Request, |twin| {
+            let account = twin.engine.account(&caller(US));
+            account.set_index_lag("tab", "by-g", seconds(1)).unwrap();
+        }),
+        ("a backup is created and deleted", Origin::Request, |twin| {
+            let body = json!({"TableName": "own", "BackupName": "one"});
+            let backup = twin.ok(US, "CreateBackup", &body)["BackupDetails"]["BackupArn"].clone();
+            twin.ok(US, "DeleteBackup", &json!({"BackupArn": backup}));
+        }),
+        ("shards are split", Origin::Request, |twin| {
+            assert!(twin.engine.account(&caller(US)).split_shards("tab").unwrap());
+        }),
+    ];
+    let check = |what: &str, origin: Origin, act: &dyn Fn()| {
+        let before = twin.recorder().commits().len();
+        act();
+        let commits = twin.recorder().commits().split_off(before);
+        let origins: Vec<Origin> = commits.iter().map(|commit| commit.origin).collect();
+        assert!(!origins.is_empty(), "{what}");
+        assert!(origins.iter().all(|of| *of == origin), "{what}: {origins:?}");
+    };
+    for (what, origin, act) in steps {
+        check(what, origin, &|| act(&twin));
+    }
+    let slow = Conditions {
+        table_status: seconds(10),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(slow).unwrap();
+    twin.ok(US, "DeleteTable", &json!({"TableName": "own"}));
+    check("the system backup is deleted", Origin::Request, &|| {
+        recovery(&twin, false)
+    });
 }
