@@ -110,10 +110,12 @@ fn a_deleted_index_leaves_the_insights_of_others() {
 #[test]
 fn overridden_limits_end_with_on_demand_billing() {
     let twin = Twin::new(&[US, EU]);
+    twin.ok(US, "UpdateTable", &index_update("Create", "other"));
+    let indexes = ["by-g", "other"];
     let limit = |read: u64| json!({"MaxReadRequestUnits": read});
-    let index = json!({"IndexName": "by-g", "OnDemandThroughputOverride": limit(60)});
+    let overridden = indexes.map(|index| json!({"IndexName": index, "OnDemandThroughputOverride": limit(60)}));
     let overrides =
-        json!({"RegionName": EU, "OnDemandThroughputOverride": limit(50), "GlobalSecondaryIndexes": [index]});
+        json!({"RegionName": EU, "OnDemandThroughputOverride": limit(50), "GlobalSecondaryIndexes": overridden});
     twin.ok(
         US,
         "UpdateTable",
@@ -123,11 +125,11 @@ fn overridden_limits_end_with_on_demand_billing() {
         twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))
             .to_string()
     };
-    assert_eq!(described(EU).matches("MaxReadRequestUnits").count(), 2);
+    assert_eq!(described(EU).matches("MaxReadRequestUnits").count(), 3);
     let units = json!({"ReadCapacityUnits": 5, "WriteCapacityUnits": 5});
-    let index = json!({"IndexName": "by-g", "ProvisionedThroughput": units});
+    let updates = indexes.map(|index| json!({"Update": {"IndexName": index, "ProvisionedThroughput": units}}));
     let provisioned = json!({"TableName": "tab", "BillingMode": "PROVISIONED", "ProvisionedThroughput": units,
-        "GlobalSecondaryIndexUpdates": [{"Update": index}]});
+        "GlobalSecondaryIndexUpdates": updates});
     twin.ok(US, "UpdateTable", &provisioned);
     for region in [US, EU] {
         assert!(
@@ -246,6 +248,13 @@ fn a_change_of_the_encryption_has_a_key_of_every_region() {
             let key = table["SSEDescription"]["KMSMasterKeyArn"].as_str().unwrap();
             let expect = format!("arn:aws:kms:{region}:000000000000:key/");
             assert!(key.starts_with(&expect), "{region}, requested in {requested}: {key}");
+        }
+        let request = json!({"TableName": "tab", "SSESpecification": {"Enabled": false}});
+        twin.ok(requested, "UpdateTable", &request);
+        for region in regions {
+            let table = twin.ok(region, "DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+            let encryption = table.get("SSEDescription");
+            assert_eq!(encryption, None, "{region}, ended in {requested}");
         }
     }
 }
