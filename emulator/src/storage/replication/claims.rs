@@ -202,6 +202,10 @@ mod tests {
             [(1, 255), (2, 255), (1, 260), (2, 299), (2, 300)].map(|(item, now)| is_free(item, now)),
             [false, false, true, false, true]
         );
+        // Of two writes that have completed, the one that excludes the others for longer counts, in either order.
+        complete(3, 310, 360);
+        complete(3, 310, 350);
+        assert_eq!([359, 360].map(|now| is_free(3, now)), [false, true]);
         // A write that is running excludes the others after the end of an earlier one.
         let running = claims.claim(&key(1), &us, at(400)).unwrap();
         complete(1, 400, 450);
