@@ -508,6 +508,26 @@ fn a_replica_is_not_disassociated_before_its_writes_have_arrived() {
     twin.check();
 }
 
+/// While replication is paused and nothing waits, a replica leaves its global table at once.
+#[test]
+fn a_paused_replica_without_waiting_writes_is_disassociated() {
+    for written in [false, true] {
+        let twin = Twin::new();
+        twin.add_replica("us-east-1", "eu-west-1");
+        if written {
+            twin.put("us-east-1", "a");
+            twin.engine.advance(Duration::from_mins(1));
+        }
+        twin.engine.account(&caller()).pause_replication("tab", None).unwrap();
+        let unprotected = json!({"TableName": "tab", "DisassociationProtectionEnabled": false});
+        twin.must("us-east-1", "UpdateTable", &unprotected);
+        let leave = json!({"Disassociate": {"RegionName": "us-east-1", "DisassociationMode": "WAIT_FOR_REPLICATION"}});
+        twin.update("us-east-1", &leave);
+        assert_eq!(twin.replicas("us-east-1").len(), 0, "{written}");
+        twin.check();
+    }
+}
+
 /// A replica stays until its writes have arrived in each of the others, and those of each of the others in it.
 #[test]
 fn a_replica_that_leaves_waits_for_the_writes_of_the_others() {

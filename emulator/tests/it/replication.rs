@@ -633,6 +633,22 @@ fn arrivals_are_logged_with_their_keys() {
     );
 }
 
+/// A new replica has the items of the table, so its first write of one of them conflicts with nothing, nor does a write that
+/// reaches it.
+#[test]
+fn the_first_write_of_a_copied_item_is_no_conflict() {
+    for writer in [US, EU] {
+        let twin = Twin::new(&[US]);
+        twin.engine.listen(true);
+        twin.put(US, "a", "1");
+        twin.add(US, EU);
+        twin.put(writer, "a", "2");
+        twin.advance(1);
+        assert_eq!(twin.all(&[US, EU], "a"), "2 2", "{writer}");
+        assert_eq!(twin.conflicts(), BTreeSet::new(), "{writer}");
+    }
+}
+
 /// A write that arrives after one that has seen it is lost without a conflict.
 #[test]
 fn an_overtaken_write_is_no_conflict() {
