@@ -460,4 +460,8 @@ fn a_commit_has_the_origin_of_its_cause() {
     check("the system backup is deleted", Origin::Request, &|| {
         recovery(&twin, false)
     });
+    recovery(&twin, false);
+    for commit in twin.recorder().commits() {
+        assert!(!format!("{commit:?}").contains("mutations: []"), "{commit:?}");
+    }
 }

@@ -522,3 +522,14 @@ fn a_reset_forgets_client_tokens() {
         }
     }
 }
+
+/// A snapshot is encoded if it has at most the given number of bytes, with its checksum.
+#[test]
+fn a_snapshot_has_at_most_the_given_size() {
+    let snapshot = logged().0.engine.snapshot();
+    let bytes = snapshot.to_bytes();
+    for most in bytes.len() - 8..bytes.len() + 8 {
+        let fits = most >= bytes.len();
+        assert_eq!(snapshot.to_bytes_within(most), fits.then(|| bytes.clone()), "{most}");
+    }
+}
