@@ -317,6 +317,20 @@ mod tests {
         }
     }
 
+    /// The oldest changes are dropped first: full chunks, then half of what is left. The window begins after the latest of them.
+    #[test]
+    fn the_oldest_changes_are_dropped_first() {
+        let at = |seconds: usize| Moment::START.plus(Duration::from_secs(seconds as u64));
+        let mut log = RecoveryLog::default();
+        (0..2 * CHUNK + 10).for_each(|second| log.push(&change(0, 1), at(second), Moment::FIRST));
+        for dropped in [CHUNK, 2 * CHUNK, 2 * CHUNK + 5, 2 * CHUNK + 8, 2 * CHUNK + 9, 2 * CHUNK + 10] {
+            assert_eq!(log.drop_oldest(), Some(at(dropped - 1)));
+            assert_eq!(log.len(), 2 * CHUNK + 10 - dropped);
+            assert_eq!(log.oldest(), (log.len() > 0).then(|| at(dropped)));
+        }
+        assert_eq!((log.drop_oldest(), log.held), (None, 0));
+    }
+
     /// Chunks of changes that are no longer needed are dropped, and take no bytes.
     #[test]
     fn a_log_counts_the_bytes_that_it_holds() {

@@ -287,6 +287,29 @@ mod tests {
         assert_eq!(due.collect::<Vec<_>>(), [at(15), at(20)]);
     }
 
+    /// Changes that are queued after their arrival are applied in their order, also in a queue restored from a checkpoint.
+    #[test]
+    fn late_changes_of_one_item_are_applied_in_their_order() {
+        let mut queue = Queue::new();
+        for number in 0..4 {
+            let propagation = Propagation {
+                seed: 7,
+                place: "by-g",
+                lag: Lag::Fixed(Duration::from_millis(10)),
+            };
+            let update = IndexUpdate {
+                remove: None,
+                insert: Some((key(1), (1, number))),
+            };
+            queue.push(&key(1), (at(u64::from(number)), at(100)), &propagation, update);
+        }
+        let (waiting, delays) = queue.save();
+        for mut queue in [Queue::restored(waiting, delays), queue] {
+            assert_eq!(queue.next_due(), Some(at(10)));
+            assert_eq!(drain(&mut queue, at(100)), [(1, 0), (1, 1), (1, 2), (1, 3)]);
+        }
+    }
+
     #[test]
     fn a_restored_queue_goes_on_as_the_saved_one() {
         let mut queue = two_changes();
