@@ -367,15 +367,20 @@ fn a_transfer_whose_commits_are_refused_fails() {
 /// An index whose creation was interrupted has the items of each region, whether or not the region had the index yet.
 #[test]
 fn an_interrupted_index_of_replicas_is_filled_in_every_region() {
+    let (_, operation, body) = add_index();
     for conditions in conditions() {
-        let (original, commits, start) = executed(&conditions, &[add_replica(EU)], &add_index());
-        for end in start + 1..=commits.len() {
-            let engine = commits::replayed(settings(1), &commits[..end], &original);
-            engine.advance(Duration::from_hours(2));
-            for region in [US, EU] {
-                let scan = json!({"TableName": "tab", "IndexName": "by-g", "Select": "COUNT"});
-                let found = must(&engine, &(region, "Scan", scan));
-                assert_eq!(found["Count"], ITEMS, "{region} after {} commits", end - start);
+        for requested in [US, EU] {
+            let before = [add_replica(EU)];
+            let (original, commits, start) = executed(&conditions, &before, &(requested, operation, body.clone()));
+            for end in start + 1..=commits.len() {
+                let engine = commits::replayed(settings(1), &commits[..end], &original);
+                engine.advance(Duration::from_hours(2));
+                for region in [US, EU] {
+                    let scan = json!({"TableName": "tab", "IndexName": "by-g", "Select": "COUNT"});
+                    let (status, found) = send(&engine, &(region, "Scan", scan));
+                    let what = format!("{region} after {} commits of {requested}", end - start);
+                    assert_eq!((status, &found["Count"]), (200, &json!(ITEMS)), "{what}: {found}");
+                }
             }
         }
     }
