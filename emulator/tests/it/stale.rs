@@ -526,6 +526,37 @@ fn expired_items_are_in_no_stale_state() {
     }
 }
 
+/// A deletion is in all states from its time on, though another item of its partition was read before it was applied.
+#[test]
+fn a_deletion_is_in_the_states_from_its_time_on() {
+    for (monotonic, wait) in [(false, 0), (true, 0), (false, 2), (true, 2)] {
+        let twin = Twin::new(7);
+        create(&twin);
+        twin.engine
+            .set_conditions(stale(Lag::Fixed(Duration::from_secs(5)), monotonic))
+            .unwrap();
+        let dies = (twin.seconds() + 10).to_string();
+        let [kept, dying] = ["0", "1"].map(|sk| json!({"pk": {"S": "a"}, "sk": {"N": sk}}));
+        let mut item = dying.clone();
+        item["dies"] = json!({"N": dies});
+        for item in [&kept, &item] {
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        let read = |key: &Value, consistent: bool| {
+            let request = json!({"TableName": "tab", "Key": key, "ConsistentRead": consistent});
+            twin.ok("GetItem", &request)["Item"].clone()
+        };
+        twin.engine.clock().advance(Duration::from_secs(10 + wait));
+        assert_ne!(read(&kept, true), Value::Null);
+        twin.engine.clock().advance(Duration::from_secs(5 - wait));
+        assert_eq!(
+            read(&dying, false),
+            Value::Null,
+            "monotonic: {monotonic}, {wait} s later"
+        );
+    }
+}
+
 /// An item that is written after its expiry is deleted at once, and stale reads still return the item that it has replaced.
 #[test]
 fn a_deletion_is_in_no_state_before_its_item_was_written() {
