@@ -113,6 +113,14 @@ fn raised_throughput_divides_the_tokens_as_if_it_had_always_been_so() {
             widest <= widest_new + slack,
             "{before:?} {raised:?}: {widest} {widest_new}"
         );
+        // A single partition is divided where those of a new table begin.
+        if resource(before).partitions().len() == 1 {
+            assert_eq!(
+                starts(&raised_meter),
+                starts(&resource(raised)),
+                "{before:?} {raised:?}"
+            );
+        }
     }
 }
 
@@ -195,6 +203,26 @@ fn a_partition_that_is_too_large_is_split_in_the_middle() {
     let bytes: Vec<u64> = resource.partitions().iter().map(|partition| partition.bytes).collect();
     assert_eq!((starts(&resource), bytes), (vec![0, 1 << 63], vec![51, 50]));
     assert_eq!(resource.resize(u64::MAX, 0, 51, Moment::START), Some(3 << 62));
+}
+
+/// Size splits a partition until it has one token, which is not divided.
+#[test]
+fn a_partition_of_one_token_is_not_split() {
+    let rules = Enforcement {
+        partition_size: 100,
+        ..Enforcement::AWS
+    };
+    for token in [0, 1, u64::MAX] {
+        let mut resource = ResourceCapacity::new(provisioned(1, 1), rules, Moment::START);
+        let splits = (0..80).filter(|_| resource.resize(token, 0, 1000, Moment::START).is_some());
+        assert_eq!(splits.count(), 64, "{token}");
+        let of_token = |each: &PartitionHeat| (each.first, each.last) == (token, token);
+        assert_eq!(
+            resource.partitions().iter().filter(|each| of_token(each)).count(),
+            1,
+            "{token}"
+        );
+    }
 }
 
 #[test]
