@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::common::commits::{self, Recorder};
 use crate::common::{Choice, Twin, caller, create_table_with_ttl, replay, setting, settings};
+use dynatwin_engine::attributes::{AttributeValue, partition_token};
 use dynatwin_engine::{Caller, Clock, Conditions, Engine, Lag, Moment, Reclaim, Settings, TimeToLive};
 use serde_json::{Value, json};
 
@@ -370,6 +371,66 @@ fn requests_apply_few_of_many_arrivals() {
         twin.engine.run_due();
         assert_eq!((count(None), scan(&twin, None).len()), (json!(0), 0));
         commits::check(&twin.engine, &recorder, || settings(1)).unwrap();
+    }
+}
+
+/// A change of another region arrives when the transaction ends that holds its item, though other arrivals wait for later.
+#[test]
+fn an_arrival_at_a_held_item_is_dated_after_the_transaction() {
+    let held = json!({"pk": {"S": "held"}});
+    let put = json!({"Put": {"TableName": "tab", "Item": held}});
+    let check = json!({"ConditionCheck": {"TableName": "tab", "Key": held,
+        "ConditionExpression": "attribute_not_exists(pk)"}});
+    let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
+    let others: Vec<String> = (0..)
+        .map(|number| number.to_string())
+        .filter(|pk| partition_of(pk) == partition_of("held"))
+        .take(60)
+        .collect();
+    for action in [put, check] {
+        let (twin, micros) = running();
+        let mut conditions = Conditions::CALM;
+        conditions.replication_lag = Lag::Fixed(Duration::from_secs(2));
+        conditions.transaction_time = Lag::Fixed(Duration::from_secs(10));
+        twin.engine.set_conditions(conditions).unwrap();
+        create(&twin, with_stream());
+        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        twin.ok("UpdateTable", &replica);
+        let there = |operation: &str, body: &Value| {
+            let caller = Caller {
+                region: "eu-west-1".into(),
+                ..twin.caller.clone()
+            };
+            let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+            assert_eq!(answer.status, 200, "{operation} {body}");
+            serde_json::from_slice::<Value>(&answer.body).unwrap()
+        };
+        // It ends after 10 s, and the changes arrive after 2 and 3 s.
+        there("TransactWriteItems", &json!({"TransactItems": [action]}));
+        for pk in &others {
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": pk}}}));
+        }
+        micros.fetch_add(1_000_000, Ordering::SeqCst);
+        let newer = json!({"pk": {"S": "held"}, "v": {"S": "newer"}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": newer}));
+        micros.fetch_add(19_000_000, Ordering::SeqCst);
+        there("GetItem", &json!({"TableName": "tab", "Key": held}));
+        let arn = there("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+        let shards = there("DescribeStream", &json!({ "StreamArn": arn }))["StreamDescription"]["Shards"].clone();
+        let mut times = Vec::new();
+        for shard in shards.as_array().unwrap() {
+            let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+            let iterator = there("GetShardIterator", &from)["ShardIterator"].clone();
+            let records = there("GetRecords", &json!({ "ShardIterator": iterator }))["Records"].clone();
+            let changes = records.as_array().unwrap().iter().map(|record| &record["dynamodb"]);
+            let of_item = changes.filter(|change| change["Keys"] == held);
+            times.extend(of_item.map(|change| change["ApproximateCreationDateTime"].as_f64().unwrap() as i64));
+        }
+        let end = Moment::START.seconds() + 10;
+        assert!(
+            !times.is_empty() && times.iter().all(|time| *time == end),
+            "{action}: {times:?}"
+        );
     }
 }
 
@@ -962,6 +1023,107 @@ fn a_query_applies_few_deletions_of_a_large_collection() {
     assert_eq!(twin.ok("Query", &query)["Count"], 0);
     let applied = recorder.commits().len() - before;
     assert!((10..=10 + 16).contains(&applied), "{applied}");
+}
+
+/// A Query returns no item whose deletion is due, wherever in the item collection the item is, and in either order.
+#[test]
+fn a_query_skips_due_deletions_anywhere_in_a_collection() {
+    const ITEMS: u32 = 4;
+    // Each bit of a collection's number is an item that expires.
+    let is_kept = |number: u32, at: u32| (number >> at) & 1 == 0;
+    for index in [Value::Null, json!("local")] {
+        let twin = Twin::new(1);
+        create_expiring(&twin, &with_local_index());
+        let ttl = (Moment::START.seconds() + 10).to_string();
+        for number in 0..1_u32 << ITEMS {
+            for at in 0..ITEMS {
+                let sk = json!({"S": at.to_string()});
+                let mut item = json!({"pk": {"S": number.to_string()}, "sk": sk, "g": sk});
+                if !is_kept(number, at) {
+                    item["ttl"] = json!({ "N": ttl });
+                }
+                twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+            }
+        }
+        // Not `advance`, which applies what is due.
+        twin.engine.clock().advance(Duration::from_secs(20));
+        for number in 0..1_u32 << ITEMS {
+            let forward = number.count_ones() % 2 == 0;
+            let mut query = json!({"TableName": "tab", "ConsistentRead": true, "ScanIndexForward": forward,
+                "KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": number.to_string()}}});
+            if !index.is_null() {
+                query["IndexName"] = index.clone();
+            }
+            let mut expect: Vec<Value> = (0..ITEMS)
+                .filter(|at| is_kept(number, *at))
+                .map(|at| json!(at.to_string()))
+                .collect();
+            if !forward {
+                expect.reverse();
+            }
+            let found = twin.ok("Query", &query)["Items"].clone();
+            let found = found.as_array().unwrap().iter();
+            let found: Vec<Value> = found.map(|item| item["sk"]["S"].clone()).collect();
+            assert_eq!(found, expect, "{number:b} {index}");
+        }
+    }
+}
+
+/// The estimate of an item collection's size contains no due deletion that could change it, in each collection that a request writes.
+#[test]
+fn estimates_of_all_written_collections_contain_no_due_deletions() {
+    let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
+    let mut keys = (0..)
+        .map(|number| number.to_string())
+        .filter(|pk| partition_of(pk) == 0);
+    let [first, second] = [keys.next().unwrap(), keys.next().unwrap()];
+    let item = |pk: &str, sk: &str| json!({"pk": {"S": pk}, "sk": {"S": sk}, "g": {"S": "x"}});
+    let expiring = |pk: &str, sk: &str, second: i64, length: usize| {
+        let mut item = item(pk, sk);
+        item["ttl"] = json!({"N": (Moment::START.seconds() + second).to_string()});
+        item["v"] = json!({"S": "v".repeat(length)});
+        json!({"TableName": "tab", "Item": item})
+    };
+    let put = json!({"TableName": "tab", "Item": item(&first, "new"), "ReturnItemCollectionMetrics": "SIZE"});
+    let puts = [&first, &second].map(|pk| json!({"Put": {"TableName": "tab", "Item": item(pk, "new")}}));
+    let transaction = json!({"TransactItems": puts, "ReturnItemCollectionMetrics": "SIZE"});
+    let puts = [&first, &second].map(|pk| json!({"PutRequest": {"Item": item(pk, "new")}}));
+    let batch = json!({"RequestItems": {"tab": puts}, "ReturnItemCollectionMetrics": "SIZE"});
+    for (limit, operation, body, count) in [
+        (20_000, "PutItem", &put, 1),
+        // Few items make a difference, as each request adds little.
+        (30_000_000, "PutItem", &put, 1),
+        (20_000, "TransactWriteItems", &transaction, 2),
+        (20_000, "BatchWriteItem", &batch, 2),
+    ] {
+        let twin = Twin::new(1);
+        let mut conditions = Conditions::CALM;
+        conditions.item_collection_size = limit;
+        twin.engine.set_conditions(conditions).unwrap();
+        create_expiring(&twin, &with_local_index());
+        // The deletions of others are due before.
+        for other in keys.by_ref().take(40) {
+            twin.ok("PutItem", &expiring(&other, "x", 10, 0));
+        }
+        // Stored in the table and in its index, ten items are more than what counts as a gigabyte.
+        for pk in [&first, &second] {
+            for at in 0..10 {
+                twin.ok("PutItem", &expiring(pk, &at.to_string(), 12, limit as usize / 160));
+            }
+        }
+        let estimates = |operation: &str, body: &Value| {
+            let metrics = twin.ok(operation, body)["ItemCollectionMetrics"].clone();
+            let metrics = metrics.get("tab").cloned().unwrap_or_else(|| json!([metrics]));
+            let metrics = metrics.as_array().unwrap().iter();
+            metrics
+                .map(|one| one["SizeEstimateRangeGB"].clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(estimates("PutItem", &put), [json!([1.0, 2.0])], "{limit} {operation}");
+        twin.engine.clock().advance(Duration::from_secs(20));
+        let found = estimates(operation, body);
+        assert_eq!(found, vec![json!([0.0, 1.0]); count], "{limit} {operation}");
+    }
 }
 
 /// A write applies the due deletions of its item collection only if that can be too large without them.
