@@ -763,6 +763,54 @@ fn a_resumed_region_does_not_replicate_with_a_paused_one() {
     assert_eq!(twin.all(&[US, EU, AP], "b"), "2 2 2");
 }
 
+/// A pause between two regions, or its end, changes nothing about whether one of them is cut off from all others.
+#[test]
+fn two_regions_are_paused_and_resumed_by_themselves() {
+    // What a third region writes, and what the first one writes, after the third one was cut off and resumed.
+    for (is_cut_off, third, first) in [(false, "1 1 1", "2 - 2"), (true, "- 1 1", "2 2 -")] {
+        let twin = Twin::new(&[US, EU, AP]);
+        if is_cut_off {
+            twin.pause(US, None);
+            twin.resume(US, Some(EU));
+        } else {
+            twin.pause(US, Some(EU));
+        }
+        twin.pause(AP, None);
+        twin.resume(AP, None);
+        twin.put(AP, "a", "1");
+        assert_eq!(twin.all(&[US, EU, AP], "a"), third, "{is_cut_off}");
+        twin.put(US, "b", "2");
+        assert_eq!(twin.all(&[US, EU, AP], "b"), first, "{is_cut_off}");
+        twin.resume(US, None);
+        assert_eq!(twin.all(&[US, EU, AP], "a"), "1 1 1", "{is_cut_off}");
+        assert_eq!(twin.all(&[US, EU, AP], "b"), "2 2 2", "{is_cut_off}");
+    }
+}
+
+#[test]
+fn a_table_whose_replicas_are_gone_has_none_to_pause() {
+    let twin = Twin::new(&[US, EU]);
+    let delete = json!([{"Delete": {"RegionName": EU}}]);
+    twin.ok(
+        US,
+        "UpdateTable",
+        &json!({"TableName": "tab", "ReplicaUpdates": delete}),
+    );
+    let account = twin.engine.account(&caller(US));
+    for region in [None, Some(EU)] {
+        let refused = [
+            account.pause_replication("tab", region),
+            account.resume_replication("tab", region),
+            account.set_replication_lag("tab", EU, seconds(5)),
+        ];
+        for refused in refused {
+            let text = refused.unwrap_err().to_string();
+            assert_eq!(text, "Table tab has no replicas.", "{region:?}");
+        }
+    }
+    assert_eq!(account.replication("tab"), Ok(Vec::new()));
+}
+
 #[test]
 fn a_deletion_is_remembered_until_older_writes_have_arrived() {
     let twin = Twin::new(&[US, EU, AP]);
