@@ -486,6 +486,41 @@ fn a_batch_is_evaluated_table_by_table() {
     }
 }
 
+/// All keys that a batch names for a table are one set, for whichever of its tables.
+#[test]
+fn the_keys_of_each_table_of_a_batch_are_one_set() {
+    let arn = |table: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}");
+    let tables = ["First", "Second", "Third"];
+    let statement = json!({"Effect": "Allow", "Action": ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"],
+        "Resource": tables.map(arn), "Condition": {"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": "own"}}});
+    let policy = json!({"Version": "2012-10-17", "Statement": statement});
+    let twin = Twin::with_user("u1", &json!({}), &policy);
+    for table in tables {
+        twin.create_table(table, ("pk", ""), None);
+    }
+    for lacks in [None, Some("First"), Some("Second"), Some("Third")] {
+        let keys = |table: &str| {
+            let own = if lacks == Some(table) { "other" } else { "own" };
+            ["a", own, "z"].map(|key| json!({"pk": {"S": key}}))
+        };
+        let put = |key: Value| json!({"PutRequest": {"Item": key}});
+        let gets = tables.map(|table| (table.to_owned(), json!({"Keys": keys(table)})));
+        let puts = tables.map(|table| (table.to_owned(), json!(keys(table).map(put))));
+        for (operation, items) in [("BatchGetItem", gets), ("BatchWriteItem", puts)] {
+            let items: serde_json::Map<String, Value> = items.into_iter().collect();
+            let (status, answer) = twin.call("u1", operation, &json!({"RequestItems": items}));
+            let text = answer["Message"].as_str().unwrap_or_default();
+            match lacks {
+                None => assert_eq!(status, 200, "{operation}: {answer}"),
+                Some(table) => assert!(
+                    status == 400 && text.contains(&format!(":table/{table} because")),
+                    "{operation} {table}: {answer}"
+                ),
+            }
+        }
+    }
+}
+
 /// A missing table is shown to those who may use it, whatever the exception of the operation is.
 #[test]
 fn a_missing_table_is_shown_to_those_who_may_use_it() {

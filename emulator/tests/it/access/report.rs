@@ -865,6 +865,42 @@ fn an_explanation_has_every_condition() {
     }
 }
 
+/// A decision by the policy of a table or a stream names that policy by its resource.
+#[test]
+fn an_explanation_names_the_policy_of_a_resource() {
+    let twin = twin(&everything());
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    let updated = twin.root(
+        "UpdateTable",
+        &json!({"TableName": "Tab", "StreamSpecification": stream}),
+    );
+    let stream = updated["TableDescription"]["LatestStreamArn"].as_str().unwrap();
+    let arn = |table: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}");
+    let resources = [
+        (arn("Tab"), "dynamodb:GetItem"),
+        (arn("Other"), "dynamodb:GetItem"),
+        (stream.to_owned(), "dynamodb:GetRecords"),
+    ];
+    for (resource, action) in &resources {
+        let statement = json!({"Effect": "Deny", "Principal": {"AWS": USER}, "Action": action, "Resource": resource});
+        let policy = json!({"Version": "2012-10-17", "Statement": statement}).to_string();
+        twin.root("PutResourcePolicy", &json!({"ResourceArn": resource, "Policy": policy}));
+    }
+    for (resource, action) in &resources {
+        let question = json!({"principal": USER, "action": action, "resource": resource});
+        let answer = twin.control("POST", "access/explain", &question);
+        let evaluation = &answer["evaluations"][0];
+        assert_eq!(evaluation["allowed"], false, "{evaluation:#}");
+        let statements = evaluation["statements"].as_array().unwrap().iter();
+        let listed = statements.filter(|statement| statement["policyType"] == "resource-based policy");
+        for named in listed.chain([&evaluation["decidedBy"]]) {
+            assert_eq!(named["policyType"], "resource-based policy", "{evaluation:#}");
+            let name = format!("resource-based policy of {resource}");
+            assert_eq!(named["policy"], name, "{evaluation:#}");
+        }
+    }
+}
+
 /// An explained request refers to the tables of its region.
 #[test]
 fn a_request_is_explained_in_its_region() {
