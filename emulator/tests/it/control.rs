@@ -484,6 +484,57 @@ fn replication_is_controlled_region_by_region() {
     }
 }
 
+/// The clock shows the first event of all tables, regions and accounts.
+#[test]
+fn the_next_event_is_that_of_any_table() {
+    let there = Caller {
+        region: "eu-west-1".into(),
+        ..me()
+    };
+    let other = Caller {
+        access_key: "other".into(),
+        ..me()
+    };
+    let places = [(&me(), "one"), (&me(), "two"), (&there, "one"), (&other, "three")];
+    for expiries in [
+        [None, None, None, None],
+        [Some(100), Some(50), None, None],
+        [Some(50), Some(100), None, None],
+        [None, Some(50), None, Some(100)],
+        [Some(100), None, Some(50), None],
+        [Some(100), None, Some(75), Some(50)],
+        [None, Some(100), None, Some(75)],
+    ] {
+        let engine = Engine::new(settings(1));
+        for ((caller, table), expiry) in places.into_iter().zip(expiries) {
+            let send = |operation: &str, body: &serde_json::Value| {
+                let answer = engine.dispatch(caller, operation, body.to_string().as_bytes());
+                assert_eq!(answer.status, 200, "{operation}: {}", text(&answer));
+            };
+            send(
+                "CreateTable",
+                &serde_json::json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST",
+                    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+            );
+            let specification = serde_json::json!({"Enabled": true, "AttributeName": "ttl"});
+            send(
+                "UpdateTimeToLive",
+                &serde_json::json!({"TableName": table, "TimeToLiveSpecification": specification}),
+            );
+            if let Some(expiry) = expiry {
+                let ttl = (Moment::START.seconds() + expiry).to_string();
+                let item = serde_json::json!({"pk": {"S": "a"}, "ttl": {"N": ttl}});
+                send("PutItem", &serde_json::json!({"TableName": table, "Item": item}));
+            }
+        }
+        let clock = ask_as(&engine, &me(), "GET", "clock", "");
+        let first = expiries.into_iter().flatten().min();
+        let first = first.map(|expiry| Moment::from_seconds(Moment::START.seconds() + expiry).to_string());
+        assert_eq!(clock["nextDue"].as_str(), first.as_deref(), "{expiries:?}");
+    }
+}
+
 /// Items whose deletion is due are not counted, whoever has moved the clock.
 #[test]
 fn the_overview_counts_no_expired_items() {

@@ -7,6 +7,7 @@ mod tables;
 mod transactions;
 mod windows;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::{caller, settings};
@@ -498,6 +499,35 @@ fn conditions_fail_requests() {
                 .add_fault(Rule::new(Verdict::ServiceUnavailable).operation("Scan"))
                 .unwrap();
         }
+    }
+}
+
+/// Each rate is that of its own failure: both can be below one, and a rate of zero causes none.
+#[test]
+fn rates_of_failures_are_independent() {
+    let (fails, throttled) = ("InternalServerError", "ThrottlingException");
+    for (internal_errors, throttles, expect) in [
+        (0.5, 0.0, &["", fails][..]),
+        (0.0, 0.5, &["", throttled]),
+        (0.5, 0.5, &["", fails, throttled]),
+        (0.5, 1.0, &[fails, throttled]),
+        (f64::MIN_POSITIVE, 0.0, &[""]),
+        (0.0, f64::MIN_POSITIVE, &[""]),
+    ] {
+        let twin = Twin::on_demand();
+        twin.0
+            .set_conditions(Conditions {
+                internal_errors,
+                throttles,
+                ..Conditions::CALM
+            })
+            .unwrap();
+        let kind = |answer: &Answer| match answer.status {
+            200 => String::new(),
+            _ => kind_and_text(answer).0,
+        };
+        let found: BTreeSet<String> = (0..100).map(|at| kind(&twin.put(&at.to_string()))).collect();
+        assert!(found.iter().eq(expect), "{internal_errors} {throttles}: {found:?}");
     }
 }
 

@@ -732,6 +732,47 @@ fn a_page_has_the_age_of_its_oldest_state() {
     }
 }
 
+/// The age of a state is that of the first change after it, of any item of the partition: a write, or a deletion that is due and that
+/// no request has applied yet.
+#[test]
+fn a_state_ends_with_a_write_or_a_due_deletion() {
+    for (written, expires, expect) in [
+        (None, None, None),
+        (Some(6), None, Some(6)),
+        (None, Some(4), Some(4)),
+        (Some(6), Some(4), Some(6)),
+        (Some(6), Some(-1), Some(6)),
+        (None, Some(-1), None),
+    ] {
+        let twin = Twin::new(7);
+        let staleness = Lag::Fixed(Duration::from_secs(9));
+        twin.engine.set_conditions(stale(staleness, false)).unwrap();
+        create(&twin);
+        let end = Moment::START.plus(Duration::from_mins(1));
+        let before_end = |seconds: i64| Moment::from_seconds(end.seconds() - seconds);
+        let put = |sk: &str, dies: Option<i64>| {
+            let mut item = json!({"pk": {"S": "a"}, "sk": {"N": sk}});
+            if let Some(dies) = dies {
+                item["dies"] = json!({"N": before_end(dies).seconds().to_string()});
+            }
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        };
+        put("1", None);
+        put("2", expires);
+        twin.engine.watch(true);
+        // Not `advance`, which applies what is due.
+        if let Some(written) = written {
+            assert!(twin.engine.clock().set(before_end(written)));
+            put("1", None);
+        }
+        assert!(twin.engine.clock().set(end));
+        let key = json!({"pk": {"S": "a"}, "sk": {"N": "3"}});
+        twin.ok("GetItem", &json!({"TableName": "tab", "Key": key}));
+        let age = twin.engine.requests().last().unwrap().accesses[0].age;
+        assert_eq!(age, expect.map(Duration::from_secs), "{written:?} {expires:?}");
+    }
+}
+
 /// Puts an item with `n` 1, and 20 seconds later with 2; returns its key.
 fn put_twice(twin: &Twin) -> Value {
     for n in ["1", "2"] {

@@ -723,6 +723,42 @@ fn bulk_items_count_in_the_sizes_of_capacity_partitions() {
     assert_eq!(bytes, 9, "three items with a name of two bytes and a value of one");
 }
 
+/// Partitions that a bulk operation makes too large are split together with their shards, in the operation.
+#[test]
+fn bulk_items_split_partitions_and_shards() {
+    let (twin, _) = with_object_store();
+    for at in 0..40 {
+        let item = json!({"pk": {"S": format!("k{at}")}, "v": {"S": "x".repeat(1000)}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    assert_eq!(export(&twin, json!({})), 43);
+    let rules = Enforcement {
+        partition_size: 4 * 1024,
+        ..Enforcement::AWS
+    };
+    twin.engine
+        .set_conditions(Conditions {
+            capacity: Capacity::Enforced(rules),
+            ..Conditions::CALM
+        })
+        .unwrap();
+    let mut copy = table("copy");
+    copy["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    let arn = twin.ok("CreateTable", &copy)["TableDescription"]["LatestStreamArn"].clone();
+    let partitions_and_shards = || {
+        let stream = twin.ok("DescribeStream", &json!({ "StreamArn": arn }))["StreamDescription"].clone();
+        let heat = twin.engine.account(&twin.caller).heat("copy").unwrap();
+        let shards = stream["Shards"].as_array().unwrap().len();
+        (heat.resources[0].partitions.len(), shards)
+    };
+    let before = partitions_and_shards();
+    start_bulk(&twin, &["ERROR"], None);
+    let after = partitions_and_shards();
+    assert!(after.0 > before.0, "{before:?} {after:?}");
+    // Each split closes a shard and opens two.
+    assert_eq!(after.1, before.1 + 2 * (after.0 - before.0));
+}
+
 #[test]
 fn the_usage_of_a_bulk_operation_is_that_of_the_table_and_each_index() {
     let (twin, _) = with_object_store();
