@@ -859,3 +859,39 @@ fn the_same_seed_and_order_per_key_give_the_same_reads() {
     assert_eq!(found, read(&["b", "a", "b", "a", "a", "b"]));
     assert_ne!(found["a"][0], found["a"][1], "each read is decided by itself");
 }
+
+/// The decisions for a page depend on the order of the reads that begin where it begins, and on no others.
+#[test]
+fn each_beginning_of_a_page_has_its_own_decisions() {
+    let key = |sk: usize| json!({"pk": {"S": "a"}, "sk": {"N": sk.to_string()}});
+    for forward in [true, false] {
+        let read = |order: [usize; 9]| {
+            let twin = Twin::new(7);
+            let staleness = Conditions::STORM.read_staleness;
+            twin.engine.set_conditions(stale(staleness, false)).unwrap();
+            create(&twin);
+            for n in 0..200 {
+                for sk in 1..=5 {
+                    let mut item = key(sk);
+                    item["n"] = json!({"N": n.to_string()});
+                    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+                }
+                twin.engine.advance(Duration::from_millis(20));
+            }
+            let mut found: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
+            for after in order {
+                let mut query = json!({"TableName": "tab", "ScanIndexForward": forward,
+                    "KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "a"}}});
+                if after > 0 {
+                    query["ExclusiveStartKey"] = key(if forward { after } else { 6 - after });
+                }
+                let seen = number(&twin.ok("Query", &query)["Items"][0]["n"]).unwrap();
+                found.entry(after).or_default().push(seen);
+            }
+            found
+        };
+        let found = read([0, 0, 0, 1, 1, 1, 2, 2, 2]);
+        assert_eq!(found, read([2, 1, 0, 1, 0, 2, 0, 1, 2]), "{forward}");
+        assert_ne!(found[&1][0], found[&1][1], "each read is decided by itself");
+    }
+}
