@@ -239,6 +239,9 @@ mod tests {
             (&[13.0], 30.0),
             (&[100.0], 30.0),
             (&[1.0, 2.5, 3.0, 100.0], 30.0),
+            // A moment before the last one adds nothing.
+            (&[3.0, 1.0, 3.0], 15.0 + 10.0),
+            (&[3.0, 2.5, 3.0], 15.0 + 10.0),
         ] {
             let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
             bucket.spend(Units::whole(10));
