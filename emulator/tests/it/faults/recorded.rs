@@ -1,6 +1,7 @@
 //! Which rule the journal names for a failed entry.
 
 use crate::common::{Twin, create_table_with_ttl};
+use dynatwin_engine::Conditions;
 use dynatwin_engine::faults::{KeyMatch, Rule, Verdict};
 use dynatwin_engine::monitoring::Injected;
 use serde_json::{Value, json};
@@ -51,5 +52,43 @@ fn each_failed_entry_names_its_rule() {
         let [a, b, c] = rules.map(|rule| Some(Injected::Rule(rule)));
         let expect = [("a", a), ("b", b), ("c", c), ("none", None)].map(|(pk, rule)| (format!("S({pk:?})"), rule));
         assert_eq!(named, expect, "{operation}");
+    }
+}
+
+/// The log names the condition that has made a request fail.
+#[test]
+fn a_failed_request_names_its_condition() {
+    let key = json!({"pk": {"S": "a"}});
+    for (internal_errors, throttles, name) in [
+        (1.0, 0.0, "internalErrors"),
+        (0.0, 1.0, "throttles"),
+        (1.0, 1.0, "internalErrors"),
+    ] {
+        let twin = Twin::new(1);
+        create_table_with_ttl(&twin);
+        let conditions = Conditions {
+            internal_errors,
+            throttles,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        twin.engine.watch(true);
+        for (operation, body) in [
+            ("PutItem", json!({"TableName": "tab", "Item": key})),
+            ("GetItem", json!({"TableName": "tab", "Key": key})),
+            ("Scan", json!({"TableName": "tab"})),
+            ("BatchGetItem", json!({"RequestItems": {"tab": {"Keys": [key]}}})),
+        ] {
+            twin.send(operation, &body);
+            let requests = twin.engine.requests();
+            let injected: Vec<_> = requests
+                .last()
+                .unwrap()
+                .accesses
+                .iter()
+                .map(|access| access.injected)
+                .collect();
+            assert_eq!(injected, [Some(Injected::Condition(name))], "{operation}");
+        }
     }
 }
