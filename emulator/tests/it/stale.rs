@@ -732,6 +732,55 @@ fn a_page_has_the_age_of_its_oldest_state() {
     }
 }
 
+/// A state has the items that expired after it and those that never do, and none that expired before, although no request has applied
+/// these deletions.
+#[test]
+fn a_state_has_the_items_that_expired_after_it() {
+    let key = |sk: &str| json!({"pk": {"S": "a"}, "sk": {"N": sk}});
+    for consistent in [false, true] {
+        for read in ["1", "2", "3", "Query", "Scan"] {
+            let twin = Twin::new(7);
+            let staleness = Lag::Fixed(Duration::from_secs(9));
+            twin.engine.set_conditions(stale(staleness, false)).unwrap();
+            create(&twin);
+            let end = Moment::START.plus(Duration::from_mins(1));
+            // 20 and 4 seconds before the read, or never.
+            for (sk, dies) in [("1", Some(20)), ("2", Some(4)), ("3", None)] {
+                let mut item = key(sk);
+                if let Some(dies) = dies {
+                    item["dies"] = json!({"N": (end.seconds() - dies).to_string()});
+                }
+                twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+            }
+            // Not `advance`, which applies what is due.
+            assert!(twin.engine.clock().set(end));
+            let items = match read {
+                "Query" => twin.ok(
+                    "Query",
+                    &json!({"TableName": "tab", "ConsistentRead": consistent, "KeyConditionExpression": "pk = :pk",
+                        "ExpressionAttributeValues": {":pk": {"S": "a"}}}),
+                )["Items"]
+                    .clone(),
+                "Scan" => twin.ok("Scan", &json!({"TableName": "tab", "ConsistentRead": consistent}))["Items"].clone(),
+                sk => {
+                    let get = json!({"TableName": "tab", "Key": key(sk), "ConsistentRead": consistent});
+                    let answer = twin.ok("GetItem", &get);
+                    json!(answer.get("Item").into_iter().collect::<Vec<_>>())
+                }
+            };
+            let found: Vec<&str> = items
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|item| item["sk"]["N"].as_str().unwrap())
+                .collect();
+            let there: &[&str] = if consistent { &["3"] } else { &["2", "3"] };
+            let expect = there.iter().filter(|sk| read.len() > 1 || **sk == read);
+            assert!(found.iter().eq(expect), "{read} {consistent}: {found:?}");
+        }
+    }
+}
+
 /// The age of a state is that of the first change after it, of any item of the partition: a write, or a deletion that is due and that
 /// no request has applied yet.
 #[test]
